@@ -158,6 +158,79 @@ func TestDocCommandsRun(t *testing.T) {
 	}
 }
 
+// TestDocCommandsHit runs, as they are printed, the commands that make a log of prompts for a reader without one, and
+// those that replay it: every result must have hits.
+func TestDocCommandsHit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays prompts of 2,000 conversations")
+	}
+	onlyOnce(t)
+	dir := t.TempDir()
+	made, replayed := 0, 0
+	for _, c := range docCommands(t, filepath.Join(repository, "docs", "language-models.md")) {
+		switch {
+		case !strings.Contains(c.line, "llm.jsonl"):
+		case strings.HasPrefix(c.line, "cachesim gen llm "):
+			c.run(t, dir)
+			made++
+		default:
+			c.checkHits(t, dir)
+			replayed++
+		}
+	}
+	if made != 1 || replayed < 2 {
+		t.Errorf("the page makes %d logs and replays %d times, want 1 and at least 2", made, replayed)
+	}
+}
+
+// checkHits runs a command and requires that each of its results has hits.
+func (c docCommand) checkHits(t *testing.T, dir string) {
+	t.Helper()
+	c.line += " --format json"
+	out := c.run(t, dir)
+	if !strings.Contains(out, `"hits":`) || regexp.MustCompile(`"hits":0\b`).MatchString(out) {
+		t.Errorf("%s: a result without hits:\n%s", c.line, out)
+	}
+}
+
+// pagesOfPrompts are the pages whose commands replay prompts of language models.
+var pagesOfPrompts = []string{"language-models.md", "tiers.md", "routers.md", "policies-engines.md"}
+
+// TestDocCommandsOnRealPrompts runs the commands of the pages about language models, as they are printed, on published
+// prompts and lengths: they must succeed, and every replay must have hits.
+func TestDocCommandsOnRealPrompts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays for half a minute")
+	}
+	real := map[string]string{ // by the names on the pages
+		"prompts.jsonl.zst":               tracesOf(t, "llm/mooncake-conversation.jsonl.zst")[0],
+		"AzureLLMInferenceTrace_conv.csv": tracesOf(t, "llm/AzureLLMInferenceTrace_conv.csv")[0],
+	}
+	onlyOnce(t)
+	ran := 0
+	for _, page := range pagesOfPrompts {
+		dir := t.TempDir()
+		for name, path := range real {
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), must.Get(os.ReadFile(path))(t), 0o644))
+		}
+		for _, c := range docCommands(t, filepath.Join(repository, "docs", page)) {
+			switch {
+			case strings.Contains(c.line, "AzureLLM"), strings.HasPrefix(c.line, "cachesim stat prompts."),
+				strings.HasPrefix(c.line, "cachesim sweep mooncake"):
+				c.run(t, dir)
+			case strings.Contains(c.line, "prompts.jsonl.zst"):
+				c.checkHits(t, dir)
+			default:
+				continue // of another log
+			}
+			ran++
+		}
+	}
+	if ran < 22 {
+		t.Errorf("%d commands ran, want those of all pages: there were 22", ran)
+	}
+}
+
 func (c docCommand) leftOut() (reason string) {
 	for _, n := range notRun {
 		if n.pattern.MatchString(c.line) {

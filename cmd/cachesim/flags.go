@@ -69,9 +69,9 @@ func (f *traceFlags) registerWrites(cmd *cobra.Command) {
 		cobra.ShellCompDirectiveNoFileComp))
 }
 
-// registerKV adds the flag for commands with capacities of caches of prompts.
+// registerKV adds the flag for commands that can count prompts in bytes.
 func (f *traceFlags) registerKV(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.kv, "kv", "", "what the keys and values of prompts take, so that capacities are bytes: "+
+	cmd.Flags().StringVar(&f.kv, "kv", "", "what the keys and values of prompts take, so that blocks have bytes: "+
 		"model=llama-3.1-70b (cachesim kv lists the models), config=FILE (a config.json of Hugging Face) or "+
 		"layers=80,kv-heads=8,head-size=128; with type=fp8,tensor-parallel=4")
 }

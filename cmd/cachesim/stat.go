@@ -42,6 +42,7 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 		Example: `  cachesim stat trace.zst
   cachesim stat trace.zst --format json | jq .zipf.alpha
   cachesim stat 'zipf(alpha=0.9,objects=10000)'
+  cachesim stat prompts.jsonl.zst --kv model=llama-3.1-70b
   cachesim stat 'attention(layers=4)' -o out
   cachesim stat day1.csv.gz day2.csv.gz -o out`,
 		Args: cobra.MinimumNArgs(1),
@@ -49,6 +50,7 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 	}
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
+	f.trace.registerKV(cmd)
 	f.format.Register(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures "+
 		"(SVG, PNG)")

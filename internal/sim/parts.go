@@ -77,12 +77,13 @@ func checkShort(p Parts) error {
 		parts.Cache.Entry.Like = ""
 		parts = parts.Replayed()
 		return fmt.Errorf("policy %s is short for the cache %s with the policy %s inside; it does not work in the cache %s; "+
-			"remove the cache, or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy, p.Cache.Name())
+			"remove --cache (cache, in an experiment), or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy,
+			p.Cache.Name())
 	}
 	for _, param := range p.Cache.Entry.Params {
 		want, set := values[param.Name]
 		if got := p.Cache.Params[param.Name]; set && got != want && got != param.Default {
-			return fmt.Errorf("policy %s works with %s=%v in the cache %s, not with %s=%v; remove %s from the cache, or choose "+
+			return fmt.Errorf("policy %s works with %s=%v in the cache %s, not with %s=%v; remove %s from --cache, or choose "+
 				"another policy", p.Policy.Name(), param.Name, want, p.Cache.Name(), param.Name, got, param.Name)
 		}
 	}

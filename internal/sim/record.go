@@ -159,7 +159,7 @@ func (r *Replayer) share(c capacity.Capacity) float64 {
 		return float64(c.Simulated) / float64(max(1, r.sizedOnly().footprint))
 	}
 	if c.Block > 0 {
-		return c.Share(r.trace.NumObjects) * r.trace.SampleRate
+		return float64(c.Amount) / float64(c.Block) / float64(r.trace.NumObjects) * r.trace.SampleRate
 	}
 	return float64(c.Simulated) / float64(r.trace.NumObjects)
 }

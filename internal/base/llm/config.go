@@ -50,6 +50,30 @@ type config struct {
 
 	LatentRank *int `json:"kv_lora_rank"`
 	RopeSize   *int `json:"qk_rope_head_dim"`
+	// IndexSize are the numbers in a key of the index for sparse attention; IndexTypes says which layers have their own.
+	IndexSize  *int     `json:"index_head_dim"`
+	IndexTypes []string `json:"indexer_types"`
+
+	ValuesAreKeys *bool `json:"attention_k_eq_v"` // the values of layers without a window are made of their keys
+	GlobalHeads   *int  `json:"num_global_key_value_heads"`
+	GlobalSize    *int  `json:"global_head_dim"`
+
+	StateKeyHeads   *int   `json:"linear_num_key_heads"`
+	StateKeySize    *int   `json:"linear_key_head_dim"`
+	StateValueHeads *int   `json:"linear_num_value_heads"`
+	StateValueSize  *int   `json:"linear_value_head_dim"`
+	StateKernel     *int   `json:"linear_conv_kernel_dim"`
+	StateType       string `json:"mamba_ssm_dtype"`
+
+	MambaHeads    *int     `json:"mamba_num_heads"`
+	MambaSize     *int     `json:"mamba_head_dim"`
+	MambaState    *int     `json:"ssm_state_size"`
+	MambaGroups   *int     `json:"n_groups"`
+	MambaKernel   *int     `json:"conv_kernel"`
+	MambaType     string   `json:"mamba_ssm_cache_dtype"`
+	BlockTypes    []string `json:"layers_block_type"`
+	BlockPattern  string   `json:"hybrid_override_pattern"`
+	AttentionSize *int     `json:"attention_head_dim"`
 
 	LayerTypes   []string `json:"layer_types"`
 	Window       *int     `json:"sliding_window"`
@@ -59,15 +83,15 @@ type config struct {
 	Chunk        *int     `json:"attention_chunk_size"`
 	RopeLayers   []int    `json:"no_rope_layers"` // 1 for a layer with chunks, 0 for one without
 	RopeInterval *int     `json:"no_rope_layer_interval"`
+	FullInterval *int     `json:"full_attention_interval"`
 	SharedLayers *int     `json:"num_kv_shared_layers"` // at the end, which use keys and values of earlier ones
 }
 
 // strange are keys whose models keep something else than described here, with what that is.
 var strange = []struct{ key, what string }{
-	{"index_head_dim", "an index of the keys for sparse attention"},
 	{"compress_ratios", "compressed keys and values"},
+	{"sparse_attention_config", "an index of the keys for sparse attention"},
 	{"hybrid_layer_pattern", "layers with different heads"},
-	{"attention_k_eq_v", "values that are keys"},
 	{"block_configs", "a different shape in each layer"},
 	{"layers_block_type", "layers with a state"},
 	{"hybrid_override_pattern", "layers with a state"},
@@ -100,12 +124,64 @@ func ParseConfig(text []byte) (s Shape, err error) {
 		}
 	}
 	for _, other := range strange {
+		if top.ModelType == nemotronH && (other.key == "layers_block_type" || other.key == "hybrid_override_pattern") {
+			continue
+		}
 		if value := strings.TrimSpace(string(keys[other.key])); value != "" && value != "null" && value != "false" {
 			return s, fmt.Errorf("%s: the model keeps %s, whose bytes are not known here; %s", other.key, other.what, byHand)
 		}
 	}
 	return top.shape()
 }
+
+// indexTypes are models that have an index with a key of 8 bits for each token and layer, as DeepSeek V3.2 has.
+var indexTypes = []string{"deepseek_v32", "glm_moe_dsa"}
+
+// numbersOfScale is how many numbers of a key of an index share a scale of 32 bits.
+const numbersOfScale = 128
+
+// index returns the bytes of a token in the index of a layer, as vLLM and SGLang keep it.
+func (c *config) index() (int, error) {
+	if c.IndexSize == nil {
+		return 0, nil
+	}
+	if c.LatentRank == nil || !slices.Contains(indexTypes, c.ModelType) {
+		return 0, fmt.Errorf("index_head_dim: the model keeps an index of the keys for sparse attention, whose bytes are "+
+			"known here for the model_type %s only, not for %.40q; %s", strings.Join(indexTypes, " and "), c.ModelType, byHand)
+	}
+	if slices.ContainsFunc(c.IndexTypes, func(typ string) bool { return typ != "full" }) {
+		return 0, fmt.Errorf("indexer_types: some layers share the index of another, whose bytes are not known here; %s",
+			byHand)
+	}
+	size, err := need("index_head_dim", c.IndexSize, mostNumbers)
+	return size + (size+numbersOfScale-1)/numbersOfScale*4, err
+}
+
+// global changes the layer of a model to one without a window. Gemma 4 has other heads there. Its values are made of
+// the keys there, but differ from them, so that engines keep both.
+func (c *config) global(l Layers) (_ Layers, err error) {
+	if c.ModelType != gemma4 {
+		if c.GlobalSize != nil || c.ValuesAreKeys != nil && *c.ValuesAreKeys {
+			return l, fmt.Errorf("global_head_dim, attention_k_eq_v: the model has other heads in layers without a window, "+
+				"which is known here for the model_type %s only, not for %.40q; %s", gemma4, c.ModelType, byHand)
+		}
+		return l, nil
+	}
+	l.Key = gemma4GlobalSize
+	if c.GlobalSize != nil {
+		l.Key, err = need("global_head_dim", c.GlobalSize, mostNumbers)
+	}
+	l.Value = l.Key
+	if err == nil && c.ValuesAreKeys != nil && *c.ValuesAreKeys && c.GlobalHeads != nil {
+		l.Heads, err = need("num_global_key_value_heads", c.GlobalHeads, mostNumbers)
+	}
+	return l, err
+}
+
+const (
+	gemma4           = "gemma4_text"
+	gemma4GlobalSize = 512 // if the configuration states none (configuration_gemma4.py of transformers)
+)
 
 // pythonNumbers are what Python writes into JSON for numbers that JSON does not have, the longest first.
 var pythonNumbers = [][]byte{[]byte("-Infinity"), []byte("Infinity"), []byte("NaN")}
@@ -169,10 +245,12 @@ const (
 	mostLayers  = 10_000
 	mostNumbers = 1_000_000
 	mostTokens  = 1 << 30
+	// mostStateNumbers keeps the product of three of them within 64 bits.
+	mostStateNumbers = 100_000
 )
 
 func (c *config) shape() (s Shape, err error) {
-	layers, err := need("num_hidden_layers", c.Layers, mostLayers)
+	windows, err := c.windows()
 	if err != nil {
 		return s, err
 	}
@@ -180,17 +258,34 @@ func (c *config) shape() (s Shape, err error) {
 	if err != nil {
 		return s, err
 	}
-	windows, err := c.windows(layers)
+	if each.Index, err = c.index(); err != nil {
+		return s, err
+	}
+	global, err := c.global(each)
 	if err != nil {
 		return s, err
 	}
-	if c.SharedLayers != nil {
+	if layers := len(windows); c.SharedLayers != nil {
 		if *c.SharedLayers < 0 || *c.SharedLayers >= layers {
 			return s, fmt.Errorf("num_kv_shared_layers: %d of %d layers", *c.SharedLayers, layers)
 		}
 		windows = windows[:layers-*c.SharedLayers]
 	}
 	if s.Type, err = c.numbers(); err != nil {
+		return s, err
+	}
+	states := 0
+	windows = slices.DeleteFunc(windows, func(window int) bool {
+		if window == linear {
+			states++
+		}
+		return window == linear
+	})
+	if len(windows) == 0 {
+		return s, errors.New("layer_types: no layer keeps keys and values of tokens; a prefix cache of states alone is not " +
+			"known here")
+	}
+	if s.States, err = c.states(states); err != nil {
 		return s, err
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(windows)))
@@ -201,7 +296,11 @@ func (c *config) shape() (s Shape, err error) {
 				count++
 			}
 		}
-		s.add(each, count, window)
+		if window == 0 {
+			s.add(global, count, window)
+		} else {
+			s.add(each, count, window)
+		}
 	}
 	return s, nil
 }
@@ -239,6 +338,9 @@ func (c *config) layer() (l Layers, err error) {
 			return l, err
 		}
 	}
+	if c.HeadSize == nil && c.ModelType == nemotronH {
+		c.HeadSize = c.AttentionSize
+	}
 	if c.HeadSize != nil {
 		l.Key, err = need("head_dim", c.HeadSize, mostNumbers)
 		l.Value = l.Key
@@ -256,14 +358,95 @@ func (c *config) layer() (l Layers, err error) {
 	return l, nil
 }
 
-// windows returns the window of each layer, 0 for none. The rules are those of the models in transformers.
-func (c *config) windows(layers int) ([]int, error) {
+// linearTypes are models whose linear attention is Gated DeltaNet, as in transformers.
+var linearTypes = []string{"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"}
+
+// linear stands for the window of a layer with linear attention, which has a state.
+const linear = -1
+
+// states returns the states of a number of layers with linear attention.
+func (c *config) states(layers int) (s States, err error) {
+	if layers == 0 {
+		return s, nil
+	}
+	s.Count = layers
+	type number struct {
+		name string
+		from *int
+		to   *int
+	}
+	numbers, typ := []number{
+		{"linear_num_key_heads", c.StateKeyHeads, &s.KeyHeads}, {"linear_key_head_dim", c.StateKeySize, &s.KeySize},
+		{"linear_num_value_heads", c.StateValueHeads, &s.ValueHeads},
+		{"linear_value_head_dim", c.StateValueSize, &s.ValueSize},
+		{"linear_conv_kernel_dim", c.StateKernel, &s.Convolution},
+	}, c.StateType
+	if c.ModelType == nemotronH {
+		numbers, typ = []number{
+			{"n_groups", c.MambaGroups, &s.KeyHeads}, {"ssm_state_size", c.MambaState, &s.KeySize},
+			{"mamba_num_heads", c.MambaHeads, &s.ValueHeads}, {"mamba_head_dim", c.MambaSize, &s.ValueSize},
+			{"conv_kernel", c.MambaKernel, &s.Convolution},
+		}, c.MambaType
+	}
+	for _, n := range numbers {
+		if *n.to, err = need(n.name, n.from, mostStateNumbers); err != nil {
+			return s, err
+		}
+	}
+	if typ != "" {
+		s.Type, err = parseType(typ)
+	}
+	return s, err
+}
+
+// nemotronH are NVIDIA's models whose blocks are Mamba 2, attention or neither. In Mamba 2, the groups of B and C are
+// the heads of the keys, and their size is that of the state.
+const nemotronH = "nemotron_h"
+
+// blocks returns the windows of the blocks of Nemotron-H that keep something.
+func (c *config) blocks() (windows []int, err error) {
+	types := c.BlockTypes
+	if types == nil {
+		types = strings.Split(c.BlockPattern, "")
+	}
+	if len(types) > mostLayers {
+		return nil, fmt.Errorf("layers_block_type, hybrid_override_pattern: %d blocks: want at most %d", len(types),
+			mostLayers)
+	}
+	for _, typ := range types {
+		switch typ {
+		case "attention", "full_attention", "*":
+			windows = append(windows, 0)
+		case "mamba", "M":
+			windows = append(windows, linear)
+		case "moe", "mlp", "E", "-":
+		default:
+			return nil, fmt.Errorf("layers_block_type, hybrid_override_pattern: what a block of %.40q keeps is not known here "+
+				"(known: attention or *, mamba or M, moe or E, mlp or -); %s", typ, byHand)
+		}
+	}
+	return windows, nil
+}
+
+// windows returns the window of each layer, 0 for none, linear for a layer with a state. The rules are those of the
+// models in transformers.
+func (c *config) windows() ([]int, error) {
+	if c.ModelType == nemotronH && (c.BlockTypes != nil || c.BlockPattern != "") {
+		return c.blocks()
+	}
+	layers, err := need("num_hidden_layers", c.Layers, mostLayers)
+	if err != nil {
+		return nil, err
+	}
 	windows := make([]int, layers)
 	if c.LayerTypes != nil {
 		return windows, c.typedWindows(windows)
 	}
 	if c.Chunk != nil && c.ModelType == "llama4_text" {
 		return windows, c.chunks(windows)
+	}
+	if slices.Contains(linearTypes, c.ModelType) {
+		return windows, c.intervals(windows)
 	}
 	if c.Window == nil || c.UsesWindow != nil && !*c.UsesWindow {
 		return windows, nil
@@ -318,15 +501,35 @@ func (c *config) typedWindows(windows []int) (err error) {
 			windows[i], err = need("sliding_window", c.Window, mostTokens)
 		case "chunked_attention":
 			windows[i], err = need("attention_chunk_size", c.Chunk, mostTokens)
+		case "linear_attention":
+			windows[i] = linear
+			if !slices.Contains(linearTypes, c.ModelType) {
+				err = fmt.Errorf("layer_types: linear_attention has a state, which is known here for the model_type %s only, "+
+					"not for %.40q; %s", strings.Join(linearTypes, ", "), c.ModelType, byHand)
+			}
 		default:
 			err = fmt.Errorf("layer_types: layers of %.40q keep something else than keys and values of tokens (known: "+
-				"full_attention, sliding_attention, chunked_attention); %s", typ, byHand)
+				"full_attention, sliding_attention, chunked_attention, linear_attention); %s", typ, byHand)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// intervals fills in the layers of a model with linear attention: all but one in four, or in another number.
+func (c *config) intervals(windows []int) (err error) {
+	interval := 4
+	if c.FullInterval != nil {
+		interval, err = need("full_attention_interval", c.FullInterval, mostLayers)
+	}
+	for i := range windows {
+		if err == nil && (i+1)%interval != 0 {
+			windows[i] = linear
+		}
+	}
+	return err
 }
 
 // chunks fills in the windows of Llama 4: layers with rotary positions attend within chunks, one in four to all.

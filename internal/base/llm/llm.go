@@ -7,9 +7,11 @@
 package llm
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
@@ -19,18 +21,42 @@ type Layers struct {
 	Heads int // of keys and values; 1 for a latent vector
 	Key   int // numbers in a key, or in a latent vector with what all heads share of the keys
 	Value int // numbers in a value; 0 for a latent vector
+	// Index is the bytes of a token in an index that selects the keys that are attended to, on every GPU; 0 for none.
+	Index int
 	// Window is how many tokens, counted back from the end, a token attends to; 0 for all before it.
 	Window int
 }
 
-// numbers returns the numbers per token, on all GPUs.
-func (l Layers) numbers(gpus int) int64 {
-	return int64(l.Count) * int64(max(l.Heads, gpus)) * int64(l.Key+l.Value)
+// bytes returns the bytes per token on all GPUs, with so many bits for a number of a key or value.
+func (l Layers) bytes(bits float64, gpus int) float64 {
+	numbers := int64(l.Count) * int64(max(l.Heads, gpus)) * int64(l.Key+l.Value)
+	index := int64(l.Count) * int64(gpus) * int64(l.Index)
+	return float64(float64(numbers)*bits/8) + float64(index)
+}
+
+// States are layers with linear attention (Gated DeltaNet) or of Mamba 2. They keep, instead of the keys and values of
+// tokens, one state for a prefix of any length: a matrix per head of the values, and the last inputs of a convolution.
+type States struct {
+	Count       int // layers
+	KeyHeads    int
+	KeySize     int // numbers in a key
+	ValueHeads  int
+	ValueSize   int    // numbers in a value
+	Convolution int    // tokens that it covers
+	Type        string // of the numbers in the matrices; those of the convolution have the type of the activations
+}
+
+// bytes returns the bytes for a prefix, with so many bits for a number of a matrix, and of an activation.
+func (s States) bytes(matrix, activation float64) float64 {
+	matrices := int64(s.ValueHeads) * int64(s.KeySize) * int64(s.ValueSize)
+	inputs := (2*int64(s.KeyHeads)*int64(s.KeySize) + int64(s.ValueHeads)*int64(s.ValueSize)) * int64(s.Convolution-1)
+	return float64(s.Count) * (float64(float64(matrices)*matrix/8) + float64(float64(inputs)*activation/8))
 }
 
 // Shape is what determines the bytes of the keys and values of a model.
 type Shape struct {
 	Layers []Layers
+	States States
 	Type   string // of the numbers, as the configuration states it: one of Types
 }
 
@@ -85,8 +111,9 @@ func parseType(text string) (string, error) {
 type KeyValues struct {
 	Full     float64 // in the layers that attend to all tokens
 	Windowed []Windowed
-	Source   string // where the shape comes from
-	About    string // the layers, for people
+	State    float64 // in the layers with a state, for a prefix of any length
+	Source   string  // where the shape comes from
+	About    string  // the layers, for people
 }
 
 // Windowed are layers that attend to the last tokens only.
@@ -106,7 +133,7 @@ func (k KeyValues) PerToken() float64 {
 
 // Of returns the bytes of a prompt of n tokens that has just been computed: layers with a window keep its last tokens.
 func (k KeyValues) Of(tokens int) float64 {
-	sum := float64(k.Full * float64(tokens))
+	sum := float64(k.Full*float64(tokens)) + k.State
 	for _, w := range k.Windowed {
 		sum += float64(w.Bytes * float64(min(tokens, w.Window)))
 	}
@@ -128,15 +155,36 @@ func (s Shape) KeyValues(typ string, gpus int) (k KeyValues, err error) {
 			return k, fmt.Errorf("tensor-parallel=%d: %d heads of keys and values cannot be divided among %d GPUs; want a "+
 				"divisor or a multiple of %d", gpus, l.Heads, gpus, l.Heads)
 		}
-		bytes := float64(l.numbers(gpus)) * bits / 8
+		bytes := l.bytes(bits, gpus)
 		if l.Window == 0 {
 			k.Full += bytes
 		} else {
 			k.addWindow(l.Window, bytes)
 		}
 	}
-	k.About = s.about(typ, gpus)
+	if k.State, err = s.states(gpus); err != nil {
+		return k, err
+	}
+	k.About = s.about(typ, gpus, k.State)
 	return k, nil
+}
+
+// states returns the bytes of the states of a prefix.
+func (s Shape) states(gpus int) (float64, error) {
+	if s.States.Count == 0 {
+		return 0, nil
+	}
+	if heads := s.States.KeyHeads; heads%gpus != 0 {
+		return 0, fmt.Errorf("tensor-parallel=%d: %d heads of layers with a state cannot be divided among %d GPUs; want a "+
+			"divisor of %d", gpus, heads, gpus, heads)
+	}
+	matrix, ok := bitsOf(s.States.Type)
+	activation, known := bitsOf(s.Type)
+	if !ok || !known {
+		return 0, errors.New("mamba_ssm_dtype (mamba_ssm_cache_dtype) is missing: the type of the states is not stated, " +
+			"and engines differ (SGLang: fp32, vLLM: that of the activations); want state-type=fp32 or state-type=bf16")
+	}
+	return s.States.bytes(matrix, activation), nil
 }
 
 func (k *KeyValues) addWindow(window int, bytes float64) {
@@ -150,7 +198,7 @@ func (k *KeyValues) addWindow(window int, bytes float64) {
 }
 
 // about describes the layers in words.
-func (s Shape) about(typ string, gpus int) string {
+func (s Shape) about(typ string, gpus int, state float64) string {
 	var parts []string
 	for _, l := range s.Layers {
 		heads := fmt.Sprintf("%s of %d", counted(l.Heads, "head"), l.Key)
@@ -158,10 +206,17 @@ func (s Shape) about(typ string, gpus int) string {
 			heads = fmt.Sprintf("a latent vector of %d", l.Key)
 		}
 		text := fmt.Sprintf("%s with %s", counted(l.Count, "layer"), heads)
+		if l.Index > 0 {
+			text += fmt.Sprintf(" and an index of %s", counted(l.Index, "byte"))
+		}
 		if l.Window > 0 {
 			text += fmt.Sprintf(" and a window of %s", counted(l.Window, "token"))
 		}
 		parts = append(parts, text)
+	}
+	if s.States.Count > 0 {
+		parts = append(parts, fmt.Sprintf("%s with a state of %s for a prefix", counted(s.States.Count, "layer"),
+			memory.Bytes(int64(state))))
 	}
 	text := strings.Join(parts, ", ") + ", " + typ
 	if gpus > 1 {

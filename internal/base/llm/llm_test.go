@@ -35,6 +35,10 @@ func TestBytesPerToken(t *testing.T) {
 		"layers=61,latent=576":                                          61 * 576 * 2,
 		"layers=1,kv-heads=1,head-size=1,type=int4":                     1,
 		"layers=1,kv-heads=1,head-size=1,type=torch.float32":            8,
+		"model=deepseek-v3.2":                                           61 * ((512+64)*2 + 132),
+		"model=deepseek-v3.2,type=fp8,tensor-parallel=8":                8 * 61 * (512 + 64 + 132), // the index stays
+		"model=gemma-4-26b-a4b":                                         (25*8*2*256 + 5*2*2*512) * 2,
+		"model=qwen3.5-27b":                                             16 * 4 * 2 * 256 * 2,
 		"model=gpt-oss-20b":                                             24 * 8 * 128 * 2,
 		"layers=80,kv-heads=8,head-size=128,type=fp8,tensor-parallel=4": 163_840,
 	} {
@@ -54,14 +58,29 @@ func TestBytesOfPrompts(t *testing.T) {
 			t.Errorf("%d tokens have %v bytes, want %v", tokens, got, want)
 		}
 	}
+	// Qwen3.5 27B: 48 matrices of 128 x 128 in 32 bits, and 3 tokens of 2 x 16 keys and 48 values of 128 in 16 bits, in
+	// each of 48 layers.
+	const state = 48 * (48*128*128*4 + 3*(2*16+48)*128*2)
+	q := keyValues(t, "model=qwen3.5-27b")
+	four := keyValues(t, "model=qwen3.5-27b,tensor-parallel=4")
+	if q.State != state || q.Of(10) != state+10*65536 || four.State != state {
+		t.Errorf("%v bytes for a prefix, want %d; 10 tokens have %v", q.State, state, q.Of(10))
+	}
+	// Nemotron 3 Nano: 64 matrices of 128 x 64 in 32 bits, and 3 tokens of 2 x 8 x 128 and 64 x 64 numbers in 16 bits.
+	if n := keyValues(t, "model=nemotron-3-nano"); n.State != 23*(64*128*64*4+3*(2*8*128+64*64)*2) {
+		t.Errorf("%v bytes for a prefix", n.State)
+	}
+	if half := keyValues(t, "model=qwen3.5-27b,state-type=bf16"); half.State != 48*(48*128*128*2+3*(2*16+48)*128*2) {
+		t.Errorf("%v bytes for a prefix in 16 bits", half.State)
+	}
 	if k := keyValues(t, "layers=4,kv-heads=2,head-size=8,window=100,windowed-layers=3"); k.Of(150) != 150*64+100*192 {
 		t.Errorf("150 tokens have %v bytes", k.Of(150))
 	}
 }
 
 func TestPresets(t *testing.T) {
-	if len(models) < 20 {
-		t.Errorf("%d presets, want 20", len(models))
+	if len(models) < 90 {
+		t.Errorf("%d presets, want 90", len(models))
 	}
 	seen := map[string]bool{}
 	for _, m := range Models() {
@@ -69,7 +88,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("preset %q of %q", m.Name, m.Source)
 		}
 		seen[m.Name] = true
-		if k := keyValues(t, "model="+m.Name); k.PerToken() < 1000 || k.PerToken() > 1e6 || k.Source != m.Source {
+		if k := keyValues(t, "model="+m.Name); k.PerToken() < 1000 || k.PerToken() > 2e6 || k.Source != m.Source {
 			t.Errorf("%s: %+v", m.Name, k)
 		}
 	}
@@ -92,7 +111,7 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "want one of model=NAME",
 		"model=llama-3.1-70":            `did you mean "llama-3.1-70b"?`,
-		"model=x":                       "and 25 more",
+		"model=x":                       "more",
 		"model=llama-3.1-8b,config=x":   "want one of",
 		"model=llama-3.1-8b,kv-heads=8": "leave them out",
 		"layers=-5":                     "want a number from 0",
@@ -104,6 +123,7 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 		"model=llama-3.1-8b,type=fp7":                  "unknown type of keys and values",
 		"model=llama-3.1-8b,tensor-parallel=0":         "from 1",
 		"model=llama-3.1-8b,gpus=4":                    "unknown parameter",
+		"model=qwen3.5-27b,state-type=fp7":             "unknown type of keys and values",
 		"llama-3.1-8b":                                 "want name=value",
 		"layers=99999999999999999999,latent=1":         "whole number",
 	} {
@@ -114,6 +134,8 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 	for text, want := range map[string]string{
 		"model=llama-3.1-8b,tensor-parallel=3":  "a divisor or a multiple of 8",
 		"model=llama-3.1-8b,tensor-parallel=12": "a divisor or a multiple of 8",
+		"model=qwen3.5-27b,tensor-parallel=32":  "a divisor of 16",
+		"model=llama-3.1-8b,state-type=fp32":    "no layers with a state",
 		"config=nowhere.json":                   "nowhere.json",
 	} {
 		if _, err := must.Get(Parse(text))(t).KeyValues(); err == nil || !strings.Contains(err.Error(), want) {
@@ -162,6 +184,32 @@ var configs = []struct{ text, want string }{
 		"head_dim": 8, "num_kv_shared_layers": 2, "layer_types": ["sliding_attention", "full_attention",
 		"sliding_attention", "full_attention"], "sliding_window": 512}`,
 		"1 layer with 2 heads of 8, 1 layer with 2 heads of 8 and a window of 512 tokens, bf16"},
+	{`{"model_type": "deepseek_v32", "num_hidden_layers": 61, "num_attention_heads": 128, "hidden_size": 7168,
+		"kv_lora_rank": 512, "qk_rope_head_dim": 64, "index_head_dim": 129}`,
+		"61 layers with a latent vector of 576 and an index of 137 bytes, bf16"},
+	{`{"model_type": "gemma4_text", "num_hidden_layers": 3, "num_attention_heads": 16, "num_key_value_heads": 8,
+		"head_dim": 256, "global_head_dim": 512, "num_global_key_value_heads": 2, "attention_k_eq_v": true,
+		"sliding_window": 1024, "layer_types": ["sliding_attention", "sliding_attention", "full_attention"]}`,
+		"1 layer with 2 heads of 512, 2 layers with 8 heads of 256 and a window of 1024 tokens, bf16"},
+	{`{"model_type": "gemma4_text", "num_hidden_layers": 1, "num_attention_heads": 16, "num_key_value_heads": 8,
+		"head_dim": 256, "num_global_key_value_heads": 2, "layer_types": ["full_attention"]}`, // as its class says
+		"1 layer with 8 heads of 512, bf16"},
+	{`{"model_type": "qwen3_5_text", "num_hidden_layers": 2, "num_attention_heads": 24, "num_key_value_heads": 4,
+		"head_dim": 256, "layer_types": ["linear_attention", "full_attention"], "linear_conv_kernel_dim": 4,
+		"linear_key_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 48,
+		"linear_value_head_dim": 128, "mamba_ssm_dtype": "float32"}`,
+		"1 layer with 4 heads of 256, 1 layer with a state of 3.1 MiB for a prefix, bf16"},
+	{`{"model_type": "nemotron_h", "num_hidden_layers": 5, "num_attention_heads": 32, "num_key_value_heads": 2,
+		"attention_head_dim": 128, "hybrid_override_pattern": "ME-M*", "mamba_num_heads": 64, "mamba_head_dim": 64,
+		"ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4, "mamba_ssm_cache_dtype": "float32"}`,
+		"1 layer with 2 heads of 128, 2 layers with a state of 4.1 MiB for a prefix, bf16"},
+	{`{"model_type": "nemotron_h", "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 64,
+		"layers_block_type": ["attention", "moe", "mlp"]}`, "1 layer with 2 heads of 64, bf16"},
+	{`{"model_type": "qwen3_next", "num_hidden_layers": 6, "num_attention_heads": 24, "num_key_value_heads": 2,
+		"head_dim": 256, "full_attention_interval": 3, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128,
+		"linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_value_head_dim": 128,
+		"mamba_ssm_dtype": "bfloat16"}`,
+		"2 layers with 2 heads of 256, 4 layers with a state of 4.2 MiB for a prefix, bf16"},
 	{`{"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 4,
 		"routed_scaling": Infinity, "other": [NaN, -Infinity], "text": "NaN \" Infinity"}`,
 		"1 layer with 2 heads of 2, bf16"},
@@ -205,6 +253,19 @@ func TestConfigsThatMakeNoSense(t *testing.T) {
 		`{"num_hidden_layers": 4, "index_head_dim": 128, ` + rest + `}`:                    "index of the keys",
 		`{"num_hidden_layers": 4, "multi_query": true, ` + rest + `}`:                      "names of their own",
 		`{"num_hidden_layers": 4, "num_kv_shared_layers": 4, ` + rest + `}`:                "4 of 4 layers",
+		`{"num_hidden_layers": 4, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,
+			"model_type": "deepseek_v4", ` + rest + `}`: "not for \"deepseek_v4\"",
+		`{"num_hidden_layers": 2, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,
+			"model_type": "glm_moe_dsa", "indexer_types": ["full", "shared"], ` + rest + `}`: "share the index",
+		`{"num_hidden_layers": 4, "sparse_attention_config": {"a": 1}, ` + rest + `}`: "sparse_attention_config",
+		`{"num_hidden_layers": 4, "global_head_dim": 512, ` + rest + `}`:              "other heads in layers",
+		`{"num_hidden_layers": 4, "attention_k_eq_v": true, ` + rest + `}`:            "other heads in layers",
+		`{"model_type": "qwen3_next", "num_hidden_layers": 4, ` + rest + `}`:          "linear_num_key_heads is missing",
+		`{"model_type": "qwen3_next", "num_hidden_layers": 1, "layer_types": ["linear_attention"], ` + rest + `}`: "no " +
+			"layer keeps",
+		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M?", ` + rest + `}`: "a block of \"?\"",
+		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M", ` + rest + `}`:  "no layer keeps",
+		`{"model_type": "jamba", "layers_block_type": ["attention"], ` + rest + `}`:   "layers with a state",
 		`{"text_config": 5}`: "text_config",
 	} {
 		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -263,6 +324,9 @@ func FuzzConfig(f *testing.F) {
 		s, err := ParseConfig(text)
 		if err != nil {
 			return
+		}
+		if s.States.Type == "" {
+			s.States.Type = "fp32" // many state none
 		}
 		k, err := s.KeyValues("", 1)
 		if err != nil || !(k.PerToken() > 0) || math.IsInf(k.PerToken(), 0) {

@@ -29,6 +29,8 @@ var Params = []params.Param{
 	{Name: "windowed-layers", Default: 0, Min: 0, Max: 10_000, Doc: "how many of the layers have a window"},
 	{Name: "type", Default: "", Doc: "of the numbers: " + strings.Join(Types(), ", ") + " (default: as in the " +
 		"configuration, or bf16)"},
+	{Name: "state-type", Default: "", Doc: "type of the numbers in the states of layers with linear attention or Mamba " +
+		"(default: as in the configuration)"},
 	{Name: "tensor-parallel", Default: 1, Min: 1, Max: 1 << 16, Doc: "GPUs that share the heads of a replica"},
 	{Name: "windows", Default: WindowsLast, Choices: []string{WindowsLast, WindowsAll}, Doc: "what layers with a window " +
 		"keep: last, the window before each end and each fork of prompts; all, every token, an upper bound"},
@@ -42,9 +44,11 @@ func Parse(text string) (s Spec, err error) {
 	if s.values, err = params.ParseArgs(Params, text); err != nil {
 		return s, err
 	}
-	if t := s.values.Text("type"); t != "" {
-		if s.values["type"], err = parseType(t); err != nil {
-			return s, err
+	for _, name := range []string{"type", "state-type"} {
+		if t := s.values.Text(name); t != "" {
+			if s.values[name], err = parseType(t); err != nil {
+				return s, err
+			}
 		}
 	}
 	return s, s.check()
@@ -119,6 +123,12 @@ func (s Spec) KeyValues() (k KeyValues, err error) {
 	shape, source, err := s.shape()
 	if err != nil {
 		return k, err
+	}
+	if t := s.values.Text("state-type"); t != "" {
+		if shape.States.Count == 0 {
+			return k, fmt.Errorf("state-type=%s: the model has no layers with a state; leave it out", t)
+		}
+		shape.States.Type = t
 	}
 	if k, err = shape.KeyValues(s.values.Text("type"), s.values.Int("tensor-parallel")); err != nil {
 		return k, err

@@ -163,9 +163,14 @@ func (c *chains) Remark() string {
 	if c.longer == 0 || len(c.levels) == 1 {
 		return ""
 	}
-	first := c.levels[0]
-	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the %d of the first tier, %s; the optimum of "+
-		"one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), first.pool.Capacity(), first.name)
+	first, scaled := c.levels[0], ""
+	if rate := c.trace.SampleRate; rate > 0 && rate < 1 {
+		scaled = fmt.Sprintf(" (scaled to the sample of %v, as all capacities are; prompts are not, so that fewer fit "+
+			"than in the whole trace)", rate)
+	}
+	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the %d of the first tier, %s%s; the optimum "+
+		"of one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), first.pool.Capacity(),
+		first.name, scaled)
 }
 
 // Finish implements cache.Running.

@@ -94,10 +94,26 @@ func (s start) lines() (lines []string) {
 }
 
 func (s start) longer() string {
+	if line := s.neverRepeats(); line != "" {
+		return line
+	}
 	if line := s.neverFilled(); line != "" {
 		return line
 	}
 	return s.coldMisses()
+}
+
+// neverRepeats says that the log cannot hit, whatever the capacity.
+func (s start) neverRepeats() string {
+	if len(s.cells) == 0 {
+		return ""
+	}
+	all := s.cells[0].blocks.Sum()
+	if all.Cold != all.Requests {
+		return ""
+	}
+	return fmt.Sprintf("each of the %s requests is the first to its %s: nothing repeats in this log, so that no cache "+
+		"hits, however large", records.Count(all.Requests), strings.TrimSuffix(s.noun, "s"))
 }
 
 func (s start) capacity(c cell) string {

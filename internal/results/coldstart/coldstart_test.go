@@ -81,6 +81,27 @@ func TestLines(t *testing.T) {
 		"~4.0 times as long fills it (an estimate)")
 }
 
+// Where nothing repeats, no note speaks of most misses or of a longer log.
+func TestNothingRepeats(t *testing.T) {
+	w := world{power: 1}
+	w.set = blocks.NewSet(1)
+	for _, capacity := range []int64{1000, 40_000} {
+		b := &blocks.Blocks{}
+		for range blocks.Count {
+			b.Each = append(b.Each, blocks.Block{Requests: perBlock, Misses: perBlock, New: perBlock, Cold: perBlock})
+		}
+		r := records.Record{Trace: "t", Policy: "lru", Label: "lru", Kind: records.Online, Capacity: capacity,
+			CapacityUnit: records.Objects, CapacityText: "7", SampleRate: 1}
+		r.SetInt(metric.Requests, b.Sum().Requests)
+		r.SetInt(metric.Misses, b.Sum().Requests)
+		w.set.Add(&r, b)
+		w.recs = append(w.recs, r)
+	}
+	check(t, Lines(w.recs, w.set, func(*records.Record) string { return "blocks" }), "each of the "+
+		records.Count(perBlock*blocks.Count)+" requests is the first to its block: nothing repeats in this log, so that no "+
+		"cache hits, however large")
+}
+
 func TestNothingToSay(t *testing.T) {
 	w := world{power: 1}
 	w.add("lru", 1000, 300, 10) // the same in every block

@@ -1,6 +1,8 @@
 package cost
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -68,13 +70,43 @@ func (b Bill) point(r *records.Record) (p point, ok bool) {
 	if misses := r.Float(metric.Misses); missRatio > 0 && misses > 0 {
 		requests = misses / missRatio // those of a sample have an expected number
 	}
-	p = point{capacity: r.Capacity, memory: b.Memory.of(float64(r.Capacity)), sampled: r.IsSample(),
+	p = point{capacity: r.Capacity, memory: b.Memory.of(float64(r.Capacity)) * float64(nodesOf(r)), sampled: r.IsSample(),
 		holdsAll: r.CapacityShare != nil && *r.CapacityShare >= 1}
 	if requests == 0 {
 		return p, true
 	}
 	p.misses = b.monthly(missRatio, (r.Float(metric.RequestedBytes)-r.Float(metric.HitBytes))/requests)
 	return p, true
+}
+
+// Names of metrics of what a record replayed.
+const (
+	nodeCount = "node_count" // nodes, each with a cache of the capacity
+	tierHits  = "tier_hits"  // of tiers, of which the first has the capacity
+	prompts   = "prompts"    // whose blocks are the requests
+)
+
+// nodesOf returns how many caches of its capacity a record has: the most nodes at any time, since all have to be paid.
+func nodesOf(r *records.Record) int64 {
+	n, _ := r.GetInt(nodeCount)
+	return max(1, n)
+}
+
+// counted says what the memory and the requests of a record are, in a line each, where that is not plain.
+func counted(r *records.Record) (lines []string) {
+	if n := nodesOf(r); n > 1 {
+		lines = append(lines, fmt.Sprintf("memory: that of all %s nodes", records.Count(n)))
+	}
+	for name := range r.Names() {
+		if strings.HasPrefix(name, tierHits+"[") {
+			lines = append(lines, "memory: that of the first tier; lower tiers have other prices, and are left out")
+			break
+		}
+	}
+	if _, ok := r.GetInt(prompts); ok {
+		lines = append(lines, "requests and misses: blocks of prompts")
+	}
+	return lines
 }
 
 // monthly returns what misses cost in a month, given the share of the requests and the bytes per request that miss.

@@ -157,6 +157,34 @@ func TestCharge(t *testing.T) {
 }
 
 // Records of two traces, of which one has a hundredth of the requests, cost what each of them states.
+// All nodes have memory; of tiers, the first. What is counted is said.
+func TestWhatIsCounted(t *testing.T) {
+	b := bill(t)
+	plain := rec("lru", records.Online, 1<<30, 500)
+	one, _ := b.point(&plain)
+	nodes := plain
+	nodes.SetInt(metric.Metric{Name: "node_count"}, 8)
+	nodes.SetInt(metric.Metric{Name: "prompts"}, 5)
+	if all, _ := b.point(&nodes); one.memory != 1 || all.memory != 8 || all.misses != one.misses {
+		t.Errorf("8 nodes cost %+v, one %+v", all, one)
+	}
+	tiers := plain
+	tiers.SetInt(metric.Metric{Name: "tier_hits[host]"}, 8)
+	for _, test := range []struct {
+		r    records.Record
+		want string
+	}{
+		{plain, ""}, {nodes, "memory: that of all 8 nodes; requests and misses: blocks of prompts"},
+		{tiers, "memory: that of the first tier; lower tiers have other prices, and are left out"},
+	} {
+		answers := b.Answers([]records.Record{test.r}, nil)
+		if got := strings.Join(counted(&test.r), "; "); got != test.want ||
+			test.want != "" && !strings.Contains(strings.Join(answers[0].Explanation(), "; "), test.want) {
+			t.Errorf("%q, want %q in %q", got, test.want, answers[0].Explanation())
+		}
+	}
+}
+
 func TestRecordedRatesDiffer(t *testing.T) {
 	busy, quiet := rec("lru", records.Online, gib, 600), rec("lru", records.Online, gib, 600)
 	quiet.Trace = "quiet"

@@ -94,6 +94,9 @@ func (a Answer) Explanation() (lines []string) {
 		}
 	}
 	lines = append(lines, prices+"; "+rate)
+	if len(a.curves) > 0 {
+		lines = append(lines, counted(a.curves[0].style)...)
+	}
 	for _, line := range []string{a.certainty(), a.end()} {
 		if line != "" {
 			lines = append(lines, line)

@@ -541,16 +541,28 @@ func (d *drawing) xLabel(p records.Panel) string {
 	if d.XLabel != "" {
 		return d.XLabel
 	}
-	return dimensionLabel(d.X, inBytes(p))
+	return dimensionLabel(d.X, countedIn(p))
 }
 
-// dimensionLabel names the axis of a dimension, along which capacities may count bytes.
-func dimensionLabel(dimension string, bytes bool) string {
+// blocksOfPrompts is what capacities count where a cache holds prompts.
+const blocksOfPrompts = "blocks"
+
+// countedIn returns what the capacities of a panel count: records.Bytes, records.Objects or blocksOfPrompts.
+func countedIn(p records.Panel) string {
+	first := p.Lines[0].Points[0].Record
+	if ofPrompts, known := metric.Lookup("prompts"); known && first.CapacityUnit != records.Bytes && first.Has(ofPrompts) {
+		return blocksOfPrompts
+	}
+	return first.CapacityUnit
+}
+
+// dimensionLabel names the axis of a dimension, along which capacities count bytes, objects or blocks.
+func dimensionLabel(dimension, counted string) string {
 	switch {
-	case dimension == records.DimCapacity && !bytes:
-		return "capacity (objects)"
-	case dimension == records.DimCapacityShare && !bytes:
-		return "capacity (share of the objects)"
+	case dimension == records.DimCapacity && counted != records.Bytes:
+		return "capacity (" + counted + ")"
+	case dimension == records.DimCapacityShare && counted != records.Bytes:
+		return "capacity (share of the " + counted + ")"
 	case dimension == records.DimCapacityShare:
 		return "capacity (share of all bytes)"
 	}

@@ -109,6 +109,7 @@ type heatPanel struct {
 	values      []float64 // row by row from the lowest; NaN where there is none
 	from        []*records.Record
 	countsBytes bool
+	counted     string // what capacities count
 }
 
 // place is a column or a row.
@@ -137,7 +138,7 @@ func (h Heat) grids(panels []records.Panel) (grids []*heatPanel, err error) {
 		if h.Panels == records.DimTrace {
 			of = entries[i]
 		}
-		g := &heatPanel{heading: p.Name, countsBytes: inBytes(p)}
+		g := &heatPanel{heading: p.Name, countsBytes: inBytes(p), counted: countedIn(p)}
 		g.columns = placesOf(of, func(e entry) (records.Value, bool) { return e.x, e.allX }, h.X, g.countsBytes)
 		g.rows = placesOf(of, func(e entry) (records.Value, bool) { return e.y, e.allY }, h.Y, g.countsBytes)
 		if len(g.rows) > 0 && !g.rows[0].IsNumber {
@@ -262,8 +263,8 @@ const rowPitch = vg.Length(13)
 
 // draw draws a panel.
 func (h Heat) draw(g *heatPanel, colors colorScale, oneOfSeveral bool) (*Figure, *cells) {
-	xLabel := cmp.Or(h.XLabel, heatLabel(h.X, g.columns, g.countsBytes))
-	yLabel := cmp.Or(h.YLabel, heatLabel(h.Y, g.rows, g.countsBytes))
+	xLabel := cmp.Or(h.XLabel, heatLabel(h.X, g.columns, g.counted))
+	yLabel := cmp.Or(h.YLabel, heatLabel(h.Y, g.rows, g.counted))
 	title := h.title()
 	if g.heading != "" {
 		title += ": " + g.heading
@@ -291,7 +292,7 @@ func (h Heat) draw(g *heatPanel, colors colorScale, oneOfSeveral bool) (*Figure,
 }
 
 // heatLabel names the axis of a dimension. Capacities as users wrote them, such as 1%, have their unit.
-func heatLabel(dimension string, places []place, bytes bool) string {
+func heatLabel(dimension string, places []place, counted string) string {
 	isText := func(p place) bool {
 		_, err := strconv.ParseInt(p.Text, 10, 64)
 		return err != nil
@@ -299,7 +300,7 @@ func heatLabel(dimension string, places []place, bytes bool) string {
 	if dimension == records.DimCapacity && slices.ContainsFunc(places, isText) {
 		return records.MetricName(dimension)
 	}
-	return dimensionLabel(dimension, bytes)
+	return dimensionLabel(dimension, counted)
 }
 
 // placesOnX names the columns as far as there is room, names aslant if they need it.

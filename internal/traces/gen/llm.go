@@ -17,7 +17,8 @@ const asShape = -1
 var llmParams = []params.Param{
 	{Name: "shape", Default: "online-qa", Choices: shapeNames(), Doc: "published workload that gives every parameter " +
 		"with value -1 or shape its value"},
-	{Name: "conversations", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "number of conversations"},
+	{Name: "conversations", Default: asShape, Min: asShape, Max: 1 << 24, Doc: "number of conversations; of fewer " +
+		"prompts than the shape's conversations, the shape's share of them"},
 	{Name: "prompts", Default: asShape, Min: asShape, Max: 1 << 26,
 		Doc: "number of prompts in all conversations together"},
 	{Name: "turns", Default: "shape", Choices: []string{"shape", "geometric", "normal"}, Doc: "distribution of the " +
@@ -122,8 +123,24 @@ func shaped(v params.Values) params.Values {
 			}
 			all[name] = value
 		}
+		scaleCounts(v, all, s.values)
 	}
 	return all
+}
+
+// scaleCounts changes the number of conversations or of prompts that the shape has, if the user gave the other one and
+// there would be fewer prompts than conversations: their ratio is then the shape's.
+func scaleCounts(given, all, shape params.Values) {
+	if all.Int("prompts") >= all.Int("conversations") {
+		return
+	}
+	perConversation := float64(shape.Int("prompts")) / float64(shape.Int("conversations"))
+	switch prompts, conversations := all.Int("prompts"), all.Int("conversations"); {
+	case given.Int("conversations") == asShape && prompts > 0:
+		all["conversations"] = max(1, int(math.Round(float64(prompts)/perConversation)))
+	case given.Int("prompts") == asShape:
+		all["prompts"] = int(math.Round(float64(conversations) * perConversation))
+	}
 }
 
 // conversation is one conversation of a trace of prompts.

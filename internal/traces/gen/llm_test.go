@@ -67,6 +67,26 @@ func TestOnlineQA(t *testing.T) {
 	}
 }
 
+// A small number of prompts has the shape's number of them per conversation, as has a large number of conversations.
+// Other numbers change nothing that was given, or that the shape has.
+func TestCountsOfPrompts(t *testing.T) {
+	for _, test := range []struct {
+		spec                   string
+		conversations, prompts int
+	}{
+		{"llm(prompts=300)", 83, 300}, {"llm(prompts=1)", 1, 1}, {"llm(prompts=1999)", 550, 1999},
+		{"llm(prompts=2000)", 2000, 2000}, {"llm(prompts=2500)", 2000, 2500}, {"llm(shape=aibrix,prompts=20)", 6, 20},
+		{"llm(conversations=7300,prompt-mean=90)", 7300, 26528}, {"llm(conversations=100)", 100, 7268},
+		{"llm(conversations=100,prompts=200)", 100, 200},
+	} {
+		p := prompts.Of(loadLLM(t, test.spec).Kind)
+		if len(p.SessionKeys) != test.conversations || len(p.InputTokens) != test.prompts {
+			t.Errorf("%s: %d prompts of %d conversations, want %d of %d", test.spec, len(p.InputTokens), len(p.SessionKeys),
+				test.prompts, test.conversations)
+		}
+	}
+}
+
 // TestAibrix compares the shape with what LCR states about its workload, and with the distinct tokens that its cache
 // sizes imply.
 func TestAibrix(t *testing.T) {

@@ -169,6 +169,33 @@ func TestBytesOfBlocksWithWindows(t *testing.T) {
 	}
 }
 
+// A layer with a state keeps one at each end and each fork of prompts; all blocks together have exactly these bytes.
+func TestBytesOfBlocksWithStates(t *testing.T) {
+	k := llm.KeyValues{Full: 4, State: 600}
+	for _, test := range []struct {
+		texts  []string
+		states int
+		all    int
+	}{
+		{[]string{"abcdef"}, 1, 6},
+		{[]string{"abcdef", "abcdef"}, 1, 6},
+		{[]string{"abcdef", "abcxyz"}, 3, 9}, // f, z and c before the fork
+		{[]string{"abcdef", "abc"}, 2, 6},    // f, c
+		{[]string{"abcdef", "xbcdef"}, 2, 12},
+	} {
+		p, objects, groups := chained(10, test.texts...)
+		must.Do(t, p.SetMemory(k, false, objects, groups))
+		want := int64(0.5 + 40 + 600*float64(test.states)/float64(test.all))
+		if p.Memory.BlockBytes != want || p.Memory.TokenBytes != 4 {
+			t.Errorf("%q: %+v, want blocks of %d bytes", test.texts, p.Memory, want)
+		}
+		must.Do(t, p.SetMemory(k, true, objects, groups))
+		if p.Memory.BlockBytes != 640 {
+			t.Errorf("%q: %d bytes where every block has a state, want 640", test.texts, p.Memory.BlockBytes)
+		}
+	}
+}
+
 // TestWindowsAgainstBruteForce marks the blocks of windows one by one.
 func TestWindowsAgainstBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,9 +13,19 @@ func (p *Columns) Line() string {
 	if p.Memory.BlockBytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("keys and values: %s per token, %s per block of %d tokens, on all GPUs (%s)",
-		memory.Bytes(int64(math.Round(p.Memory.TokenBytes))), memory.Bytes(p.Memory.BlockBytes), p.BlockTokens,
-		p.Memory.Source)
+	each := memory.Bytes(int64(math.Round(p.Memory.TokenBytes))) + " per token"
+	if !p.LengthsOnly {
+		each += fmt.Sprintf(", %s per block of %d tokens", memory.Bytes(p.Memory.BlockBytes), p.BlockTokens)
+	}
+	return fmt.Sprintf("keys and values: %s, on all GPUs (%s)", each, p.Memory.Source)
+}
+
+// PromptBytes returns the bytes of the keys and values of a prompt of so many tokens that has just been computed.
+func (m Memory) PromptBytes(tokens int) float64 {
+	if m.every {
+		return float64(m.TokenBytes*float64(tokens)) + m.values.State
+	}
+	return m.values.Of(tokens)
 }
 
 // maxBytes is how many bytes all requests of a trace may have together, so that sums of them fit into an int64.
@@ -26,7 +36,7 @@ const maxBytes = 1 << 62
 //
 // Layers with a window keep, unless every is set, only the blocks of a window before each place where a prompt ends or
 // forks from another: those that a prompt of this trace can continue. A block then has the mean of all blocks of the
-// trace, so that a cache of all of them has exactly their bytes.
+// trace, so that a cache of all of them has exactly their bytes. Layers with a state keep one at each of these places.
 func (p *Columns) SetMemory(k llm.KeyValues, every bool, objects []uint32, groups []int) error {
 	p.Memory = Memory{TokenBytes: k.PerToken(), Source: k.Source + ": " + k.About, values: k, every: every}
 	return p.setMemory(objects, groups)
@@ -39,15 +49,24 @@ func (p *Columns) setMemory(objects []uint32, groups []int) error {
 		return nil
 	}
 	p.Memory.Source = k.Source + ": " + k.About
+	every := p.Memory.every || p.LengthsOnly // without contents, nothing is known of what prompts share
 	bytes := float64(float64(p.BlockTokens) * k.Full)
 	for _, w := range k.Windowed {
 		share := 1.0
-		if !p.Memory.every {
+		if !every {
 			share = p.shareWithin(w.Window, objects, groups)
 			p.Memory.Source += fmt.Sprintf("; the window of %d keeps %.3g%% of the blocks, those before ends and forks of "+
 				"prompts", w.Window, 100*share)
 		}
 		bytes += float64(float64(p.BlockTokens)*w.Bytes) * share
+	}
+	if k.State > 0 {
+		share := 1.0
+		if !every {
+			share = p.shareWithin(1, objects, groups)
+			p.Memory.Source += fmt.Sprintf("; %.3g%% of the blocks have a state, those at ends and forks of prompts", 100*share)
+		}
+		bytes += float64(k.State * share)
 	}
 	bytes = math.Round(bytes)
 	if most := float64(maxBytes) / float64(max(1, len(objects))); bytes < 1 || bytes > most {

@@ -19,12 +19,13 @@ func (s *Summary) figures() (drawn []plots.Drawing, err error) {
 	}
 	for _, f := range []distributionFigure{
 		{"lengths", "Lengths", "tokens", plots.Number, s.lengthCurves()},
+		{"prompt-bytes", "Keys and values of prompts", "bytes of a prompt", plots.Bytes, s.promptBytes()},
 		{"sizes", "Sizes", "size", plots.Bytes, []curve{{"objects", s.ObjectSizes}, {"requests", s.RequestSizes}}},
-		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), objects", plots.Number,
+		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), " + s.noun() + "s", plots.Number,
 			[]curve{{"", s.ReuseDistance.plusOne()}}},
-		{"reuse-time-requests", "Reuse times in requests", "requests until the object's next request", plots.Number,
+		{"reuse-time-requests", "Reuse times in requests", "requests until the " + s.noun() + "'s next request", plots.Number,
 			[]curve{{"", s.ReuseTimeRequests}}},
-		{"reuse-time-seconds", "Reuse times", "time until the object's next request", plots.Seconds,
+		{"reuse-time-seconds", "Reuse times", "time until the " + s.noun() + "'s next request", plots.Seconds,
 			[]curve{{"", s.ReuseTimeSeconds}}},
 	} {
 		d, err := f.draw(s.Trace)
@@ -40,7 +41,7 @@ func (s *Summary) figures() (drawn []plots.Drawing, err error) {
 
 // popularityFigure draws how often each object is requested, by rank, with the fitted law.
 func (s *Summary) popularityFigure() (plots.Drawing, error) {
-	f := plots.New("Popularity: "+s.Trace, "rank of the object", "requests")
+	f := plots.New("Popularity: "+s.Trace, "rank of the "+s.noun(), "requests")
 	f.SetX(plots.Log, plots.Number)
 	f.SetY(plots.Log, plots.Number)
 	observed := plots.Line{Label: "observed", Style: plots.SeriesStyle(0)}
@@ -57,6 +58,23 @@ func (s *Summary) popularityFigure() (plots.Drawing, error) {
 		}
 	}
 	return f.Draw("popularity")
+}
+
+// noun says what an object of the trace is.
+func (s *Summary) noun() string {
+	if _, ok := s.Kind.(*PromptSummary); ok {
+		return "block"
+	}
+	return "object"
+}
+
+// promptBytes are the keys and values of prompts, if the model is known.
+func (s *Summary) promptBytes() []curve {
+	p, ok := s.Kind.(*PromptSummary)
+	if !ok || p.KeysAndValues == nil {
+		return nil
+	}
+	return []curve{{"", p.KeysAndValues.Prompts}}
 }
 
 // lengthCurves are the lengths of prompts without contents, of which there is nothing else to draw.

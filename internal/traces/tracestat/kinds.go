@@ -27,7 +27,8 @@ type kind struct {
 // kinds lists the kinds with statistics of their own. Any other kind is described as plain objects.
 var kinds = []kind{
 	{"prompts", "For prompts to a language model also the number of prompts, conversations and tokens, and the share " +
-		"of tokens that an earlier prompt started with.", section(prompts.Of, summarizePrompts)},
+		"of tokens that an earlier prompt started with; with --kv the bytes of their keys and values.",
+		section(prompts.Of, summarizePrompts)},
 	{"queries", "For queries also the number of distinct queries, texts, topics, sessions and answer labels, if known, " +
 		"and the length of the embeddings.", section(queries.Of, summarizeQueries)},
 	{"reads", "For reads of files also the number of reads, files, directories and jobs, and the distributions of the " +

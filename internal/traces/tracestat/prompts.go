@@ -2,6 +2,8 @@ package tracestat
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -24,10 +26,31 @@ type PromptSummary struct {
 	SharedPrefixRatio *float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
 	DistinctTokens    *int64   `json:"distinct_tokens"`     // of all blocks, each counted once: the footprint
 
+	KeysAndValues *KeyValueSummary `json:"keys_and_values"` // nil if the model is unknown
+
 	Lengths        *Distribution `json:"prompt_lengths"`             // tokens
 	OutputLengths  *Distribution `json:"output_lengths"`             // tokens
 	Turns          *Distribution `json:"prompts_per_conversation"`   //
 	ForeignPrompts *Distribution `json:"foreign_prompts_in_between"` // prompts of others between two of a conversation
+}
+
+// KeyValueSummary describes the keys and values of prompts, in bytes on all GPUs of a replica.
+type KeyValueSummary struct {
+	Source     string  `json:"source"`      // of the shape of the model, and the shape
+	TokenBytes float64 `json:"token_bytes"` // of a token that every layer keeps
+	MeanPrompt float64 `json:"mean_prompt_bytes"`
+	// LongestPrompt has its keys and values, with no block rounded up.
+	LongestPrompt float64       `json:"longest_prompt_bytes"`
+	Prompts       *Distribution `json:"prompt_bytes"`
+
+	// Without contents of the prompts, these are unknown.
+
+	BlockBytes *int64 `json:"block_bytes"`
+	Footprint  *int64 `json:"footprint_bytes"` // of all distinct blocks
+	// Reused are the bytes of the distinct blocks that are requested more than once: what a cache can make use of.
+	Reused *int64 `json:"reused_bytes"`
+
+	blocks, reused int64
 }
 
 func summarizePrompts(t *traces.Trace, p *prompts.Columns) *PromptSummary {
@@ -35,6 +58,9 @@ func summarizePrompts(t *traces.Trace, p *prompts.Columns) *PromptSummary {
 	s.InputTokens, s.Lengths = sumAndDistribution(p.InputTokens)
 	if !p.LengthsOnly {
 		s.addTokens(t, p)
+	}
+	if p.Memory.BlockBytes > 0 {
+		s.KeysAndValues = summarizeKeyValues(t, p)
 	}
 	if p.OutputTokens != nil {
 		var sum int64
@@ -70,6 +96,35 @@ func (s *PromptSummary) addTokens(t *traces.Trace, p *prompts.Columns) {
 	}
 	ratio := float64(shared) / float64(s.InputTokens)
 	s.BlockTokens, s.SharedTokens, s.DistinctTokens, s.SharedPrefixRatio = &size, &shared, &distinct, &ratio
+}
+
+func summarizeKeyValues(t *traces.Trace, p *prompts.Columns) *KeyValueSummary {
+	s := &KeyValueSummary{Source: p.Memory.Source, TokenBytes: p.Memory.TokenBytes}
+	h, sum := &histogram{}, 0.0
+	for _, tokens := range p.InputTokens {
+		bytes := p.Memory.PromptBytes(int(tokens))
+		sum += bytes
+		s.LongestPrompt = max(s.LongestPrompt, bytes)
+		h.add(int64(math.Round(bytes)), 1)
+	}
+	s.MeanPrompt, s.Prompts = sum/float64(len(p.InputTokens)), h.distribution(1)
+	if p.LengthsOnly {
+		return s
+	}
+	seen, again := make([]bool, t.NumObjects), make([]bool, t.NumObjects)
+	for _, object := range t.Objects {
+		switch {
+		case !seen[object]:
+			seen[object] = true
+			s.blocks++
+		case !again[object]:
+			again[object] = true
+			s.reused++
+		}
+	}
+	s.BlockBytes = &p.Memory.BlockBytes
+	s.Footprint, s.Reused = new(s.blocks*p.Memory.BlockBytes), new(s.reused*p.Memory.BlockBytes)
+	return s
 }
 
 func (s *PromptSummary) addConversations(p *prompts.Columns) {
@@ -122,12 +177,46 @@ func (s *PromptSummary) rows() []row {
 	if s.OutputTokens != nil {
 		rows = append(rows, row{"tokens of outputs", records.Count(*s.OutputTokens)})
 	}
+	if s.KeysAndValues != nil {
+		rows = append(rows, s.KeysAndValues.rows()...)
+	}
 	return rows
 }
 
+func (s *KeyValueSummary) rows() []row {
+	rows := []row{{"keys and values", writeBytes(s.TokenBytes) + " per token"}}
+	if s.BlockBytes != nil {
+		rows[0].value += ", " + writeBytes(float64(*s.BlockBytes)) + " per block"
+		rows = append(rows,
+			row{"KV of all blocks", fmt.Sprintf("%s (%s distinct blocks)", gibibytes(float64(*s.Footprint)),
+				records.Count(s.blocks))},
+			row{"KV requested again", fmt.Sprintf("%s (%s blocks, %s)", gibibytes(float64(*s.Reused)),
+				records.Count(s.reused), records.Share(float64(s.reused)/float64(s.blocks)))})
+	}
+	return append(rows, row{"KV of the longest prompt", gibibytes(s.LongestPrompt)},
+		row{"KV of a prompt, mean", gibibytes(s.MeanPrompt)})
+}
+
+// gibibytes writes bytes in the unit in which the memories of GPUs and hosts are sold, unless they are few.
+func gibibytes(bytes float64) string {
+	gib := bytes / (1 << 30)
+	switch {
+	case gib < 0.1:
+		return writeBytes(bytes)
+	case gib < 1000:
+		return strconv.FormatFloat(gib, 'g', 4, 64) + " GiB"
+	}
+	return records.Count(int64(math.Round(gib))) + " GiB"
+}
+
 func (s *PromptSummary) distributions() []namedDistribution {
+	var bytes *Distribution
+	if s.KeysAndValues != nil {
+		bytes = s.KeysAndValues.Prompts
+	}
 	return []namedDistribution{
 		{"prompt_lengths", "prompt, tokens", s.Lengths, number},
+		{"prompt_bytes", "prompt, keys and values", bytes, writeBytes},
 		{"output_lengths", "output, tokens", s.OutputLengths, number},
 		{"prompts_per_conversation", "prompts per conversation", s.Turns, number},
 		{"foreign_prompts_in_between", "other prompts between turns", s.ForeignPrompts, number},

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -39,6 +40,48 @@ func TestPrompts(t *testing.T) {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("no %q in\n%s", want, table.String())
 		}
+	}
+}
+
+// Prompts have their own bytes, blocks whole ones. With a window, a long prompt has less.
+func TestKeysAndValues(t *testing.T) {
+	for _, test := range []struct {
+		kv                       string
+		longest, mean            float64
+		block, footprint, reused int64
+		want                     string
+	}{
+		// Blocks 0 and 1 of the five are requested again.
+		{"layers=2,kv-heads=1,head-size=3,type=fp8", 14 * 12, 33 * 12 / 3., 48, 5 * 48, 2 * 48, "48 B per block"},
+		// The layer with a window keeps 2 tokens of each prompt, and of the five blocks one at each of three ends and a
+		// fork: 24 bytes and 24 x 4/5.
+		{"layers=2,kv-heads=1,head-size=3,type=fp8,window=2,windowed-layers=1", 14*6 + 12, (33*6 + 36) / 3., 43, 5 * 43,
+			2 * 43, "12 B per token"},
+		{"layers=2,kv-heads=1,head-size=3,type=fp8,window=2,windowed-layers=1,windows=all", 14 * 12, 33 * 12 / 3., 48,
+			5 * 48, 2 * 48, "12 B per token"},
+	} {
+		trace := promptTrace()
+		columns, spec := prompts.Of(trace.Kind), must.Get(llm.Parse(test.kv))(t)
+		must.Do(t, columns.SetMemory(must.Get(spec.KeyValues())(t), spec.WindowsAll(), trace.Objects, trace.Groups))
+		s := must.Get(Summarize(trace))(t)
+		k := s.Kind.(*PromptSummary).KeysAndValues
+		if k.TokenBytes != 12 || k.LongestPrompt != test.longest || k.MeanPrompt != test.mean ||
+			k.Prompts.Max != test.longest {
+			t.Errorf("%s: %+v", test.kv, k)
+		}
+		if *k.BlockBytes != test.block || *k.Footprint != test.footprint || *k.Reused != test.reused {
+			t.Errorf("%s: blocks of %d bytes, all %d, reused %d", test.kv, *k.BlockBytes, *k.Footprint, *k.Reused)
+		}
+		var table strings.Builder
+		must.Do(t, s.Print(&table, "table"))
+		for _, want := range []string{test.want, "KV of the longest prompt", "(2 blocks, 40%)"} {
+			if !strings.Contains(table.String(), want) {
+				t.Errorf("no %q in\n%s", want, table.String())
+			}
+		}
+	}
+	if s := must.Get(Summarize(promptTrace()))(t); s.Kind.(*PromptSummary).KeysAndValues != nil {
+		t.Error("bytes of a model that is not known")
 	}
 }
 

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/base/llm"
@@ -34,6 +35,9 @@ func (w Workload) keyValues(dirs []string) (k keyValues, err error) {
 		var path string
 		if path, err = Find(spec.File(), dirs); err == nil {
 			spec = spec.WithFile(path)
+		}
+		if missing := (*MissingError)(nil); errors.As(err, &missing) {
+			missing.What = "configuration of a model"
 		}
 	}
 	if err == nil {

@@ -55,10 +55,11 @@ type Workload struct {
 type MissingError struct {
 	Path string
 	Dirs []string // other folders that were searched
+	What string   // kind of file; "" for a trace
 }
 
 func (e *MissingError) Error() string {
-	s := e.Path + ": no such trace file"
+	s := e.Path + ": no such " + cmp.Or(e.What, "trace file")
 	if len(e.Dirs) > 0 {
 		s += ", and not in " + strings.Join(e.Dirs, ", ") + " either"
 	}
@@ -112,7 +113,7 @@ func Find(path string, dirs []string) (string, error) {
 			return "", err
 		}
 	}
-	return "", &MissingError{path, dirs}
+	return "", &MissingError{Path: path, Dirs: dirs}
 }
 
 // EmbeddingsFile returns the path of the file with the embeddings, "" if they come from elsewhere.
