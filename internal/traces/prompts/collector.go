@@ -2,14 +2,17 @@ package prompts
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tokenizer"
@@ -37,8 +40,9 @@ func messageOptions(more ...params.Param) []params.Param {
 	for i, t := range templates {
 		names[i] = t.name
 	}
-	return textOptions(append([]params.Param{{Name: templateOption, Default: plainTemplate, Choices: names,
-		Doc: "chat template by which messages become a text; none: one content after another"}}, more...)...)
+	return textOptions(append([]params.Param{{Name: templateOption, Default: plainTemplate, Choices: names, File: true,
+		Doc: "chat template by which messages become a text; none: one content after another; a file: the model's own, " +
+			"chat_template.jinja or tokenizer_config.json"}}, more...)...)
 }
 
 const templateOption = "template"
@@ -51,6 +55,8 @@ type request struct {
 	session    uint64 // key of its conversation
 	hasSession bool
 	messages   []message
+	tools      []byte   // the definitions of tools, as JSON
+	options    []byte   // further values for the chat template, as JSON
 	text       []byte   // the whole prompt, if there are no messages
 	ids        []uint64 // tokens, instead of a text
 	output     int32    // tokens, if the log counts them; -1 otherwise
@@ -79,6 +85,8 @@ type collector struct {
 	src      *source.Source
 	opts     params.Values
 	template *template
+	chat     *chattemplate.Template // instead of template, if it is a file
+	chatName string                 // what readings call it
 	// tokenizer cuts texts into tokens; nil for 4 bytes each.
 	tokenizer     *tokenizer.Tokenizer
 	tokenizerName string
@@ -98,10 +106,11 @@ type collector struct {
 
 	byIDs, byText, inTurns, answered int // prompts with ids, with texts, with messages, with a known output
 
-	room   []byte   // for texts
-	tokens []uint64 // of the current prompt
-	hashes []uint64 // of its first 1, 2, 3, ... tokens
-	held   int64    // bytes since the budget was asked
+	when   time.Time // of the current prompt; zero without, or if the template does not need it
+	room   []byte    // for texts
+	tokens []uint64  // of the current prompt
+	hashes []uint64  // of its first 1, 2, 3, ... tokens
+	held   int64     // bytes since the budget was asked
 }
 
 func newCollector(src *source.Source, opts params.Values) (*collector, error) {
@@ -109,7 +118,9 @@ func newCollector(src *source.Source, opts params.Values) (*collector, error) {
 	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
 	c := &collector{src: src, opts: opts, template: &templates[0], size: size, threads: shared.(*threads)}
 	if name, ok := opts[templateOption].(string); ok {
-		c.template = templateOf(name)
+		if err := c.setTemplate(name); err != nil {
+			return nil, err
+		}
 	}
 	if path := opts.Text(tokenizerOption); path != "" {
 		read, err := src.ReadBeside(path, "tokenizer", readTokenizer)
@@ -145,8 +156,17 @@ func (c *collector) add(q *request) error {
 		c.leaveOut(q.leftOut)
 		return nil
 	}
+	c.when = time.Time{}
+	if c.chat != nil && c.chat.WritesDate() {
+		if err := c.setDate(q); err != nil {
+			return err
+		}
+	}
 	whole, err := c.tokenize(q)
-	if err != nil {
+	if errors.Is(err, chattemplate.ErrRefused) {
+		c.leaveOut("refused by the chat template")
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if len(c.tokens) == 0 {
@@ -259,7 +279,9 @@ func (c *collector) tokenize(q *request) (whole int, err error) {
 	text := q.text
 	if len(q.messages) > 0 {
 		c.inTurns++
-		c.room = c.template.render(c.room[:0], q.messages)
+		if c.room, err = c.layOut(c.room[:0], q); err != nil {
+			return 0, err
+		}
 		text = c.room
 	}
 	if len(text) == 0 {
@@ -270,6 +292,17 @@ func (c *collector) tokenize(q *request) (whole int, err error) {
 		return 0, err
 	}
 	return len(c.tokens) - 1, nil
+}
+
+// layOut appends the text of a request by the template.
+func (c *collector) layOut(to []byte, q *request) ([]byte, error) {
+	if c.chat != nil {
+		return c.renderChat(to, q)
+	}
+	if len(q.tools) > 0 {
+		q.messages = slices.Insert(q.messages, 0, message{role: roleSystem, text: q.tools})
+	}
+	return c.template.render(to, q.messages), nil
 }
 
 // encode appends the tokens of a text.
@@ -470,7 +503,9 @@ func (c *collector) describe(sessions string) string {
 		text = c.rule()
 	}
 	if c.inTurns > 0 {
-		if c.template.turns == nil {
+		if c.chat != nil {
+			text += ", template " + c.chatName
+		} else if c.template.turns == nil {
 			text += ", messages one after another (no template)"
 		} else {
 			text += ", template " + c.template.name

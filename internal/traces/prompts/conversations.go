@@ -115,7 +115,7 @@ func (c *Conversations) Add(turns []Turn, conversation Turn) error {
 			}
 			answered = i + 1
 		}
-		q.messages = append(q.messages, message{role, turn.Text})
+		q.messages = append(q.messages, message{role: role, text: turn.Text})
 	}
 	if answered < len(turns) {
 		c.collector.leaveOut("messages without an answer, at the end of a conversation")

@@ -53,6 +53,7 @@ func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.
 		return nil, stream.Fields{}, err
 	}
 	e := &litellmEntry{}
+	var earlier responses
 	err = eachObject(src, "log of LiteLLM", func(s *source.JSONScanner) error {
 		e.body.reset()
 		e.input, e.served = -1, false
@@ -62,8 +63,11 @@ func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.
 		if e.served && e.leftOut == "" {
 			e.leftOut = "answered by LiteLLM's cache"
 		}
-		if e.leftOut == "" && len(e.messages)+len(e.prompts)+len(e.idLists)+len(e.ids) == 0 {
+		if e.leftOut == "" && e.previous == "" && len(e.messages)+len(e.prompts)+len(e.idLists)+len(e.ids) == 0 {
 			return c.addLengths(&e.request, e.input)
+		}
+		if err := c.checkBudget(earlier.complete(&e.body)); err != nil {
+			return err
 		}
 		return e.each(c.add)
 	})
@@ -98,7 +102,7 @@ func (e *litellmEntry) readField(key string, s *source.JSONScanner) (err error) 
 	case "call_type":
 		name, err := optional(s)
 		if len(name) > 0 && !generates(string(name)) {
-			e.leftOut = "of other calls, such as embeddings"
+			e.leftOut = otherCalls
 		}
 		return err
 	case "status":
@@ -173,7 +177,8 @@ func (e *litellmEntry) readInputJSON(s *source.JSONScanner) error {
 	case '{':
 		return s.Object(func(key []byte) error {
 			switch string(key) {
-			case "messages", "prompt", "tools", "functions":
+			case "messages", "prompt", "tools", "functions", "input", "instructions", "system", "previous_response_id",
+				"chat_template_kwargs":
 				_, err := e.field(string(key), s)
 				return err
 			}
@@ -190,8 +195,13 @@ func (e *litellmEntry) readResponse(s *source.JSONScanner) error {
 		return e.readAnswer(s)
 	case '{':
 		return s.Object(func(key []byte) error {
-			if string(key) == "choices" {
+			switch string(key) {
+			case "choices":
 				return e.readChoices(s)
+			case "output", "content", "id":
+				if known, err := e.field(string(key), s); known {
+					return err
+				}
 			}
 			return s.Skip()
 		})

@@ -9,6 +9,7 @@ import (
 type message struct {
 	role string
 	text []byte
+	raw  []byte // as chat templates know it, in JSON; nil if that is its role and its text
 }
 
 // template lays the messages of a prompt out as one text, as the chat template of a family of models does. Its zero
@@ -102,6 +103,7 @@ const (
 	roleSystem    = "system"
 	roleUser      = "user"
 	roleAssistant = "assistant"
+	roleTool      = "tool"
 )
 
 // roleOf returns the role that data sets and servers write in different ways.
@@ -114,7 +116,7 @@ func roleOf(name []byte) string {
 	case "gpt", "assistant", "chatgpt", "bard", "bing", "model", "ai":
 		return roleAssistant
 	case "function", "tool", "ipython":
-		return "tool"
+		return roleTool
 	}
 	return string(name)
 }
