@@ -155,6 +155,19 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestEmptySystemMessages: Phi 3 leaves them out, and Qwen 2 does not.
+func TestEmptySystemMessages(t *testing.T) {
+	for name, want := range map[string]string{"phi": "<|user|>\\nU<|end|>\\n<|assistant|>\\n",
+		"chatml": "<|im_start|>system\\n<|im_end|>\\n<|im_start|>user\\nU<|im_end|>\\n<|im_start|>assistant\\n"} {
+		got := loadAs(t, `{"messages":[{"role":"system","content":""},{"role":"user","content":"U"}]}`,
+			"openai:block=1,template="+name)
+		plain := loadAs(t, `{"model":"m","prompt":"`+want+`"}`, "openai:block=1")
+		if !reflect.DeepEqual(got.Keys, plain.Keys) {
+			t.Errorf("%s: %d tokens, want those of %s", name, len(got.Keys), want)
+		}
+	}
+}
+
 func TestOpenAIErrors(t *testing.T) {
 	const good = `{"model":"m","prompt":"abcdefgh","time":5}` + "\n"
 	for name, c := range map[string]struct{ content, want string }{

@@ -23,6 +23,8 @@ type template struct {
 	system *around
 	answer string // after the last message, from where the model continues
 	trim   bool   // white space around contents is left out
+	// dropsEmpty says that an empty system message is left out.
+	dropsEmpty bool
 }
 
 type around struct{ before, after string }
@@ -51,10 +53,11 @@ var templates = []template{
 		turns: map[string]around{"": {"<start_of_turn>user\n", "<end_of_turn>\n"},
 			"assistant": {"<start_of_turn>model\n", "<end_of_turn>\n"}},
 		system: &around{"", "\n\n"}, answer: "<start_of_turn>model\n", trim: true},
-	{name: "deepseek", doc: "DeepSeek V2.5, V3 and R1", begin: "<｜begin▁of▁sentence｜>",
+	{name: "deepseek", doc: "DeepSeek V2.5 and V3", begin: "<｜begin▁of▁sentence｜>",
 		turns: map[string]around{"system": {}, "": {"<｜User｜>", ""}, "assistant": {"<｜Assistant｜>",
 			"<｜end▁of▁sentence｜>"}}, answer: "<｜Assistant｜>"},
-	{name: "phi", doc: "Phi 3", turns: map[string]around{"": {"<|ROLE|>\n", "<|end|>\n"}}, answer: "<|assistant|>\n"},
+	{name: "phi", doc: "Phi 3", turns: map[string]around{"": {"<|ROLE|>\n", "<|end|>\n"}}, answer: "<|assistant|>\n",
+		dropsEmpty: true},
 }
 
 // templateOf returns the template of a name from the list.
@@ -79,6 +82,9 @@ func (t *template) render(to []byte, messages []message) []byte {
 	var system []byte // goes into the next turn
 	for i, m := range messages {
 		text := m.text
+		if t.dropsEmpty && m.role == roleSystem && len(text) == 0 {
+			continue
+		}
 		if t.trim {
 			text = bytes.TrimSpace(text)
 		}
