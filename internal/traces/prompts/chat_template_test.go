@@ -35,7 +35,8 @@ func TestChatTemplateFile(t *testing.T) {
 			`{"type":"function_call_output","call_id":"1","output":"R"}]}`, "<s>" + calls},
 		"Anthropic's": {`{"model":"m","tools":[{"name":"f","input_schema":{"type":"object"}}],"system":"S",` +
 			`"messages":[{"role":"user","content":"U"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f",` +
-			`"input":{"x":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"R"}]}]}`, "<s>" + calls},
+			`"input":{"x":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"R"}]}]}`,
+			"<s>" + calls},
 		"LiteLLM": {litellmCall(`"startTime":5,"messages":[{"role":"user","content":"U"}]`), "<s>[user]U"},
 		"ShareGPT": {`{"conversations":[{"from":"human","value":"U"},{"from":"gpt","value":"A"}]}`,
 			"<s>[user]U"},
