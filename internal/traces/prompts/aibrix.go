@@ -94,12 +94,13 @@ func looksLikeOldAIBrix(head source.Head) bool {
 
 // openAIBrix reads a workload. If no request has a prompt, they have lengths only.
 func openAIBrix(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "moments in JSON, an object on a line or in an array, with "+
+		"timestamp and requests")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
 	r := &aibrixReader{collector: c, interval: int64(opts.Int("interval")) * int64(time.Millisecond)}
-	if err = eachObject(src, "workload of AIBrix", r.readMoment); err != nil {
+	if err = c.eachObject("workload of AIBrix", r.readMoment); err != nil {
 		return nil, stream.Fields{}, err
 	}
 	interval := opts.Int("interval")

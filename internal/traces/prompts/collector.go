@@ -84,6 +84,8 @@ type collected struct {
 type collector struct {
 	src      *source.Source
 	opts     params.Values
+	expected string // what the file should hold, for errors
+	fields   string // names in the first object
 	template *template
 	chat     *chattemplate.Template // instead of template, if it is a file
 	chatName string                 // what readings call it
@@ -113,10 +115,12 @@ type collector struct {
 	held   int64     // bytes since the budget was asked
 }
 
-func newCollector(src *source.Source, opts params.Values) (*collector, error) {
+// newCollector returns an empty collector for a file, which should hold what is expected.
+func newCollector(src *source.Source, opts params.Values, expected string) (*collector, error) {
 	size := opts.Int("block")
 	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
-	c := &collector{src: src, opts: opts, template: &templates[0], size: size, threads: shared.(*threads)}
+	c := &collector{src: src, opts: opts, expected: expected, template: &templates[0], size: size,
+		threads: shared.(*threads)}
 	if name, ok := opts[templateOption].(string); ok {
 		if err := c.setTemplate(name); err != nil {
 			return nil, err
@@ -422,10 +426,20 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 
 // nothing says why there are no prompts.
 func (c *collector) nothing() error {
-	if c.src.Reading.LeftOut > 0 {
-		return c.src.Errorf("holds no prompts: %s", c.src.Reading.LeftOutText())
+	reading := c.src.Reading
+	expected := c.expected
+	if c.fields != "" {
+		expected += "; the first object has " + c.fields
 	}
-	return c.src.Errorf("holds no prompts")
+	switch bad := reading.FirstBad(); {
+	case bad != nil && reading.LeftOut > 0:
+		return c.src.Errorf("holds no prompts: %s, and %w; want %s", reading.LeftOutText(), bad, expected)
+	case bad != nil:
+		return c.src.Errorf("holds no prompts: %w; want %s", bad, expected)
+	case reading.LeftOut > 0:
+		return c.src.Errorf("holds no prompts: %s; want %s", reading.LeftOutText(), expected)
+	}
+	return c.src.Errorf("holds no prompts: want %s", expected)
 }
 
 // setSessions sets the conversations: those that the log names, if the name comes twice, and those found by prefix. It
@@ -537,11 +551,13 @@ func (c *collector) next(p *prompt) error {
 
 // eachObject calls visit with a scanner in front of each object of a file: one on a line, or the elements of an array.
 // what is the expected kind of file.
-func eachObject(src *source.Source, what string, visit func(*source.JSONScanner) error) error {
+func (c *collector) eachObject(what string, visit func(*source.JSONScanner) error) error {
+	src := c.src
 	head, err := src.Head()
 	if err != nil {
 		return err
 	}
+	c.fields = fieldNames(head)
 	if source.LooksLikeJSONArray(head) {
 		return src.ScanArray(what, visit)
 	}
@@ -553,6 +569,21 @@ func eachObject(src *source.Source, what string, visit func(*source.JSONScanner)
 		}
 		return s.End()
 	})
+}
+
+// fieldNames returns the first names in the first object of a file.
+func fieldNames(head source.Head) string {
+	const most = 8
+	s := &source.JSONScanner{Text: head.Bytes}
+	s.Take('[')
+	var names []string
+	_ = s.Object(func(key []byte) error { // it fails where the head ends
+		if len(names) < most {
+			names = append(names, fmt.Sprintf("%.40q", key))
+		}
+		return s.Skip()
+	})
+	return strings.Join(names, ", ")
 }
 
 // eachLine calls visit with each line that is not blank, and leaves out those that it cannot read, as far as the user

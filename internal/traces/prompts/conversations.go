@@ -77,7 +77,8 @@ type Conversations struct {
 
 // NewConversations returns an empty collection for a file, with the values of ConversationOptions.
 func NewConversations(src *source.Source, opts params.Values) (*Conversations, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "conversations in JSON, an object on a line or in an array, "+
+		"with conversation or conversations, an array of messages")
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func openConversations(src *source.Source, opts params.Values) (stream.Reader, s
 		return nil, stream.Fields{}, err
 	}
 	var turns []Turn
-	err = eachObject(src, "list of conversations", func(s *source.JSONScanner) error {
+	err = c.collector.eachObject("list of conversations", func(s *source.JSONScanner) error {
 		turns = turns[:0]
 		var whole Turn
 		found := false

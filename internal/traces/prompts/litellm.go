@@ -48,13 +48,14 @@ type litellmEntry struct {
 
 // openLiteLLM reads a log. If no call has a text, the prompts have lengths only.
 func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "calls of LiteLLM in JSON, an object on a line or in an array, "+
+		"with startTime, and with messages or prompt_tokens")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
 	e := &litellmEntry{}
 	var earlier responses
-	err = eachObject(src, "log of LiteLLM", func(s *source.JSONScanner) error {
+	err = c.eachObject("log of LiteLLM", func(s *source.JSONScanner) error {
 		e.body.reset()
 		e.input, e.served = -1, false
 		if err := e.read(s); err != nil {

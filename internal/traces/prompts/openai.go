@@ -97,13 +97,14 @@ func fieldsOf(head source.Head, envelopes map[string]bool) map[string]byte {
 }
 
 func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "requests of OpenAI's or Anthropic's API in JSON, an object on "+
+		"a line or in an array, with messages, prompt or input")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
 	b := &body{}
 	var earlier responses
-	err = eachObject(src, "list of requests", func(s *source.JSONScanner) error {
+	err = c.eachObject("list of requests", func(s *source.JSONScanner) error {
 		b.reset()
 		if err := b.readEntry(s); err != nil {
 			return err
@@ -122,8 +123,8 @@ func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	return c.open()
 }
 
-var errNoInput = errors.New("neither messages, prompt nor input: want requests; those of a batch are in its input " +
-	"file, not in its output")
+var errNoInput = errors.New("neither messages, prompt nor input (those of a batch are in its input file, not in its " +
+	"output)")
 
 // readEntry reads a request, or an entry of a log with a request and perhaps its answer.
 func (b *body) readEntry(s *source.JSONScanner) error {

@@ -168,6 +168,30 @@ func TestEmptySystemMessages(t *testing.T) {
 	}
 }
 
+// TestGarbage: each reader of texts says what it found and what it expects.
+func TestGarbage(t *testing.T) {
+	for _, c := range []struct{ format, content, want string }{
+		{"openai", "hello\n", `line 1: column 1: want an object in braces, got "hello"`},
+		{"openai", `{"a": 1}` + "\n", "line 1: neither messages, prompt nor input"},
+		{"openai", "[]", "holds no prompts: want requests of OpenAI's or Anthropic's API in JSON"},
+		{"litellm", `{"a": 1, "b": 2}`, `holds no prompts: 1 row left out (without text); want calls of LiteLLM in JSON, ` +
+			`an object on a line or in an array, with startTime, and with messages or prompt_tokens; the first ` +
+			`object has "a", "b"`},
+		{"conversations", "[]", "holds no prompts: want conversations in JSON"},
+		{"aibrix", `{"a": 1}`, `want moments in JSON, an object on a line or in an array, with timestamp and requests; the ` +
+			`first object has "a"`},
+		{"sglang", "hello\n", `no requests; the first line is "hello": start SGLang with --log-requests`},
+		{"vllm", "hello\n", `no line has a prompt; the first line is "hello": start vLLM with --enable-log-requests`},
+	} {
+		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: c.format}})
+		must.Fail(t, err, c.want, c.format)
+	}
+	// Lines that may be bad are skipped, and the first is named where nothing else is left.
+	_, err := tracetest.LoadText(t, "hello\nworld\n", traces.LoadOptions{Selection: traces.Selection{Format: "openai"},
+		BadLines: 0.5})
+	must.Fail(t, err, `holds no prompts: line 1: column 1: want an object in braces, got "hello"; want requests`)
+}
+
 func TestOpenAIErrors(t *testing.T) {
 	const good = `{"model":"m","prompt":"abcdefgh","time":5}` + "\n"
 	for name, c := range map[string]struct{ content, want string }{

@@ -55,7 +55,8 @@ type sglangReader struct {
 	cut     bool // the log has only the two ends of the prompt
 	result  sglangResult
 	scanner source.JSONScanner
-	seen    int // lines of requests, with prompts or not
+	seen    int    // lines of requests, with prompts or not
+	first   []byte // the first line
 	// received has the requests whose beginning the log has; those without a prompt wait there for their length.
 	received map[string]sglangReceipt
 }
@@ -74,7 +75,7 @@ type sglangReceipt struct {
 }
 
 func openSGLang(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "a log of SGLang")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -83,8 +84,8 @@ func openSGLang(src *source.Source, opts params.Values) (stream.Reader, stream.F
 		return nil, stream.Fields{}, err
 	}
 	if len(r.prompts)+len(r.lengths) == 0 {
-		return nil, stream.Fields{}, src.Errorf("%d requests, but no prompts: start SGLang with --log-requests "+
-			"--log-requests-level 3, which prints them in full", r.seen)
+		return nil, stream.Fields{}, src.Errorf("%s: start SGLang with --log-requests --log-requests-level 3, which "+
+			"prints prompts in full", r.lacks())
 	}
 	for _, receipt := range r.received {
 		if receipt.bare {
@@ -94,7 +95,21 @@ func openSGLang(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	return r.open()
 }
 
+// lacks says what a log without prompts has instead.
+func (r *sglangReader) lacks() string {
+	if r.seen > 0 {
+		return fmt.Sprintf("%d requests, but no prompts", r.seen)
+	}
+	return "no requests; " + firstLine(r.first)
+}
+
+// firstLine says what the first line of a log is.
+func firstLine(line []byte) string { return fmt.Sprintf("the first line is %.60q", line) }
+
 func (r *sglangReader) read(line []byte) error {
+	if r.first == nil {
+		r.first = bytes.Clone(line)
+	}
 	r.body.reset()
 	r.rid, r.cut, r.result = "", false, sglangResult{-1, -1, 0}
 	if before, _, ok := bytes.Cut(line, []byte(sglangReceived)); ok {

@@ -57,11 +57,12 @@ type vllmReader struct {
 	*collector
 	clock           consoleClock
 	request         request
-	longest, asLong int // the longest prompt, in tokens or characters of the log, and how many are as long
+	first           []byte // line
+	longest, asLong int    // the longest prompt, in tokens or characters of the log, and how many are as long
 }
 
 func openVLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "a log of vLLM")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -75,13 +76,16 @@ func openVLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fie
 			"that of --max-log-len", r.longest), int64(r.asLong))
 	}
 	if len(r.prompts) == 0 {
-		return nil, stream.Fields{}, src.Errorf("no line has a prompt: start vLLM with --enable-log-requests, from " +
-			"version 0.11 on also with VLLM_LOGGING_LEVEL=DEBUG")
+		return nil, stream.Fields{}, src.Errorf("no line has a prompt; %s: start vLLM with --enable-log-requests, "+
+			"from version 0.11 on also with VLLM_LOGGING_LEVEL=DEBUG", firstLine(r.first))
 	}
 	return r.open()
 }
 
 func (r *vllmReader) read(line []byte) error {
+	if r.first == nil {
+		r.first = bytes.Clone(line)
+	}
 	before, name, ok := vllmRequest(line)
 	if !ok {
 		return r.readAnswer(line)
