@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // consoleClock finds the times of lines that servers print on the console.
@@ -17,6 +19,25 @@ var (
 	fullDate = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?`)
 	dayDate  = regexp.MustCompile(`\b(\d\d)-(\d\d \d\d:\d\d:\d\d)`)
 )
+
+// noEnd is said of a last line without a line break: servers end each line with one.
+const noEnd = "in a last line without its end, which may be cut"
+
+// leaveOutOther leaves a line out that is no request and no answer.
+func (c *collector) leaveOutOther() {
+	if c.src.Unended {
+		c.leaveOut(noEnd)
+	} else {
+		c.leaveOut("other lines")
+	}
+}
+
+// noteEnd notes a request or an answer in a last line that may be cut.
+func (c *collector) noteEnd() {
+	if c.src.Unended {
+		c.src.Reading.Notable = source.Count(c.src.Reading.Notable, noEnd, 1)
+	}
+}
 
 // firstYear is the year of logs that state none. It is a leap year, which has every day.
 const firstYear = 2024

@@ -100,11 +100,16 @@ func (r *sglangReader) lacks() string {
 	if r.seen > 0 {
 		return fmt.Sprintf("%d requests, but no prompts", r.seen)
 	}
-	return "no requests; " + firstLine(r.first)
+	return "no requests; " + r.firstLine(r.first)
 }
 
-// firstLine says what the first line of a log is.
-func firstLine(line []byte) string { return fmt.Sprintf("the first line is %.60q", line) }
+// firstLine says why the first line that could not be read could not, or what the first line of a log is.
+func (c *collector) firstLine(line []byte) string {
+	if bad := c.src.Reading.FirstBad(); bad != nil {
+		return bad.Error()
+	}
+	return fmt.Sprintf("the first line is %.60q", line)
+}
 
 func (r *sglangReader) read(line []byte) error {
 	if r.first == nil {
@@ -113,6 +118,7 @@ func (r *sglangReader) read(line []byte) error {
 	r.body.reset()
 	r.rid, r.cut, r.result = "", false, sglangResult{-1, -1, 0}
 	if before, _, ok := bytes.Cut(line, []byte(sglangReceived)); ok {
+		r.noteEnd()
 		s := &pyScanner{text: line, pos: len(before) + len(sglangReceived)}
 		r.body.when = r.clock.of(before)
 		if err := s.call(func(name string) error { return r.readValue(name, s) }); err != nil {
@@ -121,6 +127,7 @@ func (r *sglangReader) read(line []byte) error {
 		return r.addRequest()
 	}
 	if before, _, ok := bytes.Cut(line, []byte(sglangFinished)); ok {
+		r.noteEnd()
 		return r.readFinish(line, before)
 	}
 	if at := bytes.Index(line, []byte(sglangJSON)); at >= 0 {
@@ -128,7 +135,7 @@ func (r *sglangReader) read(line []byte) error {
 		return r.readJSON(&r.scanner)
 	}
 	r.clock.of(line)
-	r.leaveOut("other lines")
+	r.leaveOutOther()
 	return nil
 }
 
@@ -353,7 +360,7 @@ func (r *sglangReader) readJSON(s *source.JSONScanner) error {
 			return err
 		}
 	default:
-		r.leaveOut("other lines")
+		r.leaveOutOther()
 	}
 	return s.End()
 }

@@ -77,7 +77,7 @@ func openVLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fie
 	}
 	if len(r.prompts) == 0 {
 		return nil, stream.Fields{}, src.Errorf("no line has a prompt; %s: start vLLM with --enable-log-requests, "+
-			"from version 0.11 on also with VLLM_LOGGING_LEVEL=DEBUG", firstLine(r.first))
+			"from version 0.11 on also with VLLM_LOGGING_LEVEL=DEBUG", r.firstLine(r.first))
 	}
 	return r.open()
 }
@@ -90,6 +90,7 @@ func (r *vllmReader) read(line []byte) error {
 	if !ok {
 		return r.readAnswer(line)
 	}
+	r.noteEnd()
 	s := &pyScanner{text: line, pos: len(before) + bytes.Index(line[len(before):], name) + len(name)}
 	r.request.reset()
 	q := &r.request
@@ -147,9 +148,10 @@ func (r *vllmReader) readAnswer(line []byte) error {
 	_, after, ok := bytes.Cut(line, []byte("Generated response "))
 	name, _, found := bytes.Cut(after, []byte(": output: "))
 	if !ok || !found || bytes.HasSuffix(name, []byte(" (streaming delta)")) {
-		r.leaveOut("other lines")
+		r.leaveOutOther()
 		return nil
 	}
+	r.noteEnd()
 	s := &pyScanner{text: line, pos: len(line) - len(after) + len(name) + len(": output: ")}
 	text, err := s.quoted()
 	if err != nil {
