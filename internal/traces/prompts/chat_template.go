@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/traces/chattemplate"
@@ -14,20 +13,12 @@ import (
 
 // setTemplate sets the template of a name, or that of a file.
 func (c *collector) setTemplate(name string) error {
-	if slices.ContainsFunc(templates, func(t template) bool { return t.name == name }) {
-		c.template = templateOf(name)
+	if known := chattemplate.NamedOf(name); known != nil {
+		c.template = known
 		return nil
 	}
 	read, err := c.src.ReadBeside(name, "chat template", func(src *source.Source) (any, error) {
-		content, err := io.ReadAll(io.LimitReader(src, mostConfig+1))
-		if err != nil {
-			return nil, err
-		}
-		t, err := chattemplate.Parse(content)
-		if err != nil {
-			return nil, src.Errorf("%w", err)
-		}
-		return t, nil
+		return readSmall(src, mostConfig, chattemplate.Parse)
 	})
 	if err != nil {
 		return err
@@ -46,18 +37,26 @@ const (
 	configName = "tokenizer_config.json"
 )
 
+// readSmall parses a file as a whole.
+func readSmall[T any](src *source.Source, most int, parse func([]byte) (T, error)) (any, error) {
+	content, err := io.ReadAll(io.LimitReader(src, int64(most)+1))
+	if err == nil && len(content) > most {
+		err = src.Errorf("longer than %d bytes", most)
+	}
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parse(content)
+	if err != nil {
+		return nil, src.Errorf("%w", err)
+	}
+	return parsed, nil
+}
+
 // readBegin reads the first and the last token of texts, if there is a configuration beside the template.
 func (c *collector) readBegin(path string) error {
 	read, err := c.src.ReadBeside(path, "configuration of the tokenizer", func(src *source.Source) (any, error) {
-		content, err := io.ReadAll(io.LimitReader(src, mostConfig))
-		if err != nil {
-			return nil, err
-		}
-		config, err := chattemplate.ParseConfig(content)
-		if err != nil {
-			return nil, src.Errorf("%w", err)
-		}
-		return config, nil
+		return readSmall(src, mostConfig, chattemplate.ParseConfig)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		c.chatName += " without its first token, as there is no " + configName + " beside it"
@@ -87,15 +86,9 @@ func (c *collector) setDate(q *request) error {
 func (c *collector) renderChat(to []byte, q *request) ([]byte, error) {
 	conversation := chattemplate.Conversation{Options: q.options, When: c.when}
 	if len(q.tools) > 0 {
-		conversation.Tools = chatTools(q.tools)
+		conversation.Tools = chattemplate.ToolsJSON(q.tools)
 	}
-	for _, m := range q.messages {
-		raw := m.raw
-		if raw == nil {
-			raw = chatJSON(m.role, m.text, nil, nil)
-		}
-		conversation.Messages = append(conversation.Messages, raw)
-	}
+	conversation.Add(q.messages)
 	text, err := c.chat.Render(conversation)
 	return append(to, text...), err
 }

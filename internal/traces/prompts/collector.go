@@ -36,16 +36,19 @@ const tokenizerOption = "tokenizer"
 
 // messageOptions are the options of formats of messages.
 func messageOptions(more ...params.Param) []params.Param {
-	names := make([]string, len(templates))
-	for i, t := range templates {
-		names[i] = t.name
+	names := make([]string, len(chattemplate.Templates))
+	for i, t := range chattemplate.Templates {
+		names[i] = t.Name
 	}
-	return textOptions(append([]params.Param{{Name: templateOption, Default: plainTemplate, Choices: names, File: true,
-		Doc: "chat template by which messages become a text; none: one content after another; a file: the model's own, " +
-			"chat_template.jinja or tokenizer_config.json"}}, more...)...)
+	return textOptions(append([]params.Param{{Name: templateOption, Default: chattemplate.Plain, Choices: names,
+		File: true, Doc: "chat template by which messages become a text; none: one content after another; a file: the " +
+			"model's own, chat_template.jinja or tokenizer_config.json"}}, more...)...)
 }
 
 const templateOption = "template"
+
+// message is a turn of a conversation.
+type message = chattemplate.Message
 
 // request is a prompt as a log states it. Its texts are valid until the next one is read.
 type request struct {
@@ -86,7 +89,7 @@ type collector struct {
 	opts     params.Values
 	expected string // what the file should hold, for errors
 	fields   string // names in the first object
-	template *template
+	template *chattemplate.Named
 	chat     *chattemplate.Template // instead of template, if it is a file
 	chatName string                 // what readings call it
 	// tokenizer cuts texts into tokens; nil for 4 bytes each.
@@ -119,7 +122,7 @@ type collector struct {
 func newCollector(src *source.Source, opts params.Values, expected string) (*collector, error) {
 	size := opts.Int("block")
 	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
-	c := &collector{src: src, opts: opts, expected: expected, template: &templates[0], size: size,
+	c := &collector{src: src, opts: opts, expected: expected, template: &chattemplate.Templates[0], size: size,
 		threads: shared.(*threads)}
 	if name, ok := opts[templateOption].(string); ok {
 		if err := c.setTemplate(name); err != nil {
@@ -140,18 +143,13 @@ func newCollector(src *source.Source, opts params.Values, expected string) (*col
 const mostTokenizer = 256 << 20
 
 func readTokenizer(src *source.Source) (any, error) {
-	content, err := io.ReadAll(io.LimitReader(src, mostTokenizer+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(content) > mostTokenizer {
-		return nil, src.Errorf("longer than %d bytes: want a tokenizer.json of Hugging Face", mostTokenizer)
-	}
-	read, err := tokenizer.Parse(content)
-	if err != nil {
-		return nil, src.Errorf("%w; without the option %s a token is 4 bytes", err, tokenizerOption)
-	}
-	return read, nil
+	return readSmall(src, mostTokenizer, func(content []byte) (*tokenizer.Tokenizer, error) {
+		read, err := tokenizer.Parse(content)
+		if err != nil {
+			err = fmt.Errorf("%w; without the option %s a token is 4 bytes", err, tokenizerOption)
+		}
+		return read, err
+	})
 }
 
 // add collects a request. An error is about its line.
@@ -304,9 +302,9 @@ func (c *collector) layOut(to []byte, q *request) ([]byte, error) {
 		return c.renderChat(to, q)
 	}
 	if len(q.tools) > 0 {
-		q.messages = slices.Insert(q.messages, 0, message{role: roleSystem, text: q.tools})
+		q.messages = slices.Insert(q.messages, 0, message{Role: chattemplate.System, Text: q.tools})
 	}
-	return c.template.render(to, q.messages), nil
+	return c.template.Render(to, q.messages), nil
 }
 
 // encode appends the tokens of a text.
@@ -519,10 +517,10 @@ func (c *collector) describe(sessions string) string {
 	if c.inTurns > 0 {
 		if c.chat != nil {
 			text += ", template " + c.chatName
-		} else if c.template.turns == nil {
+		} else if c.template.IsPlain() {
 			text += ", messages one after another (no template)"
 		} else {
-			text += ", template " + c.template.name
+			text += ", template " + c.template.Name
 		}
 	}
 	return text + ", " + sessions

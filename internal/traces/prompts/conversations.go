@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -95,10 +96,10 @@ func (c *Conversations) Add(turns []Turn, conversation Turn) error {
 	c.collector.threads.begun++
 	answered := 0
 	for i, turn := range turns {
-		role := roleOf(turn.Role)
-		if role == roleAssistant && len(q.messages) == 0 {
+		role := chattemplate.RoleOf(turn.Role)
+		if role == chattemplate.Assistant && len(q.messages) == 0 {
 			c.collector.leaveOut("answers before the first message")
-		} else if role == roleAssistant {
+		} else if role == chattemplate.Assistant {
 			if !c.begun {
 				c.begun, c.timed = true, turn.When != nil || turn.Timed
 			}
@@ -116,7 +117,7 @@ func (c *Conversations) Add(turns []Turn, conversation Turn) error {
 			}
 			answered = i + 1
 		}
-		q.messages = append(q.messages, message{role: role, text: turn.Text})
+		q.messages = append(q.messages, message{Role: role, Text: turn.Text})
 	}
 	if answered < len(turns) {
 		c.collector.leaveOut("messages without an answer, at the end of a conversation")

@@ -42,7 +42,8 @@ func cutSamples() map[string]cutSample {
 		"sglang's ends":  {"sglang", sglangFinish("5", "1", "text='"+ab+"', ") + sglangFinish("6", "2", "text='"+ab+"', ")},
 		"sglang in JSON": {"sglang", sglangJSON("1", `"text": "`+ab+`"`) + sglangJSON("2", `"text": "`+ab+`"`)},
 		"vllm": {"vllm", "INFO 12-06 14:09:27 Received request a: prompt: '" + ab + "', params: SamplingParams(n=1), " +
-			"prompt_token_ids: [1, 2, 3].\nINFO 12-06 14:09:28 Received request b: prompt: '" + ab + "', params: None\nINFO x\n"},
+			"prompt_token_ids: [1, 2, 3].\nINFO 12-06 14:09:28 Received request b: prompt: '" + ab +
+			"', params: None\nINFO x\n"},
 	}
 }
 

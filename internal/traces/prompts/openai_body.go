@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -51,7 +52,7 @@ func (b *body) each(add func(*request) error) error {
 	}
 	if len(b.messages) > 0 {
 		if len(b.system) > 0 {
-			b.messages = slices.Insert(b.messages, 0, message{role: roleSystem, text: b.system})
+			b.messages = slices.Insert(b.messages, 0, message{Role: chattemplate.System, Text: b.system})
 		}
 		return add(&b.request)
 	}
@@ -121,7 +122,7 @@ func (b *body) readMessages(s *source.JSONScanner) error {
 	switch s.Peek() {
 	case '"':
 		text, err := s.String()
-		b.messages = append(b.messages, message{role: roleUser, text: text})
+		b.messages = append(b.messages, message{Role: chattemplate.User, Text: text})
 		return err
 	case '[':
 		return s.Array(func() error { return b.readMessage(s) })

@@ -1,9 +1,9 @@
 package prompts
 
 import (
-	"encoding/json"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -21,20 +21,17 @@ type item struct {
 
 // blocks are parts of a content that other APIs have as fields or messages.
 type blocks struct {
-	uses    []toolUse // of Anthropic: calls of tools
-	results []message // of Anthropic: what tools returned
-	others  bool      // there are parts that chat templates do not know by these names
+	uses    []chattemplate.ToolUse // of Anthropic: calls of tools
+	results []message              // of Anthropic: what tools returned
+	others  bool                   // there are parts that chat templates do not know by these names
 }
-
-// toolUse is a call of a tool.
-type toolUse struct{ id, name, arguments, raw []byte }
 
 // readMessage reads a message: its role, its text or the parts of its content, and its calls of tools as their JSON. It
 // also reads the items of the Responses API.
 func (b *body) readMessage(s *source.JSONScanner) error {
 	if s.Peek() == '"' {
 		text, err := s.String()
-		b.messages = append(b.messages, message{role: roleUser, text: text})
+		b.messages = append(b.messages, message{Role: chattemplate.User, Text: text})
 		return err
 	}
 	start := s.Pos
@@ -52,13 +49,13 @@ func (b *body) readItemField(m *item, key string, s *source.JSONScanner) (err er
 	case "role":
 		var role []byte
 		role, err = optional(s)
-		m.role = roleOf(role)
+		m.Role = chattemplate.RoleOf(role)
 	case "type":
 		var kind []byte
 		kind, err = optional(s)
 		m.kind = string(kind)
 	case "content":
-		m.text, err = b.readContent(s, &m.blocks)
+		m.Text, err = b.readContent(s, &m.blocks)
 	case "tool_calls", "function_call":
 		m.calls, err = rawValue(s)
 	case "call_id":
@@ -79,29 +76,29 @@ func (b *body) readItemField(m *item, key string, s *source.JSONScanner) (err er
 func (b *body) addItem(m *item, raw []byte) {
 	switch m.kind {
 	case "function_call", "custom_tool_call":
-		b.messages = append(b.messages, message{roleAssistant, raw, chatJSON(roleAssistant, nil, []toolUse{{m.id, m.name,
-			m.arguments, raw}}, nil)})
+		use := chattemplate.ToolUse{ID: m.id, Name: m.name, Arguments: m.arguments, Raw: raw}
+		b.messages = append(b.messages, chattemplate.CallOf(use))
 		return
 	case "function_call_output", "custom_tool_call_output":
-		b.messages = append(b.messages, message{roleTool, m.output, chatJSON(roleTool, m.output, nil, m.id)})
+		b.messages = append(b.messages, chattemplate.ResultOf(m.id, m.output))
 		return
 	case "", "message":
 	default:
-		if m.role == "" {
+		if m.Role == "" {
 			b.parts = append(b.parts, itemName(m.kind))
 			return
 		}
 	}
-	m.raw = raw
-	if len(m.uses)+len(m.results) > 0 || m.others || m.role == "" {
-		m.raw = chatJSON(m.role, m.text, m.uses, nil)
+	m.Raw = raw
+	if len(m.uses)+len(m.results) > 0 || m.others || m.Role == "" {
+		m.Raw = chattemplate.MessageJSON(m.Role, m.Text, m.uses, nil)
 	}
 	for _, use := range m.uses {
-		m.text = append(slices.Clip(m.text), use.raw...)
+		m.Text = append(slices.Clip(m.Text), use.Raw...)
 	}
-	m.text = append(slices.Clip(m.text), m.calls...)
+	m.Text = append(slices.Clip(m.Text), m.calls...)
 	b.messages = append(b.messages, m.results...)
-	if len(m.results) == 0 || len(m.text) > 0 {
+	if len(m.results) == 0 || len(m.Text) > 0 {
 		b.messages = append(b.messages, m.message)
 	}
 }
@@ -163,10 +160,11 @@ func (b *body) readPart(s *source.JSONScanner, found *blocks) ([]byte, error) {
 	}
 	switch {
 	case found != nil && p.kind == "tool_use":
-		found.uses = append(found.uses, toolUse{p.id, p.name, p.input, s.Text[start:s.Pos]})
+		found.uses = append(found.uses, chattemplate.ToolUse{ID: p.id, Name: p.name, Arguments: p.input,
+			Raw: s.Text[start:s.Pos]})
 		return nil, nil
 	case found != nil && p.kind == "tool_result":
-		found.results = append(found.results, message{roleTool, p.content, chatJSON(roleTool, p.content, nil, p.id)})
+		found.results = append(found.results, chattemplate.ResultOf(p.id, p.content))
 		return nil, nil
 	}
 	if found != nil {
@@ -205,65 +203,4 @@ func (b *body) readPartField(p *part, key string, s *source.JSONScanner, mayNest
 		err = s.Skip()
 	}
 	return err
-}
-
-// chatJSON returns a message as chat templates know it.
-func chatJSON(role string, text []byte, calls []toolUse, answers []byte) []byte {
-	type function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	}
-	type call struct {
-		ID       string   `json:"id"`
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	m := struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-		Calls   []call `json:"tool_calls,omitempty"`
-		Answers string `json:"tool_call_id,omitempty"`
-	}{Role: role, Content: string(text), Answers: string(answers)}
-	for _, c := range calls {
-		m.Calls = append(m.Calls, call{string(c.id), "function", function{string(c.name), string(c.arguments)}})
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // texts can always be written
-	}
-	return raw
-}
-
-// chatTools returns definitions of tools as chat templates know them: those of the Responses API and of Anthropic have
-// the fields of a function in the tool itself.
-func chatTools(raw []byte) []byte {
-	var tools []map[string]json.RawMessage
-	if json.Unmarshal(raw, &tools) != nil {
-		return raw
-	}
-	type function struct {
-		Name        json.RawMessage `json:"name,omitempty"`
-		Description json.RawMessage `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters,omitempty"`
-	}
-	type tool struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	all := make([]tool, 0, len(tools))
-	for _, t := range tools {
-		if t["function"] != nil || t["name"] == nil {
-			return raw
-		}
-		parameters := t["parameters"]
-		if parameters == nil {
-			parameters = t["input_schema"]
-		}
-		all = append(all, tool{"function", function{t["name"], t["description"], parameters}})
-	}
-	written, err := json.Marshal(all)
-	if err != nil {
-		return raw
-	}
-	return written
 }

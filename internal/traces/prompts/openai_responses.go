@@ -51,8 +51,8 @@ func (r *responses) complete(b *body) (kept int64) {
 		made.session = before.session
 	}
 	for _, m := range slices.Concat(own, b.reply) {
-		m.text, m.raw = bytes.Clone(m.text), bytes.Clone(m.raw)
-		kept += int64(len(m.text)+len(m.raw)) + 64
+		m.Text, m.Raw = bytes.Clone(m.Text), bytes.Clone(m.Raw)
+		kept += int64(len(m.Text)+len(m.Raw)) + 64
 		made.messages = append(made.messages, m)
 	}
 	if r.known == nil {
@@ -147,14 +147,10 @@ func (b *body) readReplies(s *source.JSONScanner) error {
 	b.messages = nil
 	err := s.Array(func() error { return b.readMessage(s) })
 	b.reply, b.messages, b.parts = b.messages, own, b.parts[:parts]
-	b.addReplies()
-	return err
-}
-
-func (b *body) addReplies() {
 	for _, m := range b.reply {
-		b.addAnswer(m.text)
+		b.addAnswer(m.Text)
 	}
+	return err
 }
 
 // readAnthropicAnswer reads the blocks of an answer of Anthropic's API.
@@ -165,7 +161,7 @@ func (b *body) readAnthropicAnswer(s *source.JSONScanner) error {
 	b.parts = b.parts[:parts]
 	b.addAnswer(text)
 	for _, use := range found.uses {
-		b.addAnswer(use.raw)
+		b.addAnswer(use.Raw)
 	}
 	return err
 }

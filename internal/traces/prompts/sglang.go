@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/pylog"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -49,7 +50,7 @@ func looksLikeSGLangJSON(head source.Head) bool {
 // sglangReader reads the lines of a log.
 type sglangReader struct {
 	*collector
-	clock   consoleClock
+	clock   pylog.Clock
 	body    body
 	rid     string
 	cut     bool // the log has only the two ends of the prompt
@@ -119,9 +120,9 @@ func (r *sglangReader) read(line []byte) error {
 	r.rid, r.cut, r.result = "", false, sglangResult{-1, -1, 0}
 	if before, _, ok := bytes.Cut(line, []byte(sglangReceived)); ok {
 		r.noteEnd()
-		s := &pyScanner{text: line, pos: len(before) + len(sglangReceived)}
-		r.body.when = r.clock.of(before)
-		if err := s.call(func(name string) error { return r.readValue(name, s) }); err != nil {
+		s := &pylog.Scanner{Text: line, Pos: len(before) + len(sglangReceived)}
+		r.body.when = r.clock.Of(before)
+		if err := s.Call(func(name string) error { return r.readValue(name, s) }); err != nil {
 			return err
 		}
 		return r.addRequest()
@@ -134,7 +135,7 @@ func (r *sglangReader) read(line []byte) error {
 		r.scanner.Reset(line[at:])
 		return r.readJSON(&r.scanner)
 	}
-	r.clock.of(line)
+	r.clock.Of(line)
 	r.leaveOutOther()
 	return nil
 }
@@ -160,10 +161,10 @@ func (r *sglangReader) addRequest() error {
 }
 
 // readValue reads a field of GenerateReqInput as Python prints it.
-func (r *sglangReader) readValue(name string, s *pyScanner) error {
-	switch c := s.peek(); {
+func (r *sglangReader) readValue(name string, s *pylog.Scanner) error {
+	switch c := s.Peek(); {
 	case name == "rid" && c == '\'':
-		rid, err := s.quoted()
+		rid, err := s.Quoted()
 		r.rid = string(rid)
 		return err
 	case name == "text" && (c == '\'' || c == '"'):
@@ -172,64 +173,64 @@ func (r *sglangReader) readValue(name string, s *pyScanner) error {
 		return r.readTexts(s)
 	case name == "input_ids" && c == '[':
 		return r.readIDLists(s)
-	case name == "image_data" && !bytes.HasPrefix(s.text[s.pos:], []byte("None")):
+	case name == "image_data" && !bytes.HasPrefix(s.Text[s.Pos:], []byte("None")):
 		r.body.parts = append(r.body.parts, "images")
 	}
-	return s.skip()
+	return s.Skip()
 }
 
 // betweenEnds is what SGLang prints for the middle of a long value.
 const betweenEnds = " ... "
 
-func (r *sglangReader) readText(s *pyScanner) error {
-	text, err := s.quoted()
+func (r *sglangReader) readText(s *pylog.Scanner) error {
+	text, err := s.Quoted()
 	if err != nil {
 		return err
 	}
 	r.body.prompts = append(r.body.prompts, text)
-	if s.takes(betweenEnds) {
+	if s.Takes(betweenEnds) {
 		r.cut = true
-		_, err = s.quoted()
+		_, err = s.Quoted()
 	}
 	return err
 }
 
-func (r *sglangReader) readTexts(s *pyScanner) error {
-	s.pos++
-	for !s.takes("]") {
+func (r *sglangReader) readTexts(s *pylog.Scanner) error {
+	s.Pos++
+	for !s.Takes("]") {
 		if err := r.readText(s); err != nil {
 			return err
 		}
-		if !s.takes(", ") && s.peek() != ']' {
-			return s.fail("a comma or a closing bracket")
+		if !s.Takes(", ") && s.Peek() != ']' {
+			return s.Fail("a comma or a closing bracket")
 		}
 	}
-	if s.takes(betweenEnds) {
+	if s.Takes(betweenEnds) {
 		r.cut = true
-		return s.skip()
+		return s.Skip()
 	}
 	return nil
 }
 
-func (r *sglangReader) readIDLists(s *pyScanner) (err error) {
-	if bytes.HasPrefix(s.text[s.pos:], []byte("[[")) {
-		s.pos++
-		for !s.takes("]") {
+func (r *sglangReader) readIDLists(s *pylog.Scanner) (err error) {
+	if bytes.HasPrefix(s.Text[s.Pos:], []byte("[[")) {
+		s.Pos++
+		for !s.Takes("]") {
 			var ids []uint64
-			if ids, err = s.ids(nil); err != nil {
+			if ids, err = s.IDs(nil, maxTokenID); err != nil {
 				return err
 			}
 			r.body.idLists = append(r.body.idLists, ids)
-			if !s.takes(", ") && s.peek() != ']' {
-				return s.fail("a comma or a closing bracket")
+			if !s.Takes(", ") && s.Peek() != ']' {
+				return s.Fail("a comma or a closing bracket")
 			}
 		}
-	} else if r.body.ids, err = s.ids(r.body.ids); err != nil {
+	} else if r.body.ids, err = s.IDs(r.body.ids, maxTokenID); err != nil {
 		return err
 	}
-	if s.takes(betweenEnds) {
+	if s.Takes(betweenEnds) {
 		r.cut = true
-		return s.skip()
+		return s.Skip()
 	}
 	return nil
 }
@@ -240,19 +241,19 @@ func (r *sglangReader) hasPrompt() bool {
 
 // readFinish reads a request that is finished, with the lengths of its prompt and its answer.
 func (r *sglangReader) readFinish(line, before []byte) (err error) {
-	r.body.when = r.clock.of(before)
-	s := &pyScanner{text: line, pos: len(before) + len(sglangFinished)}
-	if err := s.call(func(name string) error { return r.readValue(name, s) }); err != nil {
+	r.body.when = r.clock.Of(before)
+	s := &pylog.Scanner{Text: line, Pos: len(before) + len(sglangFinished)}
+	if err := s.Call(func(name string) error { return r.readValue(name, s) }); err != nil {
 		return err
 	}
 	for name, n := range map[string]*int32{"prompt_tokens": &r.result.input, "completion_tokens": &r.result.output} {
-		if text := lastNumber(line[s.pos:], name); text != nil {
+		if text := lastNumber(line[s.Pos:], name); text != nil {
 			if *n, err = parseTokens(text, 0); err != nil {
 				return err
 			}
 		}
 	}
-	if text := lastNumber(line[s.pos:], "e2e_latency"); text != nil {
+	if text := lastNumber(line[s.Pos:], "e2e_latency"); text != nil {
 		if r.result.latency, err = strconv.ParseFloat(string(text), 64); err != nil {
 			return fmt.Errorf("e2e_latency %.40q: want seconds", text)
 		}

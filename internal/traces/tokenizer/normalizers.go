@@ -58,6 +58,9 @@ func normalizerOf(n *step) (normalize, error) {
 	case "Nmt":
 		return plainly(func(text string) string { return strings.Map(nmtRune, text) }), nil
 	case "Prepend":
+		if len(n.Prepend) > 64 {
+			return nil, fmt.Errorf("the normalizer Prepend with %d bytes: want at most 64", len(n.Prepend))
+		}
 		return plainly(func(text string) string {
 			if text == "" {
 				return ""
@@ -116,7 +119,10 @@ func nmtRune(r rune) rune {
 }
 
 func newReplace(n *step) (normalize, error) {
+	const longest = 64 // bytes that may replace one
 	switch {
+	case len(n.Content) > longest:
+		return nil, fmt.Errorf("the normalizer Replace with a content of %d bytes: want at most %d", len(n.Content), longest)
 	case n.Pattern.String != nil && *n.Pattern.String != "":
 		return plainly(func(text string) string { return strings.ReplaceAll(text, *n.Pattern.String, n.Content) }), nil
 	case n.Pattern.Regex == nil:

@@ -174,11 +174,18 @@ func (t *Tokenizer) encodeNormalized(to []uint64, part piece) (_ []uint64, err e
 	return t.normalized.each(part, to, t.encodeWords)
 }
 
+// longestGrowth is how many times longer normalizers may make a text. NFKD makes one at most 11 times longer.
+const longestGrowth = 32
+
 // normalize returns a text as all normalizers leave it.
 func (t *Tokenizer) normalize(text string) (_ string, err error) {
+	most := longestGrowth*len(text) + 1<<10
 	for _, normalize := range t.normalizer {
 		if text, err = normalize(text); err != nil {
 			return "", err
+		}
+		if len(text) > most {
+			return "", fmt.Errorf("the normalizers of the tokenizer make more than %d bytes of %d", most, most/longestGrowth)
 		}
 	}
 	return text, nil
