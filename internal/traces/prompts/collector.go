@@ -555,7 +555,7 @@ func (c *collector) eachObject(what string, visit func(*source.JSONScanner) erro
 	if err != nil {
 		return err
 	}
-	c.fields = fieldNames(head)
+	c.fields = source.FieldNames(head)
 	if source.LooksLikeJSONArray(head) {
 		return src.ScanArray(what, visit)
 	}
@@ -567,21 +567,6 @@ func (c *collector) eachObject(what string, visit func(*source.JSONScanner) erro
 		}
 		return s.End()
 	})
-}
-
-// fieldNames returns the first names in the first object of a file.
-func fieldNames(head source.Head) string {
-	const most = 8
-	s := &source.JSONScanner{Text: head.Bytes}
-	s.Take('[')
-	var names []string
-	_ = s.Object(func(key []byte) error { // it fails where the head ends
-		if len(names) < most {
-			names = append(names, fmt.Sprintf("%.40q", key))
-		}
-		return s.Skip()
-	})
-	return strings.Join(names, ", ")
 }
 
 // eachLine calls visit with each line that is not blank, and leaves out those that it cannot read, as far as the user

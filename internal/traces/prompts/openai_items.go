@@ -105,11 +105,8 @@ func (b *body) addItem(m *item, raw []byte) {
 
 // itemName returns what items of a type are called that are left out.
 func itemName(kind string) string {
-	switch kind {
-	case "reasoning":
-		return "reasoning"
-	case "item_reference":
-		return "references to items"
+	if name, ok := map[string]string{"reasoning": "reasoning", "item_reference": "references to items"}[kind]; ok {
+		return name
 	}
 	return "calls of built-in tools"
 }
