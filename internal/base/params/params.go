@@ -20,7 +20,7 @@ type Param struct {
 	Min     float64  // smallest value of a number
 	Max     float64  // largest value of a number; 0 means no limit
 	Choices []string // the values that a string may take; empty means any
-	File    bool     // a string is the path of a file
+	File    bool     // a string is the path of a file, or one of Choices, if there are any
 	// Rest is set if a string without single quotes around it is all of the text that follows, commas, parentheses and
 	// double quotes included: it may be pasted, but must come last.
 	Rest bool
@@ -64,6 +64,12 @@ func (p Param) Parse(text string) (any, error) {
 		return b, nil
 	case string:
 		if len(p.Choices) > 0 && !slices.Contains(p.Choices, text) {
+			if p.File && strings.ContainsAny(text, `./\`) {
+				return text, nil
+			} else if p.File {
+				return nil, fmt.Errorf("%s=%s: want the path of a file, such as ./%s, or one of %s", p.Name, text, text,
+					suggest.List(p.Choices))
+			}
 			return nil, fmt.Errorf("%s=%s: want one of %s", p.Name, text, suggest.List(p.Choices))
 		}
 		return text, nil

@@ -50,6 +50,25 @@ func TestAIBrixWithoutPrompts(t *testing.T) {
 	must.Fail(t, err, "no hits can be known")
 }
 
+// TestAIBrixOldestForm: moments are arrays of requests, and their place is their time.
+func TestAIBrixOldestForm(t *testing.T) {
+	content := `[[], [["` + textWith("a") + `", 9, 7, null]], [], [["` + textWith("ab") +
+		`", 9, 8, null], [null, 3, 4, null]]]`
+	tr := loadAs(t, content, "aibrix:block=4,interval=500")
+	p := prompts.Of(tr.Kind)
+	if !slices.Equal(tr.Objects, []uint32{0, 0, 1}) || !slices.Equal(p.Arrivals, []int64{5e8, 15e8}) ||
+		!slices.Equal(p.OutputTokens, []int32{7, 8}) || tr.LeftOut() != 1 {
+		t.Errorf("blocks %v, prompts %+v, %d left out", tr.Objects, p, tr.LeftOut())
+	}
+	if recognised := loadAs(t, content, ""); !strings.HasPrefix(recognised.ReadAs(), "aibrix") ||
+		!strings.HasSuffix(recognised.ReadAs(), "a moment every 1000 ms") {
+		t.Errorf("recognised as %s", recognised.ReadAs())
+	}
+	_, err := tracetest.LoadText(t, aibrixMoment("5", `"abcd"`, "null"), traces.LoadOptions{Selection: traces.Selection{
+		Format: "aibrix:interval=500"}})
+	must.Fail(t, err, "the option interval=500 has no effect: moments have times; remove it")
+}
+
 func TestAIBrixErrors(t *testing.T) {
 	good := aibrixMoment("5", `"abcd"`, "null")
 	for name, c := range map[string]struct{ content, want string }{
@@ -65,5 +84,6 @@ func TestAIBrixErrors(t *testing.T) {
 func FuzzAIBrix(f *testing.F) {
 	tracetest.Fuzz(f, "aibrix:block=2", aibrixMoment("5", `"abcdefgh"`, "null")+aibrixMoment("7", `[{"content":`+
 		`"x"}]`, `"y"`),
+		`[[["abcdefgh",3,4,null]],[],[["a",1,2]]]`,
 		`[{"Timestamp":1,"Requests":[{"Prompt":[1,2],"Prompt Length":3,"Output Length":null}]}]`)
 }

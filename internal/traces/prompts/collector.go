@@ -2,14 +2,17 @@ package prompts
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tokenizer"
@@ -33,15 +36,19 @@ const tokenizerOption = "tokenizer"
 
 // messageOptions are the options of formats of messages.
 func messageOptions(more ...params.Param) []params.Param {
-	names := make([]string, len(templates))
-	for i, t := range templates {
-		names[i] = t.name
+	names := make([]string, len(chattemplate.Templates))
+	for i, t := range chattemplate.Templates {
+		names[i] = t.Name
 	}
-	return textOptions(append([]params.Param{{Name: templateOption, Default: plainTemplate, Choices: names,
-		Doc: "chat template by which messages become a text; none: one content after another"}}, more...)...)
+	return textOptions(append([]params.Param{{Name: templateOption, Default: chattemplate.Plain, Choices: names,
+		File: true, Doc: "chat template by which messages become a text; none: one content after another; a file: the " +
+			"model's own, chat_template.jinja or tokenizer_config.json"}}, more...)...)
 }
 
 const templateOption = "template"
+
+// message is a turn of a conversation.
+type message = chattemplate.Message
 
 // request is a prompt as a log states it. Its texts are valid until the next one is read.
 type request struct {
@@ -51,6 +58,8 @@ type request struct {
 	session    uint64 // key of its conversation
 	hasSession bool
 	messages   []message
+	tools      []byte   // the definitions of tools, as JSON
+	options    []byte   // further values for the chat template, as JSON
 	text       []byte   // the whole prompt, if there are no messages
 	ids        []uint64 // tokens, instead of a text
 	output     int32    // tokens, if the log counts them; -1 otherwise
@@ -78,7 +87,11 @@ type collected struct {
 type collector struct {
 	src      *source.Source
 	opts     params.Values
-	template *template
+	expected string // what the file should hold, for errors
+	fields   string // names in the first object
+	template *chattemplate.Named
+	chat     *chattemplate.Template // instead of template, if it is a file
+	chatName string                 // what readings call it
 	// tokenizer cuts texts into tokens; nil for 4 bytes each.
 	tokenizer     *tokenizer.Tokenizer
 	tokenizerName string
@@ -98,18 +111,23 @@ type collector struct {
 
 	byIDs, byText, inTurns, answered int // prompts with ids, with texts, with messages, with a known output
 
-	room   []byte   // for texts
-	tokens []uint64 // of the current prompt
-	hashes []uint64 // of its first 1, 2, 3, ... tokens
-	held   int64    // bytes since the budget was asked
+	when   time.Time // of the current prompt; zero without, or if the template does not need it
+	room   []byte    // for texts
+	tokens []uint64  // of the current prompt
+	hashes []uint64  // of its first 1, 2, 3, ... tokens
+	held   int64     // bytes since the budget was asked
 }
 
-func newCollector(src *source.Source, opts params.Values) (*collector, error) {
+// newCollector returns an empty collector for a file, which should hold what is expected.
+func newCollector(src *source.Source, opts params.Values, expected string) (*collector, error) {
 	size := opts.Int("block")
 	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
-	c := &collector{src: src, opts: opts, template: &templates[0], size: size, threads: shared.(*threads)}
+	c := &collector{src: src, opts: opts, expected: expected, template: &chattemplate.Templates[0], size: size,
+		threads: shared.(*threads)}
 	if name, ok := opts[templateOption].(string); ok {
-		c.template = templateOf(name)
+		if err := c.setTemplate(name); err != nil {
+			return nil, err
+		}
 	}
 	if path := opts.Text(tokenizerOption); path != "" {
 		read, err := src.ReadBeside(path, "tokenizer", readTokenizer)
@@ -125,18 +143,13 @@ func newCollector(src *source.Source, opts params.Values) (*collector, error) {
 const mostTokenizer = 256 << 20
 
 func readTokenizer(src *source.Source) (any, error) {
-	content, err := io.ReadAll(io.LimitReader(src, mostTokenizer+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(content) > mostTokenizer {
-		return nil, src.Errorf("longer than %d bytes: want a tokenizer.json of Hugging Face", mostTokenizer)
-	}
-	read, err := tokenizer.Parse(content)
-	if err != nil {
-		return nil, src.Errorf("%w; without the option %s a token is 4 bytes", err, tokenizerOption)
-	}
-	return read, nil
+	return readSmall(src, mostTokenizer, func(content []byte) (*tokenizer.Tokenizer, error) {
+		read, err := tokenizer.Parse(content)
+		if err != nil {
+			err = fmt.Errorf("%w; without the option %s a token is 4 bytes", err, tokenizerOption)
+		}
+		return read, err
+	})
 }
 
 // add collects a request. An error is about its line.
@@ -145,8 +158,17 @@ func (c *collector) add(q *request) error {
 		c.leaveOut(q.leftOut)
 		return nil
 	}
+	c.when = time.Time{}
+	if c.chat != nil && c.chat.WritesDate() {
+		if err := c.setDate(q); err != nil {
+			return err
+		}
+	}
 	whole, err := c.tokenize(q)
-	if err != nil {
+	if errors.Is(err, chattemplate.ErrRefused) {
+		c.leaveOut("refused by the chat template")
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if len(c.tokens) == 0 {
@@ -259,7 +281,9 @@ func (c *collector) tokenize(q *request) (whole int, err error) {
 	text := q.text
 	if len(q.messages) > 0 {
 		c.inTurns++
-		c.room = c.template.render(c.room[:0], q.messages)
+		if c.room, err = c.layOut(c.room[:0], q); err != nil {
+			return 0, err
+		}
 		text = c.room
 	}
 	if len(text) == 0 {
@@ -270,6 +294,17 @@ func (c *collector) tokenize(q *request) (whole int, err error) {
 		return 0, err
 	}
 	return len(c.tokens) - 1, nil
+}
+
+// layOut appends the text of a request by the template.
+func (c *collector) layOut(to []byte, q *request) ([]byte, error) {
+	if c.chat != nil {
+		return c.renderChat(to, q)
+	}
+	if len(q.tools) > 0 {
+		q.messages = slices.Insert(q.messages, 0, message{Role: chattemplate.System, Text: q.tools})
+	}
+	return c.template.Render(to, q.messages), nil
 }
 
 // encode appends the tokens of a text.
@@ -389,10 +424,20 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 
 // nothing says why there are no prompts.
 func (c *collector) nothing() error {
-	if c.src.Reading.LeftOut > 0 {
-		return c.src.Errorf("holds no prompts: %s", c.src.Reading.LeftOutText())
+	reading := c.src.Reading
+	expected := c.expected
+	if c.fields != "" {
+		expected += "; the first object has " + c.fields
 	}
-	return c.src.Errorf("holds no prompts")
+	switch bad := reading.FirstBad(); {
+	case bad != nil && reading.LeftOut > 0:
+		return c.src.Errorf("holds no prompts: %s, and %w; want %s", reading.LeftOutText(), bad, expected)
+	case bad != nil:
+		return c.src.Errorf("holds no prompts: %w; want %s", bad, expected)
+	case reading.LeftOut > 0:
+		return c.src.Errorf("holds no prompts: %s; want %s", reading.LeftOutText(), expected)
+	}
+	return c.src.Errorf("holds no prompts: want %s", expected)
 }
 
 // setSessions sets the conversations: those that the log names, if the name comes twice, and those found by prefix. It
@@ -470,10 +515,12 @@ func (c *collector) describe(sessions string) string {
 		text = c.rule()
 	}
 	if c.inTurns > 0 {
-		if c.template.turns == nil {
+		if c.chat != nil {
+			text += ", template " + c.chatName
+		} else if c.template.IsPlain() {
 			text += ", messages one after another (no template)"
 		} else {
-			text += ", template " + c.template.name
+			text += ", template " + c.template.Name
 		}
 	}
 	return text + ", " + sessions
@@ -502,11 +549,13 @@ func (c *collector) next(p *prompt) error {
 
 // eachObject calls visit with a scanner in front of each object of a file: one on a line, or the elements of an array.
 // what is the expected kind of file.
-func eachObject(src *source.Source, what string, visit func(*source.JSONScanner) error) error {
+func (c *collector) eachObject(what string, visit func(*source.JSONScanner) error) error {
+	src := c.src
 	head, err := src.Head()
 	if err != nil {
 		return err
 	}
+	c.fields = source.FieldNames(head)
 	if source.LooksLikeJSONArray(head) {
 		return src.ScanArray(what, visit)
 	}

@@ -1,46 +1,22 @@
 package prompts
 
-import (
-	"fmt"
-	"regexp"
-	"strconv"
-)
+import "github.com/cachesim/cachesim/internal/traces/source"
 
-// consoleClock finds the times of lines that servers print on the console.
-type consoleClock struct {
-	year  int    // of the last line, where lines have only month and day
-	month int    // likewise
-	last  []byte // the last time found
+// noEnd is said of a last line without a line break: servers end each line with one.
+const noEnd = "in a last line without its end, which may be cut"
+
+// leaveOutOther leaves a line out that is no request and no answer.
+func (c *collector) leaveOutOther() {
+	if c.src.Unended {
+		c.leaveOut(noEnd)
+	} else {
+		c.leaveOut("other lines")
+	}
 }
 
-var (
-	fullDate = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?`)
-	dayDate  = regexp.MustCompile(`\b(\d\d)-(\d\d \d\d:\d\d:\d\d)`)
-)
-
-// firstYear is the year of logs that state none. It is a leap year, which has every day.
-const firstYear = 2024
-
-// of returns the time in what a line has before its message, or else that of the last line that had one; nil if none
-// has. A month before the last one begins the next year, if no year is stated.
-func (c *consoleClock) of(before []byte) []byte {
-	const longest = 200 // what programs and collectors print before a message
-	before = before[:min(len(before), longest)]
-	if at := fullDate.FindIndex(before); at != nil {
-		date := append([]byte(nil), before[at[0]:at[1]]...)
-		if len(date) > 19 && date[19] == ',' {
-			date[19] = '.'
-		}
-		c.last = date
-	} else if found := dayDate.FindSubmatch(before); found != nil {
-		month, _ := strconv.Atoi(string(found[1]))
-		if c.year == 0 {
-			c.year = firstYear
-		} else if month < c.month-6 {
-			c.year++
-		}
-		c.month = month
-		c.last = fmt.Appendf(nil, "%d-%s-%s", c.year, found[1], found[2])
+// noteEnd notes a request or an answer in a last line that may be cut.
+func (c *collector) noteEnd() {
+	if c.src.Unended {
+		c.src.Reading.Notable = source.Count(c.src.Reading.Notable, noEnd, 1)
 	}
-	return c.last
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -77,7 +78,8 @@ type Conversations struct {
 
 // NewConversations returns an empty collection for a file, with the values of ConversationOptions.
 func NewConversations(src *source.Source, opts params.Values) (*Conversations, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "conversations in JSON, an object on a line or in an array, "+
+		"with conversation or conversations, an array of messages")
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +96,10 @@ func (c *Conversations) Add(turns []Turn, conversation Turn) error {
 	c.collector.threads.begun++
 	answered := 0
 	for i, turn := range turns {
-		role := roleOf(turn.Role)
-		if role == roleAssistant && len(q.messages) == 0 {
+		role := chattemplate.RoleOf(turn.Role)
+		if role == chattemplate.Assistant && len(q.messages) == 0 {
 			c.collector.leaveOut("answers before the first message")
-		} else if role == roleAssistant {
+		} else if role == chattemplate.Assistant {
 			if !c.begun {
 				c.begun, c.timed = true, turn.When != nil || turn.Timed
 			}
@@ -115,7 +117,7 @@ func (c *Conversations) Add(turns []Turn, conversation Turn) error {
 			}
 			answered = i + 1
 		}
-		q.messages = append(q.messages, message{role, turn.Text})
+		q.messages = append(q.messages, message{Role: role, Text: turn.Text})
 	}
 	if answered < len(turns) {
 		c.collector.leaveOut("messages without an answer, at the end of a conversation")
@@ -141,7 +143,7 @@ func openConversations(src *source.Source, opts params.Values) (stream.Reader, s
 		return nil, stream.Fields{}, err
 	}
 	var turns []Turn
-	err = eachObject(src, "list of conversations", func(s *source.JSONScanner) error {
+	err = c.collector.eachObject("list of conversations", func(s *source.JSONScanner) error {
 		turns = turns[:0]
 		var whole Turn
 		found := false

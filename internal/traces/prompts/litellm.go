@@ -48,12 +48,14 @@ type litellmEntry struct {
 
 // openLiteLLM reads a log. If no call has a text, the prompts have lengths only.
 func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "calls of LiteLLM in JSON, an object on a line or in an array, "+
+		"with startTime, and with messages or prompt_tokens")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
 	e := &litellmEntry{}
-	err = eachObject(src, "log of LiteLLM", func(s *source.JSONScanner) error {
+	var earlier responses
+	err = c.eachObject("log of LiteLLM", func(s *source.JSONScanner) error {
 		e.body.reset()
 		e.input, e.served = -1, false
 		if err := e.read(s); err != nil {
@@ -62,8 +64,11 @@ func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.
 		if e.served && e.leftOut == "" {
 			e.leftOut = "answered by LiteLLM's cache"
 		}
-		if e.leftOut == "" && len(e.messages)+len(e.prompts)+len(e.idLists)+len(e.ids) == 0 {
+		if e.leftOut == "" && e.previous == "" && len(e.messages)+len(e.prompts)+len(e.idLists)+len(e.ids) == 0 {
 			return c.addLengths(&e.request, e.input)
+		}
+		if err := c.checkBudget(earlier.complete(&e.body)); err != nil {
+			return err
 		}
 		return e.each(c.add)
 	})
@@ -98,7 +103,7 @@ func (e *litellmEntry) readField(key string, s *source.JSONScanner) (err error) 
 	case "call_type":
 		name, err := optional(s)
 		if len(name) > 0 && !generates(string(name)) {
-			e.leftOut = "of other calls, such as embeddings"
+			e.leftOut = otherCalls
 		}
 		return err
 	case "status":
@@ -173,7 +178,8 @@ func (e *litellmEntry) readInputJSON(s *source.JSONScanner) error {
 	case '{':
 		return s.Object(func(key []byte) error {
 			switch string(key) {
-			case "messages", "prompt", "tools", "functions":
+			case "messages", "prompt", "tools", "functions", "input", "instructions", "system", "previous_response_id",
+				"chat_template_kwargs":
 				_, err := e.field(string(key), s)
 				return err
 			}
@@ -190,8 +196,13 @@ func (e *litellmEntry) readResponse(s *source.JSONScanner) error {
 		return e.readAnswer(s)
 	case '{':
 		return s.Object(func(key []byte) error {
-			if string(key) == "choices" {
+			switch string(key) {
+			case "choices":
 				return e.readChoices(s)
+			case "output", "content", "id":
+				if known, err := e.field(string(key), s); known {
+					return err
+				}
 			}
 			return s.Skip()
 		})

@@ -10,15 +10,14 @@ import (
 
 var openaiFormat = source.Format{
 	Name: "openai",
-	Summary: "chat and completion requests of OpenAI's API, a JSON object on a line or an array of them, with their " +
-		"answers if they are logged (also files of its Batch API)",
+	Summary: "requests of OpenAI's API (chat, completions, responses) and of Anthropic's, a JSON object on a line or an " +
+		"array of them, with their answers if they are logged (also files of the Batch API)",
 	Example: `{"timestamp": 1760587668.9, "model": "llama-3.1-8b", "messages": [{"role": "system", "content": "You ` +
 		`are a ` +
 		`helpful assistant."}, {"role": "user", "content": "Hi!"}]}`,
 	Carries: "prompts: blocks, lengths, session, and time if there is one",
-	Detection: `a JSON object, or an array of them, with "messages" or "prompt" in it or in its "body" or ` +
-		`"request", unless it is ` +
-		"litellm",
+	Detection: `a JSON object, or an array of them, with "messages", "prompt", or "model" and "input" in it or ` +
+		`in its "body" or "request", unless it is litellm`,
 	Options: messageOptions(source.TimeUnitOption()),
 	JSON:    true,
 	Whole:   true,
@@ -37,9 +36,28 @@ func detectOpenAI(head source.Head, name string) source.Confidence {
 		return source.No
 	case fields["messages"] == '[' && (fields["model"] != 0 || fields["role"] != 0):
 		return source.Certain
+	case fields["messages"]+fields["prompt"] == 0 && (fields["input"] == '"' || fields["input"] == '['):
+		return detectResponses(fields)
 	case fields["prompt"] != '"' && fields["prompt"] != '[' || fields["message_tree_id"] != 0:
 		return source.No
 	case fields["model"] != 0 || fields["max_tokens"] != 0 || fields["choices"] != 0:
+		return source.Certain
+	}
+	return source.Likely
+}
+
+// detectResponses recognises requests to the Responses API, which have an input; so have sessions and embeddings.
+func detectResponses(fields map[string]byte) source.Confidence {
+	if fields["model"] == 0 || fields["session_id"] != 0 && fields["output"] == '"' {
+		return source.No
+	}
+	for _, name := range []string{"instructions", "previous_response_id", "max_output_tokens", "custom_id", "tools",
+		"store"} {
+		if fields[name] != 0 {
+			return source.Certain
+		}
+	}
+	if fields["output"] == '[' {
 		return source.Certain
 	}
 	return source.Likely
@@ -79,18 +97,23 @@ func fieldsOf(head source.Head, envelopes map[string]bool) map[string]byte {
 }
 
 func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "requests of OpenAI's or Anthropic's API in JSON, an object on "+
+		"a line or in an array, with messages, prompt or input")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
 	b := &body{}
-	err = eachObject(src, "list of requests", func(s *source.JSONScanner) error {
+	var earlier responses
+	err = c.eachObject("list of requests", func(s *source.JSONScanner) error {
 		b.reset()
 		if err := b.readEntry(s); err != nil {
 			return err
 		}
-		if !b.hasInput && len(b.ids) == 0 && b.leftOut == "" {
+		if !b.hasInput && b.previous == "" && len(b.ids) == 0 && b.leftOut == "" {
 			return errNoInput
+		}
+		if err := c.checkBudget(earlier.complete(b)); err != nil {
+			return err
 		}
 		return b.each(c.add)
 	})
@@ -100,9 +123,8 @@ func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	return c.open()
 }
 
-var errNoInput = errors.New("neither messages nor prompt: want requests; those of a batch are in its input file, " +
-	"not in " +
-	"its output")
+var errNoInput = errors.New("neither messages, prompt nor input (those of a batch are in its input file, not in its " +
+	"output)")
 
 // readEntry reads a request, or an entry of a log with a request and perhaps its answer.
 func (b *body) readEntry(s *source.JSONScanner) error {
@@ -129,8 +151,12 @@ func (b *body) readEntryField(key string, s *source.JSONScanner) (err error) {
 			b.leftOut = "failed"
 		}
 		return err
-	case "completion", "output", "response":
+	case "completion", "response":
 		return b.readAnswer(s)
+	case "output":
+		if s.Peek() != '[' {
+			return b.readAnswer(s)
+		}
 	}
 	known, err := b.field(key, s)
 	if !known {

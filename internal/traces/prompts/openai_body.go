@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -12,10 +13,15 @@ type body struct {
 	request
 	prompts  [][]byte   // texts, if several are in one request
 	idLists  [][]uint64 // likewise, lists of token ids
-	tools    []byte     // the definitions of tools, as JSON
 	created  []byte     // when the answer was made
 	hasInput bool       // there are messages or a prompt, even if they are empty
 	depth    int        // envelopes around what is being read
+
+	// Of the Responses API and of Anthropic's.
+	system     []byte    // instructions, which come before all messages
+	previous   string    // the response that the request continues
+	responseID string    // the name of the answer
+	reply      []message // the answer
 }
 
 // mostEnvelopes are how many objects within each other may be around a request or an answer.
@@ -35,7 +41,8 @@ func (b *body) leave() { b.depth-- }
 func (b *body) reset() {
 	b.request.reset()
 	b.prompts, b.idLists = b.prompts[:0], b.idLists[:0]
-	b.tools, b.created, b.hasInput, b.depth = nil, nil, false, 0
+	b.created, b.hasInput, b.depth = nil, false, 0
+	b.system, b.previous, b.responseID, b.reply = nil, "", "", nil
 }
 
 // each calls add with each prompt of the request: completions may have several.
@@ -44,8 +51,8 @@ func (b *body) each(add func(*request) error) error {
 		b.when = b.created
 	}
 	if len(b.messages) > 0 {
-		if len(b.tools) > 0 {
-			b.messages = slices.Insert(b.messages, 0, message{roleSystem, b.tools})
+		if len(b.system) > 0 {
+			b.messages = slices.Insert(b.messages, 0, message{Role: chattemplate.System, Text: b.system})
 		}
 		return add(&b.request)
 	}
@@ -87,6 +94,9 @@ func (b *body) field(key string, s *source.JSONScanner) (known bool, err error) 
 		return true, b.readPrompt(s)
 	case "prompt_token_ids", "input_ids":
 		return true, readIDs(s, &b.ids)
+	case "chat_template_kwargs":
+		b.options, err = rawValue(s)
+		return true, err
 	case "tools", "functions":
 		b.tools, err = rawValue(s)
 		return true, err
@@ -104,7 +114,7 @@ func (b *body) field(key string, s *source.JSONScanner) (known bool, err error) 
 		b.created, err = timeText(s)
 		return true, err
 	}
-	return false, nil
+	return b.readResponsesField(key, s)
 }
 
 // readMessages reads an array of messages, or one text.
@@ -112,92 +122,12 @@ func (b *body) readMessages(s *source.JSONScanner) error {
 	switch s.Peek() {
 	case '"':
 		text, err := s.String()
-		b.messages = append(b.messages, message{roleUser, text})
+		b.messages = append(b.messages, message{Role: chattemplate.User, Text: text})
 		return err
 	case '[':
 		return s.Array(func() error { return b.readMessage(s) })
 	}
 	return s.Skip()
-}
-
-// readMessage reads a message: its role, its text or the parts of its content, and its calls of tools as their JSON.
-func (b *body) readMessage(s *source.JSONScanner) error {
-	if s.Peek() == '"' {
-		text, err := s.String()
-		b.messages = append(b.messages, message{roleUser, text})
-		return err
-	}
-	var m message
-	var calls []byte
-	err := s.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "role":
-			var role []byte
-			role, err = optional(s)
-			m.role = roleOf(role)
-		case "content":
-			m.text, err = b.readContent(s)
-		case "tool_calls", "function_call":
-			calls, err = rawValue(s)
-		default:
-			err = s.Skip()
-		}
-		return err
-	})
-	if len(calls) > 0 {
-		m.text = append(slices.Clip(m.text), calls...)
-	}
-	b.messages = append(b.messages, m)
-	return err
-}
-
-// readContent reads a text, null, or an array of parts, of which those that have a text are joined.
-func (b *body) readContent(s *source.JSONScanner) (text []byte, err error) {
-	switch s.Peek() {
-	case '"':
-		return s.String()
-	case '[':
-		err = s.Array(func() error {
-			part, err := b.readPart(s)
-			text = append(slices.Clip(text), part...)
-			return err
-		})
-		return text, err
-	case '{':
-		return b.readPart(s)
-	}
-	return nil, s.Skip()
-}
-
-func (b *body) readPart(s *source.JSONScanner) (text []byte, err error) {
-	if s.Peek() == '"' {
-		return s.String()
-	}
-	if s.Peek() != '{' {
-		return nil, s.Skip()
-	}
-	kind, hasText := "", false
-	err = s.Object(func(key []byte) (err error) {
-		switch string(key) {
-		case "type":
-			var name []byte
-			name, err = optional(s)
-			kind = string(name)
-		case "text", "refusal":
-			if s.Peek() != '"' {
-				return s.Skip()
-			}
-			hasText = true
-			text, err = s.String()
-		default:
-			err = s.Skip()
-		}
-		return err
-	})
-	if !hasText {
-		b.parts = append(b.parts, partName(kind))
-	}
-	return text, err
 }
 
 // partName returns what parts of a type are called.
@@ -209,8 +139,10 @@ func partName(kind string) string {
 		return "audio"
 	case "video", "video_url":
 		return "videos"
-	case "file", "input_file":
+	case "file", "input_file", "document":
 		return "files"
+	case "thinking", "redacted_thinking":
+		return "thinking"
 	}
 	return "parts without text"
 }

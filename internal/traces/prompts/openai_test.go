@@ -63,6 +63,29 @@ func TestOpenAIFormsOfRequests(t *testing.T) {
 		"answer": {`{"timestamp":"2026-03-01T12:00:00Z","request":{"model":"m","prompt":"` + ab +
 			`"},"response":{"choices":[{"message":{"content":"12345"}}]}}`, []uint32{0, 1}, []int32{8}, []int32{2}, true, false,
 			""},
+		"responses": {`{"model":"m","instructions":"` + textWith("a") + `","input":"` + textWith("b") +
+			`","max_output_tokens":9}` + "\n" + `{"model":"m","instructions":"` + textWith("a") +
+			`","input":[{"role":"user","content":[` +
+			`{"type":"input_text",` +
+			`"text":"` + textWith("b") + `"},{"type":"input_image"}]},{"type":"message","role":"assistant","content":[{"type":` +
+			`"output_text","text":"` + textWith("c") + `"}]}]}`, []uint32{0, 1, 0, 1, 2}, []int32{8, 12}, nil, false, false, ""},
+		"batch of responses": {`{"custom_id":"r1","method":"POST","url":"/v1/responses","body":{"model":"m","input":"` + ab +
+			`"}}`, []uint32{0, 1}, []int32{8}, nil, false, false, ""},
+		"continued responses": {`[{"request":{"model":"m","instructions":"` + textWith("a") + `","input":"` + textWith("b") +
+			`"},"response":{"id":"resp_1","created_at":5,"output":[{"type":"reasoning","summary":[]},` +
+			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + textWith("c") +
+			`"}]}],"usage":{"output_tokens":3}}},` +
+			`{"request":{"model":"m","instructions":"` + textWith("a") + `","previous_response_id":"resp_1","input":"` +
+			textWith("d") + `"},"response":{"id":"resp_2","created_at":6,"output":[],"usage":{"output_tokens":2}}}]`,
+			[]uint32{0, 1, 0, 1, 2, 3}, []int32{8, 16}, []int32{3, 2}, true, false, ""},
+		"items": {`{"model":"m","store":true,"input":[{"role":"user","content":"` + textWith("a") + `"},{"type":` +
+			`"function_call_output","call_id":"1","output":"` + textWith("b") + `"},{"type":"item_reference","id":"x"}]}`,
+			[]uint32{0, 1}, []int32{8}, nil, false, false, ""},
+		"Anthropic's": {`{"model":"m","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t",` +
+			`"content":` +
+			`[{"type":"text","text":"` + textWith("b") + `"}]}]}],"system":[{"type":"text","text":"` + textWith("a") +
+			`"}],"response":{"content":[{"type":"text","text":"12345"}],"usage":{"output_tokens":2}}}`, []uint32{0, 1},
+			[]int32{8}, []int32{2}, false, false, ""},
 		"named conversations": {strings.Repeat(`{"model":"m","session_id":"1e5","prompt":"`+ab+`"}`+"\n", 2),
 			[]uint32{0, 1, 0, 1}, []int32{8, 8}, nil, false, true, "openai; prompts in blocks of 4 tokens, 4 bytes as a " +
 				"token, conversations as named"},
@@ -132,6 +155,43 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestEmptySystemMessages: Phi 3 leaves them out, and Qwen 2 does not.
+func TestEmptySystemMessages(t *testing.T) {
+	for name, want := range map[string]string{"phi": "<|user|>\\nU<|end|>\\n<|assistant|>\\n",
+		"chatml": "<|im_start|>system\\n<|im_end|>\\n<|im_start|>user\\nU<|im_end|>\\n<|im_start|>assistant\\n"} {
+		got := loadAs(t, `{"messages":[{"role":"system","content":""},{"role":"user","content":"U"}]}`,
+			"openai:block=1,template="+name)
+		plain := loadAs(t, `{"model":"m","prompt":"`+want+`"}`, "openai:block=1")
+		if !reflect.DeepEqual(got.Keys, plain.Keys) {
+			t.Errorf("%s: %d tokens, want those of %s", name, len(got.Keys), want)
+		}
+	}
+}
+
+// TestGarbage: each reader of texts says what it found and what it expects.
+func TestGarbage(t *testing.T) {
+	for _, c := range []struct{ format, content, want string }{
+		{"openai", "hello\n", `line 1: column 1: want an object in braces, got "hello"`},
+		{"openai", `{"a": 1}` + "\n", "line 1: neither messages, prompt nor input"},
+		{"openai", "[]", "holds no prompts: want requests of OpenAI's or Anthropic's API in JSON"},
+		{"litellm", `{"a": 1, "b": 2}`, `holds no prompts: 1 row left out (without text); want calls of LiteLLM in JSON, ` +
+			`an object on a line or in an array, with startTime, and with messages or prompt_tokens; the first ` +
+			`object has "a", "b"`},
+		{"conversations", "[]", "holds no prompts: want conversations in JSON"},
+		{"aibrix", `{"a": 1}`, `want moments in JSON, an object on a line or in an array, with timestamp and requests; the ` +
+			`first object has "a"`},
+		{"sglang", "hello\n", `no requests; the first line is "hello": start SGLang with --log-requests`},
+		{"vllm", "hello\n", `no line has a prompt; the first line is "hello": start vLLM with --enable-log-requests`},
+	} {
+		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: c.format}})
+		must.Fail(t, err, c.want, c.format)
+	}
+	// Lines that may be bad are skipped, and the first is named where nothing else is left.
+	_, err := tracetest.LoadText(t, "hello\nworld\n", traces.LoadOptions{Selection: traces.Selection{Format: "openai"},
+		BadLines: 0.5})
+	must.Fail(t, err, `holds no prompts: line 1: column 1: want an object in braces, got "hello"; want requests`)
+}
+
 func TestOpenAIErrors(t *testing.T) {
 	const good = `{"model":"m","prompt":"abcdefgh","time":5}` + "\n"
 	for name, c := range map[string]struct{ content, want string }{
@@ -139,8 +199,12 @@ func TestOpenAIErrors(t *testing.T) {
 		"cut off":    {good + `{"model":"m","pro`, "line 2: column 18: want the double quote that ends a string"},
 		"no time":    {good + `{"model":"m","prompt":"a"}`, "line 2: no time, which the first prompt has"},
 		"wrong time": {good + `{"model":"m","prompt":"a","time":"now"}`, `line 2: time "now"`},
-		"output of batch": {good + `{"custom_id":"1","response":{"body":{"choices":[]}}}`, "line 2: neither messages " +
-			"nor prompt"},
+		"output of batch": {good + `{"custom_id":"1","response":{"body":{"choices":[]}}}`, "line 2: neither messages, " +
+			"prompt nor input"},
+		"unknown response": {strings.Repeat(`{"model":"m","input":"a","previous_response_id":"resp_0"}`+"\n", 2),
+			"holds no prompts: 2 rows left out (continue a response that the log lacks)"},
+		"embeddings": {`{"custom_id":"1","url":"/v1/embeddings","body":{"model":"m","input":"a"}}`,
+			"1 row left out (of other calls, such as embeddings)"},
 		"wrong id":       {good + `{"model":"m","prompt":[-1]}`, "line 2: column 24: want the id of a token"},
 		"wrong role":     {good + `{"messages":[5]}`, "line 2: column 14: want an object in braces"},
 		"deep":           {good + `{"messages":` + strings.Repeat("[", 200), "line 2: column 14: want an object in braces"},
@@ -181,6 +245,12 @@ func TestLongPromptsAndBounds(t *testing.T) {
 
 func FuzzOpenAI(f *testing.F) {
 	tracetest.FuzzAll(f, []string{"openai:block=2", "openai:block=2,template=llama-3"},
+		`{"model":"m","instructions":"s","input":[{"role":"user","content":[{"type":"input_text","text":"abcdefgh"}]},`+
+			`{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"function_call_output","output":"x"}]}`,
+		`[{"request":{"input":"abcdefgh"},"response":{"id":"resp_1","output":[{"type":"reasoning"}]}},`+
+			`{"input":"x","previous_response_id":"resp_1"}]`,
+		`{"model":"m","system":"s","messages":[{"role":"user","content":[{"type":"tool_result","content":[{"text":"x"}]}]},`+
+			`{"role":"assistant","content":[{"type":"tool_use","input":{"a":1}}]}]}`,
 		`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"abcdefgh"},{"type":"image_url"}]}]}`,
 		`[{"prompt":["abc","de"],"usage":{"completion_tokens":3}},{"prompt":[1,2,3]},{"prompt":[[1],[2,3]]}]`,
 		`{"custom_id":"a","body":{"messages":[{"role":"assistant","tool_calls":[{"x":1}]}]},"response":{"status_code":500}}`)

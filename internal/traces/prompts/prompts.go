@@ -306,8 +306,8 @@ func (p *Columns) Warnings() []string {
 	if !p.LengthsOnly {
 		return nil
 	}
-	return []string{"the trace has lengths of prompts and no contents, so that no hits can be known: every token " +
-		"is computed"}
+	return []string{"the trace has lengths of prompts and no contents, so that no hits can be known; models of " +
+		"time count every token as computed"}
 }
 
 // IsLengthsOnly reports whether requests are prompts whose contents are unknown.

@@ -2,9 +2,13 @@ package prompts
 
 import (
 	"bytes"
+	"fmt"
+	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/pylog"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -12,18 +16,18 @@ import (
 var sglangFormat = source.Format{
 	Name: "sglang",
 	Summary: "what SGLang prints with --log-requests --log-requests-level 3, as text or as JSON: requests with their " +
-		"prompts or token ids, and the lengths of the answers; other lines are left out",
+		"prompts or token ids, and the lengths of the answers; at levels 0 and 1 lengths alone; other lines are left out",
 	Example: `[2026-03-01 12:00:00] Receive: obj=GenerateReqInput(rid='7f2a', text='Once upon a time', input_ids=None, ` +
 		`sampling_params={'max_new_tokens': 16}, stream=False)`,
 	Carries: "prompts: blocks, lengths, session, and time if lines have one",
-	Detection: `lines with "Receive: obj=GenerateReqInput(", or JSON objects with "event", "rid" and "obj" whose ` +
-		`event is ` +
-		`"request.received"`,
+	Detection: `lines with "Receive: obj=GenerateReqInput(" or "Finish: obj=GenerateReqInput(", or JSON objects with ` +
+		`"event", "rid" and "obj"`,
 	Options: textOptions(),
 	JSON:    true,
 	Whole:   true,
 	Detect: source.CertainIf(func(head source.Head) bool {
-		return bytes.Contains(head.Bytes, []byte(sglangReceived)) || looksLikeSGLangJSON(head)
+		return bytes.Contains(head.Bytes, []byte(sglangReceived)) || bytes.Contains(head.Bytes, []byte(sglangFinished)) ||
+			looksLikeSGLangJSON(head)
 	}),
 	Open: openSGLang,
 }
@@ -46,51 +50,93 @@ func looksLikeSGLangJSON(head source.Head) bool {
 // sglangReader reads the lines of a log.
 type sglangReader struct {
 	*collector
-	clock   consoleClock
+	clock   pylog.Clock
 	body    body
 	rid     string
 	cut     bool // the log has only the two ends of the prompt
-	output  int32
+	result  sglangResult
 	scanner source.JSONScanner
-	seen    int // lines of requests, with prompts or not
+	seen    int    // lines of requests, with prompts or not
+	first   []byte // the first line
+	// received has the requests whose beginning the log has; those without a prompt wait there for their length.
+	received map[string]sglangReceipt
+}
+
+// sglangResult is what a line says of an answer: tokens of the prompt and of the answer, -1 if unknown, and the time
+// from the arrival to the end.
+type sglangResult struct {
+	input, output int32
+	latency       float64 // seconds
+}
+
+// sglangReceipt is a request that was received.
+type sglangReceipt struct {
+	when []byte
+	bare bool // the log has no prompt
 }
 
 func openSGLang(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "a log of SGLang")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	r := &sglangReader{collector: c}
+	r := &sglangReader{collector: c, received: map[string]sglangReceipt{}}
 	if err := eachLine(src, r.read); err != nil {
 		return nil, stream.Fields{}, err
 	}
-	if len(r.prompts) == 0 {
-		return nil, stream.Fields{}, src.Errorf("%d requests, but no prompts: start SGLang with --log-requests "+
-			"--log-requests-level 3, which prints them in full", r.seen)
+	if len(r.prompts)+len(r.lengths) == 0 {
+		return nil, stream.Fields{}, src.Errorf("%s: start SGLang with --log-requests --log-requests-level 3, which "+
+			"prints prompts in full", r.lacks())
+	}
+	for _, receipt := range r.received {
+		if receipt.bare {
+			r.leaveOut("not finished within the log")
+		}
 	}
 	return r.open()
 }
 
+// lacks says what a log without prompts has instead.
+func (r *sglangReader) lacks() string {
+	if r.seen > 0 {
+		return fmt.Sprintf("%d requests, but no prompts", r.seen)
+	}
+	return "no requests; " + r.firstLine(r.first)
+}
+
+// firstLine says why the first line that could not be read could not, or what the first line of a log is.
+func (c *collector) firstLine(line []byte) string {
+	if bad := c.src.Reading.FirstBad(); bad != nil {
+		return bad.Error()
+	}
+	return fmt.Sprintf("the first line is %.60q", line)
+}
+
 func (r *sglangReader) read(line []byte) error {
+	if r.first == nil {
+		r.first = bytes.Clone(line)
+	}
 	r.body.reset()
-	r.rid, r.cut, r.output = "", false, -1
+	r.rid, r.cut, r.result = "", false, sglangResult{-1, -1, 0}
 	if before, _, ok := bytes.Cut(line, []byte(sglangReceived)); ok {
-		s := &pyScanner{text: line, pos: len(before) + len(sglangReceived)}
-		r.body.when = r.clock.of(before)
-		if err := s.call(func(name string) error { return r.readValue(name, s) }); err != nil {
+		r.noteEnd()
+		s := &pylog.Scanner{Text: line, Pos: len(before) + len(sglangReceived)}
+		r.body.when = r.clock.Of(before)
+		if err := s.Call(func(name string) error { return r.readValue(name, s) }); err != nil {
 			return err
 		}
 		return r.addRequest()
 	}
 	if before, _, ok := bytes.Cut(line, []byte(sglangFinished)); ok {
+		r.noteEnd()
 		return r.readFinish(line, before)
 	}
 	if at := bytes.Index(line, []byte(sglangJSON)); at >= 0 {
 		r.scanner.Reset(line[at:])
 		return r.readJSON(&r.scanner)
 	}
-	r.clock.of(line)
-	r.leaveOut("other lines")
+	r.clock.Of(line)
+	r.leaveOutOther()
 	return nil
 }
 
@@ -98,9 +144,15 @@ func (r *sglangReader) read(line []byte) error {
 func (r *sglangReader) addRequest() error {
 	r.seen++
 	if r.cut {
+		r.received[r.rid] = sglangReceipt{}
 		r.leaveOut("cut by the log, which has only the ends of the prompt")
 		return nil
 	}
+	if !r.hasPrompt() {
+		r.received[r.rid] = sglangReceipt{bytes.Clone(r.body.when), true}
+		return r.checkBudget(200)
+	}
+	r.received[r.rid] = sglangReceipt{}
 	r.named(r.rid)
 	if len(r.body.ids)+len(r.body.idLists) > 0 {
 		r.body.prompts = r.body.prompts[:0]
@@ -109,10 +161,10 @@ func (r *sglangReader) addRequest() error {
 }
 
 // readValue reads a field of GenerateReqInput as Python prints it.
-func (r *sglangReader) readValue(name string, s *pyScanner) error {
-	switch c := s.peek(); {
+func (r *sglangReader) readValue(name string, s *pylog.Scanner) error {
+	switch c := s.Peek(); {
 	case name == "rid" && c == '\'':
-		rid, err := s.quoted()
+		rid, err := s.Quoted()
 		r.rid = string(rid)
 		return err
 	case name == "text" && (c == '\'' || c == '"'):
@@ -121,93 +173,153 @@ func (r *sglangReader) readValue(name string, s *pyScanner) error {
 		return r.readTexts(s)
 	case name == "input_ids" && c == '[':
 		return r.readIDLists(s)
-	case name == "image_data" && !bytes.HasPrefix(s.text[s.pos:], []byte("None")):
+	case name == "image_data" && !bytes.HasPrefix(s.Text[s.Pos:], []byte("None")):
 		r.body.parts = append(r.body.parts, "images")
 	}
-	return s.skip()
+	return s.Skip()
 }
 
 // betweenEnds is what SGLang prints for the middle of a long value.
 const betweenEnds = " ... "
 
-func (r *sglangReader) readText(s *pyScanner) error {
-	text, err := s.quoted()
+func (r *sglangReader) readText(s *pylog.Scanner) error {
+	text, err := s.Quoted()
 	if err != nil {
 		return err
 	}
 	r.body.prompts = append(r.body.prompts, text)
-	if s.takes(betweenEnds) {
+	if s.Takes(betweenEnds) {
 		r.cut = true
-		_, err = s.quoted()
+		_, err = s.Quoted()
 	}
 	return err
 }
 
-func (r *sglangReader) readTexts(s *pyScanner) error {
-	s.pos++
-	for !s.takes("]") {
+func (r *sglangReader) readTexts(s *pylog.Scanner) error {
+	s.Pos++
+	for !s.Takes("]") {
 		if err := r.readText(s); err != nil {
 			return err
 		}
-		if !s.takes(", ") && s.peek() != ']' {
-			return s.fail("a comma or a closing bracket")
+		if !s.Takes(", ") && s.Peek() != ']' {
+			return s.Fail("a comma or a closing bracket")
 		}
 	}
-	if s.takes(betweenEnds) {
+	if s.Takes(betweenEnds) {
 		r.cut = true
-		return s.skip()
+		return s.Skip()
 	}
 	return nil
 }
 
-func (r *sglangReader) readIDLists(s *pyScanner) (err error) {
-	if bytes.HasPrefix(s.text[s.pos:], []byte("[[")) {
-		s.pos++
-		for !s.takes("]") {
+func (r *sglangReader) readIDLists(s *pylog.Scanner) (err error) {
+	if bytes.HasPrefix(s.Text[s.Pos:], []byte("[[")) {
+		s.Pos++
+		for !s.Takes("]") {
 			var ids []uint64
-			if ids, err = s.ids(nil); err != nil {
+			if ids, err = s.IDs(nil, maxTokenID); err != nil {
 				return err
 			}
 			r.body.idLists = append(r.body.idLists, ids)
-			if !s.takes(", ") && s.peek() != ']' {
-				return s.fail("a comma or a closing bracket")
+			if !s.Takes(", ") && s.Peek() != ']' {
+				return s.Fail("a comma or a closing bracket")
 			}
 		}
-	} else if r.body.ids, err = s.ids(r.body.ids); err != nil {
+	} else if r.body.ids, err = s.IDs(r.body.ids, maxTokenID); err != nil {
 		return err
 	}
-	if s.takes(betweenEnds) {
+	if s.Takes(betweenEnds) {
 		r.cut = true
-		return s.skip()
+		return s.Skip()
 	}
 	return nil
 }
 
-// readFinish reads the name of a request and how many tokens its answer has.
-func (r *sglangReader) readFinish(line, before []byte) error {
-	r.clock.of(before)
-	s := &pyScanner{text: line, pos: len(before) + len(sglangFinished)}
-	err := s.call(func(name string) error {
-		if name != "rid" || s.peek() != '\'' {
-			return s.skip()
-		}
-		rid, err := s.quoted()
-		r.rid = string(rid)
+func (r *sglangReader) hasPrompt() bool {
+	return len(r.body.prompts)+len(r.body.ids)+len(r.body.idLists) > 0
+}
+
+// readFinish reads a request that is finished, with the lengths of its prompt and its answer.
+func (r *sglangReader) readFinish(line, before []byte) (err error) {
+	r.body.when = r.clock.Of(before)
+	s := &pylog.Scanner{Text: line, Pos: len(before) + len(sglangFinished)}
+	if err := s.Call(func(name string) error { return r.readValue(name, s) }); err != nil {
 		return err
-	})
+	}
+	for name, n := range map[string]*int32{"prompt_tokens": &r.result.input, "completion_tokens": &r.result.output} {
+		if text := lastNumber(line[s.Pos:], name); text != nil {
+			if *n, err = parseTokens(text, 0); err != nil {
+				return err
+			}
+		}
+	}
+	if text := lastNumber(line[s.Pos:], "e2e_latency"); text != nil {
+		if r.result.latency, err = strconv.ParseFloat(string(text), 64); err != nil {
+			return fmt.Errorf("e2e_latency %.40q: want seconds", text)
+		}
+	}
+	return r.addFinished()
+}
+
+// lastNumber returns the number that a name has in the last dictionary of a line; nil without.
+func lastNumber(line []byte, name string) []byte {
+	mark := "'" + name + "': "
+	at := bytes.LastIndex(line, []byte(mark))
+	if at < 0 {
+		return nil
+	}
+	digits := line[at+len(mark):]
+	end := bytes.IndexAny(digits, ",}")
+	if end < 0 || string(digits[:end]) == "None" {
+		return nil
+	}
+	return digits[:end]
+}
+
+// addFinished notes the answer to a request. One whose beginning the log lacks, as with
+// SGLANG_LOG_REQUEST_EXCEEDED_MS, is added now: it came as long before as its answer took.
+func (r *sglangReader) addFinished() error {
+	receipt, known := r.received[r.rid]
+	switch {
+	case known && receipt.bare:
+		delete(r.received, r.rid)
+		r.body.when = receipt.when
+		return r.addLength()
+	case known:
+		r.finish(r.rid, r.result.output)
+		return nil
+	}
+	if err := r.setArrival(); err != nil {
+		return err
+	}
+	if !r.cut && !r.hasPrompt() {
+		r.seen++
+		return r.addLength()
+	}
+	if err := r.addRequest(); err != nil {
+		return err
+	}
+	r.finish(r.rid, r.result.output)
+	return nil
+}
+
+// addLength adds a request of which only the length is known.
+func (r *sglangReader) addLength() error {
+	r.body.output = r.result.output
+	return r.addLengths(&r.body.request, r.result.input)
+}
+
+// setArrival turns the time of the end of an answer into that of its request.
+func (r *sglangReader) setArrival() error {
+	latency := r.result.latency
+	if r.body.when == nil || !(latency > 0 && latency < 1e6) {
+		return nil
+	}
+	end, err := source.ParseTime(r.body.when, int64(time.Second))
 	if err != nil {
 		return err
 	}
-	const count = "'completion_tokens': "
-	if at := bytes.LastIndex(line, []byte(count)); at >= s.pos {
-		digits := line[at+len(count):]
-		if end := bytes.IndexAny(digits, ",}"); end >= 0 {
-			if r.output, err = parseTokens(digits[:end], 0); err != nil {
-				return err
-			}
-			r.finish(r.rid, r.output)
-		}
-	}
+	r.body.at, r.body.timed = end-int64(latency*1e9), true
 	return nil
 }
 
@@ -227,7 +339,7 @@ func (r *sglangReader) readJSON(s *source.JSONScanner) error {
 			text, err = optional(s)
 			r.rid = string(text)
 		case "obj":
-			if event != "request.received" {
+			if event != "request.received" && event != "request.finished" {
 				return s.Skip()
 			}
 			return r.readObject(s)
@@ -245,9 +357,11 @@ func (r *sglangReader) readJSON(s *source.JSONScanner) error {
 	case "request.received":
 		return r.addRequest()
 	case "request.finished":
-		r.finish(r.rid, r.output)
+		if err := r.addFinished(); err != nil {
+			return err
+		}
 	default:
-		r.leaveOut("other lines")
+		r.leaveOutOther()
 	}
 	return s.End()
 }
@@ -322,10 +436,26 @@ func (r *sglangReader) readOut(s *source.JSONScanner) error {
 			return s.Skip()
 		}
 		return s.Object(func(key []byte) error {
-			if string(key) == "completion_tokens" {
-				return readCount(s, &r.output)
+			switch string(key) {
+			case "prompt_tokens":
+				return readCount(s, &r.result.input)
+			case "completion_tokens":
+				return readCount(s, &r.result.output)
+			case "e2e_latency":
+				return r.readLatency(s)
 			}
 			return s.Skip()
 		})
 	})
+}
+
+func (r *sglangReader) readLatency(s *source.JSONScanner) error {
+	if s.Null() {
+		return nil
+	}
+	text, err := s.Number()
+	if err == nil {
+		r.result.latency, err = strconv.ParseFloat(string(text), 64)
+	}
+	return err
 }

@@ -42,7 +42,8 @@ func TestSGLang(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr := loadAs(t, content, "sglang:block=4")
 			p := prompts.Of(tr.Kind)
-			if !slices.Equal(p.InputTokens, []int32{8}) || !slices.Equal(p.OutputTokens, []int32{7}) || p.Arrivals == nil {
+			if !slices.Equal(p.InputTokens, []int32{8}) || !slices.Equal(p.OutputTokens, []int32{7}) ||
+				p.Arrivals == nil {
 				t.Errorf("finished prompts %+v", p)
 			}
 			unfinished, _, _ := strings.Cut(content, "[2026-03-01 12:00:09")
@@ -57,6 +58,51 @@ func TestSGLang(t *testing.T) {
 				t.Errorf("recognised as %s", recognised.ReadAs())
 			}
 		})
+	}
+}
+
+// sglangFinish is the end of a request as SGLang prints it, with these fields of the request.
+func sglangFinish(second, rid, fields string) string {
+	return "[2026-03-01 12:00:0" + second + "] Finish: obj=GenerateReqInput(rid='" + rid + "', " + fields +
+		"stream=False), out={'text': 'y', 'meta_info': {'prompt_tokens': 8, 'completion_tokens': 7, 'e2e_latency': 1.5}}\n"
+}
+
+// TestSGLangFinishedOnly: a log of slow requests, or one that begins later than its first requests, has only their
+// ends, and these have the prompts, too.
+func TestSGLangFinishedOnly(t *testing.T) {
+	ab := textWith("ab")
+	json := `{"timestamp": "2026-03-01T12:00:05", "event": "request.finished", "rid": "1", "obj": {"text": "` + ab +
+		`"}, "out": {"meta_info": {"completion_tokens": 7, "e2e_latency": 1.5}}}` + "\n"
+	for name, content := range map[string]string{
+		"text": sglangFinish("5", "1", "text='"+ab+"', "), "JSON": json,
+		"cut, too": sglangFinish("4", "2", "text='a' ... 'b', ") + sglangFinish("5", "1", "text='"+ab+"', "),
+	} {
+		tr := loadAs(t, content, "sglang:block=4")
+		p := prompts.Of(tr.Kind)
+		if !slices.Equal(tr.Objects, []uint32{0, 1}) || !slices.Equal(p.OutputTokens, []int32{7}) ||
+			p.Arrivals[0]%60e9 != 35e8 {
+			t.Errorf("%s: blocks %v, prompts %+v", name, tr.Objects, p)
+		}
+		if recognised := loadAs(t, content, ""); !strings.HasPrefix(recognised.ReadAs(), "sglang") {
+			t.Errorf("recognised as %s", recognised.ReadAs())
+		}
+	}
+	both := sglangText("1", "text='"+ab+"'") + sglangText("4", "text='"+ab+"'") + sglangFinish("5", "1", "text='x', ") +
+		sglangFinish("6", "2", "text='"+ab+"', ")
+	tr := loadAs(t, both, "sglang:block=4")
+	if p := prompts.Of(tr.Kind); !slices.Equal(p.InputTokens, []int32{8, 8}) || p.Arrivals[0]%60e9 != 1e9 ||
+		p.Arrivals[1]%60e9 != 45e8 || tr.LeftOut() != 1 {
+		t.Errorf("prompts %+v, %d left out", p, tr.LeftOut())
+	}
+}
+
+// TestSGLangLengths: levels 0 and 1 print no prompts, but their lengths, when requests are finished.
+func TestSGLangLengths(t *testing.T) {
+	_, p := lengthsOf(t, sglangText("1", "stream=False")+sglangText("2", "stream=False")+sglangFinish("5", "1", "")+
+		sglangFinish("6", "3", ""))
+	if !p.LengthsOnly || !slices.Equal(p.InputTokens, []int32{8, 8}) || !slices.Equal(p.OutputTokens, []int32{7, 7}) ||
+		p.Arrivals[0]%60e9 != 1e9 || p.Arrivals[1]%60e9 != 45e8 {
+		t.Errorf("prompts %+v", p)
 	}
 }
 

@@ -64,9 +64,9 @@ func TestTokenizerOption(t *testing.T) {
 
 func TestTokenizerOptionErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bert.json")
-	tracetest.WriteFile(t, path, []byte(`{"model": {"type": "WordPiece"}}`))
+	tracetest.WriteFile(t, path, []byte(`{"model": {"type": "WordLevel"}}`))
 	for _, c := range []struct{ path, want string }{
-		{path, "bert.json: the model \"WordPiece\" is not supported"},
+		{path, "bert.json: the model \"WordLevel\" is not supported"},
 		{filepath.Join(t.TempDir(), "none.json"), "no such file"},
 	} {
 		_, err := tracetest.LoadText(t, `{"model":"m","prompt":"a"}`, traces.LoadOptions{Selection: traces.Selection{

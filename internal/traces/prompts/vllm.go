@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/pylog"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -55,13 +56,14 @@ func vllmRequest(text []byte) (before, name []byte, ok bool) {
 // vllmReader reads the lines of a log.
 type vllmReader struct {
 	*collector
-	clock           consoleClock
+	clock           pylog.Clock
 	request         request
-	longest, asLong int // the longest prompt, in tokens or characters of the log, and how many are as long
+	first           []byte // line
+	longest, asLong int    // the longest prompt, in tokens or characters of the log, and how many are as long
 }
 
 func openVLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts)
+	c, err := newCollector(src, opts, "a log of vLLM")
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -75,25 +77,29 @@ func openVLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fie
 			"that of --max-log-len", r.longest), int64(r.asLong))
 	}
 	if len(r.prompts) == 0 {
-		return nil, stream.Fields{}, src.Errorf("no line has a prompt: start vLLM with --enable-log-requests, from " +
-			"version 0.11 on also with VLLM_LOGGING_LEVEL=DEBUG")
+		return nil, stream.Fields{}, src.Errorf("no line has a prompt; %s: start vLLM with --enable-log-requests, "+
+			"from version 0.11 on also with VLLM_LOGGING_LEVEL=DEBUG", r.firstLine(r.first))
 	}
 	return r.open()
 }
 
 func (r *vllmReader) read(line []byte) error {
+	if r.first == nil {
+		r.first = bytes.Clone(line)
+	}
 	before, name, ok := vllmRequest(line)
 	if !ok {
 		return r.readAnswer(line)
 	}
-	s := &pyScanner{text: line, pos: len(before) + bytes.Index(line[len(before):], name) + len(name)}
+	r.noteEnd()
+	s := &pylog.Scanner{Text: line, Pos: len(before) + bytes.Index(line[len(before):], name) + len(name)}
 	r.request.reset()
 	q := &r.request
-	if when := r.clock.of(before); when != nil {
+	if when := r.clock.Of(before); when != nil {
 		q.when = when
 	}
-	if !s.takes("None") {
-		text, err := s.quoted()
+	if !s.Takes("None") {
+		text, err := s.Quoted()
 		if err != nil {
 			return err
 		}
@@ -110,13 +116,13 @@ func (r *vllmReader) read(line []byte) error {
 }
 
 // readIDs reads the token ids behind a prompt, if the line has any.
-func (r *vllmReader) readIDs(s *pyScanner, q *request) (err error) {
-	rest := s.text[s.pos:]
+func (r *vllmReader) readIDs(s *pylog.Scanner, q *request) (err error) {
+	rest := s.Text[s.Pos:]
 	for _, mark := range []string{"prompt_token_ids: ", "prompt token ids: "} {
 		if at := bytes.Index(rest, []byte(mark)); at >= 0 {
-			s.pos += at + len(mark)
-			if s.peek() == '[' {
-				q.ids, err = s.ids(q.ids)
+			s.Pos += at + len(mark)
+			if s.Peek() == '[' {
+				q.ids, err = s.IDs(q.ids, maxTokenID)
 			}
 			return err
 		}
@@ -143,19 +149,20 @@ func (r *vllmReader) readAnswer(line []byte) error {
 	_, after, ok := bytes.Cut(line, []byte("Generated response "))
 	name, _, found := bytes.Cut(after, []byte(": output: "))
 	if !ok || !found || bytes.HasSuffix(name, []byte(" (streaming delta)")) {
-		r.leaveOut("other lines")
+		r.leaveOutOther()
 		return nil
 	}
-	s := &pyScanner{text: line, pos: len(line) - len(after) + len(name) + len(": output: ")}
-	text, err := s.quoted()
+	r.noteEnd()
+	s := &pylog.Scanner{Text: line, Pos: len(line) - len(after) + len(name) + len(": output: ")}
+	text, err := s.Quoted()
 	if err != nil {
 		return err
 	}
 	q := &r.request
 	q.reset()
 	q.answer = text
-	if s.takes(", output_token_ids: ") && s.peek() == '[' {
-		if q.answerIDs, err = s.ids(q.answerIDs); err != nil {
+	if s.Takes(", output_token_ids: ") && s.Peek() == '[' {
+		if q.answerIDs, err = s.IDs(q.answerIDs, maxTokenID); err != nil {
 			return err
 		}
 	}

@@ -107,7 +107,7 @@ func TestVLLMErrors(t *testing.T) {
 	_, err := tracetest.LoadText(t, "INFO Received request a: params: None\n",
 		traces.LoadOptions{Selection: traces.Selection{
 			Format: "vllm"}})
-	must.Fail(t, err, "no line has a prompt: start vLLM with --enable-log-requests")
+	must.Fail(t, err, "no line has a prompt; the first line is \"INFO")
 }
 
 func TestVLLMCutPrompts(t *testing.T) {

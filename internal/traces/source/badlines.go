@@ -109,6 +109,14 @@ func (r *Reading) BadText() string {
 		r.firstBad.err)
 }
 
+// FirstBad returns the first error about a line that could not be read; nil if all could.
+func (r *Reading) FirstBad() error {
+	if r.firstBad == nil {
+		return nil
+	}
+	return fmt.Errorf("line %d: %w", r.firstBad.line, r.firstBad.err)
+}
+
 var english = message.NewPrinter(language.English)
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) + "%" }

@@ -3,8 +3,10 @@ package source
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // HeadLen is how many bytes of a file detection looks at.
@@ -105,4 +107,19 @@ func OddBytes(key []byte) (blanks, controls bool) {
 		}
 	}
 	return blanks, controls
+}
+
+// FieldNames returns the first names in the first object of a file.
+func FieldNames(head Head) string {
+	const most = 8
+	s := &JSONScanner{Text: head.Bytes}
+	s.Take('[')
+	var names []string
+	_ = s.Object(func(key []byte) error { // it fails where the head ends
+		if len(names) < most {
+			names = append(names, fmt.Sprintf("%.40q", key))
+		}
+		return s.Skip()
+	})
+	return strings.Join(names, ", ")
 }

@@ -201,13 +201,15 @@ type Source struct {
 	held        *bytes.Reader // the content, if it is in memory
 	Reading     *Reading
 	buf         *bufio.Reader
-	LineNumber  int    // number of the line that Line last returned
-	unended     bool   // that line ended with the file, without a line break
-	unread      []byte // the next line, if OnlyBlankLines found it; nil otherwise
-	unreadAt    int    // its number
-	lastBad     int    // number of the last line that could not be read
-	inARow      int    // such lines before it, and itself
-	offset      int64  // decompressed bytes that Records and Read returned
+	LineNumber  int // number of the line that Line last returned
+	// Unended says that the line that LongLine last returned ends with the file, and without a line break.
+	Unended  bool
+	unended  bool   // that line ended with the file, without a line break
+	unread   []byte // the next line, if OnlyBlankLines found it; nil otherwise
+	unreadAt int    // its number
+	lastBad  int    // number of the last line that could not be read
+	inARow   int    // such lines before it, and itself
+	offset   int64  // decompressed bytes that Records and Read returned
 }
 
 // New recognises the compression of r and returns its decompressed content, which must not be empty.
@@ -311,6 +313,7 @@ func (s *Source) LongLine(most int) ([]byte, error) {
 			return nil, err
 		}
 		s.LineNumber++
+		s.Unended = err == io.EOF
 		line := part
 		if begun != nil {
 			line = append(begun, part...)

@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"container/heap"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,66 +8,61 @@ import (
 	"unicode/utf8"
 )
 
-// model is the model of tokenizer.json.
-type model struct {
-	Type         string            `json:"type"`
-	Dropout      *float64          `json:"dropout"`
-	Prefix       *string           `json:"continuing_subword_prefix"`
-	Suffix       *string           `json:"end_of_word_suffix"`
-	ByteFallback bool              `json:"byte_fallback"`
-	IgnoreMerges bool              `json:"ignore_merges"`
-	Vocabulary   json.RawMessage   `json:"vocab"` // an object of numbers in BPE
-	Merges       []json.RawMessage `json:"merges"`
-}
-
-// bpe merges pairs of tokens, beginning with bytes.
+// bpe merges pairs of tokens, beginning with bytes or characters.
 type bpe struct {
-	bytes  [256]uint32
-	merges map[[2]uint32]merge
-	words  map[string]uint32 // whole words that are tokens, whatever the merges; nil if these decide
+	byteLevel bool
+	bytes     [256]uint32     // with byteLevel
+	chars     map[rune]uint32 // without
+	merges    map[[2]uint32]merge
+	words     map[string]uint32 // whole words that are tokens, whatever the merges; nil if these decide
+	// Without byteLevel, what becomes of characters that the vocabulary lacks.
+	fallback    *fallbackBytes
+	unknown     uint32
+	hasUnknown  bool
+	fuseUnknown bool // unknown characters in a row are one token
+	// cuts says that no merge goes beyond a mark of SentencePiece that follows another character, so that texts may be cut
+	// there and the parts remembered.
+	cuts    bool
+	symbols []symbol
+	queue   candidates
 }
 
 // merge is what a pair becomes, and which pairs are merged first.
 type merge struct {
-	rank  int
+	rank  int32
 	token uint32
 }
 
-func newBPE(m model) (b bpe, err error) {
-	isSet := func(text *string) bool { return text != nil && *text != "" }
-	switch {
-	case m.Type != "BPE":
-		return b, fmt.Errorf("the model %.40q is not supported: want BPE over bytes, as GPT, Llama 3, Qwen and DeepSeek have",
-			m.Type)
-	case m.Dropout != nil && *m.Dropout != 0, isSet(m.Prefix), isSet(m.Suffix), m.ByteFallback:
-		return b, errors.New("BPE with dropout, continuing_subword_prefix, end_of_word_suffix or byte_fallback is not " +
-			"supported")
+func newBPE(m modelFile, byteLevel bool) (*bpe, error) {
+	if m.Dropout != nil && *m.Dropout != 0 || isSet(m.Prefix) || isSet(m.Suffix) {
+		return nil, errAffixes
 	}
-	var vocabulary map[string]uint32
-	if err := json.Unmarshal(m.Vocabulary, &vocabulary); err != nil {
-		return b, fmt.Errorf("the vocabulary: %w", err)
+	vocabulary, err := readVocabulary(m.Vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	b := &bpe{byteLevel: byteLevel}
+	if byteLevel {
+		err = b.setBytes(m, vocabulary)
+	} else {
+		err = b.setChars(m, vocabulary)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, b.setMerges(m.Merges, vocabulary)
+}
+
+func (b *bpe) setBytes(m modelFile, vocabulary map[string]uint32) error {
+	if m.ByteFallback {
+		return errors.New("byte_fallback with the pre-tokenizer ByteLevel is not supported")
 	}
 	for c := range b.bytes {
 		id, ok := vocabulary[string(letterOf(byte(c)))]
 		if !ok {
-			return b, fmt.Errorf("the vocabulary lacks the byte %d: want BPE over all bytes", c)
+			return fmt.Errorf("the vocabulary lacks the byte %d: want BPE over all bytes", c)
 		}
 		b.bytes[c] = id
-	}
-	b.merges = make(map[[2]uint32]merge, len(m.Merges))
-	for rank, raw := range m.Merges {
-		left, right, err := readMerge(raw)
-		if err != nil {
-			return b, err
-		}
-		l, knowsLeft := vocabulary[left]
-		r, knowsRight := vocabulary[right]
-		token, known := vocabulary[left+right]
-		if !knowsLeft || !knowsRight || !known {
-			return b, fmt.Errorf("merge %d of %.40q and %.40q: want parts and a result that are in the vocabulary", rank+1, left,
-				right)
-		}
-		b.merges[[2]uint32{l, r}] = merge{rank, token}
 	}
 	if m.IgnoreMerges {
 		b.words = make(map[string]uint32, len(vocabulary))
@@ -78,7 +72,67 @@ func newBPE(m model) (b bpe, err error) {
 			}
 		}
 	}
-	return b, nil
+	return nil
+}
+
+func (b *bpe) setChars(m modelFile, vocabulary map[string]uint32) (err error) {
+	if b.unknown, b.hasUnknown, err = unknownOf(m, vocabulary); err != nil {
+		return err
+	}
+	b.fuseUnknown = m.FuseUnknown
+	if m.ByteFallback {
+		b.fallback = newFallback(vocabulary)
+	}
+	if m.IgnoreMerges {
+		b.words = vocabulary
+	}
+	b.chars = map[rune]uint32{}
+	for text, id := range vocabulary {
+		if r, size := utf8.DecodeRuneInString(text); size > 0 && size == len(text) {
+			b.chars[r] = id
+		}
+	}
+	return nil
+}
+
+func (b *bpe) setMerges(merges []json.RawMessage, vocabulary map[string]uint32) error {
+	_, b.cuts = b.chars[mark]
+	b.cuts = b.cuts && b.words == nil
+	b.merges = make(map[[2]uint32]merge, len(merges))
+	for rank, raw := range merges {
+		left, right, err := readMerge(raw)
+		if err != nil {
+			return err
+		}
+		l, knowsLeft := vocabulary[left]
+		r, knowsRight := vocabulary[right]
+		token, known := vocabulary[left+right]
+		if !knowsLeft || !knowsRight || !known {
+			return fmt.Errorf("merge %d of %.40q and %.40q: want parts and a result that are in the vocabulary", rank+1, left,
+				right)
+		}
+		b.merges[[2]uint32{l, r}] = merge{int32(rank), token}
+		b.cuts = b.cuts && nextCut(left+right) == len(left+right)
+	}
+	return nil
+}
+
+// mark is what SentencePiece writes for a space.
+const mark = '▁'
+
+// nextCut returns the place of the first mark that follows another character, or the length of the text.
+func nextCut(text string) int {
+	for at := 0; ; {
+		found := strings.Index(text[at:], string(mark))
+		if found < 0 {
+			return len(text)
+		}
+		at += found
+		if at > 0 && !strings.HasSuffix(text[:at], string(mark)) {
+			return at
+		}
+		at += len(string(mark))
+	}
 }
 
 // readMerge reads a pair: two texts or, as older files have, a text with a blank between its parts.
@@ -141,74 +195,145 @@ type symbol struct {
 	gone           bool
 }
 
-// candidate is a pair that may be merged: the symbol on the left, and both as they were.
+// candidate is a pair that may be merged: the symbol on the left, and what it becomes.
 type candidate struct {
 	merge
-	at          int32
-	left, right uint32
+	at int32
 }
 
-// candidates are pairs, the lowest rank first and of that the leftmost. They implement heap.Interface.
+// candidates are a heap of pairs, the lowest rank first and of that the leftmost.
 type candidates []candidate
 
-func (c candidates) Len() int { return len(c) }
-func (c candidates) Less(i, j int) bool {
+func (c candidates) less(i, j int) bool {
 	return c[i].rank < c[j].rank || c[i].rank == c[j].rank && c[i].at < c[j].at
 }
-func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
-func (c *candidates) Push(x any)   { *c = append(*c, x.(candidate)) }
-func (c *candidates) Pop() any {
-	last := len(*c) - 1
-	x := (*c)[last]
-	*c = (*c)[:last]
-	return x
+
+func (c *candidates) push(x candidate) {
+	*c = append(*c, x)
+	h := *c
+	for i := len(h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !h.less(i, parent) {
+			break
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
 }
 
-// encode returns the tokens of a word.
-func (b *bpe) encode(word string) []uint32 {
+func (c *candidates) pop() candidate {
+	h := *c
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			break
+		}
+		if child+1 < last && h.less(child+1, child) {
+			child++
+		}
+		if !h.less(child, i) {
+			break
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+	*c = h
+	return first
+}
+
+// encode implements the model.
+func (b *bpe) encode(to []uint32, word string) ([]uint32, error) {
 	if id, ok := b.words[word]; ok {
-		return []uint32{id}
+		return append(to, id), nil
 	}
-	symbols := make([]symbol, len(word))
-	for i := range len(word) {
-		symbols[i] = symbol{token: b.bytes[word[i]], previous: int32(i) - 1, next: int32(i) + 1}
-	}
-	if len(symbols) > 0 {
-		symbols[len(symbols)-1].next = -1
-	}
-	var queue candidates
-	propose := func(at int32) {
-		if at < 0 || symbols[at].next < 0 {
-			return
+	b.symbols = b.symbols[:0]
+	if b.byteLevel {
+		for i := range len(word) {
+			b.add(b.bytes[word[i]])
 		}
-		left, right := symbols[at].token, symbols[symbols[at].next].token
-		if m, ok := b.merges[[2]uint32{left, right}]; ok {
-			heap.Push(&queue, candidate{m, at, left, right})
+	} else {
+		b.addChars(word)
+	}
+	if last := len(b.symbols) - 1; last >= 0 {
+		b.symbols[last].next = -1
+	}
+	b.merge()
+	for i := range b.symbols {
+		if !b.symbols[i].gone {
+			to = append(to, b.symbols[i].token)
 		}
 	}
-	for i := range symbols {
-		propose(int32(i))
+	return to, nil
+}
+
+func (b *bpe) add(token uint32) {
+	i := int32(len(b.symbols))
+	b.symbols = append(b.symbols, symbol{token: token, previous: i - 1, next: i + 1})
+}
+
+// addChars adds the symbols of a word: its characters, or the bytes of those that the vocabulary lacks, or the unknown
+// token.
+func (b *bpe) addChars(word string) {
+	unknown := false // characters that are not added yet
+	for at, r := range word {
+		size := utf8.RuneLen(r)
+		if id, ok := b.chars[r]; ok {
+			if unknown {
+				b.add(b.unknown)
+				unknown = false
+			}
+			b.add(id)
+		} else if text := word[at:min(at+size, len(word))]; b.fallback.has(text) {
+			for i := range len(text) {
+				b.add(b.fallback.ids[text[i]])
+			}
+		} else if b.hasUnknown {
+			if unknown && !b.fuseUnknown {
+				b.add(b.unknown)
+			}
+			unknown = true
+		}
 	}
-	for queue.Len() > 0 {
-		c := heap.Pop(&queue).(candidate)
-		s := &symbols[c.at]
-		if s.gone || s.token != c.left || s.next < 0 || symbols[s.next].token != c.right {
+	if unknown {
+		b.add(b.unknown)
+	}
+}
+
+// merge merges the symbols, the lowest rank first.
+func (b *bpe) merge() {
+	b.queue = b.queue[:0]
+	for i := range b.symbols {
+		b.propose(int32(i))
+	}
+	for len(b.queue) > 0 {
+		c := b.queue.pop()
+		s := &b.symbols[c.at]
+		if s.gone || s.next < 0 {
+			continue
+		}
+		right := &b.symbols[s.next]
+		if m, ok := b.merges[[2]uint32{s.token, right.token}]; !ok || m.token != c.token {
 			continue // one of them was merged before
 		}
-		right := &symbols[s.next]
 		right.gone = true
 		s.token, s.next = c.token, right.next
 		if s.next >= 0 {
-			symbols[s.next].previous = c.at
+			b.symbols[s.next].previous = c.at
 		}
-		propose(s.previous)
-		propose(c.at)
+		b.propose(s.previous)
+		b.propose(c.at)
 	}
-	ids := make([]uint32, 0, len(symbols))
-	for _, s := range symbols {
-		if !s.gone {
-			ids = append(ids, s.token)
-		}
+}
+
+// propose queues a symbol and the one after it, if they can be merged.
+func (b *bpe) propose(at int32) {
+	if at < 0 || b.symbols[at].next < 0 {
+		return
 	}
-	return ids
+	if m, ok := b.merges[[2]uint32{b.symbols[at].token, b.symbols[b.symbols[at].next].token}]; ok {
+		b.queue.push(candidate{m, at})
+	}
 }

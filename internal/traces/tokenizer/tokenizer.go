@@ -1,60 +1,36 @@
-// Package tokenizer cuts texts into the tokens of a model, as its tokenizer.json says: byte-level BPE, the algorithm of
-// GPT, Llama 3, Qwen, DeepSeek and most other models. Whatever it cannot compute exactly it refuses.
+// Package tokenizer cuts texts into the tokens of a model, as its tokenizer.json says: BPE over bytes (GPT, Llama 3,
+// Qwen, DeepSeek) or over characters (Llama 2, Mistral, Gemma), Unigram (T5, XLM-R) and WordPiece (BERT). Whatever it
+// cannot compute exactly it refuses.
 package tokenizer
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
-
-	"github.com/dlclark/regexp2"
-	"golang.org/x/text/unicode/norm"
 )
 
 // Tokenizer cuts texts into tokens. It is not safe for several goroutines.
 type Tokenizer struct {
 	added      addedTokens // matched in the text as it is
 	normalized addedTokens // matched in the normalized text
-	nfc        bool
-	splits     []splitter
-	bpe        bpe
-	words      map[string][]uint32 // tokens of words seen before
-	wordBytes  int                 // in words
-	pieces     []string
-	next       []string
-}
-
-// added is a token that is found in texts before anything else, such as <|im_start|>.
-type added struct {
-	text string
-	id   uint32
-}
-
-// addedTokens are those that are matched at the same time, the longest first.
-type addedTokens struct {
-	all   []added
-	first [256]bool // bytes that any of them begins with
-}
-
-func (a *addedTokens) add(text string, id uint32) {
-	a.all = append(a.all, added{text, id})
-	a.first[text[0]] = true
-}
-
-// at returns the longest token that a text begins with.
-func (a *addedTokens) at(text string) (token added, ok bool) {
-	if !a.first[text[0]] {
-		return added{}, false
+	normalizer []normalize
+	splits     []split
+	model      interface {
+		// encode appends the tokens of a word.
+		encode(to []uint32, word string) ([]uint32, error)
 	}
-	i := slices.IndexFunc(a.all, func(a added) bool { return strings.HasPrefix(text, a.text) })
-	if i < 0 {
-		return added{}, false
-	}
-	return a.all[i], true
+	words     map[string][]uint32 // tokens of words seen before
+	wordBytes int                 // in words
+	pieces    []piece
+	next      []piece
+	room      []uint32
+}
+
+// piece is a part of a text; begins says that it begins with the first character of the text.
+type piece struct {
+	text   string
+	begins bool
 }
 
 // file is the part of tokenizer.json that decides about tokens.
@@ -67,9 +43,25 @@ type file struct {
 		RightStrip bool   `json:"rstrip"`
 		Normalized bool   `json:"normalized"`
 	} `json:"added_tokens"`
-	Normalizer   *step `json:"normalizer"`
-	PreTokenizer *step `json:"pre_tokenizer"`
-	Model        model `json:"model"`
+	Normalizer   *step     `json:"normalizer"`
+	PreTokenizer *step     `json:"pre_tokenizer"`
+	Model        modelFile `json:"model"`
+}
+
+// modelFile is the model of tokenizer.json.
+type modelFile struct {
+	Type         string            `json:"type"`
+	Dropout      *float64          `json:"dropout"`
+	Prefix       *string           `json:"continuing_subword_prefix"`
+	Suffix       *string           `json:"end_of_word_suffix"`
+	Unknown      *string           `json:"unk_token"`
+	UnknownID    *int              `json:"unk_id"` // of Unigram
+	FuseUnknown  bool              `json:"fuse_unk"`
+	ByteFallback bool              `json:"byte_fallback"`
+	IgnoreMerges bool              `json:"ignore_merges"`
+	Longest      int               `json:"max_input_chars_per_word"` // of WordPiece
+	Vocabulary   json.RawMessage   `json:"vocab"`                    // an object of numbers; in Unigram pairs with a score
+	Merges       []json.RawMessage `json:"merges"`
 }
 
 // step is a normalizer or a pre-tokenizer, or a sequence of them.
@@ -77,7 +69,7 @@ type step struct {
 	Type           string `json:"type"`
 	Normalizers    []step `json:"normalizers"`
 	PreTokenizers  []step `json:"pretokenizers"`
-	AddPrefixSpace bool   `json:"add_prefix_space"`
+	AddPrefixSpace *bool  `json:"add_prefix_space"`
 	UseRegex       *bool  `json:"use_regex"`
 	Behavior       string `json:"behavior"`
 	Invert         bool   `json:"invert"`
@@ -86,6 +78,18 @@ type step struct {
 		Regex  *string `json:"Regex"`
 		String *string `json:"String"`
 	} `json:"pattern"`
+	Content       string `json:"content"`     // of Replace
+	Prepend       string `json:"prepend"`     // of Prepend
+	Replacement   string `json:"replacement"` // of Metaspace
+	PrependScheme string `json:"prepend_scheme"`
+	Split         *bool  `json:"split"`
+	Left          bool   `json:"strip_left"` // of Strip
+	Right         bool   `json:"strip_right"`
+	CleanText     bool   `json:"clean_text"` // of BertNormalizer
+	ChineseChars  bool   `json:"handle_chinese_chars"`
+	StripAccents  *bool  `json:"strip_accents"`
+	Lowercase     bool   `json:"lowercase"`
+	CharsMap      string `json:"precompiled_charsmap"` // of Precompiled
 }
 
 // Parse reads a tokenizer.json.
@@ -95,217 +99,211 @@ func Parse(content []byte) (*Tokenizer, error) {
 		return nil, fmt.Errorf("want a tokenizer.json of Hugging Face: %w", err)
 	}
 	t := &Tokenizer{words: map[string][]uint32{}}
-	if err := t.setNormalizer(f.Normalizer); err != nil {
+	if err := t.addNormalizers(f.Normalizer); err != nil {
 		return nil, err
 	}
-	byteLevel := false
-	if err := t.addSplits(f.PreTokenizer, &byteLevel); err != nil {
-		return nil, err
-	}
-	if !byteLevel && f.Model.Type == "BPE" {
-		return nil, errors.New("a BPE that is not byte-level, as SentencePiece makes: want one with the pre-tokenizer " +
-			"ByteLevel, as GPT, Llama 3, Qwen and DeepSeek have")
-	}
-	var err error
-	if t.bpe, err = newBPE(f.Model); err != nil {
-		return nil, err
-	}
-	for _, a := range f.AddedTokens {
-		switch {
-		case a.Content == "":
-			return nil, fmt.Errorf("the added token %d is empty", a.ID)
-		case a.SingleWord || a.LeftStrip || a.RightStrip:
-			return nil, fmt.Errorf("the added token %.40q with single_word, lstrip or rstrip: these are not supported",
-				a.Content)
-		case a.Normalized:
-			t.normalized.add(a.Content, a.ID)
-		default:
-			t.added.add(a.Content, a.ID)
-		}
-	}
-	for _, list := range [][]added{t.added.all, t.normalized.all} { // the longest first
-		slices.SortStableFunc(list, func(a, b added) int { return cmp.Compare(len(b.text), len(a.text)) })
-	}
-	return t, nil
-}
-
-func (t *Tokenizer) setNormalizer(n *step) error {
-	if n == nil {
-		return nil
-	}
-	switch n.Type {
-	case "NFC":
-		t.nfc = true
-	case "Sequence":
-		for i := range n.Normalizers {
-			if err := t.setNormalizer(&n.Normalizers[i]); err != nil {
-				return err
-			}
-		}
-	default:
-		return fmt.Errorf("the normalizer %.40q is not supported: want NFC or none", n.Type)
-	}
-	return nil
-}
-
-// gpt2Pattern is what ByteLevel splits by, unless the file says otherwise.
-const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
-
-// addSplits adds the splits of a pre-tokenizer in their order.
-func (t *Tokenizer) addSplits(p *step, byteLevel *bool) error {
-	if p == nil {
-		return nil
-	}
-	switch p.Type {
-	case "Sequence":
-		for i := range p.PreTokenizers {
-			if err := t.addSplits(&p.PreTokenizers[i], byteLevel); err != nil {
-				return err
-			}
-		}
-		return nil
-	case "ByteLevel":
-		*byteLevel = true
-		if p.AddPrefixSpace {
-			return errors.New("the pre-tokenizer ByteLevel with add_prefix_space is not supported")
-		}
-		if p.UseRegex == nil || *p.UseRegex {
-			return t.addSplit(gpt2Pattern, false)
-		}
-		return nil
-	case "Digits":
-		if p.Individual {
-			return t.addSplit(`\p{N}`, false)
-		}
-		return t.addSplit(`\p{N}+`, false)
-	case "Split":
-		if p.Pattern.Regex == nil {
-			return errors.New("the pre-tokenizer Split without a regular expression is not supported")
-		}
-		switch {
-		case p.Behavior == "Isolated" && !p.Invert:
-			return t.addSplit(*p.Pattern.Regex, false)
-		case p.Behavior == "Removed" && p.Invert:
-			return t.addSplit(*p.Pattern.Regex, true)
-		}
-		return fmt.Errorf("the pre-tokenizer Split with behavior %.20q and invert %v is not supported", p.Behavior, p.Invert)
-	}
-	return fmt.Errorf("the pre-tokenizer %.40q is not supported: want ByteLevel, Split, Digits or a sequence of them",
-		p.Type)
-}
-
-// splitter isolates the matches of a pattern.
-type splitter struct {
-	pattern *regexp2.Regexp
-	only    bool // what is between matches is dropped
-}
-
-// longestMatch bounds the time of one match: a pattern may take exponential time.
-const longestMatch = 10 * time.Second
-
-func (t *Tokenizer) addSplit(pattern string, only bool) error {
-	re, err := regexp2.Compile(pattern, regexp2.None)
+	byteLevel, err := t.addSplits(f.PreTokenizer)
 	if err != nil {
-		return fmt.Errorf("the pattern of a pre-tokenizer is not supported: %w", err)
+		return nil, err
 	}
-	re.MatchTimeout = longestMatch
-	t.splits = append(t.splits, splitter{re, only})
+	if err := t.setModel(f.Model, byteLevel); err != nil {
+		return nil, err
+	}
+	return t, t.addTokens(f)
+}
+
+// setModel sets the model. byteLevel says that words are bytes, which the vocabulary writes as letters.
+func (t *Tokenizer) setModel(m modelFile, byteLevel bool) (err error) {
+	switch {
+	case byteLevel && m.Type != "BPE":
+		return fmt.Errorf("the model %.40q with the pre-tokenizer ByteLevel is not supported: want BPE", m.Type)
+	case m.Type == "BPE":
+		var b *bpe
+		if b, err = newBPE(m, byteLevel); err == nil && b.cuts {
+			t.splits = append(t.splits, cutAtMarks)
+		}
+		t.model = b
+	case m.Type == "Unigram":
+		t.model, err = newUnigram(m)
+	case m.Type == "WordPiece":
+		t.model, err = newWordPiece(m)
+	default:
+		err = fmt.Errorf("the model %.40q is not supported: want BPE, Unigram or WordPiece", m.Type)
+	}
+	return err
+}
+
+// addTokens adds the tokens that are found in texts before anything else.
+func (t *Tokenizer) addTokens(f file) error {
+	for _, a := range f.AddedTokens {
+		if a.Content == "" {
+			return fmt.Errorf("the added token %d is empty", a.ID)
+		}
+		token := added{a.Content, a.ID, a.SingleWord, a.LeftStrip, a.RightStrip}
+		if !a.Normalized {
+			t.added.add(token)
+			continue
+		}
+		var err error
+		if token.text, err = t.normalize(token.text); err != nil {
+			return err
+		}
+		if token.text != "" { // nothing can match it
+			t.normalized.add(token)
+		}
+	}
+	t.added.sort()
+	t.normalized.sort()
 	return nil
 }
 
 // Encode appends the tokens of a text. Nothing is added at its ends.
 func (t *Tokenizer) Encode(to []uint64, text string) ([]uint64, error) {
-	return each(text, &t.added, to, func(to []uint64, part string) ([]uint64, error) {
-		if t.nfc {
-			part = norm.NFC.String(part)
-		}
-		return each(part, &t.normalized, to, t.encodeWords)
-	})
+	text = strings.ToValidUTF8(text, "\ufffd")
+	return t.added.each(piece{text, true}, to, t.encodeNormalized)
 }
 
-// each appends the added tokens in a text, the longest of those that begin at the same place, and calls other for what
-// is between them.
-func each(text string, tokens *addedTokens, to []uint64, other func([]uint64, string) ([]uint64, error)) (_ []uint64,
-	err error) {
-	begun := 0
-	for at := 0; at < len(text); {
-		token, ok := tokens.at(text[at:])
-		if !ok {
-			at++
-			continue
-		}
-		if begun < at {
-			if to, err = other(to, text[begun:at]); err != nil {
-				return to, err
-			}
-		}
-		to = append(to, uint64(token.id))
-		at += len(token.text)
-		begun = at
+func (t *Tokenizer) encodeNormalized(to []uint64, part piece) (_ []uint64, err error) {
+	before := part.text
+	if part.text, err = t.normalize(part.text); err != nil {
+		return to, err
 	}
-	if begun < len(text) {
-		return other(to, text[begun:])
+	if part.begins && part.text != before {
+		part.begins = t.keepsBeginning(before)
 	}
-	return to, nil
+	return t.normalized.each(part, to, t.encodeWords)
+}
+
+// longestGrowth is how many times longer normalizers may make a text. NFKD makes one at most 11 times longer.
+const longestGrowth = 32
+
+// normalize returns a text as all normalizers leave it.
+func (t *Tokenizer) normalize(text string) (_ string, err error) {
+	most := longestGrowth*len(text) + 1<<10
+	for _, normalize := range t.normalizer {
+		if text, err = normalize(text); err != nil {
+			return "", err
+		}
+		if len(text) > most {
+			return "", fmt.Errorf("the normalizers of the tokenizer make more than %d bytes of %d", most, most/longestGrowth)
+		}
+	}
+	return text, nil
+}
+
+// keepsBeginning reports whether something of the first character of a text is left by the normalizers.
+func (t *Tokenizer) keepsBeginning(text string) bool {
+	for i := range text {
+		if i > 0 {
+			text = text[:i]
+			break
+		}
+	}
+	left, err := t.normalize(text)
+	return err == nil && left != ""
 }
 
 // encodeWords splits a text into words and appends their tokens.
-func (t *Tokenizer) encodeWords(to []uint64, text string) ([]uint64, error) {
+func (t *Tokenizer) encodeWords(to []uint64, text piece) ([]uint64, error) {
 	t.pieces = append(t.pieces[:0], text)
-	for _, s := range t.splits {
+	for _, split := range t.splits {
 		t.next = t.next[:0]
-		for _, piece := range t.pieces {
+		for _, p := range t.pieces {
 			var err error
-			if t.next, err = s.split(t.next, piece); err != nil {
+			if t.next, err = split(t.next, p); err != nil {
 				return to, err
 			}
 		}
 		t.pieces, t.next = t.next, t.pieces
 	}
 	for _, word := range t.pieces {
-		for _, id := range t.encodeWord(word) {
+		ids, err := t.encodeWord(word.text)
+		if err != nil {
+			return to, err
+		}
+		for _, id := range ids {
 			to = append(to, uint64(id))
 		}
 	}
 	return to, nil
 }
 
-func (s *splitter) split(to []string, text string) ([]string, error) {
-	runes := []rune(text)
-	match, err := s.pattern.FindRunesMatch(runes)
-	between := func(from, until int) {
-		if from < until && !s.only {
-			to = append(to, string(runes[from:until]))
-		}
-	}
-	end := 0
-	for match != nil && err == nil {
-		between(end, match.Index)
-		if end = match.Index + match.Length; match.Length > 0 {
-			to = append(to, string(runes[match.Index:end]))
-		}
-		match, err = s.pattern.FindNextMatch(match)
-	}
-	if err != nil {
-		return to, fmt.Errorf("the pattern of the tokenizer: %w", err)
-	}
-	between(end, len(runes))
-	return to, nil
-}
-
-// encodeWord returns the tokens of a word, which it remembers if it is short.
-func (t *Tokenizer) encodeWord(word string) []uint32 {
-	const longest, mostBytes = 64, 64 << 20
+// encodeWord returns the tokens of a word, valid until the next one. It remembers short words.
+func (t *Tokenizer) encodeWord(word string) ([]uint32, error) {
+	const longest, mostBytes, tooLong = 64, 64 << 20, 16 << 20
 	if ids, ok := t.words[word]; ok {
-		return ids
+		return ids, nil
 	}
-	ids := t.bpe.encode(word)
+	if len(word) > tooLong {
+		return nil, fmt.Errorf("a word of %d bytes for the tokenizer: want at most %d", len(word), tooLong)
+	}
+	ids, err := t.model.encode(t.room[:0], word)
+	t.room = ids
+	if err != nil {
+		return nil, err
+	}
 	if len(word) <= longest {
 		if t.wordBytes += len(word) + 100; t.wordBytes > mostBytes {
 			clear(t.words)
 			t.wordBytes = 0
 		}
-		t.words[strings.Clone(word)] = ids
+		t.words[strings.Clone(word)] = append([]uint32(nil), ids...)
 	}
-	return ids
+	return ids, nil
 }
+
+// readVocabulary reads the tokens of a vocabulary that is an object of numbers.
+func readVocabulary(raw json.RawMessage) (vocabulary map[string]uint32, err error) {
+	if len(raw) == 0 {
+		return nil, errNoVocabulary
+	}
+	if err := json.Unmarshal(raw, &vocabulary); err != nil {
+		return nil, fmt.Errorf("the vocabulary: %w", err)
+	}
+	return vocabulary, nil
+}
+
+// unknownOf returns the token for what the vocabulary lacks; has is false if there is none.
+func unknownOf(m modelFile, vocabulary map[string]uint32) (id uint32, has bool, err error) {
+	if m.Unknown == nil {
+		return 0, false, nil
+	}
+	id, ok := vocabulary[*m.Unknown]
+	if !ok {
+		return 0, false, fmt.Errorf("the vocabulary lacks the unknown token %.40q", *m.Unknown)
+	}
+	return id, true, nil
+}
+
+// fallbackBytes are the tokens of single bytes, <0x00> to <0xFF>; known says which there are.
+type fallbackBytes struct {
+	ids   [256]uint32
+	known [256]bool
+}
+
+func newFallback(vocabulary map[string]uint32) *fallbackBytes {
+	f := &fallbackBytes{}
+	for c := range f.ids {
+		f.ids[c], f.known[c] = vocabulary[fmt.Sprintf("<0x%02X>", c)]
+	}
+	return f
+}
+
+// has reports whether all bytes of a text are tokens. It is false for nil.
+func (f *fallbackBytes) has(text string) bool {
+	if f == nil {
+		return false
+	}
+	for i := range len(text) {
+		if !f.known[text[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+var errNoVocabulary = errors.New("the model has no vocabulary (vocab)")
+
+func isSet(text *string) bool { return text != nil && *text != "" }
+
+var errAffixes = errors.New("BPE with dropout, continuing_subword_prefix or end_of_word_suffix is not supported")

@@ -29,6 +29,9 @@ func permitted(p params.Param) string {
 		if len(p.Choices) == 0 {
 			return "any text"
 		}
+		if p.File {
+			return strings.Join(p.Choices, " or ") + " or the path of a file"
+		}
 		return strings.Join(p.Choices, " or ")
 	case int:
 		return "a whole number " + p.Range()

@@ -1,0 +1,180 @@
+package chattemplate
+
+import (
+	_ "embed" // of the program in Python
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/interpreter"
+	"github.com/cachesim/cachesim/internal/base/must"
+)
+
+// conversationOf reads messages, one on a line.
+func conversationOf(messages string) (c Conversation) {
+	for line := range strings.Lines(messages) {
+		c.Messages = append(c.Messages, []byte(line))
+	}
+	return c
+}
+
+const hello = `{"role": "system", "content": "S"}
+{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
+` + `{"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", ` +
+	`"arguments": "{\"y\": 1.0, \"x\": null}"}}]}`
+
+func TestRender(t *testing.T) {
+	for name, c := range map[string]struct{ template, want string }{
+		"roles": {"{% for m in messages %}\n<{{ m.role }}>\n{% endfor %}\nA\n",
+			"<system>\n<user>\n<assistant>\nA"},
+		"dashes":           {"a \n{{- 'b' -}} \n c {%- if true %} d {%- endif %}", "abc d"},
+		"line of a tag":    {"a\n   {% if true %}   \n  b\n {%+ endif %}c", "a\n   \n  b\n c"},
+		"comment":          {"a\n  {# it's #}\nb{#- x -#} c", "a\nbc"},
+		"raw":              {"{% raw %}{{ x }}{% endraw %}", "{{ x }}"},
+		"braces in a text": {"{{ '}}' ~ \"{%\" }}{{ {'a': {'b': 1}} }}", "}}{%{'a': {'b': 1}}"},
+		"escapes":          {`{{ 'a\n\u00e9\x41\\"' }}`, "a\néA\\\""},
+		"parts of a text":  {"{{ messages[1].content }}", "a\nb"},
+		"parts":            {"{% for p in messages[1].content %}{{ p.text }}{% endfor %}", "ab"},
+		"no content":       {"[{{ messages[2].content }}]", "[]"},
+		"arguments":        {"{{ messages[2].tool_calls[0].function.arguments | tojson }}", `{"y": 1.0, "x": null}`},
+		"repr": {"{{ messages[2].tool_calls[0].function.arguments }}{{ none }}{{ ['it\\'s'] }}",
+			`{'y': 1.0, 'x': None}None["it's"]`},
+		"indented": {"{{ {'b': [1], 'a': []} | tojson(indent=2) }}", "{\n  \"b\": [\n    1\n  ],\n  \"a\": []\n}"},
+		"sorted": {"{{ {'b': 'é<', 'a': 2} | tojson(sort_keys=true, ensure_ascii=true) }}",
+			`{"a": 2, "b": "\u00e9<"}`},
+		"tools": {"{{ tools is none }}{{ 'x' if documents }}", "True"},
+		"names in a loop": {"{% set x = 0 %}{% for m in messages %}{% if loop.first %}{% set x = 1 %}" +
+			"{% endif %}{{ x }}{% endfor %}", "100"},
+		"unset in a loop": {"{% for m in messages %}{% if loop.first %}{% set x = 1 %}" +
+			"{% endif %}{{ x is defined }}{% endfor %}", "TrueFalseFalse"},
+		"loop over pairs": {"{% for k, v in {'a': 1, 'b': none, 'c': 3}.items() if v is not none %}" +
+			"{{ k }}{{ '' if loop.last else ',' }}{% endfor %}", "a,c"},
+		"macro":             {"{% macro f(x) %}\n<{{ x }}>\n{% endmacro %}{{ f(1) }}{{ f('a') }}", "<1>\n<a>\n"},
+		"date":              {"{{ strftime_now('%d %b %Y, %-d.%-m.') }}", "26 Jul 2024, 26.7."},
+		"white space":       {"[{{ ' \u3000a\u3000 '.rstrip() }}]", "[ \u3000a]"},
+		"marks of training": {"{% generation %}x{% endgeneration %}", "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tm := must.Get(New(Config{Template: c.template}))(t)
+			if got, err := tm.Render(conversationOf(hello)); err != nil || got != c.want {
+				t.Errorf("%q and error %v, want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestValues(t *testing.T) {
+	tm := must.Get(Parse([]byte(`{"bos_token": {"content": "<s>"}, "eos_token": "</s>",
+			"chat_template": [{"name": "tool_use", ` +
+		`"template": "T"}, {"name": "default", "template": "{{ bos_token }}{{ tools[0].name }}{{ think }}{{ eos_token }}` +
+		`{{ strftime_now('%Y') }}{{ add_generation_prompt }}"}]}`)))(t)
+	got, err := tm.Render(Conversation{Tools: []byte(`[{"name": "n"}]`), Options: []byte(`{"think": true}`),
+		When: time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC)})
+	if want := "<s>nTrue</s>2026True"; err != nil || got != want {
+		t.Errorf("%q and error %v, want %q", got, err, want)
+	}
+	if !tm.WritesDate() || tm.LacksBegin() {
+		t.Error("the date and the first token are not noticed")
+	}
+	other := must.Get(Parse([]byte("{{ bos_token }}")))(t)
+	lacks := other.LacksBegin()
+	other.SetTokens("<b>", "")
+	if got, err := other.Render(Conversation{}); !lacks || err != nil || got != "<b>" {
+		t.Errorf("%q and error %v", got, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct{ template, want string }{
+		"no end":    {"a{{ x", "{{ without its end"},
+		"no endfor": {"{% for m in messages %}", "for without its end"},
+		"endfor":    {"{% endfor %}", "endfor without its beginning"},
+		"empty":     {"{{ }}", "an empty expression"},
+		"raw":       {"{% raw %}", "raw without endraw"},
+		"quote":     {"{% if 'a %}", "without its end"},
+		"brackets":  {"{{ " + strings.Repeat("(", 200) + strings.Repeat(")", 200) + " }}", "more than 100 brackets"},
+		"config":    {`{"bos_token": "x"}`, "no chat_template"},
+		"escaping":  {"{{ 'a'|safe + x }}", "safe within a sum"},
+		"long":      {strings.Repeat("a", 300<<10), "want at most 262144"},
+		"refused":   {"{{ raise_exception('no system') }}", "no system"},
+		"recursive": {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "more than 100 macros"},
+		"endless": {"{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+			"more than 1048576 steps"},
+		"large range": {"{{ range(10000000000) }}", "more than 100000 numbers"},
+	} {
+		tm, err := Parse([]byte(c.template))
+		if err == nil {
+			_, err = tm.Render(conversationOf(hello))
+		}
+		must.Fail(t, err, c.want, name)
+	}
+}
+
+// original has templates that use what chat templates of models do, and prints what Jinja makes of them with the
+// settings of transformers, for random conversations.
+//
+//go:embed testdata/original.py
+var original string
+
+// TestAsJinja compares the texts of 100 conversations with those of Jinja. It needs Python with that package: pip
+// install jinja2. CACHESIM_TEMPLATES is a folder with further templates, such as models/templates of llama.cpp.
+func TestAsJinja(t *testing.T) {
+	python := interpreter.Python(t, "jinja2")
+	command := exec.Command(python, "-c", original)
+	command.Env = append(command.Environ(), "PYTHONIOENCODING=utf-8")
+	var said struct {
+		Conversations []struct {
+			Messages []json.RawMessage
+			Tools    json.RawMessage
+		}
+		Templates []struct {
+			Name, Source string
+			Texts        []*string // null where Jinja fails
+		}
+	}
+	must.Do(t, json.Unmarshal(must.Get(command.Output())(t), &said))
+	if len(said.Conversations) != 100 || len(said.Templates) < 8 {
+		t.Fatalf("%d conversations, %d templates", len(said.Conversations), len(said.Templates))
+	}
+	equal := 0
+	for _, theirs := range said.Templates {
+		tm, err := New(Config{Template: theirs.Source, Begin: "<s>", End: "</s>"})
+		if err != nil {
+			t.Errorf("%s: %v", theirs.Name, err)
+			continue
+		}
+		different := 0
+		for i, want := range theirs.Texts {
+			if want == nil {
+				continue
+			}
+			c := Conversation{Tools: said.Conversations[i].Tools}
+			for _, m := range said.Conversations[i].Messages {
+				c.Messages = append(c.Messages, m)
+			}
+			if got, err := tm.Render(c); err == nil && got == *want {
+				equal++
+			} else if different++; different == 1 {
+				t.Errorf("%s: %q and error %v, want %q", theirs.Name, got, err, *want)
+			}
+		}
+		if different > 0 {
+			t.Errorf("%s: %d of %d texts differ", theirs.Name, different, len(theirs.Texts))
+		}
+	}
+	t.Logf("%d texts of %d templates are equal", equal, len(said.Templates))
+}
+
+func FuzzTemplate(f *testing.F) {
+	f.Add("{% for m in messages %}{% set x = m %}{{ x.content | trim }}{% endfor %}", hello)
+	f.Add("{% macro f(a) -%} {{ a|tojson }} {%- endmacro %}{{ f(tools) }}", `{"role": 5}`)
+	f.Fuzz(func(t *testing.T, source, messages string) {
+		tm, err := Parse([]byte(source))
+		if err != nil {
+			return
+		}
+		_, _ = tm.Render(conversationOf(messages))
+	})
+}

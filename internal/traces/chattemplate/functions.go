@@ -1,0 +1,361 @@
+package chattemplate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ardanlabs/jinja"
+)
+
+type function = func(args []jinja.Value, named map[string]jinja.Value) (jinja.Value, error)
+
+// Names of functions that rewritten templates call. Those of the library differ from Python's.
+const (
+	printName  = "cachesim_print"
+	stepName   = "cachesim_step"
+	enterName  = "cachesim_enter"
+	leaveName  = "cachesim_leave"
+	jsonName   = "cachesim_json"
+	stringName = "cachesim_string"
+	rstripName = "cachesim_rstrip"
+	lstripName = "cachesim_lstrip"
+	listName   = "cachesim_list"
+	appendName = "cachesim_append"
+)
+
+var errSteps = fmt.Errorf("more than %d steps for one conversation", mostSteps)
+
+// functions are what a template may call, beside the library's own.
+func (t *Template) functions() map[string]function {
+	nothing := jinja.NewString("")
+	count := func() error {
+		if t.steps++; t.steps > mostSteps {
+			return errSteps
+		}
+		return nil
+	}
+	return map[string]function{
+		printName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return jinja.NewString(str(first(args))), count()
+		},
+		stepName: func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) { return nothing, count() },
+		enterName: func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) {
+			if t.depth++; t.depth > deepest {
+				return nothing, fmt.Errorf("more than %d macros within each other", deepest)
+			}
+			return nothing, count()
+		},
+		leaveName: func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) {
+			t.depth--
+			return nothing, nil
+		},
+		jsonName:   toJSON,
+		stringName: onText(func(text string) string { return text }),
+		rstripName: onText(func(text string) string { return strings.TrimRightFunc(text, unicode.IsSpace) }),
+		lstripName: onText(func(text string) string { return strings.TrimLeftFunc(text, unicode.IsSpace) }),
+		listName:   func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) { return jinja.NewList(nil), nil },
+		appendName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			args[0].AsList().Append(jinja.NewList(args[1:]))
+			return nothing, count()
+		},
+		"raise_exception": func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			t.refused = true
+			return nothing, errors.New(str(first(args)))
+		},
+		"range": numbers,
+		"strftime_now": func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return jinja.NewString(formatDate(t.when, str(first(args)))), nil
+		},
+	}
+}
+
+func first(args []jinja.Value) jinja.Value {
+	if len(args) == 0 {
+		return jinja.Undefined()
+	}
+	return args[0]
+}
+
+func onText(change func(string) string) function {
+	return func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+		return jinja.NewString(change(str(first(args)))), nil
+	}
+}
+
+// numbers is range, of bounded length.
+func numbers(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+	const most = 100_000
+	bounds := make([]int64, 0, 3)
+	for _, arg := range args {
+		if !arg.IsInt() {
+			return jinja.Undefined(), errors.New("range: want whole numbers")
+		}
+		bounds = append(bounds, arg.AsInt())
+	}
+	from, until, step := int64(0), int64(0), int64(1)
+	switch len(bounds) {
+	case 1:
+		until = bounds[0]
+	case 2:
+		from, until = bounds[0], bounds[1]
+	case 3:
+		from, until, step = bounds[0], bounds[1], bounds[2]
+	}
+	if step == 0 || len(bounds) == 0 || len(bounds) > 3 {
+		return jinja.Undefined(), errors.New("range: want one to three whole numbers, the last of which is not 0")
+	}
+	var list []jinja.Value
+	for i := from; step > 0 && i < until || step < 0 && i > until; i += step {
+		if list = append(list, jinja.NewInt(i)); len(list) > most {
+			return jinja.Undefined(), fmt.Errorf("range: more than %d numbers", most)
+		}
+	}
+	return jinja.NewList(list), nil
+}
+
+// str returns a value as Python's str does. An undefined one is empty.
+func str(v jinja.Value) string {
+	switch {
+	case v.IsUndefined():
+		return ""
+	case v.IsString():
+		return v.AsString()
+	}
+	return repr(v)
+}
+
+// repr returns a value as Python's repr does.
+func repr(v jinja.Value) string {
+	switch {
+	case v.IsNone():
+		return "None"
+	case v.IsString():
+		return quote(v.AsString())
+	case v.IsFloat():
+		return floatText(v.AsFloat())
+	case v.IsList():
+		parts := make([]string, 0, v.AsList().Len())
+		for _, item := range v.AsList().Items {
+			parts = append(parts, repr(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case v.IsDict():
+		d := v.AsDict()
+		parts := make([]string, 0, d.Len())
+		for _, key := range d.Keys {
+			parts = append(parts, quote(key)+": "+repr(d.Data[key]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return v.String()
+}
+
+// quote writes a text as Python's repr does.
+func quote(text string) string {
+	mark := '\''
+	if strings.ContainsRune(text, '\'') && !strings.ContainsRune(text, '"') {
+		mark = '"'
+	}
+	var to strings.Builder
+	to.WriteRune(mark)
+	for _, r := range text {
+		switch {
+		case r == mark || r == '\\':
+			to.WriteRune('\\')
+			to.WriteRune(r)
+		case r == '\n':
+			to.WriteString(`\n`)
+		case r == '\r':
+			to.WriteString(`\r`)
+		case r == '\t':
+			to.WriteString(`\t`)
+		case unicode.IsPrint(r):
+			to.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&to, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&to, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&to, `\U%08x`, r)
+		}
+	}
+	to.WriteRune(mark)
+	return to.String()
+}
+
+// floatText writes a number as Python's repr does: the shortest text, with an exponent outside 1e-4 to 1e16.
+func floatText(f float64) string {
+	if size := math.Abs(f); f != 0 && (size < 1e-4 || size >= 1e16) {
+		text := strconv.FormatFloat(f, 'e', -1, 64)
+		return text
+	}
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+// jsonStyle is how json.dumps of Python writes.
+type jsonStyle struct {
+	item, key string // separators
+	indent    string // of one level; items are on lines of their own if lines is set
+	lines     bool
+	ascii     bool
+	sorted    bool
+}
+
+// toJSON is tojson as transformers defines it.
+func toJSON(args []jinja.Value, named map[string]jinja.Value) (jinja.Value, error) {
+	style := jsonStyle{item: ", ", key: ": "}
+	option := func(name string, place int) (jinja.Value, bool) {
+		if place < len(args) {
+			return args[place], !args[place].IsNone()
+		}
+		v, ok := named[name]
+		return v, ok && !v.IsNone() && !v.IsUndefined()
+	}
+	if v, ok := option("ensure_ascii", 1); ok {
+		style.ascii = v.IsTruthy()
+	}
+	if v, ok := option("indent", 2); ok {
+		style.lines, style.item = true, ","
+		if v.IsInt() {
+			const most = 100
+			style.indent = strings.Repeat(" ", int(max(0, min(v.AsInt(), most))))
+		} else {
+			style.indent = str(v)
+		}
+	}
+	if v, ok := option("separators", 3); ok {
+		if !v.IsList() || v.AsList().Len() != 2 {
+			return jinja.Undefined(), errors.New("tojson: want two separators")
+		}
+		style.item, style.key = str(v.AsList().Get(0)), str(v.AsList().Get(1))
+	}
+	if v, ok := option("sort_keys", 4); ok {
+		style.sorted = v.IsTruthy()
+	}
+	var to strings.Builder
+	err := style.write(&to, first(args), "\n")
+	return jinja.NewString(to.String()), err
+}
+
+// write appends a value; line is the beginning of its lines.
+func (s *jsonStyle) write(to *strings.Builder, v jinja.Value, line string) error {
+	switch {
+	case v.IsNone():
+		to.WriteString("null")
+	case v.IsBool():
+		to.WriteString(strings.ToLower(repr(v)))
+	case v.IsNumber():
+		to.WriteString(repr(v))
+	case v.IsString():
+		s.writeText(to, v.AsString())
+	case v.IsList():
+		return s.writeAll(to, '[', ']', v.AsList().Len(), line, func(i int, line string) error {
+			return s.write(to, v.AsList().Get(i), line)
+		})
+	case v.IsDict():
+		d := v.AsDict()
+		keys := d.Keys
+		if s.sorted {
+			keys = sortedKeys(d)
+		}
+		return s.writeAll(to, '{', '}', len(keys), line, func(i int, line string) error {
+			s.writeText(to, keys[i])
+			to.WriteString(s.key)
+			return s.write(to, d.Data[keys[i]], line)
+		})
+	default:
+		return errors.New("tojson: an undefined value")
+	}
+	return nil
+}
+
+func (s *jsonStyle) writeAll(to *strings.Builder, begin, end byte, n int, line string,
+	write func(i int, line string) error) error {
+	to.WriteByte(begin)
+	inner := line + s.indent
+	for i := range n {
+		if i > 0 {
+			to.WriteString(s.item)
+		}
+		if s.lines {
+			to.WriteString(inner)
+		}
+		if err := write(i, inner); err != nil {
+			return err
+		}
+	}
+	if s.lines && n > 0 {
+		to.WriteString(line)
+	}
+	to.WriteByte(end)
+	return nil
+}
+
+func (s *jsonStyle) writeText(to *strings.Builder, text string) {
+	to.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			to.WriteByte('\\')
+			to.WriteRune(r)
+		case r == '\n':
+			to.WriteString(`\n`)
+		case r == '\r':
+			to.WriteString(`\r`)
+		case r == '\t':
+			to.WriteString(`\t`)
+		case r == '\b':
+			to.WriteString(`\b`)
+		case r == '\f':
+			to.WriteString(`\f`)
+		case r < 0x20 || s.ascii && r >= 0x7f && r < 0x10000:
+			fmt.Fprintf(to, `\u%04x`, r)
+		case s.ascii && r >= 0x10000:
+			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
+			fmt.Fprintf(to, `\u%04x\u%04x`, high, low)
+		default:
+			to.WriteRune(r)
+		}
+	}
+	to.WriteByte('"')
+}
+
+// formatDate writes a time as strftime does.
+func formatDate(when time.Time, format string) string {
+	layouts := map[byte]string{'Y': "2006", 'm': "01", 'd': "02", 'H': "15", 'M': "04", 'S': "05", 'B': "January",
+		'b': "Jan", 'h': "Jan", 'A': "Monday", 'a': "Mon", 'p': "PM", 'I': "03", 'y': "06", 'e': "_2", 'j': "002", 'Z': "MST",
+		'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05", 'D': "01/02/06", 'c': "Mon Jan _2 15:04:05 2006", 'x': "01/02/06",
+		'X': "15:04:05"}
+	var to strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			to.WriteByte(format[i])
+			continue
+		}
+		i++
+		short := format[i] == '-' && i+1 < len(format) // without a leading zero
+		if short {
+			i++
+		}
+		text := "%" + format[i:i+1]
+		if layout, ok := layouts[format[i]]; ok {
+			text = when.Format(layout)
+		} else if format[i] == '%' {
+			text = "%"
+		}
+		if short {
+			text = strings.TrimLeft(text, "0 ")
+		}
+		to.WriteString(text)
+	}
+	return to.String()
+}
