@@ -87,6 +87,9 @@ func newTree(c cache.Config) (*tree, error) {
 func (t *tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
 	config.Holds, config.BlockTokens = c.Policy.Entry.Holds, prompts.Of(c.Trace.Kind).BlockTokens
+	if config.Holds {
+		config.Sequence = c.Trace.Objects
+	}
 	silenced := silence(&config)
 	p, err := c.Policy.Entry.New(config)
 	if err != nil {
