@@ -14,8 +14,8 @@ const (
 	timesLongest = 3  // the cache, as often as the longest prompt
 )
 
-// noteSample notes if the trace is a sample of conversations, and the smallest cache is too small for it: the sample has
-// the blocks that conversations share in full, and prompts as long as all, while its cache is smaller.
+// noteSample notes if the trace is a sample of conversations, and the smallest cache is too small for it: the sample
+// has the blocks that conversations share in full, and prompts as long as all, while its cache is smaller.
 func (r *Replayer) noteSample(cells []Cell) {
 	if r.options.Note == nil || !isSample(r.trace) || prompts.Of(r.trace.Kind) == nil {
 		return
@@ -31,9 +31,10 @@ func (r *Replayer) noteSample(cells []Cell) {
 	if smallest >= int64(need) {
 		return
 	}
-	r.options.Note(fmt.Sprintf("%s: at %s the cache of the sample has %d blocks, but prompts are as long as before, up to "+
-		"%d blocks, and %d are shared by conversations, all of which a sample has: its hits may be too few; want %.2g times "+
-		"the --sample or the capacity", r.trace.Name, at.Capacity, smallest, longest, shared, float64(need)/float64(smallest)))
+	r.options.Note(fmt.Sprintf("%s: at %s the cache of the sample has %d blocks, but prompts are as long as before, up "+
+		"to %d blocks, and %d are shared by conversations, all of which a sample has: its hits may be too few; want %.2g "+
+		"times the --sample or the capacity", r.trace.Name, at.Capacity, smallest, longest, shared,
+		float64(need)/float64(smallest)))
 }
 
 // sharedBlocks returns how many blocks several conversations request, and how many blocks the longest prompt has.

@@ -19,10 +19,11 @@ func TestPromptsNumberTheirBlocksAsKeysDo(t *testing.T) {
 		var text strings.Builder
 		for _, ids := range rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(0, 4), 1, 6), 3, 12).Draw(t, "prompts") {
 			fmt.Fprintf(&text, `{"session_id": %d, "input_length": %d, "hash_ids": [%s]}`+"\n",
-				rapid.IntRange(0, 3).Draw(t, "session"), 16*len(ids), strings.Join(strings.Fields(strings.Trim(fmt.Sprint(ids), "[]")), ","))
+				rapid.IntRange(0, 3).Draw(t, "session"), 16*len(ids),
+				strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ","), "[]"))
 		}
-		selection := traces.Selection{Format: "mooncake:block=16", SampleRate: rapid.SampledFrom([]float64{0, 0.5}).Draw(t,
-			"rate"), Limit: rapid.IntRange(0, 4).Draw(t, "limit")}
+		selection := traces.Selection{Format: "mooncake:block=16", Limit: rapid.IntRange(0, 4).Draw(t, "limit"),
+			SampleRate: rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "rate")}
 		load := func(keys bool) (*traces.Trace, error) {
 			return traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: selection,
 				Needs: traces.Needs{Keys: keys}, Stdin: strings.NewReader(text.String())})
