@@ -139,3 +139,33 @@ func TestNothingEndsInADumpUnderUlimit(t *testing.T) {
 		m.wantRefusal(t, exitOutOfMemory, c.wants, 2<<30)
 	}
 }
+
+// Prompts of 1000 tokens in blocks of 16 are 62 requests each, for 17 new blocks. What a further one takes is bounded,
+// with the optimum, while it is read and while it is replayed, so that ten million fit into a machine of 24 GiB.
+func TestPromptsTakeLittleMemoryPerBlock(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "prompts.jsonl")
+	peak := func(prompts int, args ...string) int64 {
+		made := measure(t, "gen", "llm", "--prompts", fmt.Sprint(prompts), "--conversations", fmt.Sprint(prompts*11/40),
+			"--prompt-mean", "1000", "--block", "16", "--quiet", "-o", file)
+		m := measure(t, append(args, "--quiet")...)
+		if made.exit != exitFine || m.exit != exitFine {
+			t.Fatalf("%v: exit code %d and %d: %s%s", args, made.exit, m.exit, made.stderr, m.stderr)
+		}
+		return m.peak
+	}
+	for _, c := range []struct {
+		most int64 // bytes per prompt
+		args []string
+	}{
+		{1250, []string{"run", file, "--cache", "prefix", "--policy", "lru", "--capacity", "1%"}},
+		{1500, []string{"run", file, "--cache", "tiers(host=4x,ssd=16x)", "--policy", "lru", "--capacity", "1%"}},
+		{200, []string{"run", file, "--cache", "prefix", "--policy", "lru", "--capacity", "1%", "--sample", "0.1"}},
+	} {
+		const few, many = 30_000, 120_000
+		each := (peak(many, c.args...) - peak(few, c.args...)) / (many - few)
+		t.Logf("%v takes %d bytes per prompt", c.args[3:], each)
+		if each > c.most {
+			t.Errorf("%v takes %d bytes per prompt, want at most %d", c.args[3:], each, c.most)
+		}
+	}
+}

@@ -148,6 +148,7 @@ type PoolEstimate struct {
 	Objects int64
 	Slots   int64 // objects that fit into a pool, at most
 	Sized   bool  // objects have different sizes
+	Chained bool  // only the last blocks of prompts can be evicted
 	Pools   int64
 }
 

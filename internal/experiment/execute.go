@@ -344,6 +344,9 @@ const fewRequests = 1 << 24
 // manyRequests is the length of a trace from which its garbage is worth a collection of its own.
 const manyRequests = 1 << 20
 
+// largeNeed is the need of a job, in bytes, whose garbage is worth a collection of its own.
+const largeNeed = 256 << 20
+
 // roomForAnother reports whether another trace may be loaded: always if none is being loaded; otherwise if all of them
 // are known to be small. Many small traces thus load on all cores, and large ones one after another.
 func (e *executor) roomForAnother() bool {
@@ -416,6 +419,10 @@ func inQueues(jobs []job) (queues []queue) {
 
 // ended updates the accounts for a job that next returned.
 func (e *executor) ended(g *group, j *job) {
+	// What the job needed is garbage now, and counted as free for the next one.
+	if j != nil && j.need > largeNeed {
+		debug.FreeOSMemory()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if j == nil {

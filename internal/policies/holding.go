@@ -7,20 +7,25 @@ import (
 
 // holdingQueue is lru or fifo in a cache that holds objects: among the objects that are not held, it evicts the one
 // requested (or loaded) longest ago. A hit only records the time, since the order of held objects is never needed.
-// Memory: 4 bytes per object, and a little over 4 per request.
+// Memory: 4 bytes per object and an eighth of a byte per request; 4 more per request without Config.Sequence.
 type holdingQueue struct {
 	byLoad   bool
 	last     []uint32 // per object: the position of its last request, or of its load with byLoad
 	free     *oracle.Bitmap
-	objectAt []Object // per position of an object that is not held
-	end      uint32   // free stores end-position, so that the oldest is the largest
+	objectAt []Object // per position of an object that is not held; Config.Sequence, unless own
+	own      bool
+	end      uint32 // free stores end-position, so that the oldest is the largest
 }
 
 func newHoldingQueue(c Config, byLoad bool) *holdingQueue {
-	return &holdingQueue{
-		byLoad: byLoad, last: make([]uint32, c.Objects), objectAt: make([]Object, c.Requests),
+	p := &holdingQueue{
+		byLoad: byLoad, last: make([]uint32, c.Objects), objectAt: c.Sequence, own: c.Sequence == nil,
 		free: oracle.NewBitmap(c.Requests), end: uint32(c.Requests - 1),
 	}
+	if p.own {
+		p.objectAt = make([]Object, c.Requests)
+	}
+	return p
 }
 
 func (p *holdingQueue) Hit(r Request) {
@@ -44,7 +49,9 @@ func (p *holdingQueue) Hold(o Object)    { p.Remove(o) }
 
 func (p *holdingQueue) Release(o Object) {
 	at := p.last[o]
-	p.objectAt[at] = o
+	if p.own {
+		p.objectAt[at] = o
+	}
 	p.free.Set(p.end - at)
 }
 

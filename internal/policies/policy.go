@@ -155,9 +155,10 @@ type Config struct {
 	// NextUse gives, for each position of the trace, the position of the next request to the same object, or Never. Set
 	// only for entries of kind Offline, nil for all others.
 	NextUse []uint32
-	// Sequence lists the requested object at each position of the trace. It is set only for entries of kind Offline, in
-	// caches that number objects as the trace does. Without it they do not know the first request to an object that is
-	// loaded before that request, and treat the object as never needed.
+	// Sequence lists the requested object at each position of the trace, in caches that number objects as the trace does.
+	// It is set for entries of kind Offline, and with Holds where each request has its position in the trace. Without it
+	// the first do not know the first request to an object that is loaded before that request, and treat the object as
+	// never needed; and both take 4 bytes more per request.
 	Sequence []Object
 
 	// Groups are the positions at which groups of requests that come together begin, such as the keys of a batch. Nil:

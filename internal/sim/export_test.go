@@ -16,6 +16,7 @@ const (
 	ShortestWindow = shortestWindow
 	WindowTime     = windowTime
 	ModelledBytes  = modelledBytes
+	ReplayBytes    = replayBytes
 )
 
 var (

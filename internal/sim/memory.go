@@ -46,11 +46,15 @@ const (
 	footprintBytes = 4
 	mostFollowed   = 1 << 14
 	modelledBytes  = 16
-	// Of prompts: per object, of a pass that serves many capacities; and of joining blocks, per object and per request of
+	// Of prompts: per object, of a pass that serves many capacities, and of a policy that cannot choose among some of the
+	// blocks by itself; and of joining blocks, per object and per request of
 	// the trace.
 	promptStackBytes = 28
+	chooserBytes     = 16
 	joinedBytes      = 12
 	joinedRequest    = 8
+	// Of an offline policy whose requests come one by one, per object.
+	oneByOneBytes = 5
 )
 
 // Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
@@ -98,6 +102,12 @@ func (r *Replayer) Need(job Job) int64 {
 	if own := c.Cache.Entry.Memory; own != (policies.Memory{}) {
 		need += own.Bytes(objects, r.slots(c), c.Capacity.Bytes)
 	}
+	if c.Cache.Entry.Prompts {
+		need += chooserOf(c.Policy.Entry) * objects
+		if c.Policy.Entry.Kind == policies.Offline {
+			need += oneByOneBytes * objects
+		}
+	}
 	switch {
 	case c.Predictor == nil || c.Predictor.Entry.Future:
 	case c.Predictor.Entry.Trains:
@@ -123,6 +133,14 @@ func (r *Replayer) Need(job Job) int64 {
 		need += queryBytes * int64(len(t.Objects))
 	}
 	return need
+}
+
+// chooserOf returns the memory, per block of prompts, of what chooses among the last ones for a policy that cannot.
+func chooserOf(policy policies.Entry) int64 {
+	if policy.Holds {
+		return 0
+	}
+	return chooserBytes
 }
 
 // needOfHeads estimates the memory of cells of the cache of a language model, for attention in some steps at once.
@@ -164,6 +182,12 @@ func (r *Replayer) needOfNodes(c Cell) int64 {
 			policy = c.Policy.Entry
 		}
 		each := policy.Memory.Bytes(pools.Objects, pools.Slots, pools.Sized)
+		if policy.Kind == policies.Offline {
+			each += oneByOneBytes * pools.Objects
+		}
+		if pools.Chained {
+			each += chooserOf(policy) * pools.Objects
+		}
 		if policy.Predicts && c.Predictor != nil {
 			each += formulaBytes * pools.Objects
 			if c.Predictor.Entry.Trains {

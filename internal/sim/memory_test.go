@@ -50,7 +50,7 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := simtest.Generated(t, "zipf(requests=400000,objects=200000,alpha=0.9,size=lognormal)",
 		traces.Needs{Keys: true, Sizes: true, Times: true})
 	for _, e := range cache.Registry.All() {
-		if e.Memory == (policies.Memory{}) {
+		if e.Memory == (policies.Memory{}) || e.Prompts {
 			continue
 		}
 		for _, policy := range brief.Sample(3, "lru", "arc", "hyperbolic") {
@@ -145,5 +145,37 @@ func TestPredictedNodesNeedLittle(t *testing.T) {
 	if taken > said || said > 8<<20 || served < 20<<20 {
 		t.Errorf("takes %d bytes and says %d, and %d if requests are served; want at most 8 MiB, and at least 20 MiB",
 			taken, said, served)
+	}
+}
+
+// What caches of prompts say about their memory, per block, is compared with what they keep. The rest of the bounds is
+// what a block may take: a trace of 10 million prompts has some 170 million.
+func TestPromptsTakeTheMemoryThatTheySay(t *testing.T) {
+	trace := simtest.Generated(t, "llm(prompts=6000,conversations=1650,prompt-mean=1000)", traces.Needs{Kind: true})
+	blocks := float64(trace.NumObjects)
+	for _, c := range []struct {
+		cache, policy string
+		most          float64 // bytes per block
+	}{
+		{"prefix", "lru", 12}, {"prefix", "opt", 12}, {"prefix", "fifo", 12}, {"prefix", "s3fifo", 36},
+		{"prefix(evict=node)", "lru", 16}, {"prefix(concurrency=4)", "lru", 16}, {"prefix(evict=any)", "lru", 8},
+		{"tiers(host=4x,ssd=8x)", "lru", 30}, {"tiers(host=4x,ssd=8x)", "opt", 28},
+		{"tiers(host=4x,ssd=8x)", "s3fifo", 60}, {"tiers(host=4x,ssd=8x,mode=inclusive)", "lru", 32},
+		{"tiers(host=4x,ssd=8x,mode=inclusive)", "arc", 95}, {"tiers(host=4x,ssd=8x,mode=write-back)", "lru", 30},
+	} {
+		cell := simtest.Cell(t, c.policy, capacity.Of(int64(trace.NumObjects)/50, false), "cache="+c.cache)
+		r := sim.NewReplayer(trace, sim.ReplayerOptions{})
+		must.Get(r.EmptyCache(t.Context(), cell))(t) // what replays share
+		before := policytest.ReachableBytes()
+		served := must.Get(r.EmptyCache(t.Context(), cell))(t)
+		must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
+		taken := float64(policytest.ReachableBytes()-before) / blocks
+		said := float64(r.NeedOf(cell)-sim.ReplayBytes) / blocks
+		runtime.KeepAlive(served)
+		t.Logf("%s with %s takes %.1f bytes per block and says %.1f", c.cache, c.policy, taken, said)
+		if taken > c.most || taken > 1.1*said || said > 4*taken {
+			t.Errorf("%s with %s takes %.1f bytes per block, of at most %g, and says %.1f", c.cache, c.policy, taken, c.most,
+				said)
+		}
 	}
 }

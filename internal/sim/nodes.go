@@ -50,6 +50,7 @@ func checkRouter(c Cell) error {
 
 // needOfReplicas estimates the memory of nodes with a router beyond that of one cache.
 func (r *Replayer) needOfReplicas(c Cell) int64 {
-	policy := c.Policy.Entry.Memory.Bytes(int64(r.trace.NumObjects), r.slots(c), false)
+	objects := int64(r.trace.NumObjects)
+	policy := c.Policy.Entry.Memory.Bytes(objects, r.slots(c), false) + chooserOf(c.Policy.Entry)*objects
 	return replicas.Bytes(r.trace, *c.Router, policy) - policy
 }

@@ -224,6 +224,7 @@ func (r *Replayer) Jobs(cells []Cell) (jobs []Job) {
 		}
 	}
 	r.noteSites(cells, sites)
+	r.noteSample(cells)
 	r.expect(cells)
 	return jobs
 }

@@ -105,6 +105,7 @@ type loader struct {
 	*scan
 	trace     *Trace
 	numbering *stream.Numbering
+	numbers   stream.NumberingUnits // number the objects instead of numbering; nil if they do not
 	keep      stream.Fields
 	kind      stream.ColumnsBuilder // nil for plain objects, and if the details of other kinds were not requested
 	tenancy   *tenancy              // nil if requests have no tenants
@@ -121,6 +122,10 @@ func (l *loader) begin(fields stream.Fields) error {
 		Groups: fields.Groups,
 	}
 	l.keepTTL(fields)
+	if numbers, ok := l.units.(stream.NumberingUnits); ok && !l.opts.Keys && l.tenancy == nil && l.opts.Beside == nil {
+		l.numbers = numbers
+		numbers.NumberOnly()
+	}
 	if l.tenancy != nil {
 		if err := l.tenancy.check(l, fields); err != nil {
 			return err
@@ -156,7 +161,9 @@ func (l *loader) keepTTL(fields stream.Fields) {
 func (l *loader) finish() (*Trace, error) {
 	t := l.trace
 	t.dropEmptyPart()
-	t.NumObjects = l.numbering.Len()
+	if t.NumObjects = l.numbering.Len(); l.numbers != nil {
+		t.NumObjects = l.numbers.Objects()
+	}
 	// Without the room behind it, where addFile may have left hints.
 	t.Objects = t.Objects[:len(t.Objects):len(t.Objects)]
 	t.Readings = l.together.List()
@@ -169,6 +176,7 @@ func (l *loader) finish() (*Trace, error) {
 	}
 	l.checkNextUses()
 	t.Limited = l.opts.Limit > 0 && units == l.opts.Limit
+	l.units, l.numbers = nil, nil // of prompts they hold as much as the columns
 	if l.kind != nil {
 		t.Kind = l.kind.Finish()
 		if sized, ok := t.Kind.(stream.Sized); ok && l.keep.Size {
@@ -237,9 +245,9 @@ func (l *loader) add(rec *stream.Record) error {
 	if err := l.makeRoom(1); err != nil {
 		return err
 	}
-	number := l.numbering.OfRecord(rec)
-	if l.numbering.Full {
-		return stream.ErrTooManyObjects
+	number, err := l.number(rec)
+	if err != nil {
+		return err
 	}
 	if l.keep.Groups && rec.Begins {
 		l.trace.Groups = append(l.trace.Groups, len(l.trace.Objects))
@@ -265,6 +273,18 @@ func (l *loader) add(rec *stream.Record) error {
 	}
 	l.addOperation(rec)
 	return nil
+}
+
+// number returns the number of the object of a record, the last one that was read.
+func (l *loader) number(rec *stream.Record) (uint32, error) {
+	if l.numbers != nil {
+		return l.numbers.Number(), nil
+	}
+	number := l.numbering.OfRecord(rec)
+	if l.numbering.Full {
+		return 0, stream.ErrTooManyObjects
+	}
+	return number, nil
 }
 
 // addOperation adds what is rare: the operation of the last request, its time to live and what the server found. Each

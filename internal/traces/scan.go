@@ -371,13 +371,13 @@ func (s *scan) readAll(r stream.Reader) error {
 				}
 			}
 			begins = begins || rec.Begins
+			if s.sampler != nil && !s.keeps(&rec) {
+				continue
+			}
 			if s.units != nil {
 				if err := s.units.Take(&rec); err != nil {
 					return err
 				}
-			}
-			if s.sampler != nil && !s.keeps(&rec) {
-				continue
 			}
 			s.kept++
 			rec.Begins, begins = begins, false

@@ -157,3 +157,26 @@ func TestAdviceComesFirst(t *testing.T) {
 	}
 	(*Budget)(nil).Advise("nothing")
 }
+
+func TestChunksAreAList(t *testing.T) {
+	var c Chunks[int32]
+	if len(c.Joined()) != 0 {
+		t.Error("an empty list has values")
+	}
+	const n = 2*chunkLength + 3
+	for i := range int32(n) {
+		c.Append(3 * i)
+	}
+	if c.Len() != n || c.At(0) != 0 || c.At(chunkLength) != 3*chunkLength || c.At(n-1) != 3*(n-1) {
+		t.Fatalf("%d values, of which the last is %d", c.Len(), c.At(c.Len()-1))
+	}
+	all := c.Joined()
+	if len(all) != n || c.Len() != 0 {
+		t.Fatalf("%d values joined, and %d left; want %d and 0", len(all), c.Len(), n)
+	}
+	for i, v := range all {
+		if v != 3*int32(i) {
+			t.Fatalf("value %d is %d", i, v)
+		}
+	}
+}

@@ -140,7 +140,7 @@ func (c *chooser) leafFrom(o policies.Object) (leaf policies.Object, ok bool) {
 		if c.tree.evictable(o) {
 			return o, true
 		}
-		if c.tree.nodes[o].children != 1 {
+		if c.tree.nodes[o].children() != 1 {
 			return c.leafOn(int(o), nothing)
 		}
 		o, _ = c.children.Back(int(o))
@@ -202,7 +202,7 @@ func (c *expiringChooser) Expired(now int64) (policies.Object, bool) {
 		switch {
 		case !ok:
 			return 0, false
-		case c.tree.nodes[o].locks > 0:
+		case c.tree.nodes[o].isHeld():
 			c.reload(o, policies.Request{Size: 1, Time: now})
 		default:
 			c.due, c.isDue = o, true

@@ -83,6 +83,7 @@ var entry = cache.Entry{
 		"SOSP 2023",
 	Metrics:     append(slices.Clone(Metrics), innerVictims),
 	Measure:     Measure,
+	Memory:      policies.Memory{PerObject: treeBytes},
 	ObjectsOnly: true,
 	Prompts:     true,
 	Replicas:    true,
@@ -106,6 +107,10 @@ var entry = cache.Entry{
 	Check:      check,
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
 }
+
+// treeBytes is the memory per block besides that of the policy: 5 of the tree and its pool, and the rest of running
+// prompts, of segments, and of the prompts, divided among their blocks.
+const treeBytes = 10
 
 // holds reports whether running prompts hold their blocks.
 func holds(v params.Values) bool { return v.Text("evict") == evictLeaf || v.Text("evict") == evictNode }

@@ -54,6 +54,7 @@ type tree struct {
 	groups   policies.GroupMisser  // nil where the policy does not care what is missed together
 	follower policies.PromptHolder // nil where the policy does not follow prompts as wholes
 	nodes    []node
+	shared   []uint32 // per block: further running prompts that hold it; nil until a block has some
 	parents  []int32
 	locked   int // blocks that running prompts hold
 	apart    int // running prompts with a last block that takes room and is not loaded
@@ -68,11 +69,17 @@ type tree struct {
 	gone func(o policies.Object, why cache.Departure)
 }
 
-// node is the state of a block. The pool says whether it is resident.
-type node struct {
-	children uint32 // blocks behind it that are resident
-	locks    uint32 // running prompts that hold it
-}
+// node is the state of a block: how many blocks behind it are resident, in units of oneChild, and whether a running
+// prompt holds it. 0 is a leaf that can be evicted, if the pool has it.
+type node uint32
+
+const (
+	heldBit  node = 1
+	oneChild node = 2
+)
+
+func (n node) isHeld() bool     { return n&heldBit != 0 }
+func (n node) children() uint32 { return uint32(n / oneChild) }
 
 func newTree(c cache.Config) (*tree, error) {
 	t := &tree{nodes: make([]node, c.Trace.NumObjects), parents: prompts.Of(c.Trace.Kind).Parents}
@@ -87,6 +94,9 @@ func newTree(c cache.Config) (*tree, error) {
 func (t *tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
 	config.Holds, config.BlockTokens = c.Policy.Entry.Holds, prompts.Of(c.Trace.Kind).BlockTokens
+	if config.Holds {
+		config.Sequence = c.Trace.Objects
+	}
 	silenced := silence(&config)
 	p, err := c.Policy.Entry.New(config)
 	if err != nil {
@@ -265,7 +275,7 @@ func (t *tree) serveDeepestFirst(blocks []policies.Object, hits, first int, r po
 // link notes that o has become resident: the block before it is a leaf no longer.
 func (t *tree) link(o policies.Object) {
 	if parent := t.parents[o]; parent >= 0 {
-		t.nodes[parent].children++
+		t.nodes[parent] += oneChild
 	}
 }
 
@@ -303,7 +313,7 @@ func (t *tree) detach(o policies.Object) {
 		t.accuse(o)
 	}
 	if parent := t.parents[o]; parent >= 0 {
-		t.nodes[parent].children--
+		t.nodes[parent] -= oneChild
 	}
 }
 
@@ -323,7 +333,7 @@ func (t *tree) accuse(o policies.Object) {
 }
 
 // evictable reports whether o, which is resident or being evicted, is a leaf that no running prompt holds.
-func (t *tree) evictable(o policies.Object) bool { return t.nodes[o] == node{} }
+func (t *tree) evictable(o policies.Object) bool { return t.nodes[o] == 0 }
 
 // hold holds resident blocks that follow each other.
 func (t *tree) hold(blocks []policies.Object) {
@@ -337,21 +347,34 @@ func (t *tree) hold(blocks []policies.Object) {
 func (t *tree) lockAll(blocks []policies.Object) {
 	nodes, locked := t.nodes, t.locked
 	for _, o := range blocks {
-		if nodes[o].locks == 0 {
-			locked++
+		if nodes[o].isHeld() {
+			t.share(o)
+			continue
 		}
-		nodes[o].locks++
+		nodes[o] |= heldBit
+		locked++
 	}
 	t.locked = locked
 }
 
+// share notes that a further running prompt holds o. Where prompts run one at a time there is none, and no memory for
+// them is needed.
+func (t *tree) share(o policies.Object) {
+	if t.shared == nil {
+		t.shared = make([]uint32, len(t.nodes))
+	}
+	t.shared[o]++
+}
+
 func (t *tree) unlock(blocks []policies.Object) {
-	nodes, locked := t.nodes, t.locked
+	nodes, shared, locked := t.nodes, t.shared, t.locked
 	for _, o := range blocks {
-		nodes[o].locks--
-		if nodes[o].locks == 0 {
-			locked--
+		if shared != nil && shared[o] > 0 {
+			shared[o]--
+			continue
 		}
+		nodes[o] &^= heldBit
+		locked--
 	}
 	t.locked = locked
 }

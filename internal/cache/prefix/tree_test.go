@@ -20,10 +20,12 @@ func checkTree(tb testing.TB, c *Cache) {
 	children := make([]uint32, len(tree.nodes))
 	for o, node := range tree.nodes {
 		parent := tree.parents[o]
-		if node.locks > 0 {
+		if node.isHeld() {
 			locked++
+		} else if tree.shared != nil && tree.shared[o] > 0 {
+			tb.Fatalf("block %d is held by %d further prompts, but by none", o, tree.shared[o])
 		}
-		if node.locks > 0 && !resident(o) {
+		if node.isHeld() && !resident(o) {
 			tb.Fatalf("block %d is held and not resident", o)
 		}
 		if !resident(o) {
@@ -39,8 +41,8 @@ func checkTree(tb testing.TB, c *Cache) {
 		}
 	}
 	for o, node := range tree.nodes {
-		if node.children != children[o] {
-			tb.Fatalf("block %d has %d blocks behind it and counts %d", o, children[o], node.children)
+		if node.children() != children[o] {
+			tb.Fatalf("block %d has %d blocks behind it and counts %d", o, children[o], node.children())
 		}
 	}
 	if p := tree.pool; int64(used) != p.Used() || used != p.Len() || p.Used() > p.Capacity() || locked != tree.locked {

@@ -223,21 +223,35 @@ func together(sizes []int64, v params.Values) (n int64) {
 	return n
 }
 
-// objectBytes is the memory of a hierarchy per object, besides that of its policies: of the pools of three tiers with
-// sizes, and of the chains of blocks in one.
-const objectBytes = 24
+// The memory of a hierarchy per object, besides that of its policies.
+const (
+	pooledBytes = 1 // in a tier
+	sizedBytes  = 8 // in a tier, if sizes count
+	chainBytes  = 4 // in a tier that keeps blocks in chains
+	otherBytes  = 5 // hits until an object moves up, and the last position, which offline policies need
+)
 
 func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 	all, _ := parse(v) // already checked
 	objects := int64(t.NumObjects)
-	e.Bytes = objectBytes * objects
 	own, _ := ownCapacity(v)
 	if v.Bool("joined") {
 		all = all[:1]
 	}
-	for _, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
+	isPrompts, tiers, trees := prompts.Of(t.Kind) != nil, int64(len(all)), int64(0)
+	each := int64(pooledBytes)
+	switch {
+	case isPrompts && slices.Contains(movingModes, v.Text("mode")):
+		trees = 1
+	case isPrompts:
+		trees = tiers
+	case t.HasSizes():
+		each = sizedBytes
+	}
+	e.Bytes = (tiers*each + trees*chainBytes + otherBytes) * objects
+	for i, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
 		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
-			Sized: own.Bytes && prompts.Of(t.Kind) == nil, Pools: 1})
+			Sized: own.Bytes && !isPrompts, Chained: i < int(trees), Pools: 1})
 	}
 	return e
 }

@@ -50,14 +50,15 @@ type opt struct {
 
 	// one-by-one path, allocated on its first Miss
 	known    *schedule
-	objectAt []policies.Object // per position in coming: the object
-	finished *oracle.Bitmap    // residents that are never requested again
+	objectAt []policies.Object // per position in coming: the object; Config.Sequence, unless own
+	own      bool
+	finished *oracle.Bitmap // residents that are never requested again
 }
 
 func newOPT(c policies.Config, bypass bool) *opt {
 	return &opt{
 		nextUse: c.NextUse, known: newSchedule(c), coming: oracle.NewBitmap(c.Requests), bypass: bypass, holds: c.Holds,
-		numObjects: c.Objects, free: c.Capacity,
+		numObjects: c.Objects, free: c.Capacity, objectAt: c.Sequence, own: c.Sequence == nil,
 	}
 }
 
@@ -87,9 +88,11 @@ func (p *opt) Hit(r policies.Request) {
 }
 
 func (p *opt) Miss(r policies.Request) {
-	if p.objectAt == nil {
-		p.objectAt = make([]policies.Object, len(p.nextUse))
+	if p.finished == nil {
 		p.finished = oracle.NewBitmap(p.numObjects)
+		if p.own {
+			p.objectAt = make([]policies.Object, len(p.nextUse))
+		}
 	}
 	p.known.miss(r)
 }
@@ -140,7 +143,9 @@ func (p *opt) Release(o policies.Object) {
 		return
 	}
 	p.coming.Set(due)
-	p.objectAt[due] = o
+	if p.own {
+		p.objectAt[due] = o
+	}
 }
 
 // file stores o under the position of its next request, unless o is held: then Release does.

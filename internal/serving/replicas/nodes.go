@@ -49,11 +49,11 @@ func CheckTrace(router route.Spec, t *traces.Trace, modelled bool) error {
 
 // Estimates of the memory in bytes.
 const (
-	cacheBytes   = 8 + 1 + 16 // per block and node, of a prefix tree, and of the choice among its leaves
-	nodePrompt   = 4          // per prompt and node
-	promptBytes  = 4 + 1 + 4  // per prompt
-	requestBytes = 4 + 4 + 1  // per requested block, of the bound
-	blockBytes   = 2          // per block, of the router
+	cacheBytes   = 4 + 1     // per block and node, of a prefix tree
+	nodePrompt   = 4         // per prompt and node
+	promptBytes  = 4 + 1 + 4 // per prompt
+	requestBytes = 4 + 4 + 1 // per requested block, of the bound
+	blockBytes   = 2         // per block, of the router
 )
 
 // Bytes estimates the memory of all nodes and their router; policy is what the policy of one node takes.

@@ -1,77 +1,98 @@
 package prompts
 
 import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// chains gives the blocks of prompts their keys. A block is the tokens of its id together with everything before them
-// in the prompt: it is identified by the block before it and by its id, like a node of a trie. Its key is its id if the
-// id was first seen after that block, so ids that are hashes of the whole prefix stay as they are. An id that also
-// comes after another block, or twice in a prompt, gets a key made of both there.
+// chains number the blocks of prompts in order of first appearance. A block is the tokens of its id together with
+// everything before them in the prompt: it is identified by the block before it and by its id, like a node of a trie.
+//
+// The new blocks of a prompt have consecutive numbers, so only the first of them is in the index: a prompt takes a
+// lookup where it begins, and one for each fork on its way. Memory: 8 bytes per block, and about 40 per prompt.
 type chains struct {
-	ids *stream.Numbering // the ids seen so far, and the keys made
-	// parents has, per number, the key before it when it was first seen. It has no meaning in roots and made.
-	parents []uint64
-	roots   stream.Bitset // per number: it was first seen at the start of a prompt
-	made    stream.Bitset // per number: it is a made key
-	others  map[chainLink]uint64
-	before  uint64 // key of the last block
+	ids     memory.Chunks[uint64] // per block
+	follows stream.Bitset         // per block: it follows the one with the number before
+	index   map[link]uint32       // of the others
+	last    uint32                // the block before the next one, within a prompt
 }
 
-// chainLink is an id and the key before it; root means that there is none.
-type chainLink struct {
-	before, id uint64
-	root       bool
-}
+// link identifies a block: by the one before it, noBlock if it begins a prompt, and by its id.
+type link struct{ before, id uint64 }
 
-func newChains() *chains { return &chains{ids: stream.NewNumbering(), others: map[chainLink]uint64{}} }
+const noBlock = math.MaxUint64
 
-// resolve replaces the id in rec, the next block of its prompt, by the key of the block. It returns false if there are
-// more ids than a trace can have objects.
-func (c *chains) resolve(rec *stream.Record) bool {
-	link := chainLink{id: rec.Num, root: rec.Begins}
-	if !rec.Begins {
-		link.before = c.before
+func newChains() *chains { return &chains{index: map[link]uint32{}} }
+
+// next returns the number of the next block, and whether it is new; ok is false if there are more blocks than a trace
+// can have objects.
+func (c *chains) next(id uint64, begins bool) (number uint32, isNew, ok bool) {
+	newest := c.ids.Len() - 1
+	of := link{noBlock, id}
+	if !begins {
+		of.before = uint64(c.last)
+		behind := int(c.last) + 1
+		if behind <= newest && c.ids.At(behind) == id && c.follows.Has(behind) {
+			c.last++
+			return c.last, false, true
+		}
+		if behind > newest && behind < stream.MaxCount {
+			c.follows.Set(behind)
+			c.ids.Append(id)
+			c.last++
+			return c.last, true, true
+		}
 	}
-	number, isNew := c.number(link.id)
+	number, known := c.index[of]
+	if !known {
+		if c.ids.Len() >= stream.MaxCount {
+			return 0, false, false
+		}
+		number = uint32(c.ids.Len())
+		c.ids.Append(id)
+		c.index[of] = number
+	}
+	c.last = number
+	return number, !known, true
+}
+
+// names gives blocks keys, of which no two are equal. The key of a block is its id if no block with that id or key came
+// before it, so ids that are hashes of the whole prefix stay as they are. An id that also comes after another block, or
+// twice in a prompt, gets a key made of both there.
+type names struct {
+	used   *stream.Numbering // the keys so far
+	made   map[uint32]uint64 // per block whose key is not its id
+	before uint64            // key of the last block
+}
+
+func newNames() *names { return &names{used: stream.NewNumbering(), made: map[uint32]uint64{}} }
+
+// of returns the key of the next block, which has a number and an id; false if there are too many.
+func (n *names) of(number uint32, isNew bool, id uint64, begins bool) (key uint64, ok bool) {
+	if begins {
+		n.before = 0
+	}
+	key = id
 	switch {
-	case isNew:
-		c.parents[number] = link.before
-		if link.root {
-			c.roots.Set(int(number))
+	case !isNew:
+		if made, ok := n.made[number]; ok {
+			key = made
 		}
-	case c.made.Has(int(number)), c.roots.Has(int(number)) != link.root, c.parents[number] != link.before:
-		rec.Num = c.other(link)
+	case !n.take(id):
+		for key = random.Scramble(random.Scramble(n.before) + id); !n.used.Full && !n.take(key); key++ {
+		}
+		n.made[number] = key
 	}
-	c.before = rec.Num
-	return !c.ids.Full
+	n.before = key
+	return key, !n.used.Full
 }
 
-// number returns the number of an id or a key, and whether it is new.
-func (c *chains) number(id uint64) (number uint32, isNew bool) {
-	number = c.ids.OfNumber(id)
-	if c.ids.Len() == len(c.parents) {
-		return number, false
-	}
-	c.parents = append(c.parents, 0)
-	return number, true
-}
-
-// other returns the key of a block whose id was first seen elsewhere.
-func (c *chains) other(link chainLink) uint64 {
-	if key, ok := c.others[link]; ok {
-		return key
-	}
-	key := random.Scramble(random.Scramble(link.before) + link.id)
-	for !c.ids.Full {
-		number, isNew := c.number(key)
-		if isNew {
-			c.made.Set(int(number))
-			break
-		}
-		key++ // in use
-	}
-	c.others[link] = key
-	return key
+// take reserves a key; false if it is in use.
+func (n *names) take(key uint64) bool {
+	before := n.used.Len()
+	n.used.OfNumber(key)
+	return n.used.Len() > before
 }

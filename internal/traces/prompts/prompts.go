@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/base/llm"
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -83,7 +84,7 @@ func (k Kind) Units(sampled bool) (stream.Units, error) {
 		return nil, errors.New("its prompts do not belong to conversations, and a sample of blocks would split prompts: " +
 			"use --limit instead of --sample")
 	}
-	return &units{chains: newChains()}, nil
+	return &units{chains: newChains(), names: newNames()}, nil
 }
 
 func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
@@ -93,11 +94,18 @@ func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
 
 func (k Kind) Table() *stream.Table { return nil }
 
-// units follows the prompts among the records. It implements Units.
+// units follows the prompts among the records. It implements stream.NumberingUnits.
 type units struct {
 	chains *chains
-	left   int // blocks of the prompt that are yet to come
+	names  *names // nil if keys are not needed
+	number uint32 // of the last block
+	left   int    // blocks of the prompt that are yet to come
 }
+
+// NumberOnly, Number and Objects implement stream.NumberingUnits.
+func (u *units) NumberOnly()    { u.names = nil }
+func (u *units) Number() uint32 { return u.number }
+func (u *units) Objects() int   { return u.chains.ids.Len() }
 
 // Take implements Units. It replaces the id of a block by its key.
 func (u *units) Take(rec *stream.Record) error {
@@ -105,7 +113,12 @@ func (u *units) Take(rec *stream.Record) error {
 		u.left = HeadOf(rec).Blocks
 	}
 	u.left--
-	if !u.chains.resolve(rec) {
+	number, isNew, ok := u.chains.next(rec.Num, rec.Begins)
+	u.number = number
+	if ok && u.names != nil {
+		rec.Num, ok = u.names.of(number, isNew, rec.Num, rec.Begins)
+	}
+	if !ok {
 		return stream.ErrTooManyObjects
 	}
 	return nil
@@ -327,9 +340,10 @@ type builder struct {
 	Columns
 	kind     Kind
 	clock    bool
-	last     uint32           // object of the previous block
-	sessions map[uint64]int32 // dense number by key
-	unknown  bool             // the length of some output is unknown
+	last     uint32               // object of the previous block
+	parents  memory.Chunks[int32] // as Columns.Parents
+	sessions map[uint64]int32     // dense number by key
+	unknown  bool                 // the length of some output is unknown
 }
 
 // Add implements ColumnsBuilder. The request is for the next block.
@@ -340,12 +354,12 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 	if rec.Begins {
 		c.addPrompt(rec)
 	}
-	if int(object) == len(c.Parents) {
+	if int(object) == c.parents.Len() {
 		parent := int32(-1)
 		if !rec.Begins {
 			parent = int32(c.last)
 		}
-		c.Parents = append(c.Parents, parent)
+		c.parents.Append(parent)
 	}
 	c.last = object
 	return nil
@@ -382,6 +396,7 @@ func (c *builder) Finish() stream.Columns {
 	if c.unknown {
 		c.OutputTokens = nil
 	}
+	c.Parents = c.parents.Joined()
 	return &c.Columns
 }
 

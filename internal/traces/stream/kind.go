@@ -48,13 +48,24 @@ func (Single) Units(bool) (Units, error) { return nil, nil }
 // Units are groups of requests that belong together and come at the same time, such as the blocks of a prompt. Samples
 // and limits keep them whole, and so does merging by time.
 type Units interface {
-	// Take receives each record in order, before it is decided whether to keep it, and may change its key.
+	// Take receives each record that is kept, in order, and may change its key.
 	Take(rec *Record) error
-	// SampledBy returns the key of the unit that begins with rec; its hash decides whether the unit belongs to a
-	// sample.
+	// SampledBy returns the key of the unit that begins with rec, which has not been taken; its hash decides whether the
+	// unit belongs to a sample.
 	SampledBy(rec *Record) uint64
 	// Last reports whether the record taken last ends its unit.
 	Last() bool
+}
+
+// NumberingUnits are Units that number the objects of their requests, so that no index of all keys is needed.
+type NumberingUnits interface {
+	Units
+	// NumberOnly is called before the first record if keys are not needed. Take then does not make them.
+	NumberOnly()
+	// Number returns the number of the object of the record taken last: they are dense, in order of first appearance.
+	Number() uint32
+	// Objects returns how many objects have numbers.
+	Objects() int
 }
 
 // Extra is what a kind knows about a single request. It is valid until the next call of Read.

@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+// What a sample of conversations needs for its hits to be about those of all; docs/language-models.md has figures.
+const (
+	timesShared  = 10 // the cache, as often as the blocks that conversations share
+	timesLongest = 3  // the cache, as often as the longest prompt
+)
+
+// noteSample notes if the trace is a sample of conversations, and the smallest cache is too small for it: the sample
+// has the blocks that conversations share in full, and prompts as long as all, while its cache is smaller.
+func (r *Replayer) noteSample(cells []Cell) {
+	if r.options.Note == nil || !isSample(r.trace) || prompts.Of(r.trace.Kind) == nil {
+		return
+	}
+	smallest, at := int64(math.MaxInt64), Cell{}
+	for _, c := range cells {
+		if c.Cache.Entry.ServesPrompts(r.trace) && !c.Policy.Entry.Unbounded && c.Capacity.Simulated < smallest {
+			smallest, at = c.Capacity.Simulated, c
+		}
+	}
+	shared, longest := sharedBlocks(r.trace)
+	need := max(timesShared*shared, timesLongest*longest)
+	if smallest >= int64(need) {
+		return
+	}
+	r.options.Note(fmt.Sprintf("%s: at %s the cache of the sample has %d blocks, but prompts are as long as before, up "+
+		"to %d blocks, and %d are shared by conversations, all of which a sample has: its hits may be too few; want %.2g "+
+		"times the --sample or the capacity", r.trace.Name, at.Capacity, smallest, longest, shared,
+		float64(need)/float64(smallest)))
+}
+
+// sharedBlocks returns how many blocks several conversations request, and how many blocks the longest prompt has.
+func sharedBlocks(t *traces.Trace) (shared, longest int) {
+	const none, several = -1, -2
+	sessions := prompts.Of(t.Kind).Sessions
+	of := make([]int32, t.NumObjects) // per block: the conversation that requests it
+	for o := range of {
+		of[o] = none
+	}
+	for i := range t.Groups {
+		blocks, _ := t.Group(i)
+		longest = max(longest, len(blocks))
+		for _, o := range blocks {
+			switch of[o] {
+			case none:
+				of[o] = sessions[i]
+			case several, sessions[i]:
+			default:
+				of[o] = several
+				shared++
+			}
+		}
+	}
+	return shared, longest
+}
