@@ -49,12 +49,11 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	if c.trace.Times != nil {
 		now = c.trace.Times[first]
 	}
-	c.begin(first, now)
+	c.pos, c.time = first, now
 	if c.columns.Arrivals != nil {
-		c.until = c.columns.Arrivals[prompt]
-		if c.requests == 0 {
-			c.from = c.until
-		}
+		c.extend(c.columns.Arrivals[prompt])
+	} else {
+		c.extend(now)
 	}
 	c.requests += int64(len(blocks))
 	if len(c.admitting) > 0 {
