@@ -52,8 +52,8 @@ func TestNodesHaveCapacitiesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestTiersOfObjectsAmongBytes: a first tier of so many objects counts objects, and is compared with their optimum, also
-// where bare capacities count bytes.
+// TestTiersOfObjectsAmongBytes: a first tier of so many objects counts objects, and is compared with their optimum,
+// also where bare capacities count bytes.
 func TestTiersOfObjectsAmongBytes(t *testing.T) {
 	for size, want := range map[string]string{"600": "opt", "64MiB": "belady-size"} {
 		cells := mustExpand(t, mustParse(t, `

@@ -127,8 +127,8 @@ func (h *hierarchy) Tiers() (names []string) {
 	return names
 }
 
-// Peek adds to tokens, per tier, those of the leading blocks of a prompt that the tiers have. It returns how many blocks
-// these are, and how many of them are in the first tier, which are the first ones. It changes nothing.
+// Peek adds to tokens, per tier, those of the leading blocks of a prompt that the tiers have. It returns how many
+// blocks these are, and how many of them are in the first tier, which are the first ones. It changes nothing.
 func (c *chains) Peek(prompt int, tokens []int64) (inFirst, blocks int) {
 	all, _ := c.trace.Group(prompt)
 	left := int64(c.columns.InputTokens[prompt])

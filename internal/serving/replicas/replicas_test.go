@@ -459,8 +459,8 @@ func TestARemovedNodeLosesItsCache(t *testing.T) {
 	}
 }
 
-// TestUnboundedNodesHaveNoRatio: on several nodes caches without a limit miss more than first requests, so that what they
-// miss is no optimum.
+// TestUnboundedNodesHaveNoRatio: on several nodes caches without a limit miss more than first requests, so that what
+// they miss is no optimum.
 func TestUnboundedNodesHaveNoRatio(t *testing.T) {
 	tr := randomPrompts(rand.New(rand.NewPCG(3, 3)), 60, 6, 4)
 	for nodes, ratio := range map[int]bool{1: true, 3: false} {

@@ -82,8 +82,8 @@ func (f *Flags) CheckUnit(s capacity.Spec, mode capacity.Mode) error {
 	if !f.Asked() || s.InBytes(mode) {
 		return nil
 	}
-	return fmt.Errorf("--cost %s: capacity %s counts objects, whose memory is unknown; add --bytes, or give sizes such as "+
-		"64MiB, or --kv for prompts", f.cost, s)
+	return fmt.Errorf("--cost %s: capacity %s counts objects, whose memory is unknown; add --bytes, or give sizes such "+
+		"as 64MiB, or --kv for prompts", f.cost, s)
 }
 
 // Place moves today's capacity, which is the last, before the first larger one.
