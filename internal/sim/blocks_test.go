@@ -151,7 +151,8 @@ func TestFilledTogether(t *testing.T) {
 			t.Errorf("%s: filled at %d, want %d", tiers, got, want)
 		}
 	}
-	r = sim.NewReplayer(policytest.RandomPrompts(rand.New(rand.NewPCG(1, 1)), 300, 5, 40), sim.ReplayerOptions{Blocks: true})
+	prompts := policytest.RandomPrompts(rand.New(rand.NewPCG(1, 1)), 300, 5, 40)
+	r = sim.NewReplayer(prompts, sim.ReplayerOptions{Blocks: true})
 	at := func(size int64, parts ...string) int64 {
 		c := simtest.Cell(t, "lru", capacity.Of(size, false), append(parts, "cache=prefix")...)
 		return simtest.Replay(t, r, c).Blocks.Filled.At
