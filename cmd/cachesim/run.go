@@ -125,6 +125,13 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if capacities, err = f.billing.Check(capacities, mode); err != nil {
 		return err
 	}
+	for _, s := range setups {
+		if own, ok := sim.OwnCapacity(s.Parts.Cache); ok {
+			if err := f.billing.CheckUnit(own.Spec, mode); err != nil {
+				return err
+			}
+		}
+	}
 	specs, err := defaults.Policies(f.policies, setups, capacities, mode)
 	if err != nil {
 		return err

@@ -290,6 +290,9 @@ func (p *planner) add(in *Input, setup int, c capacity.Capacity) error {
 		Series: p.Series, Version: p.Version}
 	base.Axes = joinAxes(in.Axes, p.Setups[setup].Axes)
 	bytes := c.CountsBytes(base.Sizes)
+	if sim.HasOwnCapacity(p.Setups[setup].Parts.Cache) { // which is read as it is written
+		bytes = bytes && c.Bytes
+	}
 	clear(p.asked)
 	clear(p.hashes)
 	var optima []Cell

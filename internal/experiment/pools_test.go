@@ -52,6 +52,22 @@ func TestNodesHaveCapacitiesOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestTiersOfObjectsAmongBytes: a first tier of so many objects counts objects, and is compared with their optimum,
+// also where bare capacities count bytes.
+func TestTiersOfObjectsAmongBytes(t *testing.T) {
+	for size, want := range map[string]string{"600": "opt", "64MiB": "belady-size"} {
+		cells := mustExpand(t, mustParse(t, `
+traces: [{name: objects, file: a.csv}]
+caches: ["tiers(memory=`+size+`,flash=4x)"]
+policies: [lru]
+bytes: true
+`))
+		if !slices.ContainsFunc(cells, func(c Cell) bool { return c.Parts.Policy.Entry.Name == want }) {
+			t.Errorf("memory=%s: %s, want %s among them", size, summary(cells), want)
+		}
+	}
+}
+
 // TestOnlyPartKeepsItsAxes: a policy with one allocator is at no place on the axis of allocators, but at those of the
 // allocator's parameters.
 func TestOnlyPartKeepsItsAxes(t *testing.T) {

@@ -25,6 +25,12 @@ type GroupMisser interface {
 	MissGroup(objects []Object, hits int)
 }
 
+// GroupFollower is implemented by a policy that needs to know where the groups of requests begin. BeginGroup reports it
+// before the first request of each; where no cache does, groups come in the order of Config.Groups.
+type GroupFollower interface {
+	BeginGroup(first int)
+}
+
 // PromptHolder is a Holder that follows prompts as wholes, as the engines that serve language models do. It is notified
 // of a prompt's resident blocks by Begin instead of Hit. Where a whole run of blocks is evicted, it is not notified of
 // those before the last, which it names.

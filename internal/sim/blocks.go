@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -8,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // blockEnds returns the positions at which the blocks of a view begin, and the end. A short view is one block.
@@ -55,9 +57,24 @@ func (r *Replayer) newMarks(c Cell) *marks {
 // end of the trace if it never is.
 func (v *view) filledAt(c Cell) (at, from int) {
 	if at = len(v.trace.Objects); !c.Policy.Entry.Unbounded {
-		at = v.firsts().FilledAt(c.Capacity)
+		at = v.firsts().FilledAt(v.whole(c))
 	}
 	return at, max(v.warmup, at)
+}
+
+// whole returns the capacity of a cell with all of its tiers and nodes.
+func (v *view) whole(c Cell) capacity.Capacity {
+	if of := c.Cache.Entry.Whole; of != nil {
+		if whole, err := of(cacheConfig(c, v.trace, v.nextUse)); err == nil { // an error also ends the replay
+			c.Capacity.Simulated = whole
+		}
+	}
+	if nodes := nodesOf(c); c.Capacity.Simulated > math.MaxInt64/nodes {
+		c.Capacity.Simulated = math.MaxInt64
+	} else {
+		c.Capacity.Simulated *= nodes
+	}
+	return c.Capacity
 }
 
 // cut returns where a run of requests must end so that no mark is inside it.

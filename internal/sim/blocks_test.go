@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
@@ -132,6 +134,34 @@ func TestFilledWorkedExample(t *testing.T) {
 		if got := simtest.Replay(t, r, simtest.Cell(t, "lru", capacity.Of(amount, false))).Blocks.Filled; got != want {
 			t.Errorf("at %d: %+v, want %+v", amount, got, want)
 		}
+	}
+}
+
+// Tiers have filled when all of them have, and nodes when all of them have.
+func TestFilledTogether(t *testing.T) {
+	keys := make([]rune, 12000)
+	for i := range keys {
+		keys[i] = rune('a' + min(i/100, 20)) // 21 objects, a new one every 100 requests
+	}
+	r := sim.NewReplayer(simtest.FromKeys(string(keys)), sim.ReplayerOptions{Blocks: true})
+	for tiers, want := range map[string]int64{"tiers(host=2x,ssd=3)": 901, "tiers(host=20x)": 0,
+		"tiers(host=5,mode=inclusive)": 501, "tiers(host=5,joined=true)": 701} {
+		c := simtest.Cell(t, "lru", capacity.Of(2, false), "cache="+tiers)
+		if got := simtest.Replay(t, r, c).Blocks.Filled.At; got != want {
+			t.Errorf("%s: filled at %d, want %d", tiers, got, want)
+		}
+	}
+	prompts := policytest.RandomPrompts(rand.New(rand.NewPCG(1, 1)), 300, 5, 40)
+	r = sim.NewReplayer(prompts, sim.ReplayerOptions{Blocks: true})
+	at := func(size int64, parts ...string) int64 {
+		c := simtest.Cell(t, "lru", capacity.Of(size, false), append(parts, "cache=prefix")...)
+		return simtest.Replay(t, r, c).Blocks.Filled.At
+	}
+	if one, nodes := at(60), at(20, "router=round-robin(nodes=3)"); one == 0 || one != nodes {
+		t.Errorf("three nodes have filled at %d, one that is as large as all at %d", nodes, one)
+	}
+	if got := at(math.MaxInt64/2, "router=round-robin(nodes=3)"); got != 0 {
+		t.Errorf("huge nodes have filled at %d", got)
 	}
 }
 

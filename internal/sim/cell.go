@@ -95,12 +95,17 @@ func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
 	return c.Entry.Capacity(c.Params)
 }
 
-// OwnCapacityOn returns the capacity of its own that a cache has on a trace: of prompts whose keys and values have
-// known bytes it is in bytes, like any other.
+// OwnCapacityOn returns the capacity of its own that a cache has on a trace. For prompts it is read as it is written:
+// bytes are those of their blocks, and numbers of blocks are bytes, too, where these are known.
 func OwnCapacityOn(t *traces.Trace, own capacity.Capacity, c cache.Spec, sizes capacity.Mode) (capacity.Capacity,
 	error) {
-	if c.Entry.Pages || !c.Entry.ServesPrompts(t) || !own.Bytes && sizes != capacity.Blocks {
+	switch {
+	case c.Entry.Pages || !c.Entry.ServesPrompts(t):
 		return own, nil
+	case sizes == capacity.BlockBytes:
+		sizes = capacity.Blocks
+	case sizes == capacity.Bytes:
+		sizes = capacity.AsWritten
 	}
 	return own.On(t, sizes)
 }

@@ -333,7 +333,7 @@ func ParseParts(policy, checksum string, textOf func(kind int) string) (p Parts,
 // ObjectNoun returns what the objects in the cache of a record are called: blocks if it holds prompts.
 func ObjectNoun(rec *records.Record) string {
 	parts, err := PartsOf(rec)
-	if err == nil && (parts.Cache.Entry.Prompts || parts.Cache.Entry.PromptsToo && rec.Has(prefix.Prompts)) {
+	if rec.Has(prefix.Prompts) || err == nil && parts.Cache.Entry.Prompts {
 		return "blocks"
 	}
 	return records.Objects

@@ -80,7 +80,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		return Result{rec, times, out.series, out.blocks}
 	}
 	times[metric.NsPerRequest.Name] = perRequest(out.elapsed, out.served)
-	known := !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) && !c.Cache.Entry.Attention
+	known := !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) && !c.Cache.Entry.Attention && nodesOf(c) == 1
 	if c.Policy.Entry.Unbounded && known {
 		rec.Optimum = "compulsory"
 		holdAgainstMisses(&rec, rec.Int(metric.Misses))

@@ -15,8 +15,9 @@ import (
 // resident blocks, leading or not, as any schedule has hits. In the optima each of them counts as a hit, which makes
 // them a bound.
 type looseBlocks struct {
-	pool  *cache.Pool
-	bound bool
+	pool     *cache.Pool
+	bound    bool
+	follower policies.GroupFollower // nil where the policy does not ask where prompts begin
 	// fit is the number of blocks of a prompt that are requested at most; the others bypass the cache.
 	fit int
 }
@@ -26,8 +27,10 @@ func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &looseBlocks{pool: cache.NewPool(p, c.Capacity, c.Trace.NumObjects),
-		bound: c.Policy.Entry.Kind == policies.Offline, fit: math.MaxInt}, nil
+	b := &looseBlocks{pool: cache.NewPool(p, c.Capacity, c.Trace.NumObjects),
+		bound: c.Policy.Entry.Kind == policies.Offline, fit: math.MaxInt}
+	b.follower, _ = p.(policies.GroupFollower)
+	return b, nil
 }
 
 func (b *looseBlocks) Used() int64                  { return b.pool.Used() }
@@ -38,6 +41,9 @@ func (b *looseBlocks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
 	n.Oversized += int64(a.kept - len(blocks))
 	for hits < len(blocks) && b.pool.Resident(blocks[hits]) { // first, because serving evicts and loads blocks
 		hits++
+	}
+	if b.follower != nil {
+		b.follower.BeginGroup(a.first)
 	}
 	evictions, found := b.pool.Evictions(), 0
 	r := policies.Request{Size: 1, Time: a.now}

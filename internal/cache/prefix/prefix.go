@@ -166,6 +166,9 @@ type Cache struct {
 	last    string
 	bound   bool   // the policy is a reference that no schedule should beat
 	held    []hold // per prompt
+	// requests is the number of blocks of the prompts that have begun. It is the position of the next block: policies rely
+	// on positions that grow, but on several nodes a prompt may begin after later ones of the trace.
+	requests int
 }
 
 type blockStore interface {
@@ -183,7 +186,7 @@ type blockStore interface {
 // arrival is a prompt that begins.
 type arrival struct {
 	blocks   []policies.Object
-	first    int   // the position of its first block
+	first    int   // the position of its first block, among those of all prompts that have begun
 	now      int64 // nanoseconds
 	priority int32
 	kept     int  // how many of its first blocks are kept
@@ -227,10 +230,12 @@ func (p *Cache) Serve(w cache.Window, n *cache.Counts) { p.running.Serve(p, w, n
 // cache. Its blocks are locked until Finish. It returns how many tokens hit.
 func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	columns := prompts.Of(p.trace.Kind)
-	a := arrival{}
-	a.blocks, a.first = p.trace.Group(prompt)
+	a := arrival{first: p.requests}
+	blocks, at := p.trace.Group(prompt)
+	a.blocks = blocks
+	p.requests += len(blocks)
 	if p.trace.Times != nil {
-		a.now = p.trace.Times[a.first]
+		a.now = p.trace.Times[at]
 	}
 	if columns.Priorities != nil {
 		a.priority = columns.Priorities[prompt]

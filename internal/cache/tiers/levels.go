@@ -38,7 +38,7 @@ type hierarchy struct {
 	admitting   []*level // that have an admission
 	seen        int      // requests that these have seen
 	requests    int64    // that count
-	from, until int64    // times of the first and the last of them
+	from, until int64    // the earliest and the latest time of them
 	began       []counts
 }
 
@@ -72,10 +72,16 @@ func (c counts) minus(b counts) counts {
 
 // begin records the position and the time of a request.
 func (h *hierarchy) begin(pos int, now int64) {
-	h.pos, h.time, h.until = pos, now, now
+	h.pos, h.time = pos, now
+	h.extend(now)
+}
+
+// extend extends the time of the requests that count, in whatever order they come.
+func (h *hierarchy) extend(time int64) {
 	if h.requests == 0 {
-		h.from = now
+		h.from, h.until = time, time
 	}
+	h.from, h.until = min(h.from, time), max(h.until, time)
 }
 
 // find returns the first level that has an object, -1 if none has.

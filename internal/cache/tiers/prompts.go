@@ -49,12 +49,11 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	if c.trace.Times != nil {
 		now = c.trace.Times[first]
 	}
-	c.begin(first, now)
+	c.pos, c.time = first, now
 	if c.columns.Arrivals != nil {
-		c.until = c.columns.Arrivals[prompt]
-		if c.requests == 0 {
-			c.from = c.until
-		}
+		c.extend(c.columns.Arrivals[prompt])
+	} else {
+		c.extend(now)
 	}
 	c.requests += int64(len(blocks))
 	if len(c.admitting) > 0 {
@@ -128,9 +127,9 @@ func (h *hierarchy) Tiers() (names []string) {
 	return names
 }
 
-// Peek adds to tokens, per tier, those of the leading blocks of a prompt that the tiers have, and returns how many
-// blocks these are. It changes nothing.
-func (c *chains) Peek(prompt int, tokens []int64) (blocks int) {
+// Peek adds to tokens, per tier, those of the leading blocks of a prompt that the tiers have. It returns how many
+// blocks these are, and how many of them are in the first tier, which are the first ones. It changes nothing.
+func (c *chains) Peek(prompt int, tokens []int64) (inFirst, blocks int) {
 	all, _ := c.trace.Group(prompt)
 	left := int64(c.columns.InputTokens[prompt])
 	for _, o := range all[:c.limits(prompt, len(all)).Reusable] {
@@ -141,17 +140,19 @@ func (c *chains) Peek(prompt int, tokens []int64) (blocks int) {
 		each := min(int64(c.columns.BlockTokens), left)
 		tokens[at] += each
 		left -= each
-		blocks++
+		if blocks++; at == 0 {
+			inFirst = blocks
+		}
 	}
-	return blocks
+	return inFirst, blocks
 }
 
-// Loads adds to tokens, per tier, those that hit there when the last prompt began, without its first `skip` blocks.
-func (c *chains) Loads(skip int, tokens []int64) {
+// Loads adds to tokens, per tier, those that hit there when the last prompt began, without its blocks between two.
+func (c *chains) Loads(from, to int, tokens []int64) {
 	left := c.tokens
 	for i, at := range c.in[:c.hits] {
 		each := min(int64(c.columns.BlockTokens), left)
-		if i >= skip {
+		if i < from || i >= to {
 			tokens[at] += each
 		}
 		left -= each

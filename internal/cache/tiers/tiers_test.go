@@ -579,6 +579,31 @@ func TestWhatIsWritten(t *testing.T) {
 	}
 }
 
+// TestWritesPerDayInAnyOrder: the days are those from the earliest to the latest request.
+func TestWritesPerDayInAnyOrder(t *testing.T) {
+	const day = int64(24 * 3600e9)
+	flat := &traces.Trace{Name: "objects", NumObjects: 4, Objects: []uint32{0, 1, 2, 3}}
+	chained := policytest.RandomPrompts(rand.New(rand.NewPCG(1, 1)), 4, 3, 2)
+	for _, times := range [][]int64{{0, 1, 2, 4}, {4, 2, 1, 0}, {2, 4, 0, 3}} {
+		flat.Times = nil
+		columns := prompts.Of(chained.Kind)
+		columns.Arrivals = nil
+		for _, at := range times {
+			flat.Times = append(flat.Times, at*day)
+			columns.Arrivals = append(columns.Arrivals, at*day)
+		}
+		for _, tr := range []*traces.Trace{flat, chained} {
+			c := newCache(t, tr, "tiers(host=2)", "lru", 1, true)
+			serveAll(tr, c, false)
+			n := counters(c)
+			first := hierarchyOf(c).levels[0].name
+			if got, want := n["tier_writes_day["+first+"]"], n["tier_writes["+first+"]"]/4; got != want || want == 0 {
+				t.Errorf("%s, times %v: %v writes a day, want %v", tr.Name, times, got, want)
+			}
+		}
+	}
+}
+
 // TestDropsAreFromAllTiers: what is deleted is in no tier afterwards.
 func TestDropsAreFromAllTiers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

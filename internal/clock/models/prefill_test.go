@@ -2,9 +2,11 @@ package models_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -67,4 +69,21 @@ func TestPrefillSettings(t *testing.T) {
 		t.Errorf("%d predictions: mean TTFT %v ms, want %v", paid.Int(predict.PredictionsMetric),
 			paid.Float(models.LatencyMean), want)
 	}
+}
+
+// A sample has too few prompts for the queues of the whole trace; where the next prompt waits for one that is done, it
+// has not.
+func TestPrefillOfASample(t *testing.T) {
+	trace := simtest.Conversations(100)
+	trace.SampleRate = 0.5
+	replay := func(model string) error {
+		_, err := simtest.TryRun(t.Context(), trace, simtest.Options{Policies: "lru", Parts: []string{"cache=prefix",
+			"model=" + model}, Capacities: simtest.Objects(80)})
+		return err
+	}
+	if err := replay("prefill(arrivals=trace)"); err == nil || !strings.Contains(err.Error(),
+		"a sample of 0.5 of prompts has only that part of its prompts") {
+		t.Errorf("arrivals of a sample: %v", err)
+	}
+	must.Do(t, replay("prefill"))
 }

@@ -71,8 +71,8 @@ type tieredCache interface {
 	// Tiers returns the names of the tiers.
 	Tiers() []string
 	// Peek and Loads are as in prefill.Tiered.
-	Peek(prompt int, tokens []int64) (blocks int)
-	Loads(skip int, tokens []int64)
+	Peek(prompt int, tokens []int64) (inFirst, blocks int)
+	Loads(from, to int, tokens []int64)
 }
 
 // tieredReplay is a cache with tiers in the form that package prefill needs.

@@ -17,11 +17,11 @@ type Tier struct {
 // Tiered is a Cache whose blocks are in several tiers, the first of them the fastest.
 type Tiered interface {
 	Cache
-	// Peek adds to tokens, per tier, those of the leading blocks of prompt i that the tiers have now, and returns how
-	// many blocks these are. It changes nothing.
-	Peek(i int, tokens []int64) (blocks int)
-	// Loads adds to tokens those that hit in each tier when the last prompt began, without its first `skip` blocks.
-	Loads(skip int, tokens []int64)
+	// Peek adds to tokens, per tier, those of the leading blocks of prompt i that the tiers have now. It returns how many
+	// blocks these are, and how many of them, from the first on, are in the first tier. It changes nothing.
+	Peek(i int, tokens []int64) (inFirst, blocks int)
+	// Loads adds to tokens those that hit in each tier when the last prompt began, without its blocks between two.
+	Loads(from, to int, tokens []int64)
 }
 
 // Loads are the loads of the prompts that count.
@@ -74,9 +74,9 @@ type loader struct {
 
 // staged is what was loaded for a prompt that waits.
 type staged struct {
-	blocks  int
-	pending int    // transfers
-	done    func() // waits for the last of them; nil while nothing does
+	from, to int    // the blocks of the prompt that were loaded
+	pending  int    // transfers
+	done     func() // waits for the last of them; nil while nothing does
 }
 
 // arrived starts loading what a prompt that has arrived will hit as it seems now.
@@ -86,7 +86,9 @@ func (l *loader) arrived(i int) {
 	}
 	clear(l.tokens)
 	s := &l.staged[i]
-	s.blocks = l.cache.Peek(i, l.tokens)
+	if s.from, s.to = l.cache.Peek(i, l.tokens); l.links[0] != nil { // the first tier is not the memory of the GPUs
+		s.from = 0
+	}
 	l.transfer(i, func() { s.pending++ }, func() {
 		if s.pending--; s.pending == 0 && s.done != nil {
 			s.done()
@@ -112,7 +114,8 @@ func (l *loader) transfer(i int, begun, done func()) {
 // load loads what the prompt that has just begun hits, and calls done at the end.
 func (l *loader) load(i int, done func()) {
 	clear(l.tokens)
-	skip, pending := 0, 1 // until all transfers have begun
+	pending := 1 // until all transfers have begun
+	from, to := 0, 0
 	end := func() {
 		if pending--; pending == 0 {
 			done()
@@ -120,13 +123,13 @@ func (l *loader) load(i int, done func()) {
 	}
 	if l.staged != nil {
 		s := &l.staged[i]
-		skip = s.blocks
+		from, to = s.from, s.to
 		if s.pending > 0 {
 			pending++
 			s.done = end
 		}
 	}
-	l.cache.Loads(skip, l.tokens)
+	l.cache.Loads(from, to, l.tokens)
 	l.transfer(i, func() { pending++ }, end)
 	end()
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
-// tiered is a cache whose prompts hit some tokens in each tier; peeked blocks have ten tokens each, in the last tier.
+// tiered is a cache whose prompts hit some tokens in each tier; peeked blocks have ten tokens each, and are in the last
+// tier when a prompt begins.
 type tiered struct {
 	scripted
-	tokens [][]int64 // per prompt and tier
-	peeked []int     // per prompt: its blocks in the last tier when it arrives
-	last   int
+	tokens  [][]int64 // per prompt and tier
+	peeked  []int     // per prompt: its blocks in some tier when it arrives
+	inFirst int       // of these, those in the first tier; the others are in the last one
+	last    int
 }
 
 func (c *tiered) Begin(i int) Hit {
@@ -24,19 +26,21 @@ func (c *tiered) Begin(i int) Hit {
 	return c.scripted.Begin(i)
 }
 
-func (c *tiered) Peek(i int, tokens []int64) int {
+func (c *tiered) Peek(i int, tokens []int64) (inFirst, blocks int) {
 	if c.peeked == nil {
-		return 0
+		return 0, 0
 	}
-	tokens[len(tokens)-1] += int64(10 * c.peeked[i])
-	return c.peeked[i]
+	inFirst = min(c.inFirst, c.peeked[i])
+	tokens[0] += int64(10 * inFirst)
+	tokens[len(tokens)-1] += int64(10 * (c.peeked[i] - inFirst))
+	return inFirst, c.peeked[i]
 }
 
-func (c *tiered) Loads(skip int, tokens []int64) {
+func (c *tiered) Loads(from, to int, tokens []int64) {
 	for k, n := range c.tokens[c.last] {
 		tokens[k] += n
 	}
-	tokens[len(tokens)-1] = max(0, tokens[len(tokens)-1]-int64(10*skip))
+	tokens[len(tokens)-1] = max(0, tokens[len(tokens)-1]-int64(10*(to-from)))
 }
 
 // loading is a machine that takes 1 ms per computed token, and has keys and values of 1000 bytes: a load takes 20 ms
@@ -91,18 +95,21 @@ func TestLoadsInTheQueue(t *testing.T) {
 		inQueue bool
 		before  int32 // tokens that are computed first
 		blocks  int   // of the second prompt that are in the third tier when it arrives: 5 + 20 each ms
+		inFirst int   // of them, those that are in the first tier then
 		want    time.Duration
 	}{
-		{false, 100, 3, 100 + 65 + 70}, // as if it did not wait
-		{true, 100, 3, 100 + 70},       // all has arrived
-		{true, 40, 3, 65 + 70},         // the load ends after the first prefill
-		{true, 100, 1, 100 + 45 + 70},  // two blocks have come to the tier since, and are loaded now
-		{true, 100, 5, 100 + 5 + 70},   // two were loaded in vain, until 5 ms after the first prefill
+		{false, 100, 3, 0, 100 + 65 + 70}, // as if it did not wait
+		{true, 100, 3, 0, 100 + 70},       // all has arrived
+		{true, 40, 3, 0, 65 + 70},         // the load ends after the first prefill
+		{true, 100, 1, 0, 100 + 45 + 70},  // two blocks have come to the tier since, and are loaded now
+		{true, 100, 5, 0, 100 + 5 + 70},   // two were loaded in vain, until 5 ms after the first prefill
+		{true, 100, 3, 1, 100 + 25 + 70},  // one was in the GPUs, has come down since, and is loaded now
+		{true, 100, 3, 3, 100 + 65 + 70},  // so were all
 	} {
 		p := prompts(test.before, 100)
 		p.Arrivals = []int64{0, 0}
 		cache := &tiered{scripted: scripted{hits: []Hit{{}, {Tokens: 30}}}, tokens: [][]int64{{0, 0, 0}, {0, 0, 30}},
-			peeked: []int{0, test.blocks}}
+			peeked: []int{0, test.blocks}, inFirst: test.inFirst}
 		got, _ := firstTokens(t, p, cache, c, LoadConfig{Tiers: tiers, InQueue: test.inQueue})
 		if got[1] != test.want {
 			t.Errorf("%+v: first token after %d ms", test, got[1])

@@ -13,9 +13,8 @@ type lengthAware struct {
 	holds     bool
 	deepFirst bool
 	heap      dense.KeyedHeap // of the residents that may be evicted
-	first     int             // the position at which the prompt begins
-	groups    []int           // positions at which prompts begin, where they are not reported
-	group     int             // the prompt of the last load, likewise
+	first     int             // the position at which the current prompt begins
+	groups    []int           // those at which further prompts begin, where nobody reports them
 	event     uint32
 	count     []uint32 // per object: requests since its load
 	depth     []uint32 // per object: blocks before it in its prompt
@@ -32,12 +31,15 @@ func newLengthAware(c policies.Config) *lengthAware {
 
 // Begin implements PromptHolder, in caches that hold what prompts use.
 func (p *lengthAware) Begin(prompt policies.Prompt) {
+	p.BeginGroup(prompt.First)
 	p.event++
-	p.first = prompt.First
 	for _, o := range prompt.Hits {
 		p.use(o)
 	}
 }
+
+// BeginGroup implements policies.GroupFollower.
+func (p *lengthAware) BeginGroup(first int) { p.first, p.groups = first, nil }
 
 func (p *lengthAware) Split(policies.Object, policies.Object) {}
 func (p *lengthAware) Finish([]policies.Object)               {}
@@ -64,11 +66,8 @@ func (p *lengthAware) note() {
 }
 
 func (p *lengthAware) Insert(r policies.Request) {
-	if !p.holds {
-		for p.group+1 < len(p.groups) && p.groups[p.group+1] <= r.Pos {
-			p.group++
-		}
-		p.first = p.groups[p.group]
+	for len(p.groups) > 0 && p.groups[0] <= r.Pos {
+		p.first, p.groups = p.groups[0], p.groups[1:]
 	}
 	p.depth[r.Object] = uint32(r.Pos - p.first)
 	p.count[r.Object] = 0

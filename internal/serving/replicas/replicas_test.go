@@ -459,6 +459,20 @@ func TestARemovedNodeLosesItsCache(t *testing.T) {
 	}
 }
 
+// TestUnboundedNodesHaveNoRatio: on several nodes caches without a limit miss more than first requests, so that what
+// they miss is no optimum.
+func TestUnboundedNodesHaveNoRatio(t *testing.T) {
+	tr := randomPrompts(rand.New(rand.NewPCG(3, 3)), 60, 6, 4)
+	for nodes, ratio := range map[int]bool{1: true, 3: false} {
+		got := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}),
+			cell(t, "prefix", "infinite", fmt.Sprintf("round-robin(nodes=%d)", nodes), "", 10))
+		if got.Has(metric.CompetitiveRatio) != ratio || (got.Int(metric.Misses) == int64(tr.NumObjects)) != ratio {
+			t.Errorf("%d nodes: ratio %v, %d misses of %d blocks", nodes, got.Has(metric.CompetitiveRatio),
+				got.Int(metric.Misses), tr.NumObjects)
+		}
+	}
+}
+
 // TestWaitingPromptsAreRoutedAgain, and those that have begun on the node are not.
 func TestWaitingPromptsAreRoutedAgain(t *testing.T) {
 	tr := policytest.Prompts(16, "a", "b", "c", "d", "e", "f")

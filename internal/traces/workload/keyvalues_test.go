@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,32 @@ func TestKeysAndValues(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(smallModel+" "), 0o600))
 	if _, err := summed.Load(t.Context(), []string{dir}, traces.LoadOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "has changed") {
+		t.Errorf("another configuration: %v", err)
+	}
+}
+
+// TestKeysAndValuesOfAGenerator: the configuration is all that a generated trace reads, and is summed as a file is.
+func TestKeysAndValuesOfAGenerator(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.json")
+	must.Do(t, os.WriteFile(path, []byte(smallModel), 0o600))
+	w := must.Get(Generated("llm(conversations=5,prompts=20)", 1))(t)
+	w.Name, w.KV, w.SampleRate = "p", "config=config.json", 1
+	_, summed, err := w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
+	must.Do(t, err)
+	if sum := must.Get(w.ReadChecksum(t.Context(), []string{dir}))(t); summed.Checksum == "" || summed.Checksum != sum {
+		t.Errorf("checksum %q, want %q", summed.Checksum, sum)
+	}
+	rec := records.Record{Trace: "p", SampleRate: 1}
+	must.Do(t, summed.Describe(&rec))
+	back := must.Get(FromRecord(&rec))(t)
+	if back.Key() != summed.Key() {
+		t.Errorf("%+v becomes %+v", summed, back)
+	}
+	_, err = back.Load(t.Context(), []string{dir}, traces.LoadOptions{})
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(path, []byte(strings.Replace(smallModel, "4", "8", 1)), 0o600))
+	if _, err := back.Load(t.Context(), []string{dir}, traces.LoadOptions{}); !errors.As(err, new(*ChangedError)) {
 		t.Errorf("another configuration: %v", err)
 	}
 }

@@ -463,7 +463,8 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 	return sum, err
 }
 
-// generate makes the trace. Its checksum is the checksum of the files that the generator reads.
+// generate makes the trace. Its checksum is that of all Paths, the files that the generator reads and what its keys and
+// values take.
 func (w Workload) generate(ctx context.Context, dirs []string, options traces.LoadOptions,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	spec, err := gen.Parse(w.Generator, "")
@@ -477,7 +478,11 @@ func (w Workload) generate(ctx context.Context, dirs []string, options traces.Lo
 	if err != nil {
 		return nil, "", err
 	}
-	if found := placed.Files(); takeSum && len(found) > 0 {
+	if takeSum && len(w.Paths()) > 0 {
+		found, err := w.find(dirs)
+		if err != nil {
+			return nil, "", err
+		}
 		if sum, err = w.verified(ctx, found); err != nil {
 			return nil, "", err
 		}

@@ -63,9 +63,8 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 		}
 	}
 	for _, s := range specs {
-		if !s.InBytes(mode) {
-			return nil, fmt.Errorf("--cost %s: capacity %s counts objects, whose memory is unknown; add --bytes, or give "+
-				"sizes such as 64MiB, or --kv for prompts", f.cost, s)
+		if err := f.CheckUnit(s, mode); err != nil {
+			return nil, err
 		}
 	}
 	if f.today == "" {
@@ -76,6 +75,15 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 	}
 	today, err := capacity.Parse(f.today)
 	return append(slices.Clip(specs), today), err
+}
+
+// CheckUnit rejects prices where a capacity counts objects.
+func (f *Flags) CheckUnit(s capacity.Spec, mode capacity.Mode) error {
+	if !f.Asked() || s.InBytes(mode) {
+		return nil
+	}
+	return fmt.Errorf("--cost %s: capacity %s counts objects, whose memory is unknown; add --bytes, or give sizes such "+
+		"as 64MiB, or --kv for prompts", f.cost, s)
 }
 
 // Place moves today's capacity, which is the last, before the first larger one.
