@@ -38,6 +38,10 @@ type Entry struct {
 	Prompts bool
 	// Replicas says that several nodes may have such a cache each: its type implements Replica.
 	Replicas bool
+	// Shares reports whether nodes share a part of their caches, so that there must be several; nil if they never do.
+	Shares func(params.Values) bool
+	// Together returns what the caches of several nodes are built by; nil if they have nothing in common.
+	Together func(Config) (Together, error)
 	// PromptsToo says that it serves prompts as Prompts does where the trace has them, and objects one by one otherwise.
 	PromptsToo bool
 	// Clock says that it uses the times of requests where the trace has them.
@@ -149,6 +153,7 @@ type PoolEstimate struct {
 	Slots   int64 // objects that fit into a pool, at most
 	Sized   bool  // objects have different sizes
 	Pools   int64
+	Shared  bool // several nodes share them, instead of each having its own
 }
 
 // ServesPrompts reports whether it serves the prompts of a trace, instead of objects one by one.

@@ -21,7 +21,7 @@ type chains struct {
 	hierarchy
 	trace   *traces.Trace
 	running cache.InFlight  // of Serve
-	held    [][]prefix.Held // per tier with a tree, per prompt: what it holds there
+	held    [][]prefix.Held // per tier, per prompt: what it holds there, if that has a tree
 	columns *prompts.Columns
 	ends    string // which of the last blocks of prompts are kept and hit, see prefix.LastParam
 	bound   bool   // the policy is a reference that no schedule should beat
@@ -44,18 +44,25 @@ func (c *chains) Serve(w cache.Window, n *cache.Counts) { c.running.Serve(c, w, 
 
 // Begin implements cache.Running.
 func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
+	if c.nodes != nil {
+		return c.nodes.begin(c, prompt, n)
+	}
+	return c.beginHere(prompt, n)
+}
+
+// beginHere serves a prompt from the tiers of a node, and those that it shares.
+func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
 	blocks, first := c.trace.Group(prompt)
 	now := int64(0)
 	if c.trace.Times != nil {
 		now = c.trace.Times[first]
 	}
-	c.begin(first, now)
+	c.pos, c.time = first, now
 	if c.columns.Arrivals != nil {
-		c.until = c.columns.Arrivals[prompt]
-		if c.requests == 0 {
-			c.from = c.until
-		}
+		now = c.columns.Arrivals[prompt]
 	}
+	c.at(now)
+	now = c.time
 	c.requests += int64(len(blocks))
 	if len(c.admitting) > 0 {
 		for i, o := range blocks {

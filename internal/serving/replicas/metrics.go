@@ -83,6 +83,9 @@ func (k *Cluster) Counters() []policies.Counter {
 			all.add(l.cache.Counters())
 		}
 	}
+	if k.Together != nil {
+		all.add(k.Together.Counters())
+	}
 	var sum tally
 	largest := int64(0)
 	for _, t := range k.tallies {
