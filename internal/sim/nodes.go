@@ -49,7 +49,7 @@ func checkRouter(c Cell) error {
 	case !c.Cache.Entry.Replicas:
 		names := cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.Replicas })
 		return fmt.Errorf("router %s sends prompts to nodes, each with a cache of prompts, not with the cache %s; add "+
-			"--cache with one of %s, or remove --nodes and --route", name, c.Cache.Name(), strings.Join(names, ", "))
+			"--cache %s, or remove --nodes and --route", name, c.Cache.Name(), strings.Join(names, " or "))
 	case e.Kind == policies.Bound:
 		return fmt.Errorf("router %s: %s bounds the misses of one cache; leave it out, as every row with nodes has a bound",
 			name, e.Name)

@@ -73,12 +73,12 @@ func TestLoadsByHand(t *testing.T) {
 		if want := []time.Duration{test.first, 7}; !slices.Equal(got, want) {
 			t.Errorf("overlap %v: first tokens after %v ms, want %v", test.overlap, got, want)
 		}
-		if want := (Loads{[]int64{0, 20_000, 30_000}, test.waited * time.Millisecond}); fmt.Sprint(l) != fmt.Sprint(want) {
+		if want := (Loads{[]int64{0, 20_000, 30_000}, []int{1, 1, 1}, test.waited * time.Millisecond}); fmt.Sprint(l) != fmt.Sprint(want) {
 			t.Errorf("overlap %v: loads %v, want %v", test.overlap, l, want)
 		}
 	}
 	_, l := firstTokens(t, prompts(100, 7), cache(), c, LoadConfig{Tiers: tiers, From: 1})
-	if fmt.Sprint(l) != fmt.Sprint(Loads{Bytes: []int64{0, 0, 0}}) {
+	if fmt.Sprint(l) != fmt.Sprint(Loads{Bytes: []int64{0, 0, 0}, Links: []int{1, 1, 1}}) {
 		t.Errorf("loads %v of the warm-up", l)
 	}
 }
