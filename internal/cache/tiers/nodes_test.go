@@ -469,6 +469,34 @@ func TestNodesCountTogether(t *testing.T) {
 	}
 }
 
+// TestPoliciesOfRemovedNodesCount: what policies have counted on a node stays in the sum when the node goes.
+func TestPoliciesOfRemovedNodesCount(t *testing.T) {
+	tr := policytest.RandomPrompts(rand.New(rand.NewPCG(1, 25)), 400, 6, 4)
+	k := emptyNodes(t, tr, "tiers(host=2x,remote=4x,shared=remote)", "duel(among=lru/mru,margin=0)", 8, 0)
+	on := []cache.Replica{must.Get(k.New(0))(t), must.Get(k.New(1))(t)}
+	var n cache.Counts
+	for i := range tr.Groups {
+		on[i%2].Begin(i, &n)
+		on[i%2].Finish(i)
+	}
+	switches := func(counters []policies.Counter) (x float64) {
+		for _, c := range counters {
+			if c.Name() == "duel_switches" {
+				x += c.Value
+			}
+		}
+		return x
+	}
+	before, alone := switches(k.Counters()), 0.0
+	for _, l := range k.here[0].levels {
+		alone += switches(l.pool.Counters())
+	}
+	k.Remove(1)
+	if got := switches(k.Counters()); got != before || before <= alone {
+		t.Errorf("%v switches after node 1 was removed, %v before, %v without it", got, before, alone)
+	}
+}
+
 // TestEachNodeCountsPromotions: a block moves up on the n-th hit of a node, whatever others hit.
 func TestEachNodeCountsPromotions(t *testing.T) {
 	tr := policytest.Prompts(16, "a", "a", "a", "a", "a", "a")

@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/replicas"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
+	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -165,6 +166,9 @@ func TestASharedTierSurvives(t *testing.T) {
 		if got := rec.Int(replicas.BlocksLost); got != test.lost {
 			t.Errorf("%s: %d blocks lost, want %d", test.kind, got, test.lost)
 		}
+		if n, _ := rec.GetInt(tiers.Residents.Of("hbm")); n > size {
+			t.Errorf("%s: %d blocks in the first tier of the node that is left, which has room for %d", test.kind, n, size)
+		}
 	}
 }
 
@@ -198,6 +202,28 @@ func TestTiersOfNodesUnderAModel(t *testing.T) {
 	}
 	if !loaded {
 		t.Error("nothing was loaded from the last tier")
+	}
+}
+
+// TestRoutersSeeTheFirstTier: its capacity in blocks, whether the user states it in bytes or in blocks.
+func TestRoutersSeeTheFirstTier(t *testing.T) {
+	tr := randomPrompts(rand.New(rand.NewPCG(2, 35)), 200, 6, 4)
+	prompts.Of(tr.Kind).Memory.BlockBytes = 1000
+	seen := map[int64]bool{}
+	for _, router := range routers(t, "4") {
+		hits := func(kind string, size capacity.Capacity) int64 {
+			c := cell(t, kind, "lru", router, "", 1)
+			c.Capacity = size
+			return simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}), c).Int(metric.Hits)
+		}
+		want := hits("tiers(hbm=6,host=3x)", capacity.Of(6, false))
+		if got := hits("tiers(hbm=6000B,host=18000B)", capacity.Of(6000, true)); got != want {
+			t.Errorf("%s: %d hits with 6000 bytes, %d with 6 blocks", router, got, want)
+		}
+		seen[want] = true
+	}
+	if len(seen) < 3 {
+		t.Errorf("the routers have the hits %v", seen)
 	}
 }
 
