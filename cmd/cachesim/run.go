@@ -82,7 +82,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
   cachesim run reads.csv --bytes --capacity 10% --cache igtcache --policy lru,s3fifo,arc
   cachesim run web.csv db.csv --tenant file --allocate shared,equal,ucp,optimal
   cachesim run prompts.jsonl --cache prefix --capacity 2% --nodes 8 --route round-robin,prefix-aware,llm-d
-  cachesim run prompts.jsonl --cache 'tiers(host=4x,remote=50x,mode=write-through,shared=remote)' --capacity 1% --nodes 8
+  cachesim run prompts.jsonl --cache 'tiers(host=4x,remote=50x,mode=write-through,shared=remote)' --nodes 8
   cachesim run trace.zst --bytes --cost 'memory=3.20/GiB-month,miss=0.40/M' --today 16GiB
   cachesim run trace.zst --bytes --origin -o out
   cachesim run trace.zst --format json | jq .hit_ratio
@@ -97,8 +97,8 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.trace.registerTenants(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaults.Usage)
 	f.parts.registerLists(cmd)
-	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the given "+
-		"capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the node "+
+	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
+		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the node "+
 		"of a prompt")
 	f.neighbours.Register(cmd)
 	f.series.Register(cmd.Flags())

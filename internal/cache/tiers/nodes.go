@@ -13,8 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// nodes are the tiers of several nodes. Each node has tiers of its own; from one tier on, if the user says so, all nodes
-// share one store per tier. What one node writes there, another one hits. It implements cache.Together.
+// nodes are the tiers of several nodes. Each node has tiers of its own, or, if the user says so, those before one that
+// all nodes share. What one node writes to a shared tier, another one hits there. It implements cache.Together.
 type nodes struct {
 	*book
 	config cache.Config

@@ -73,7 +73,8 @@ func TestLoadsByHand(t *testing.T) {
 		if want := []time.Duration{test.first, 7}; !slices.Equal(got, want) {
 			t.Errorf("overlap %v: first tokens after %v ms, want %v", test.overlap, got, want)
 		}
-		if want := (Loads{[]int64{0, 20_000, 30_000}, []int{1, 1, 1}, test.waited * time.Millisecond}); fmt.Sprint(l) != fmt.Sprint(want) {
+		want := Loads{[]int64{0, 20_000, 30_000}, []int{1, 1, 1}, test.waited * time.Millisecond}
+		if fmt.Sprint(l) != fmt.Sprint(want) {
 			t.Errorf("overlap %v: loads %v, want %v", test.overlap, l, want)
 		}
 	}

@@ -33,8 +33,8 @@ func CachesOf(entry cache.Entry, config cache.Config) func(node int) (cache.Repl
 func CheckTrace(router route.Spec, t *traces.Trace, modelled bool) error {
 	columns := prompts.Of(t.Kind)
 	if columns == nil {
-		return fmt.Errorf("router %s sends prompts to nodes, but %s has none; cachesim formats lists the formats with prompts",
-			router, t.Name)
+		return fmt.Errorf("router %s sends prompts to nodes, but %s has none; cachesim formats lists the formats with "+
+			"prompts", router, t.Name)
 	}
 	sessions := router.Entry.Sessions
 	switch {

@@ -92,8 +92,8 @@ func TestSharedStoreMakesRoutersEqual(t *testing.T) {
 	}
 }
 
-// TestTiersStayBelowTheBound: the bound is what one cache as large as all tiers of all nodes can have, and no router and
-// no mode exceeds it.
+// TestTiersStayBelowTheBound: the bound is what one cache as large as all tiers of all nodes can have, and no router
+// and no mode exceeds it.
 func TestTiersStayBelowTheBound(t *testing.T) {
 	reached := 0
 	for seed := range brief.Of[uint64](400, 80) {
@@ -172,8 +172,8 @@ func TestASharedTierSurvives(t *testing.T) {
 	}
 }
 
-// TestTiersOfNodesUnderAModel: the tokens that hit in the tiers are all that hit, after a warm-up that ends at different
-// times on different nodes, whatever nodes come and go and when loads begin.
+// TestTiersOfNodesUnderAModel: the tokens that hit in the tiers are all that hit, after a warm-up that ends at
+// different times on different nodes, whatever nodes come and go and when loads begin.
 func TestTiersOfNodesUnderAModel(t *testing.T) {
 	loaded := false
 	for seed := range brief.Of[uint64](40, 10) {
@@ -242,7 +242,10 @@ func TestLinkOfASharedTier(t *testing.T) {
 	for _, test := range []struct {
 		shared, link string
 		seconds      float64 // the last one waits: 48 tokens of 10^9 bytes at 48 * 10^9 bytes per second
-	}{{"", "", 1}, {",shared=host", "", 2}, {",shared=host", ",shared_link=one", 2}, {",shared=host", ",shared_link=each", 1}} {
+	}{
+		{"", "", 1}, {",shared=host", "", 2}, {",shared=host", ",shared_link=one", 2},
+		{",shared=host", ",shared_link=each", 1},
+	} {
 		rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: 4}), cell(t,
 			"tiers(host=9,mode=write-through"+test.shared+")", "lru", "round-robin(nodes=2)", model+test.link+")", 3))
 		wait := rec.Float(models.LoadWait) / 1e3
@@ -274,8 +277,8 @@ func TestTiersOfNodesAreChecked(t *testing.T) {
 		}
 	}
 	objects := policytest.Trace(1, 50, 10)
-	err := sim.NewReplayer(objects, sim.ReplayerOptions{}).Check(cell(t, "tiers(host=4x)", "lru", "round-robin(nodes=2)", "",
-		5))
+	err := sim.NewReplayer(objects, sim.ReplayerOptions{}).Check(cell(t, "tiers(host=4x)", "lru",
+		"round-robin(nodes=2)", "", 5))
 	if err == nil || !strings.Contains(err.Error(), "has none; cachesim formats lists") {
 		t.Errorf("objects on nodes: %v", err)
 	}
