@@ -98,8 +98,8 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaults.Usage)
 	f.parts.registerLists(cmd)
 	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
-		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the node "+
-		"of a prompt")
+		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the "+
+		"node of a prompt")
 	f.neighbours.Register(cmd)
 	f.series.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+
