@@ -528,3 +528,28 @@ func TestSharedIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesDoNotAllocate: prompts on nodes with tiers allocate nothing once there are nodes, in all modes.
+func TestNodesDoNotAllocate(t *testing.T) {
+	tr := policytest.RandomPrompts(rand.New(rand.NewPCG(1, 26)), 400, 6, 4)
+	for _, mode := range []string{exclusive, inclusive, writeThrough, writeBack} {
+		k := emptyNodes(t, tr, "tiers(host=4x,remote=9x,shared=remote,mode="+mode+")", "lru", 8, 0)
+		var on []cache.Replica
+		for node := range 4 {
+			on = append(on, must.Get(k.New(node))(t))
+		}
+		i := 0
+		var n cache.Counts
+		serve := func() {
+			on[i%4].Begin(i, &n)
+			on[i%4].Finish(i)
+			i++
+		}
+		for range 200 {
+			serve()
+		}
+		if allocated := testing.AllocsPerRun(100, serve); allocated > 0 {
+			t.Errorf("%s: %v allocations per prompt", mode, allocated)
+		}
+	}
+}
