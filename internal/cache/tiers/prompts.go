@@ -117,12 +117,18 @@ func (c *chains) limits(prompt, blocks int) prefix.Limits {
 // count counts the hits of a prompt in their tiers, and returns its tokens that hit.
 func (c *chains) count(hits int, tokens int64) (all int64) {
 	each := int64(c.columns.BlockTokens)
-	for _, at := range c.in[:hits] {
-		l := c.levels[at]
-		part := min(each, tokens-all)
-		l.hit(c.bytes)
-		l.hitTokens += part
+	for from := 0; from < hits; { // blocks that follow each other in one tier are counted at once
+		to, at := from+1, c.in[from]
+		for to < hits && c.in[to] == at {
+			to++
+		}
+		blocks, n := int64(to-from), c.levels[at].counts
+		part := min(each*blocks, tokens-all)
+		n.hits += blocks
+		n.readBytes += c.bytes * blocks
+		n.hitTokens += part
 		all += part
+		from = to
 	}
 	return all
 }
