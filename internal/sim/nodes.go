@@ -59,13 +59,24 @@ func checkRouter(c Cell) error {
 	case slices.ContainsFunc(c.policies(), func(p policies.Spec) bool { return p.Entry.Kind != policies.Online }):
 		return fmt.Errorf("router %s: %s names a policy that knows when the trace requests a block again, but not on which "+
 			"node; use policies that know only the past (see: cachesim policies)", name, c.Cache)
-	case e.Predicts:
+	case slices.ContainsFunc(c.policies(), func(p policies.Spec) bool { return p.Entry.Predicts }):
 		return fmt.Errorf("router %s: the predictor of %s follows the requests of one cache, not those of several nodes; "+
-			"use a policy without a predictor", name, e.Name)
+			"use policies without a predictor", name, predicting(c))
+	case c.Allocator != nil:
+		return fmt.Errorf("router %s: allocator %s divides one cache among tenants; remove one of them", name,
+			c.Allocator.Name())
+	case c.Prefetcher != nil:
+		return fmt.Errorf("router %s: prefetcher %s loads into one cache; remove one of them", name, c.Prefetcher.Name())
 	case c.Model != nil && !c.Model.Entry.Routes:
 		return fmt.Errorf("router %s: the model %s has one node; remove the model, or the router", name, c.Model.Name())
 	}
 	return nil
+}
+
+// predicting returns the first policy of a cell that uses a predictor.
+func predicting(c Cell) string {
+	all := c.policies()
+	return all[slices.IndexFunc(all, func(p policies.Spec) bool { return p.Entry.Predicts })].Name()
 }
 
 // needOfReplicas estimates the memory of nodes with a router beyond that of one cache.

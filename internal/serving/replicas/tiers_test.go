@@ -12,6 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/admit"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/cache/tiers"
 	"github.com/cachesim/cachesim/internal/clock/models"
@@ -270,11 +272,21 @@ func TestTiersOfNodesAreChecked(t *testing.T) {
 		{"tiers(host=4x,policies=opt/lru)", "lru", "round-robin(nodes=2)", "", "not on which node"},
 		{"tiers(host=4x)", "opt", "round-robin(nodes=2)", "", "not on which node"},
 		{"tiers(host=4x)", "laru", "round-robin(nodes=2)", "", "without a predictor"},
+		{"tiers(host=4x,policies=lru/laru)", "lru", "round-robin(nodes=2)", "", "the predictor of laru"},
 	} {
 		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(cell(t, test.kind, test.policy, test.router, test.model, 5))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s with %s: %v, want an error with %q", test.policy, test.kind, err, test.want)
 		}
+	}
+	c := cell(t, "tiers(host=4x)", "lru", "round-robin(nodes=2)", "", 5)
+	c.Prefetcher = new(must.Get(prefetch.Registry.Parse("next"))(t))
+	if err := sim.CheckParts(c); err == nil || !strings.Contains(err.Error(), "prefetcher next loads into one cache") {
+		t.Errorf("a prefetcher: %v", err)
+	}
+	c.Prefetcher, c.Allocator = nil, new(must.Get(allocate.Registry.Parse("shared"))(t))
+	if err := sim.CheckParts(c); err == nil || !strings.Contains(err.Error(), "allocator shared divides one cache") {
+		t.Errorf("an allocator: %v", err)
 	}
 	objects := policytest.Trace(1, 50, 10)
 	err := sim.NewReplayer(objects, sim.ReplayerOptions{}).Check(cell(t, "tiers(host=4x)", "lru",
