@@ -41,6 +41,7 @@ func TestOneNodeWithTiersIsNoRouter(t *testing.T) {
 		if model == "" && rng.IntN(2) == 0 {
 			kind += ",concurrency=3"
 		}
+		kind += []string{"", ",last=full", ",last=computed"}[rng.IntN(3)]
 		policy := []string{"lru", "s3fifo", "random", "duel"}[rng.IntN(4)]
 		var admission *admit.Spec
 		if seed%4 != 1 && rng.IntN(2) == 0 {
