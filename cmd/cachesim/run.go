@@ -63,8 +63,9 @@ With --tenant, objects belong to tenants, and --allocate divides the capacity am
 exact cache, or all share one. With --model, requests take time, and the table has latencies: of lookups and prompts, or
 of jobs that read files, with the times in which they complete.
 
-With --nodes, several nodes serve the prompts, each with a cache prefix of the given capacity, and --route chooses the
-node of each. The table has how unevenly they compute, and how far the hits are below what no router can exceed.
+With --nodes, several nodes serve the prompts, each with a cache prefix or tiers of the given capacity, and --route
+chooses the node of each. The table has how unevenly they compute, and how far the hits are below what no router can
+exceed. Nodes may share lower tiers: --cache 'tiers(host=10x,remote=100x,mode=write-through,shared=remote)'.
 
 A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0
 are then left out.
@@ -81,6 +82,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
   cachesim run reads.csv --bytes --capacity 10% --cache igtcache --policy lru,s3fifo,arc
   cachesim run web.csv db.csv --tenant file --allocate shared,equal,ucp,optimal
   cachesim run prompts.jsonl --cache prefix --capacity 2% --nodes 8 --route round-robin,prefix-aware,llm-d
+  cachesim run prompts.jsonl --cache 'tiers(host=4x,remote=50x,mode=write-through,shared=remote)' --nodes 8
   cachesim run trace.zst --bytes --cost 'memory=3.20/GiB-month,miss=0.40/M' --today 16GiB
   cachesim run trace.zst --bytes --origin -o out
   cachesim run trace.zst --format json | jq .hit_ratio
@@ -95,9 +97,9 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.trace.registerTenants(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaults.Usage)
 	f.parts.registerLists(cmd)
-	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix of the given "+
-		"capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the node "+
-		"of a prompt")
+	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
+		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the "+
+		"node of a prompt")
 	f.neighbours.Register(cmd)
 	f.series.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+

@@ -47,11 +47,27 @@ type Replica interface {
 	Running
 	Occupied
 	Reporting
-	// Has reports whether an object is resident, Held how many objects running groups lock.
+	// Has reports whether an object is resident on the node, Resident how many are: what is lost with it.
 	Has(o policies.Object) bool
+	Resident() int64
+	// Held returns how many objects running groups lock.
 	Held() int64
 	// AtOnce returns how many groups run at the same time without a model of time.
 	AtOnce() int
+}
+
+// Together builds the caches of several nodes that have something in common.
+type Together interface {
+	// New returns the empty cache of a node. Node 0 comes first; a node that was removed may be added again.
+	New(node int) (Replica, error)
+	// Remove says that a node has been removed and its cache is lost. Groups that run there may still finish.
+	Remove(node int)
+	// Capacity is the capacity of a node as routers see it, Whole that of one cache with room for all that so many nodes
+	// can have at a time.
+	Capacity() int64
+	Whole(nodes int) int64
+	// Reporting has the counters of all nodes; their caches have none.
+	Reporting
 }
 
 // Driven is implemented by caches that a model of time uses directly: it says when each request starts and ends.

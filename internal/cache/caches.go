@@ -38,6 +38,10 @@ type Entry struct {
 	Prompts bool
 	// Replicas says that several nodes may have such a cache each: its type implements Replica.
 	Replicas bool
+	// Shares reports whether nodes share a part of their caches, so that there must be several; nil if they never do.
+	Shares func(params.Values) bool
+	// Together returns what the caches of several nodes are built by; nil if they have nothing in common.
+	Together func(Config) (Together, error)
 	// PromptsToo says that it serves prompts as Prompts does where the trace has them, and objects one by one otherwise.
 	PromptsToo bool
 	// Clock says that it uses the times of requests where the trace has them.
@@ -150,6 +154,7 @@ type PoolEstimate struct {
 	Sized   bool  // objects have different sizes
 	Chained bool  // only the last blocks of prompts can be evicted
 	Pools   int64
+	Shared  bool // several nodes share them, instead of each having its own
 }
 
 // ServesPrompts reports whether it serves the prompts of a trace, instead of objects one by one.
@@ -230,6 +235,9 @@ type Config struct {
 	Observer Observer
 	// Occupancy says that Used will be called: see Occupied.
 	Occupancy bool
+	// AnyOrder says that prompts may begin in another order than in the trace, as on one of several nodes, so that the
+	// positions of requests are not those in the trace.
+	AnyOrder bool
 	// Asynchronous says that objects arrive later: see the interface of that name. Only caches with Asynchronous have it.
 	Asynchronous bool
 	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for

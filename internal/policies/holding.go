@@ -7,7 +7,8 @@ import (
 
 // holdingQueue is lru or fifo in a cache that holds objects: among the objects that are not held, it evicts the one
 // requested (or loaded) longest ago. A hit only records the time, since the order of held objects is never needed.
-// Memory: 4 bytes per object and an eighth of a byte per request; 4 more per request without Config.Sequence.
+// Memory: 4 bytes per object and an eighth of a byte per request of the trace; 4 to 8 more per request that it sees
+// without Config.Sequence.
 type holdingQueue struct {
 	byLoad   bool
 	last     []uint32 // per object: the position of its last request, or of its load with byLoad
@@ -21,9 +22,6 @@ func newHoldingQueue(c Config, byLoad bool) *holdingQueue {
 	p := &holdingQueue{
 		byLoad: byLoad, last: make([]uint32, c.Objects), objectAt: c.Sequence, own: c.Sequence == nil,
 		free: oracle.NewBitmap(c.Requests), end: uint32(c.Requests - 1),
-	}
-	if p.own {
-		p.objectAt = make([]Object, c.Requests)
 	}
 	return p
 }
@@ -49,7 +47,8 @@ func (p *holdingQueue) Hold(o Object)    { p.Remove(o) }
 
 func (p *holdingQueue) Release(o Object) {
 	at := p.last[o]
-	if p.own {
+	if p.own { // on one of several nodes there are fewer requests than in the trace
+		p.objectAt = dense.Grown(p.objectAt, int(at)+1)
 		p.objectAt[at] = o
 	}
 	p.free.Set(p.end - at)

@@ -193,6 +193,9 @@ func CheckParts(c Cell) error {
 		if err := checkRouter(c); err != nil {
 			return err
 		}
+	} else if kind.Shares != nil && kind.Shares(c.Cache.Params) {
+		return fmt.Errorf("cache %s: there is one node, so that nothing is shared; add --nodes 8, or remove shared",
+			c.Cache)
 	}
 	if c.Predictor != nil {
 		if err := predict.CheckSimilar(*c.Predictor, cache.AnswersSimilar(c.Cache)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/serving/replicas"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/files"
 )
@@ -96,7 +97,11 @@ func (r *Replayer) Need(job Job) int64 {
 		need += c.Admission.Entry.PerObject * objects
 	}
 	if c.Cache.Entry.Bytes != nil {
-		return need + copies*r.needOfNodes(c)
+		need += copies * r.needOfNodes(c)
+		if c.Router != nil {
+			need += replicas.Bytes(t, *c.Router, 0)
+		}
+		return need
 	}
 	need += c.Policy.Entry.Memory.Bytes(objects, r.slots(c), c.Capacity.Bytes)
 	if own := c.Cache.Entry.Memory; own != (policies.Memory{}) {
@@ -175,7 +180,7 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 // needOfNodes estimates the memory of a cache whose nodes are divided into pools, each with a policy of its own.
 func (r *Replayer) needOfNodes(c Cell) int64 {
 	estimate := c.Cache.Entry.Bytes(c.Cache.Params, r.trace, approximates(c.Model))
-	need := estimate.Bytes
+	need := estimate.Bytes * nodesOf(c)
 	for _, pools := range estimate.Policies {
 		policy := pools.Policy
 		if policy.New == nil {
@@ -199,6 +204,9 @@ func (r *Replayer) needOfNodes(c Cell) int64 {
 		}
 		if c.Allocator != nil {
 			each += monitorBytes * min(pools.Objects, mostFollowed)
+		}
+		if !pools.Shared {
+			each *= nodesOf(c)
 		}
 		need += pools.Pools * each
 	}

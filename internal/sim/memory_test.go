@@ -76,9 +76,11 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 // What nodes with a router say about their memory is compared with what they keep.
 func TestReplicasTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := simtest.Generated(t, "llm(prompts=3000,conversations=900)", traces.Needs{Kind: true})
-	for _, router := range brief.Sample(2, "prefix-aware", "round-robin", "session", "llm-d") {
-		for _, policy := range []string{"lru", "s3fifo"} {
-			c := simtest.Cell(t, policy, capacity.Of(int64(trace.NumObjects)/10, false), "cache=prefix",
+	for i, router := range brief.Sample(2, "prefix-aware", "round-robin", "session", "llm-d") {
+		for k, kind := range []string{"prefix", "tiers(host=2x,remote=4x)", "tiers(host=2x,remote=8x,shared=remote)",
+			"tiers(host=2x,remote=8x,mode=write-through,shared=host)"} {
+			policy := []string{"lru", "s3fifo"}[(i+k)%2]
+			c := simtest.Cell(t, policy, capacity.Of(int64(trace.NumObjects)/10, false), "cache="+kind,
 				"router="+router+"(nodes=20)")
 			r := sim.NewReplayer(trace, sim.ReplayerOptions{})
 			must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
@@ -88,7 +90,7 @@ func TestReplicasTakeTheMemoryThatTheySay(t *testing.T) {
 			taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
 			runtime.KeepAlive(served)
 			if taken > said || said > 3*taken {
-				t.Errorf("%s with %s takes %d bytes and says %d", router, policy, taken, said)
+				t.Errorf("%s on %s with %s takes %d bytes and says %d", router, kind, policy, taken, said)
 			}
 		}
 	}

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -19,10 +21,25 @@ func nodesOf(c Cell) int64 {
 
 // onNodes returns the nodes of a cell with a router, each with the cache that config describes.
 func onNodes(c Cell, config cache.Config) (cache.Cache, error) {
-	return replicas.New(replicas.Config{
+	nodes := replicas.Config{
 		Trace: config.Trace, Router: *c.Router, Capacity: config.Capacity, Seed: c.Seed, Warmup: config.Warmup,
 		Modelled: c.Model != nil, NewCache: replicas.CachesOf(c.Cache.Entry, config),
-	})
+	}
+	if of := c.Cache.Entry.Together; of != nil {
+		together, err := of(config)
+		if err != nil {
+			return nil, err
+		}
+		nodes.Together, nodes.NewCache, nodes.Capacity = together, together.New, together.Capacity()
+	}
+	k, err := replicas.New(nodes)
+	if err != nil {
+		return nil, err
+	}
+	if tiered, ok := k.WithTiers(); ok {
+		return tiered, nil
+	}
+	return k, nil
 }
 
 // checkRouter rejects a router that does not fit the other parts of a cell.
@@ -32,20 +49,34 @@ func checkRouter(c Cell) error {
 	case !c.Cache.Entry.Replicas:
 		names := cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.Replicas })
 		return fmt.Errorf("router %s sends prompts to nodes, each with a cache of prompts, not with the cache %s; add "+
-			"--cache %s, or remove --nodes and --route", name, c.Cache.Name(), names[0])
+			"--cache %s, or remove --nodes and --route", name, c.Cache.Name(), strings.Join(names, " or "))
 	case e.Kind == policies.Bound:
 		return fmt.Errorf("router %s: %s bounds the misses of one cache; leave it out, as every row with nodes has a bound",
 			name, e.Name)
 	case e.Kind != policies.Online:
 		return fmt.Errorf("router %s: %s knows when the trace requests a block again, but not on which node; use a policy "+
 			"that knows only the past (see: cachesim policies)", name, e.Name)
-	case e.Predicts:
+	case slices.ContainsFunc(c.policies(), func(p policies.Spec) bool { return p.Entry.Kind != policies.Online }):
+		return fmt.Errorf("router %s: %s names a policy that knows when the trace requests a block again, but not on which "+
+			"node; use policies that know only the past (see: cachesim policies)", name, c.Cache)
+	case slices.ContainsFunc(c.policies(), func(p policies.Spec) bool { return p.Entry.Predicts }):
 		return fmt.Errorf("router %s: the predictor of %s follows the requests of one cache, not those of several nodes; "+
-			"use a policy without a predictor", name, e.Name)
+			"use policies without a predictor", name, predicting(c))
+	case c.Allocator != nil:
+		return fmt.Errorf("router %s: allocator %s divides one cache among tenants; remove one of them", name,
+			c.Allocator.Name())
+	case c.Prefetcher != nil:
+		return fmt.Errorf("router %s: prefetcher %s loads into one cache; remove one of them", name, c.Prefetcher.Name())
 	case c.Model != nil && !c.Model.Entry.Routes:
 		return fmt.Errorf("router %s: the model %s has one node; remove the model, or the router", name, c.Model.Name())
 	}
 	return nil
+}
+
+// predicting returns the first policy of a cell that uses a predictor.
+func predicting(c Cell) string {
+	all := c.policies()
+	return all[slices.IndexFunc(all, func(p policies.Spec) bool { return p.Entry.Predicts })].Name()
 }
 
 // needOfReplicas estimates the memory of nodes with a router beyond that of one cache.

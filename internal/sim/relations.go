@@ -217,7 +217,7 @@ func (r *Replayer) expect(cells []Cell) {
 			"whole trace; replay a part of it with --limit instead", r.trace.SampleRate, suggest.List(names))
 	}
 	for _, c := range cells {
-		if remark := c.Cache.Entry.Remark; remark != nil {
+		if remark := c.Cache.Entry.Remark; remark != nil && c.Router == nil { // whose bound is another one
 			if text := remark(c.Cache.Params, r.trace); text != "" {
 				note("%s", text)
 			}

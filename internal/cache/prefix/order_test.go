@@ -65,7 +65,7 @@ func TestPromptsInAnyOrder(t *testing.T) {
 				compared[name] = true
 				node := func(tr *traces.Trace) cache.Replica {
 					return must.Get(kind.Entry.New(cache.Config{Trace: tr, Capacity: 20, Unit: true, Seed: 5, Params: params,
-						Policy: spec}))(t).(cache.Replica)
+						AnyOrder: true, Policy: spec}))(t).(cache.Replica)
 				}
 				if at := firstDifference(node(tr), node(inOrder(tr, order)), order); at >= 0 {
 					t.Errorf("seed %d, %s in %s: the %d-th prompt differs from that of a trace in this order", seed, name, text, at)

@@ -218,9 +218,10 @@ func New(c cache.Config) (*Cache, error) {
 func (p *Cache) Counters() []policies.Counter { return p.store.Counters() }
 func (p *Cache) Used() int64                  { return p.store.Used() }
 
-// Has, Held and AtOnce implement cache.Replica.
+// Has, Held, Resident and AtOnce implement cache.Replica.
 func (p *Cache) Has(o policies.Object) bool { return p.store.has(o) }
 func (p *Cache) Held() int64                { return int64(p.store.locks()) }
+func (p *Cache) Resident() int64            { return p.store.Used() }
 func (p *Cache) AtOnce() int                { return p.running.AtOnce }
 
 func (p *Cache) Serve(w cache.Window, n *cache.Counts) { p.running.Serve(p, w, n) }

@@ -65,5 +65,8 @@ func (t *Tier) Load(p Prompt, h Held) (now Held, before int) {
 // Has reports whether a block is resident, or held and about to be.
 func (t *Tier) Has(o policies.Object) bool { return t.tree.nodes[o].isHeld() || t.tree.pool.Has(o) }
 
+// Locked returns how many blocks running prompts hold.
+func (t *Tier) Locked() int { return t.tree.locks() }
+
 // Finish releases what a prompt holds of its blocks.
 func (t *Tier) Finish(blocks []policies.Object, h Held) { t.tree.finish(blocks[:h.Blocks], h.Apart) }

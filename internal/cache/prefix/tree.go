@@ -94,7 +94,7 @@ func newTree(c cache.Config) (*tree, error) {
 func (t *tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
 	config.Holds, config.BlockTokens = c.Policy.Entry.Holds, prompts.Of(c.Trace.Kind).BlockTokens
-	if config.Holds {
+	if config.Holds && !c.AnyOrder {
 		config.Sequence = c.Trace.Objects
 	}
 	silenced := silence(&config)

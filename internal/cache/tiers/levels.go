@@ -11,6 +11,7 @@ import (
 
 // hierarchy is what hierarchies of objects and of prompts have in common: the tiers, what moves down, and counts.
 type hierarchy struct {
+	*book
 	levels  []*level
 	mode    string
 	moves   bool    // an object comes to a lower tier when the one above evicts it
@@ -35,23 +36,30 @@ type hierarchy struct {
 
 	predictors []*predictor // of the tiers whose policies use one, if there are several tiers
 
-	admitting   []*level // that have an admission
-	seen        int      // requests that these have seen
-	requests    int64    // that count
-	from, until int64    // the earliest and the latest time of them
-	began       []counts
+	admitting []*level // that have an admission
+	nodes     *nodes   // of which it is one; nil: there are no others
 }
 
-// level is one tier.
+// book has what has happened in the tiers, of all nodes together.
+type book struct {
+	tiers       []counts // the first one first
+	requests    int64    // that count
+	nextPos     int      // of a block: how many the prompts that have begun have, see cache.Config.AnyOrder
+	from, until int64    // the earliest and the latest time of them
+	began       []counts // the part of tiers that does not count
+}
+
+// level is one tier, of one node or of all.
 type level struct {
 	name string
-	at   int // 0 for the first
-	of   *hierarchy
+	at   int        // 0 for the first
+	of   *hierarchy // whose request it serves, if all nodes share it
 	pool *cache.Pool
 	// admission decides what is written to the tier; nil: everything
 	admission admit.Admission
+	seen      int          // requests that it has seen
 	tree      *prefix.Tier // of the pool, if its blocks form chains; nil otherwise
-	counts
+	*counts
 }
 
 // counts are what happened in a tier.
@@ -73,15 +81,15 @@ func (c counts) minus(b counts) counts {
 // begin records the position and the time of a request.
 func (h *hierarchy) begin(pos int, now int64) {
 	h.pos, h.time = pos, now
-	h.extend(now)
+	h.at(now)
 }
 
-// extend extends the time of the requests that count, in whatever order they come.
-func (h *hierarchy) extend(time int64) {
-	if h.requests == 0 {
-		h.from, h.until = time, time
+// at notes that a request comes at a time. Those of several nodes may come in another order than in the trace.
+func (b *book) at(now int64) {
+	if b.requests == 0 {
+		b.from, b.until = now, now
 	}
-	h.from, h.until = min(h.from, time), max(h.until, time)
+	b.from, b.until = min(b.from, now), max(b.until, now)
 }
 
 // find returns the first level that has an object, -1 if none has.
@@ -149,9 +157,9 @@ func (l *level) admits(r policies.Request) bool {
 // see notifies the admissions of a request.
 func (h *hierarchy) see(r policies.Request) {
 	for _, l := range h.admitting {
-		l.admission.Request(r, h.seen)
+		l.admission.Request(r, l.seen)
+		l.seen++
 	}
-	h.seen++
 }
 
 // sizeOf returns the bytes of an object that is charged a size.
@@ -177,17 +185,30 @@ func (l *level) Left(o policies.Object, size int64, why cache.Departure) {
 	l.evicted++
 	switch {
 	case h.mode == inclusive:
-		for _, above := range h.levels[:l.at] {
-			if above.pool.Drop(o) {
-				above.evicted++
-			}
-		}
+		h.dropAbove(l, o)
 	case why == cache.Expired || h.mode == writeThrough:
 	case h.mode == exclusive || !h.above(l.at, o):
 		h.offer(h.moved(o, size), l.at+1)
 	}
 	if h.find(o) < 0 && !h.above(l.at, o) {
 		h.gone++
+	}
+}
+
+// dropAbove removes an object from the tiers above one that has evicted it, on all nodes that share that one.
+func (h *hierarchy) dropAbove(l *level, o policies.Object) {
+	if h.nodes != nil && l.at >= h.nodes.from {
+		h.nodes.drop(o, l.at)
+		return
+	}
+	h.dropFrom(h.levels[:l.at], o)
+}
+
+func (h *hierarchy) dropFrom(levels []*level, o policies.Object) {
+	for _, l := range levels {
+		if l.pool.Drop(o) {
+			l.evicted++
+		}
 	}
 }
 
@@ -234,12 +255,9 @@ func (h *hierarchy) note(o policies.Object, pos int) {
 }
 
 // BeginCounting implements cache.Warming.
-func (h *hierarchy) BeginCounting() {
-	h.began = h.began[:0]
-	for _, l := range h.levels {
-		h.began = append(h.began, l.counts)
-	}
-	h.requests = 0
+func (b *book) BeginCounting() {
+	b.began = append(b.began[:0], b.tiers...)
+	b.requests = 0
 }
 
 // Used implements cache.Occupied for the first tier, whose size is the capacity of the cell.

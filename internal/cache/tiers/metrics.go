@@ -72,15 +72,18 @@ const day = 24 * 3600e9
 
 // Counters implements cache.Reporting.
 func (h *hierarchy) Counters() (all []policies.Counter) {
+	if h.nodes != nil {
+		return nil // nodes report together
+	}
 	for _, l := range h.levels {
-		all = append(all, l.counters()...)
+		all = append(all, l.counters(h, l.pool.Len())...)
 	}
 	return append(all, h.ofPolicies()...)
 }
 
-// counters returns what has happened in a tier since counting began.
-func (l *level) counters() (all []policies.Counter) {
-	h, n := l.of, l.counts
+// counters returns what has happened in a tier since counting began, and how many objects it has.
+func (l *level) counters(h *hierarchy, residents int) (all []policies.Counter) {
+	n := *l.counts
 	if len(h.began) > 0 {
 		n = n.minus(h.began[l.at])
 	}
@@ -102,7 +105,7 @@ func (l *level) counters() (all []policies.Counter) {
 			add(PrefetchedBytes, float64(n.fetchedBytes))
 		}
 	}
-	add(Residents, float64(l.pool.Len()))
+	add(Residents, float64(residents))
 	days := float64(h.until-h.from) / day
 	if days > 0 {
 		add(WritesPerDay, float64(n.written)/days)
@@ -122,13 +125,17 @@ func (h *hierarchy) ofPolicies() []policies.Counter {
 	if len(h.levels) == 1 {
 		return h.levels[0].pool.Counters()
 	}
-	var sum metric.Values
-	for _, l := range h.levels {
+	return policies.CountAll(mergePolicies(metric.Values{}, h.levels))
+}
+
+// mergePolicies adds the counters of the policies of some tiers to a sum.
+func mergePolicies(sum metric.Values, levels []*level) metric.Values {
+	for _, l := range levels {
 		var own metric.Values
 		for _, c := range l.pool.Counters() {
 			own.SetNamed(c.Name(), c.Value)
 		}
 		sum = sum.Merge(own)
 	}
-	return policies.CountAll(sum)
+	return sum
 }

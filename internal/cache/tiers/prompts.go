@@ -21,7 +21,7 @@ type chains struct {
 	hierarchy
 	trace   *traces.Trace
 	running cache.InFlight  // of Serve
-	held    [][]prefix.Held // per tier with a tree, per prompt: what it holds there
+	held    [][]prefix.Held // per tier, per prompt: what it holds there, if that has a tree
 	columns *prompts.Columns
 	ends    string // which of the last blocks of prompts are kept and hit, see prefix.LastParam
 	bound   bool   // the policy is a reference that no schedule should beat
@@ -44,16 +44,25 @@ func (c *chains) Serve(w cache.Window, n *cache.Counts) { c.running.Serve(c, w, 
 
 // Begin implements cache.Running.
 func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
-	blocks, first := c.trace.Group(prompt)
-	now := int64(0)
+	if c.nodes != nil {
+		return c.nodes.begin(c, prompt, n)
+	}
+	return c.beginHere(prompt, n)
+}
+
+// beginHere serves a prompt from the tiers of a node, and those that it shares.
+func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
+	blocks, at := c.trace.Group(prompt)
+	first, now := c.nextPos, int64(0)
+	c.nextPos += len(blocks)
 	if c.trace.Times != nil {
-		now = c.trace.Times[first]
+		now = c.trace.Times[at]
 	}
 	c.pos, c.time = first, now
 	if c.columns.Arrivals != nil {
-		c.extend(c.columns.Arrivals[prompt])
+		c.at(c.columns.Arrivals[prompt])
 	} else {
-		c.extend(now)
+		c.at(now)
 	}
 	c.requests += int64(len(blocks))
 	if len(c.admitting) > 0 {
@@ -109,12 +118,18 @@ func (c *chains) limits(prompt, blocks int) prefix.Limits {
 // count counts the hits of a prompt in their tiers, and returns its tokens that hit.
 func (c *chains) count(hits int, tokens int64) (all int64) {
 	each := int64(c.columns.BlockTokens)
-	for _, at := range c.in[:hits] {
-		l := c.levels[at]
-		part := min(each, tokens-all)
-		l.hit(c.bytes)
-		l.hitTokens += part
+	for from := 0; from < hits; { // blocks that follow each other in one tier are counted at once
+		to, at := from+1, c.in[from]
+		for to < hits && c.in[to] == at {
+			to++
+		}
+		blocks, n := int64(to-from), c.levels[at].counts
+		part := min(each*blocks, tokens-all)
+		n.hits += blocks
+		n.readBytes += c.bytes * blocks
+		n.hitTokens += part
 		all += part
+		from = to
 	}
 	return all
 }

@@ -52,6 +52,8 @@ var entry = cache.Entry{
 			"those in the trace, whose blocks are joined; every tier has as many tokens, or bytes, as otherwise; 0: the " +
 			"trace's"},
 		prefix.LastParam,
+		params.Param{Name: "shared", Default: "", Doc: "with --nodes: the first of the tiers that all nodes share, such as " +
+			"remote; that one and those below it exist once, the others on each node"},
 		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
 			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),
@@ -59,6 +61,9 @@ var entry = cache.Entry{
 	Measure:      measure,
 	PromptsToo:   true,
 	Like:         "prefix",
+	Replicas:     true,
+	Shares:       func(v params.Values) bool { return v.Text("shared") != "" },
+	Together:     newNodes,
 	Clock:        true,
 	Asynchronous: true,
 	Resolve: func(e *cache.Entry, v params.Values) {
@@ -118,6 +123,9 @@ func checkParams(v params.Values) error {
 	if v.Bool("joined") && v.Text("policies") != "" {
 		return fmt.Errorf("policies=%s has no effect with joined=true, which has one tier; leave one of them out",
 			v.Text("policies"))
+	}
+	if err := checkShared(all, v); err != nil {
+		return err
 	}
 	if len(all) == 1 && v.Text("mode") != exclusive {
 		return fmt.Errorf("mode=%s has no effect with one tier; leave it out, or add a tier below", v.Text("mode"))
@@ -248,24 +256,22 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 	case t.HasSizes():
 		each = sizedBytes
 	}
+	from := sharedFrom(all, v)
 	e.Bytes = (tiers*each + trees*chainBytes + otherBytes) * objects
 	for i, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
 		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
-			Sized: own.Bytes && !isPrompts, Chained: i < int(trees), Pools: 1})
+			Sized: own.Bytes && !isPrompts, Chained: i < int(trees), Pools: 1, Shared: i >= from})
 	}
 	return e
 }
 
-// build returns the empty hierarchy.
-func build(c cache.Config) (cache.Cache, error) {
-	all, err := parse(c.Params)
-	if err != nil {
-		return nil, err
+// tiersOf returns the tiers that a cache has, and their sizes.
+func tiersOf(c cache.Config) (all []tier, sizes []int64, err error) {
+	if all, err = parse(c.Params); err != nil {
+		return nil, nil, err
 	}
-	columns := prompts.Of(c.Trace.Kind)
-	sizes, err := resolve(all, c, columns != nil)
-	if err != nil {
-		return nil, err
+	if sizes, err = resolve(all, c, prompts.Of(c.Trace.Kind) != nil); err != nil {
+		return nil, nil, err
 	}
 	if c.Policy.Entry.Unbounded && !all[0].hasPolicy { // the capacity has room for everything then
 		sizes[0] = max(sizes[0], c.Capacity)
@@ -274,7 +280,26 @@ func build(c cache.Config) (cache.Cache, error) {
 		all, sizes = all[:1], []int64{together(sizes, c.Params)}
 		all[0].hasPolicy = false
 	}
-	h := hierarchy{mode: c.Params.Text("mode"), promote: c.Params.Int("promote"), sized: !c.Unit}
+	return all, sizes, nil
+}
+
+// build returns the empty hierarchy.
+func build(c cache.Config) (cache.Cache, error) { return buildOn(c, nil) }
+
+// buildOn returns the empty hierarchy of one of several nodes; nil: there are no others.
+func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
+	all, sizes, err := tiersOf(c)
+	if err != nil {
+		return nil, err
+	}
+	columns := prompts.Of(c.Trace.Kind)
+	h := hierarchy{mode: c.Params.Text("mode"), promote: c.Params.Int("promote"), sized: !c.Unit, nodes: on}
+	if on != nil {
+		h.book = on.book
+	}
+	if h.book == nil {
+		h.book = &book{tiers: make([]counts, len(all))}
+	}
 	h.moves = len(all) == 1 || slices.Contains(movingModes, h.mode)
 	if h.promote > 1 {
 		h.since = make([]uint8, c.Room())
@@ -304,7 +329,10 @@ func build(c cache.Config) (cache.Cache, error) {
 	p := &chains{hierarchy: h, trace: c.Trace, columns: columns,
 		running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, ends: c.Params.Text("last"),
 		bound: c.Policy.Entry.Kind == policies.Offline, deepestFirst: h.last == nil}
-	for range all {
+	if on != nil {
+		p.held = on.held
+	}
+	for len(p.held) < len(all) {
 		p.held = append(p.held, make([]prefix.Held, len(c.Trace.Groups)))
 	}
 	return p, p.addLevels(c, all, sizes, specs, func(i int) bool { return i == 0 || !p.moves })
@@ -314,7 +342,11 @@ func build(c cache.Config) (cache.Cache, error) {
 func (h *hierarchy) addLevels(c cache.Config, all []tier, sizes []int64, specs []policies.Spec,
 	chained func(i int) bool) error {
 	for i, t := range all {
-		l := &level{name: t.name, at: i, of: h}
+		if h.nodes != nil && h.nodes.shares(i) {
+			h.share(h.nodes.shared[i-h.nodes.from])
+			continue
+		}
+		l := &level{name: t.name, at: i, of: h, counts: &h.tiers[i]}
 		if t.name == swept {
 			l.name = firstName(c.Trace)
 		}

@@ -40,8 +40,19 @@ func tierParams() (ps []params.Param) {
 	return append(ps,
 		params.Param{Name: "prefetch", Default: false, Doc: "with tiers: loads begin when a prompt arrives, while it " +
 			"waits, instead of with its prefill"},
-		params.Param{Name: "overlap", Default: false, Doc: "with tiers: a prefill computes while it loads, layer by layer"})
+		params.Param{Name: "overlap", Default: false, Doc: "with tiers: a prefill computes while it loads, layer by layer"},
+		linkParam)
 }
+
+// linkParam says over how many links nodes load from the tiers that they share.
+var linkParam = params.Param{Name: "shared_link", Default: oneLink, Choices: []string{oneLink, linkEach},
+	Doc: "with nodes that share tiers: one, all nodes load from a shared tier over one link with its bandwidth; each, " +
+		"every node has a link of its own to it"}
+
+const (
+	oneLink  = "one"
+	linkEach = "each"
+)
 
 // Metrics of loads from tiers. The label is the tier's name.
 var (
@@ -54,11 +65,11 @@ var (
 		Doc: "bytes that were read from a tier, for hits and, of prompts, ahead of them; of keys and values, by the " +
 			"model's bytes per token"}
 	LoadBandwidth = metric.Metric{Name: "load_gbs", Unit: metric.GigabytesPerSecond, Digits: 3, Labels: "tier",
-		Merge: metric.Apart, Doc: "loaded_bytes per second of the model's clock"}
+		Merge: metric.Apart, Doc: "loaded_bytes per second of the model's clock, of all nodes together"}
 	LoadUtilisation = metric.Metric{Name: "load_utilisation", Unit: metric.Share, Digits: 2, Labels: "tier",
 		Merge: metric.Apart, Column: metric.Column{At: 46, Head: "link", Labels: "memory host flash ssd disk remote",
 			Weight: 30},
-		Doc: "load_gbs as a share of the tier's bandwidth"}
+		Doc: "load_gbs as a share of the tier's bandwidth; of that of all links, if several nodes have one each"}
 	LoadWait = metric.Metric{Name: "load_wait_ms", Unit: metric.Milliseconds, Digits: 3, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 45, Head: "load ms", Weight: 48},
 		Doc: "mean time that a prompt's prefill waits for loads from lower tiers and computes nothing"}
@@ -73,6 +84,8 @@ type tieredCache interface {
 	// Peek and Loads are as in prefill.Tiered.
 	Peek(prompt int, tokens []int64) (inFirst, blocks int)
 	Loads(from, to int, tokens []int64)
+	// SharedFrom returns the first tier that all nodes share, as many as there are tiers if none.
+	SharedFrom() int
 }
 
 // tieredReplay is a cache with tiers in the form that package prefill needs.
@@ -106,9 +119,18 @@ func runTiers(ctx context.Context, r tieredReplay, p prefill.Prompts, c prefill.
 	var v metric.Values
 	names, given := r.Tiers(), r.Params
 	tiers := speedsOf(names, given, c)
-	first := r.firstCounted()
+	first, shared := r.firstCounted(), r.SharedFrom()
+	if shared == len(tiers) {
+		if err := params.NoEffect([]params.Param{linkParam}, given, "tiers that are not shared",
+			"--nodes 8 --cache 'tiers(host=10x,remote=100x,shared=remote)'"); err != nil {
+			return nil, v, fmt.Errorf("model prefill: %w", err)
+		}
+	}
+	if given.Text(linkParam.Name) == linkEach {
+		shared = len(tiers)
+	}
 	all, loads, err := prefill.RunTiered(ctx, p, r, c, prefill.LoadConfig{Tiers: tiers, InQueue: given.Bool("prefetch"),
-		Overlap: given.Bool("overlap"), From: first})
+		Overlap: given.Bool("overlap"), From: first, Shared: shared})
 	if err != nil {
 		return nil, v, fmt.Errorf("model prefill: %w", err)
 	}
@@ -125,7 +147,7 @@ func runTiers(ctx context.Context, r tieredReplay, p prefill.Prompts, c prefill.
 		v.SetNamedInt(LoadedBytes.Of(names[i]), loads.Bytes[i])
 		if span > 0 {
 			v.SetNamed(LoadBandwidth.Of(names[i]), float64(loads.Bytes[i])/span/1e9)
-			v.SetNamed(LoadUtilisation.Of(names[i]), float64(loads.Bytes[i])/span/t.Bandwidth)
+			v.SetNamed(LoadUtilisation.Of(names[i]), float64(loads.Bytes[i])/span/t.Bandwidth/float64(loads.Links[i]))
 		}
 		if tokens, ok := c.BreakEven(t); ok {
 			v.SetNamedInt(BreakEven.Of(names[i]), int64(tokens))

@@ -2,6 +2,7 @@ package prefill
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"time"
 
@@ -27,6 +28,7 @@ type Tiered interface {
 // Loads are the loads of the prompts that count.
 type Loads struct {
 	Bytes  []int64       // per tier
+	Links  []int         // per tier: over how many links they came, at most at any time
 	Waited time.Duration // of all prompts, from the start of the prefill to the last load, while nothing was computed
 }
 
@@ -38,27 +40,50 @@ type LoadConfig struct {
 	// Overlap computes while loading, layer by layer: the prefill ends with the slower of the two.
 	Overlap bool
 	From    int // the first prompt that counts
+	// Shared is the first tier to which all nodes have one link together; every node has links of its own to those before
+	// it.
+	Shared int
 }
 
 // RunTiered is Run for a cache with tiers: the hits of a prompt are loaded before its prefill computes. Transfers from
-// a tier follow each other; those from different tiers do not slow each other down. What is written to a tier delays no
-// load.
+// a tier over one link follow each other; those from different tiers do not slow each other down. What is written to a
+// tier delays no load.
 func RunTiered(ctx context.Context, prompts Prompts, cache Tiered, c Config, loads LoadConfig) ([]Served, Loads,
 	error) {
 	m := newModel(prompts, cache, c)
 	l := &loader{LoadConfig: loads, m: m, cache: cache, tokens: make([]int64, len(loads.Tiers)),
-		links: make([]event.Link, len(loads.Tiers)), loaded: Loads{Bytes: make([]int64, len(loads.Tiers))}}
-	for i, t := range loads.Tiers {
-		if t.Bandwidth > 0 {
-			l.links[i] = event.NewQueuedLink(m.loop, t.Latency, t.Bandwidth)
-		}
-	}
+		loaded: Loads{Bytes: make([]int64, len(loads.Tiers))}}
+	l.shared = l.newLinks(min(loads.Shared, len(loads.Tiers)), len(loads.Tiers))
 	if loads.InQueue {
-		l.staged = make([]staged, len(prompts.Tokens))
+		l.staged = make([]*staged, len(prompts.Tokens))
 	}
 	m.loader = l
 	served, err := m.run(ctx)
+	l.loaded.Links = slices.Repeat([]int{1}, len(loads.Tiers))
+	for i := range min(loads.Shared, len(loads.Tiers)) {
+		l.loaded.Links[i] = m.most
+	}
 	return served, l.loaded, err
+}
+
+// newLinks returns links to the tiers from one to another, nil for the memory of the GPUs.
+func (l *loader) newLinks(from, to int) (links []event.Link) {
+	for _, t := range l.Tiers[from:to] {
+		var link event.Link
+		if t.Bandwidth > 0 {
+			link = event.NewQueuedLink(l.m.loop, t.Latency, t.Bandwidth)
+		}
+		links = append(links, link)
+	}
+	return links
+}
+
+// linksOf returns the links of a machine to the tiers.
+func (l *loader) linksOf(n *machine) []event.Link {
+	if n.links == nil {
+		n.links = append(l.newLinks(0, len(l.Tiers)-len(l.shared)), l.shared...)
+	}
+	return n.links
 }
 
 // loader loads keys and values.
@@ -66,9 +91,9 @@ type loader struct {
 	LoadConfig
 	m      *model
 	cache  Tiered
-	links  []event.Link // per tier; nil for the memory of the GPUs
+	shared []event.Link // to the tiers from Shared on
 	tokens []int64      // a buffer
-	staged []staged     // per prompt; nil unless InQueue
+	staged []*staged    // per prompt; nil unless InQueue
 	loaded Loads
 }
 
@@ -79,17 +104,20 @@ type staged struct {
 	done     func() // waits for the last of them; nil while nothing does
 }
 
-// arrived starts loading what a prompt that has arrived will hit as it seems now.
-func (l *loader) arrived(i int) {
+// assigned starts loading what a prompt that waits on a machine will hit there as it seems now. What was loaded to
+// another machine before was loaded in vain.
+func (l *loader) assigned(i int, to *machine) {
 	if l.staged == nil {
 		return
 	}
 	clear(l.tokens)
-	s := &l.staged[i]
-	if s.from, s.to = l.cache.Peek(i, l.tokens); l.links[0] != nil { // the first tier is not the memory of the GPUs
+	s := &staged{}
+	l.staged[i] = s
+	s.from, s.to = l.cache.Peek(i, l.tokens)
+	if l.linksOf(to)[0] != nil { // the first tier is not the memory of the GPUs
 		s.from = 0
 	}
-	l.transfer(i, func() { s.pending++ }, func() {
+	l.transfer(i, to, func() { s.pending++ }, func() {
 		if s.pending--; s.pending == 0 && s.done != nil {
 			s.done()
 		}
@@ -97,9 +125,10 @@ func (l *loader) arrived(i int) {
 }
 
 // transfer loads the tokens in the buffer for a prompt: it calls begun for each transfer, and done when it has ended.
-func (l *loader) transfer(i int, begun, done func()) {
+func (l *loader) transfer(i int, to *machine, begun, done func()) {
+	links := l.linksOf(to)
 	for k, tokens := range l.tokens {
-		if tokens == 0 || l.links[k] == nil {
+		if tokens == 0 || links[k] == nil {
 			continue
 		}
 		bytes := int64(l.m.KV * float64(tokens))
@@ -107,7 +136,7 @@ func (l *loader) transfer(i int, begun, done func()) {
 			l.loaded.Bytes[k] += bytes
 		}
 		begun()
-		l.links[k].Transfer(bytes, done)
+		links[k].Transfer(bytes, done)
 	}
 }
 
@@ -122,7 +151,7 @@ func (l *loader) load(i int, done func()) {
 		}
 	}
 	if l.staged != nil {
-		s := &l.staged[i]
+		s := l.staged[i]
 		from, to = s.from, s.to
 		if s.pending > 0 {
 			pending++
@@ -130,7 +159,7 @@ func (l *loader) load(i int, done func()) {
 		}
 	}
 	l.cache.Loads(from, to, l.tokens)
-	l.transfer(i, func() { pending++ }, end)
+	l.transfer(i, l.m.on[i], func() { pending++ }, end)
 	end()
 }
 

@@ -77,12 +77,13 @@ func TestLoadsByHand(t *testing.T) {
 		if want := []time.Duration{test.first, 7}; !slices.Equal(got, want) {
 			t.Errorf("overlap %v: first tokens after %v ms, want %v", test.overlap, got, want)
 		}
-		if want := (Loads{[]int64{0, 20_000, 30_000}, test.waited * time.Millisecond}); fmt.Sprint(l) != fmt.Sprint(want) {
+		want := Loads{[]int64{0, 20_000, 30_000}, []int{1, 1, 1}, test.waited * time.Millisecond}
+		if fmt.Sprint(l) != fmt.Sprint(want) {
 			t.Errorf("overlap %v: loads %v, want %v", test.overlap, l, want)
 		}
 	}
 	_, l := firstTokens(t, prompts(100, 7), cache(), c, LoadConfig{Tiers: tiers, From: 1})
-	if fmt.Sprint(l) != fmt.Sprint(Loads{Bytes: []int64{0, 0, 0}}) {
+	if fmt.Sprint(l) != fmt.Sprint(Loads{Bytes: []int64{0, 0, 0}, Links: []int{1, 1, 1}}) {
 		t.Errorf("loads %v of the warm-up", l)
 	}
 }
@@ -186,5 +187,47 @@ func TestBreakEvenAgainstSearch(t *testing.T) {
 	}
 	if got, ok := c.BreakEven(Tier{20 * time.Millisecond, 2e6}); !ok || got != 40 { // 20 + h/2 = h
 		t.Errorf("breaks even at %d, want 40", got)
+	}
+}
+
+// leaving is two nodes, the second of which goes after 100 ms: all prompts that arrive before go to it.
+type leaving struct{ nodes int }
+
+func (n *leaving) Nodes() int                    { return n.nodes }
+func (n *leaving) Assign(int, time.Duration) int { return n.nodes - 1 }
+func (n *leaving) Changes() []time.Duration      { return []time.Duration{100 * time.Millisecond} }
+func (n *leaving) Resize()                       { n.nodes = 1 }
+
+// forgetful is a cache that has 30 blocks of the second prompt on the second node, and none on the first.
+type forgetful struct {
+	tiered
+	*leaving
+}
+
+func (c forgetful) Peek(i int, tokens []int64) (inFirst, blocks int) {
+	if i == 0 || c.nodes == 1 {
+		return 0, 0
+	}
+	tokens[2] += 300
+	return 0, 30
+}
+
+// TestRoutedAgainLoadsAgain: what a prompt was loading to a node that goes is of no use on another one, and delays
+// nothing there: with all of its 400 tokens to compute from 100 ms on, its first token comes after 500 ms.
+func TestRoutedAgainLoadsAgain(t *testing.T) {
+	c, tiers := loading()
+	c.Concurrency, c.Arrivals = 9, FromTrace
+	nodes := &leaving{2}
+	c.Nodes = nodes
+	p := prompts(1000, 400)
+	p.Arrivals = []int64{0, 0}
+	cache := forgetful{tiered{scripted: scripted{hits: []Hit{{}, {}}}, tokens: [][]int64{{0, 0, 0}, {0, 0, 0}}}, nodes}
+	served, l, err := RunTiered(t.Context(), p, &cache, c, LoadConfig{Tiers: tiers, InQueue: true, Shared: 3})
+	must.Do(t, err)
+	if got := served[1].FirstToken; got != 500*time.Millisecond {
+		t.Errorf("first token after %v, want 500 ms", got)
+	}
+	if fmt.Sprint(l.Links, l.Bytes) != "[2 2 2] [0 0 300000]" {
+		t.Errorf("%v bytes over %v links", l.Bytes, l.Links)
 	}
 }

@@ -157,6 +157,7 @@ type model struct {
 	served   []Served
 	machines []*machine // the nodes that exist
 	on       []*machine // per prompt; nil before it begins
+	most     int        // machines, at any time
 	ended    int        // prompts
 	loader   *loader    // nil without tiers
 
@@ -217,15 +218,15 @@ func (m *model) arriveAt(i int) {
 
 func (m *model) request(i int) {
 	m.served[i].Arrived = m.loop.Now()
-	if m.loader != nil {
-		m.loader.arrived(i)
-	}
 	m.assign(i)
 }
 
 // assign lets a prompt wait on a node.
 func (m *model) assign(i int) {
 	to := m.machines[m.Nodes.Assign(i, m.loop.Now())]
+	if m.loader != nil {
+		m.loader.assigned(i, to)
+	}
 	to.waiting = append(to.waiting, int32(i))
 	m.beginNext(to)
 }
@@ -235,6 +236,7 @@ type machine struct {
 	waiting    []int32
 	inFlight   int // prompts that have begun and are not done
 	prefilling bool
+	links      []event.Link // per tier; nil before it loads anything
 }
 
 // setMachines makes as many machines as there are nodes. It returns the prompts that waited on others.
@@ -243,6 +245,7 @@ func (m *model) setMachines() (waiting []int32) {
 	for len(m.machines) < nodes {
 		m.machines = append(m.machines, &machine{})
 	}
+	m.most = max(m.most, nodes)
 	for _, gone := range m.machines[nodes:] {
 		waiting = append(waiting, gone.waiting...)
 		gone.waiting = nil // what it prefills and decodes ends

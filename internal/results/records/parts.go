@@ -97,7 +97,8 @@ var PartKinds = []PartKind{
 		Name: "router", Plural: "routers", Field: func(r *Record) *string { return &r.Router }, inRows: always,
 		Decides: "which node serves a prompt",
 		Flag: PartFlag{Name: "route", List: "list of routers, which choose the node of each prompt among those of --nodes " +
-			"in the cache prefix, as in 'round-robin,prefix-aware' (default with --nodes: round-robin; see cachesim routers)"},
+			"in the caches prefix and tiers, as in 'round-robin,prefix-aware' (default with --nodes: round-robin; see " +
+			"cachesim routers)"},
 	},
 	{
 		Name: "admission", Plural: "admissions", Field: func(r *Record) *string { return &r.Admission }, inRows: always,

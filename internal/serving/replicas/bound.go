@@ -9,7 +9,8 @@ import (
 )
 
 // mostHits returns the most hits of blocks that any router and any policies could have had, given the order in which
-// the prompts began: those of Belady's optimum in one cache with the capacity of the most nodes.
+// the prompts began: those of Belady's optimum in one cache with the capacity of the most nodes, and of the tiers that
+// they share.
 //
 // It is a bound. What is resident on all nodes together, each block counted once, fits into that cache, which may
 // bypass what a node has no room for; a block that hits is resident; and the optimum has the most hits on a sequence of
@@ -20,10 +21,7 @@ func (k *Cluster) mostHits() int64 {
 	next := oracle.NextUse(sequence, k.Trace.NumObjects)
 	entry, _ := policies.Registry.Find(policies.Optimum(policies.Rules{Bypass: true}))
 	objects := k.Trace.NumObjects
-	capacity := int64(objects)
-	if k.Capacity < math.MaxInt64/int64(k.most) {
-		capacity = min(capacity, k.Capacity*int64(k.most))
-	}
+	capacity := min(int64(objects), k.whole())
 	optimum, err := entry.New(policies.Config{Capacity: capacity, Unit: true, Objects: objects, Requests: len(sequence),
 		Params: policies.Values{}, NextUse: next, Sequence: sequence})
 	if err != nil {
@@ -31,6 +29,17 @@ func (k *Cluster) mostHits() int64 {
 	}
 	most, _ := optimum.(policies.UnitReplayer).ReplayUnit(sequence, 0)
 	return int64(most)
+}
+
+// whole returns the capacity of the most nodes together.
+func (k *Cluster) whole() int64 {
+	switch {
+	case k.Together != nil:
+		return k.Together.Whole(k.most)
+	case k.Capacity < math.MaxInt64/int64(k.most):
+		return k.Capacity * int64(k.most)
+	}
+	return math.MaxInt64
 }
 
 // sequence returns the requested blocks in the order in which prompts began, without those of the warm-up that are

@@ -21,17 +21,17 @@ var (
 			"of nodes if one computes all"}
 	HitRatioBound = metric.Metric{Name: "hit_ratio_bound", Title: "bound", Unit: metric.Share, Digits: 2,
 		Merge: metric.Apart, Column: metric.Column{At: 35, Head: "bound", Weight: 72,
-			Note: "bound: what no routing can exceed, the block hit ratio of the optimum in one cache with the capacity of " +
-				"all nodes"},
+			Note: "bound: what no routing can exceed, the block hit ratio of the optimum in one cache as large as all nodes " +
+				"together"},
 		Doc: "upper bound on the hit ratio of blocks for any router and policy: Belady's optimum with bypassing, in one " +
-			"cache as large as those of all nodes together, the prompts in the order in which they began"}
+			"cache as large as those of all nodes together, with all their tiers, the prompts in the order in which they began"}
 	BelowBound = metric.Metric{Name: "below_bound", Title: "below bound", Unit: metric.Share, Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart, Column: metric.Column{At: 36, Weight: 71},
 		Doc: "hit_ratio_bound less the hit ratio of blocks: the most that another router and another policy could gain"}
 	PromptsRerouted = metric.Metric{Name: "prompts_rerouted", Unit: metric.Count,
 		Doc: "times that a prompt was routed again, because its node was removed before it began"}
 	BlocksLost = metric.Metric{Name: "blocks_lost", Unit: metric.Count,
-		Doc: "blocks that were resident on nodes when these were removed"}
+		Doc: "blocks that were resident on nodes when these were removed, in each tier of their own"}
 
 	NodePrompts = metric.Metric{Name: "node_prompts", Unit: metric.Count, Labels: "node",
 		Doc: "prompts that a node served; the first 64 nodes are reported one by one"}
@@ -82,6 +82,9 @@ func (k *Cluster) Counters() []policies.Counter {
 		if l := &k.lives[i]; l.cache != nil {
 			all.add(l.cache.Counters())
 		}
+	}
+	if k.Together != nil {
+		all.add(k.Together.Counters())
 	}
 	var sum tally
 	largest := int64(0)

@@ -15,6 +15,7 @@ import (
 func CachesOf(entry cache.Entry, config cache.Config) func(node int) (cache.Replica, error) {
 	return func(node int) (cache.Replica, error) {
 		own := config
+		own.AnyOrder = true
 		own.Seed ^= uint64(node) * random.Golden
 		made, err := entry.New(own)
 		if err != nil {
@@ -33,7 +34,8 @@ func CachesOf(entry cache.Entry, config cache.Config) func(node int) (cache.Repl
 func CheckTrace(router route.Spec, t *traces.Trace, modelled bool) error {
 	columns := prompts.Of(t.Kind)
 	if columns == nil {
-		return nil // which is rejected already
+		return fmt.Errorf("router %s sends prompts to nodes, but %s has none; cachesim formats lists the formats with "+
+			"prompts", router, t.Name)
 	}
 	sessions := router.Entry.Sessions
 	switch {

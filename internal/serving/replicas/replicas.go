@@ -25,6 +25,8 @@ type Config struct {
 	Modelled bool
 	// NewCache returns the empty cache of a node.
 	NewCache func(node int) (cache.Replica, error)
+	// Together is what caches have in common, and builds them in NewCache; nil if each is by itself.
+	Together cache.Together
 }
 
 // Cluster is the nodes. Without a model of time, prompts run in the order of the trace, as many at a time as the
@@ -132,7 +134,10 @@ func (k *Cluster) Resize() {
 		removed := k.current[last]
 		k.current = k.current[:last]
 		l := &k.lives[removed]
-		k.lost += l.cache.Used()
+		k.lost += l.cache.Resident()
+		if k.Together != nil {
+			k.Together.Remove(l.node)
+		}
 		l.removed = true
 		k.bury(l)
 	}
@@ -260,7 +265,7 @@ func (k *Cluster) Usage(node int) float64 {
 	return float64(k.life(node).cache.Held()) / float64(max(1, k.Capacity))
 }
 
-func (k *Cluster) Resident(node int) int64                  { return k.life(node).cache.Used() }
+func (k *Cluster) Resident(node int) int64                  { return k.life(node).cache.Resident() }
 func (k *Cluster) Has(node int, block policies.Object) bool { return k.life(node).cache.Has(block) }
 
 func (k *Cluster) life(node int) *life { return &k.lives[k.current[node]] }

@@ -157,7 +157,7 @@ func cluster(t rapid.TB, tr *traces.Trace, router, kind string, size int64, mode
 	k := must.Get(replicas.New(replicas.Config{Trace: tr, Router: *c.Router, Capacity: size, Seed: 3, Modelled: modelled,
 		NewCache: func(node int) (cache.Replica, error) {
 			made, err := c.Cache.Entry.New(cache.Config{Trace: tr, Capacity: size, Unit: true, Params: c.Cache.Params,
-				Policy: c.Policy})
+				Policy: c.Policy, AnyOrder: true})
 			if err != nil {
 				return nil, err
 			}

@@ -41,7 +41,7 @@ func (e Entry) Signature() (string, []params.Param) {
 func (e Entry) Describe() params.Description {
 	d := params.Description{Summary: e.Summary, Source: e.Source}
 	if e.New != nil {
-		d.Traits = append(d.Traits, "routes prompts to nodes that have a cache prefix each")
+		d.Traits = append(d.Traits, "routes prompts to nodes that have a cache each: prefix or tiers")
 	}
 	if e.Recommends {
 		d.Traits = append(d.Traits, "routes requests for recommendations: --model 'recommender(router="+e.Name+")'")

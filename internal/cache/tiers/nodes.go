@@ -1,0 +1,219 @@
+package tiers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+)
+
+// nodes are the tiers of several nodes. Each node has tiers of its own, or, if the user says so, those before one that
+// all nodes share. What one node writes to a shared tier, another one hits there. It implements cache.Together.
+type nodes struct {
+	*book
+	config cache.Config
+	sizes  []int64
+	from   int             // the first tier that all share; as many as there are tiers if none
+	shared []*level        // the tiers from there on, which the first node has built
+	held   [][]prefix.Held // as in chains: a prompt is served on one node
+	here   []*chains       // per node; nil if it was removed
+	gone   metric.Values   // of the policies of nodes that were removed
+}
+
+// newNodes returns what the tiers of several nodes have in common.
+func newNodes(c cache.Config) (cache.Together, error) {
+	if prompts.Of(c.Trace.Kind) == nil {
+		return nil, fmt.Errorf("cache tiers: nodes serve prompts, but %s has none", c.Trace.Name)
+	}
+	all, sizes, err := tiersOf(c)
+	if err != nil {
+		return nil, err
+	}
+	c.AnyOrder = true
+	return &nodes{config: c, sizes: sizes, from: sharedFrom(all, c.Params)}, nil
+}
+
+// sharedFrom returns the first tier that all nodes share, as many as there are tiers if none.
+func sharedFrom(all []tier, v params.Values) int {
+	name := v.Text("shared")
+	if at := slices.IndexFunc(all, func(t tier) bool { return name != "" && t.name == name }); at >= 0 {
+		return at
+	}
+	return len(all)
+}
+
+// checkShared rejects a tier that nodes cannot share.
+func checkShared(all []tier, v params.Values) error {
+	name := v.Text("shared")
+	switch at := sharedFrom(all, v); {
+	case name == "":
+		return nil
+	case v.Bool("joined"):
+		return fmt.Errorf("shared=%s has no effect with joined=true, which has one tier; leave one of them out", name)
+	case !slices.Contains(Names(), name):
+		return fmt.Errorf("shared=%s: no tier has that name; want the first of the tiers that all nodes share, one of: %s",
+			name, sharable(all))
+	case isFirst(name):
+		return fmt.Errorf("shared=%s: the first tier is in the nodes; want a tier below it, one of: %s", name, sharable(all))
+	case at == len(all):
+		return fmt.Errorf("shared=%s: that tier has no size; write %[1]s=10x as well, or share one of: %s", name,
+			sharable(all))
+	}
+	return nil
+}
+
+// sharable lists the tiers below the first one.
+func sharable(all []tier) string {
+	if len(all) == 1 {
+		return "none, since there is one tier"
+	}
+	text := all[1].name
+	for _, t := range all[2:] {
+		text += ", " + t.name
+	}
+	return text
+}
+
+func (n *nodes) shares(at int) bool { return n.shared != nil && at >= n.from }
+
+// share makes a tier of all nodes one of a node's.
+func (h *hierarchy) share(l *level) {
+	h.levels = append(h.levels, l)
+	if l.admission != nil {
+		h.admitting = append(h.admitting, l)
+	}
+}
+
+// New implements cache.Together. Node 0 makes the random choices of tiers without nodes.
+func (n *nodes) New(node int) (cache.Replica, error) {
+	own := n.config
+	own.Seed ^= uint64(node) << 8 * random.Golden
+	built, err := buildOn(own, n)
+	if err != nil {
+		return nil, err
+	}
+	made := built.(*chains)
+	if n.book == nil {
+		n.book, n.held, n.shared = made.book, made.held, made.levels[n.from:]
+		n.began = make([]counts, len(n.tiers))
+	}
+	n.here = append(n.here, make([]*chains, max(0, node+1-len(n.here)))...)
+	n.here[node] = made
+	return made, nil
+}
+
+// Remove implements cache.Together.
+func (n *nodes) Remove(node int) {
+	n.gone = mergePolicies(n.gone, n.here[node].own())
+	n.here[node] = nil
+}
+
+// begin serves a prompt on a node. What happens to those of the warm-up does not count, whenever they begin.
+func (n *nodes) begin(on *chains, prompt int, sum *cache.Counts) (hitTokens int64) {
+	for _, l := range n.shared {
+		l.of = &on.hierarchy
+	}
+	if on.trace.Groups[prompt] >= n.config.Warmup {
+		return on.beginHere(prompt, sum)
+	}
+	before, requests, from, until := slices.Clone(n.tiers), n.requests, n.book.from, n.until
+	hitTokens = on.beginHere(prompt, sum)
+	n.requests, n.book.from, n.until = requests, from, until
+	for i, c := range n.tiers {
+		n.began[i] = c.minus(before[i].minus(n.began[i]))
+	}
+	return hitTokens
+}
+
+// drop removes what a shared tier has evicted from all tiers above it.
+func (n *nodes) drop(o policies.Object, at int) {
+	for _, c := range n.here {
+		if c != nil {
+			c.dropFrom(c.own(), o)
+		}
+	}
+	if at > n.from {
+		n.shared[0].of.dropFrom(n.shared[:at-n.from], o)
+	}
+}
+
+// Capacity implements cache.Together.
+func (n *nodes) Capacity() int64 { return n.sizes[0] }
+
+// Whole implements cache.Together.
+func (n *nodes) Whole(count int) (whole int64) {
+	last := len(n.sizes) - 1
+	for i, size := range n.sizes {
+		if n.config.Params.Text("mode") == inclusive && i < last {
+			continue
+		}
+		size = min(size, int64(n.config.Trace.NumObjects)) // more room changes nothing, and could overflow
+		if i < n.from {
+			size *= int64(count)
+		}
+		whole += size
+	}
+	return whole
+}
+
+// Counters implements cache.Reporting.
+func (n *nodes) Counters() (all []policies.Counter) {
+	sum := n.gone
+	residents := make([]int, len(n.tiers))
+	var any *chains
+	for _, c := range n.here {
+		if c == nil {
+			continue
+		}
+		any = c
+		sum = mergePolicies(sum, c.own())
+		for i, l := range c.own() {
+			residents[i] += l.pool.Len()
+		}
+	}
+	for i, l := range any.levels {
+		if i >= n.from {
+			residents[i] = l.pool.Len()
+		}
+		all = append(all, l.counters(&any.hierarchy, residents[i])...)
+	}
+	return append(all, policies.CountAll(mergePolicies(sum, n.shared))...)
+}
+
+// own returns the tiers that a node does not share.
+func (h *hierarchy) own() []*level { return h.levels[:h.SharedFrom()] }
+
+// SharedFrom returns the first tier that other nodes share, as many as there are tiers if none.
+func (h *hierarchy) SharedFrom() int {
+	if h.nodes != nil {
+		return h.nodes.from
+	}
+	return len(h.levels)
+}
+
+// Has, Held, Resident and AtOnce implement cache.Replica. What nodes share is on none of them.
+func (c *chains) Has(o policies.Object) bool {
+	for _, l := range c.own() {
+		if l.pool.Has(o) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *chains) Held() int64 { return int64(c.levels[0].tree.Locked()) }
+
+func (c *chains) Resident() (n int64) {
+	for _, l := range c.own() {
+		n += l.pool.Used()
+	}
+	return n
+}
+
+func (c *chains) AtOnce() int { return c.running.AtOnce }
