@@ -2,6 +2,7 @@ package tiers
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/admit"
@@ -28,7 +29,8 @@ type hierarchy struct {
 	// moving is an object that is being copied to the first tier, if movesUp.
 	moving  policies.Object
 	movesUp bool
-	time    int64 // of the last request
+	down    []policies.Object // evicted from one tier, and on their way to another one, each because of the one before it
+	time    int64             // of the last request
 
 	prefetches bool           // a prefetcher loads objects
 	requested  []bool         // per object: the trace has requested it; nil if last is, or nothing prefetches
@@ -188,7 +190,9 @@ func (l *level) Left(o policies.Object, size int64, why cache.Departure) {
 		h.dropAbove(l, o)
 	case why == cache.Expired || h.mode == writeThrough:
 	case h.mode == exclusive || !h.above(l.at, o):
+		h.down = append(h.down, o)
 		h.offer(h.moved(o, size), l.at+1)
+		h.down = h.down[:len(h.down)-1]
 	}
 	if h.find(o) < 0 && !h.above(l.at, o) {
 		h.gone++
@@ -219,7 +223,7 @@ func (h *hierarchy) above(at int, o policies.Object) bool {
 			return true
 		}
 	}
-	return at > 0 && h.movesUp && o == h.moving
+	return at > 0 && (h.movesUp && o == h.moving || slices.Contains(h.down, o))
 }
 
 // moved returns a request for an object that comes down from the tier above.

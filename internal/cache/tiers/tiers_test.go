@@ -262,6 +262,17 @@ func TestTiersConserve(t *testing.T) {
 	})
 }
 
+// TestOnTheWayDown: what is on its way down has not left, nor is its lower copy written once more where that makes room
+// for others on their way. Request 4 evicts 0 from memory, which evicts 3 from the host, which evicts 0 from the SSD.
+func TestOnTheWayDown(t *testing.T) {
+	tr := &traces.Trace{Name: "objects", NumObjects: 5, Objects: []uint32{0, 1, 2, 3, 0, 4}, SampleRate: 1}
+	c := newCache(t, tr, "tiers(host=1,ssd=2,remote=9,mode=write-back)", "lru", 1, true)
+	n := serveAll(tr, c, false)
+	if got := counters(c)["tier_writes[remote]"]; n.Evictions != 0 || got != 1 {
+		t.Errorf("%d objects left, want 0; %v were written to the last tier, want 1, the object 1", n.Evictions, got)
+	}
+}
+
 // TestNothingIsLost: what the first tier evicts is in a lower one afterwards, unless that has evicted it for something
 // else since. So with room for all in the last tier, nothing is ever requested in vain twice.
 func TestNothingIsLost(t *testing.T) {
