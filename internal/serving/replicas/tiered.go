@@ -26,8 +26,8 @@ func (t Tiered) SharedFrom() int { return t.first().SharedFrom() }
 // first returns the tiers of node 0, which always exists.
 func (t Tiered) first() tieredCache { return t.life(0).cache.(tieredCache) }
 
-// Peek adds to tokens, per tier, those of the leading blocks of a prompt that its node can load now. It returns how many
-// blocks these are, and how many of them are in the first tier, which are the first ones.
+// Peek adds to tokens, per tier, those of the leading blocks of a prompt that its node can load now. It returns how
+// many blocks these are, and how many of them are in the first tier, which are the first ones.
 func (t Tiered) Peek(prompt int, tokens []int64) (inFirst, blocks int) {
 	return t.lives[t.on[prompt]].cache.(tieredCache).Peek(prompt, tokens)
 }

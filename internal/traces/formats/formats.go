@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/jsonlogs"
 	"github.com/cachesim/cachesim/internal/traces/kvlogs"
 	"github.com/cachesim/cachesim/internal/traces/parquet"
+	"github.com/cachesim/cachesim/internal/traces/promptlogs"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
@@ -35,7 +36,7 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{prompts.Kind{}, prompts.Formats, prompts.Writables},
+	{prompts.Kind{}, promptlogs.Formats, promptlogs.Writables},
 	{queries.Kind{}, queries.Formats, queries.Writables},
 	{files.Kind{}, slices.Concat(files.Formats, blocklogs.Devices), files.Writables},
 	{recommender.Kind{}, recommender.Formats, recommender.Writables},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/promptlogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -22,7 +22,7 @@ type conversationColumns struct {
 	role, text *list
 	turnTime   *list   // nil without
 	time       *cursor // of the conversation; nil without
-	turns      []prompts.Turn
+	turns      []promptlogs.Turn
 	room       []byte // for the texts of a row
 }
 
@@ -64,7 +64,7 @@ func part(node *parquet.Column, names ...string) *parquet.Column {
 
 // conversationOptions are those of conversations in JSON. block is that of reads of files here.
 func conversationOptions() []params.Param {
-	options := prompts.ConversationOptions()
+	options := promptlogs.ConversationOptions()
 	for i := range options {
 		if options[i].Name == "block" {
 			options[i].Name = "block-tokens"
@@ -74,10 +74,10 @@ func conversationOptions() []params.Param {
 	return options
 }
 
-// valuesOfConversations are the values of prompts.ConversationOptions.
+// valuesOfConversations are the values of promptlogs.ConversationOptions.
 func valuesOfConversations(opts params.Values) params.Values {
 	values := params.Values{}
-	for i, o := range prompts.ConversationOptions() {
+	for i, o := range promptlogs.ConversationOptions() {
 		values[o.Name] = opts[conversationOptions()[i].Name]
 	}
 	return values
@@ -127,7 +127,7 @@ func (p *reader) openConversations(all []*parquet.Column, column *parquet.Column
 			p.chosen = append(p.chosen, c.time)
 		}
 	}
-	made, err := prompts.NewConversations(p.src, valuesOfConversations(opts))
+	made, err := promptlogs.NewConversations(p.src, valuesOfConversations(opts))
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -141,7 +141,7 @@ func (p *reader) openConversations(all []*parquet.Column, column *parquet.Column
 }
 
 // next reads a row.
-func (c *conversationColumns) next(to *prompts.Conversations) error {
+func (c *conversationColumns) next(to *promptlogs.Conversations) error {
 	for c.rows == 0 {
 		if err := c.nextGroup(); err != nil {
 			return err
@@ -160,7 +160,7 @@ func (c *conversationColumns) next(to *prompts.Conversations) error {
 }
 
 // readRow reads the messages of a row into turns, and returns what is known of the whole conversation.
-func (c *conversationColumns) readRow() (whole prompts.Turn, err error) {
+func (c *conversationColumns) readRow() (whole promptlogs.Turn, err error) {
 	c.turns, c.room = c.turns[:0], c.room[:0]
 	most := int(c.src.In.Budget.Part(pageShare, maxPage))
 	add := func(v parquet.Value) ([]byte, error) {
@@ -176,7 +176,7 @@ func (c *conversationColumns) readRow() (whole prompts.Turn, err error) {
 	}
 	err = c.role.next(func(v parquet.Value) error {
 		role, err := add(v)
-		c.turns = append(c.turns, prompts.Turn{Role: role})
+		c.turns = append(c.turns, promptlogs.Turn{Role: role})
 		return err
 	})
 	if err != nil {

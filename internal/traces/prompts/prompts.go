@@ -1,5 +1,5 @@
-// Package prompts is the workload kind of language models: prompts as chains of blocks, with their columns and formats,
-// and how blocks get their keys.
+// Package prompts is the workload kind of language models: prompts as chains of blocks, with their columns, and how
+// blocks get their numbers and keys. Package promptlogs reads them from files.
 package prompts
 
 import (
@@ -9,21 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/base/memory"
-	"github.com/cachesim/cachesim/internal/base/random"
-	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
-)
-
-// maxTokens is the largest number of tokens in a prompt or an output.
-const maxTokens = math.MaxInt32
-
-// Formats are the formats of prompts; Writables can be written, too.
-var (
-	Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat,
-		vllmFormat, sglangFormat,
-		conversationsFormat, aibrixFormat,
-		lengthsFormat}
-	Writables = []source.Writable{mooncakeWritable}
 )
 
 // Kind are prompts to a language model, in blocks.
@@ -55,7 +41,7 @@ func (k Kind) Request() string {
 	return fmt.Sprintf("prompts in blocks of %d tokens", k.BlockTokens)
 }
 
-func (k Kind) Format() string { return mooncakeFormat.Name }
+func (k Kind) Format() string { return "mooncake" }
 func (k Kind) Lost() string   { return "which blocks make a prompt, lengths and conversations" }
 
 func (k Kind) Conflict(other stream.Kind) string {
@@ -148,94 +134,6 @@ func (h *Head) Clone() stream.Extra {
 func HeadOf(rec *stream.Record) *Head {
 	head, _ := rec.Extra.(*Head)
 	return head
-}
-
-// prompt is one prompt as a file states it.
-type prompt struct {
-	Head
-	time   int64    // nanoseconds
-	blocks []uint64 // ids
-}
-
-// promptSource reads prompts. next fills p, whose blocks are empty and may be appended to, and returns io.EOF after the
-// last.
-type promptSource interface {
-	next(p *prompt) error
-}
-
-// reader returns the blocks of prompts as records, one after another. It implements Reader.
-type reader struct {
-	source  promptSource
-	prompt  prompt
-	at      int    // next block
-	scope   uint64 // keeps the own blocks of different files apart
-	ownUsed uint64 // own blocks made so far
-}
-
-func newReader(number int, source promptSource) *reader {
-	return &reader{source: source, scope: scopeOf(number)}
-}
-
-// scopeOf returns a value that keeps the ids of files apart. It is mixed with an id by xor and random.Scramble.
-func scopeOf(file int) uint64 { return random.Scramble(uint64(file) + 1) }
-
-func (r *reader) Read(rec *stream.Record) error {
-	begins := r.at == len(r.prompt.blocks)
-	if begins {
-		r.prompt.blocks, r.at = r.prompt.blocks[:0], 0
-		if err := r.source.next(&r.prompt); err != nil {
-			r.prompt.blocks = r.prompt.blocks[:0]
-			return err
-		}
-		r.addOwnBlock()
-	}
-	*rec = stream.Record{Time: r.prompt.time, Num: r.prompt.blocks[r.at], Begins: begins}
-	if begins {
-		r.prompt.Blocks = len(r.prompt.blocks)
-		rec.Extra = &r.prompt.Head
-	}
-	r.at++
-	return nil
-}
-
-// addOwnBlock gives a prompt shorter than a block, for which its file states no block, a block of its own, so that it
-// is requested at all.
-func (r *reader) addOwnBlock() {
-	if len(r.prompt.blocks) == 0 {
-		r.ownUsed++
-		r.prompt.blocks = append(r.prompt.blocks, random.Scramble(r.scope^random.Scramble(^r.ownUsed)))
-	}
-}
-
-// parseTokens reads a number of tokens, at least least.
-func parseTokens(text []byte, least int32) (int32, error) {
-	n, ok := source.ParseWhole(text)
-	if !ok || n > maxTokens || int32(n) < least {
-		return 0, fmt.Errorf("%.40q tokens: want a whole number from %d to 2^31-1", text, least)
-	}
-	return int32(n), nil
-}
-
-// fitsBlocks reports whether a prompt of this many tokens can have this many blocks, with or without a last, partial
-// one.
-func fitsBlocks(blockTokens int, tokens int32, blocks int) bool {
-	full := int(tokens) / blockTokens
-	partial := min(int(tokens)%blockTokens, 1)
-	return blocks == full || blocks == full+partial
-}
-
-// checkBlocks refuses a prompt whose length contradicts its number of blocks.
-func checkBlocks(blockTokens int, tokens int32, blocks int) error {
-	if fitsBlocks(blockTokens, tokens, blocks) {
-		return nil
-	}
-	full, partial := int(tokens)/blockTokens, int(tokens)%blockTokens
-	want := fmt.Sprint(full)
-	if partial > 0 {
-		want += fmt.Sprintf(", or %d with the last partial one", full+1)
-	}
-	return fmt.Errorf("%d block ids for a prompt of %d tokens: with %d tokens in a block it has %s", blocks, tokens,
-		blockTokens, want)
 }
 
 // Of returns the columns of prompts; nil if the requests are not prompts.
@@ -398,13 +296,4 @@ func (c *builder) Finish() stream.Columns {
 	}
 	c.Parents = c.parents.Joined()
 	return &c.Columns
-}
-
-// readTokens is parseTokens for a number in JSON.
-func readTokens(s *source.JSONScanner, least int32) (int32, error) {
-	text, err := s.Number()
-	if err != nil {
-		return 0, err
-	}
-	return parseTokens(text, least)
 }

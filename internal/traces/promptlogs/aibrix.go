@@ -1,0 +1,228 @@
+package promptlogs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var aibrixFormat = source.Format{
+	Name: "aibrix",
+	Summary: "workloads of AIBrix's generator, a JSON object on a line or an array of them: the requests of each " +
+		"moment, " +
+		"with their prompts, or their lengths alone",
+	Example: `{"timestamp": 19, "requests": [{"prompt": "I need to understand data science", "prompt_length": 8, ` +
+		`"output_length": 40, "session_id": 0}]}`,
+	Carries: "prompts: blocks, lengths, time, session",
+	Detection: `a JSON object, or an array of them, with "timestamp" and "requests", an array of objects with ` +
+		`"prompt_length" or "Prompt Length"; or arrays of arrays of a prompt, its length and that of the answer`,
+	Options: messageOptions(params.Param{Name: "time-unit", Default: "ms", Choices: source.UnitNames,
+		Doc: "unit of timestamp"},
+		params.Param{Name: "interval", Default: 1000, Min: 1, Max: 1e9, Doc: "milliseconds from one moment to the next, in " +
+			"the oldest form, which states no times"}),
+	JSON:   true,
+	Whole:  true,
+	Detect: source.CertainIf(looksLikeAIBrix),
+	Open:   openAIBrix,
+}
+
+// aibrixName is a name of a field in lower case, with low lines: "Prompt Length" is what older versions write.
+func aibrixName(key []byte) string { return strings.ReplaceAll(strings.ToLower(string(key)), " ", "_") }
+
+func looksLikeAIBrix(head source.Head) bool {
+	if looksLikeOldAIBrix(head) {
+		return true
+	}
+	s := &source.JSONScanner{Text: head.Bytes}
+	s.Take('[')
+	timed, lengths := false, false
+	object := func(key []byte) error {
+		switch name := aibrixName(key); {
+		case name == "timestamp":
+			timed = true
+		case name == "requests" && s.Peek() == '[':
+			return s.Array(func() error {
+				return s.Object(func(key []byte) error {
+					lengths = lengths || aibrixName(key) == "prompt_length"
+					return s.Skip()
+				})
+			})
+		}
+		return s.Skip()
+	}
+	for !lengths && s.Object(object) == nil { // it fails where the head ends
+		s.Take(',')
+	}
+	return timed && lengths
+}
+
+// looksLikeOldAIBrix recognises arrays of moments, which are arrays of requests: a prompt, its length, that of the
+// answer and null.
+func looksLikeOldAIBrix(head source.Head) bool {
+	s := &source.JSONScanner{Text: head.Bytes}
+	found := false
+	isLength := func(value []byte, err error) bool {
+		_, whole := source.ParseWhole(value)
+		return err == nil && whole
+	}
+	errEnd := errors.New("enough is known")
+	_ = s.Array(func() error {
+		return s.Array(func() error {
+			place := 0
+			return s.Array(func() error {
+				place++
+				switch c := s.Peek(); {
+				case place == 1 && c == '"' || place > 3:
+					return s.Skip()
+				case place == 1 || !isLength(s.Number()):
+					return errEnd
+				}
+				if found = place == 3; found {
+					return errEnd
+				}
+				return nil
+			})
+		})
+	})
+	return found
+}
+
+// openAIBrix reads a workload. If no request has a prompt, they have lengths only.
+func openAIBrix(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	c, err := newCollector(src, opts, "moments in JSON, an object on a line or in an array, with "+
+		"timestamp and requests")
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	r := &aibrixReader{collector: c, interval: int64(opts.Int("interval")) * int64(time.Millisecond)}
+	if err = c.eachObject("workload of AIBrix", r.readMoment); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	interval := opts.Int("interval")
+	if !r.old && interval != 1000 {
+		return nil, stream.Fields{}, src.Errorf("the option interval=%d has no effect: moments have times; remove it",
+			interval)
+	}
+	reader, fields, err := r.open()
+	if err == nil && r.old {
+		src.Reading.Time = fmt.Sprintf("a moment every %d ms", interval)
+	}
+	return reader, fields, err
+}
+
+type aibrixReader struct {
+	*collector
+	when     []byte
+	requests []aibrixRequest // of the moment
+	moments  int64           // that were read
+	interval int64           // from one to the next, in the oldest form
+	old      bool            // the file has the oldest form
+}
+
+type aibrixRequest struct {
+	body
+	input int32
+}
+
+// readMoment reads the requests of a moment, and adds them when its time is known.
+func (r *aibrixReader) readMoment(s *source.JSONScanner) error {
+	r.when, r.requests = nil, r.requests[:0]
+	at := r.moments * r.interval
+	r.moments++
+	if s.Peek() == '[' {
+		r.old = true
+		return r.readOldMoment(s, at)
+	}
+	err := s.Object(func(key []byte) (err error) {
+		switch aibrixName(key) {
+		case "timestamp":
+			r.when, err = timeText(s)
+		case "requests":
+			return s.Array(func() error {
+				request, err := readAIBrix(s)
+				r.requests = append(r.requests, request)
+				return err
+			})
+		default:
+			err = s.Skip()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range r.requests {
+		r.requests[i].when = r.when
+	}
+	return r.addAll()
+}
+
+// readOldMoment reads an array of requests: a prompt, its length, that of the answer, and null.
+func (r *aibrixReader) readOldMoment(s *source.JSONScanner, at int64) error {
+	err := s.Array(func() error {
+		var q aibrixRequest
+		q.body.reset()
+		q.input, q.at, q.timed = -1, at, true
+		place := 0
+		err := s.Array(func() error {
+			switch place++; place {
+			case 1:
+				return q.readPrompt(s)
+			case 2:
+				return readCount(s, &q.input)
+			case 3:
+				return readCount(s, &q.output)
+			}
+			return s.Skip()
+		})
+		r.requests = append(r.requests, q)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.addAll()
+}
+
+// addAll adds the requests of the moment.
+func (r *aibrixReader) addAll() (err error) {
+	for i := range r.requests {
+		q := &r.requests[i]
+		if len(q.messages)+len(q.prompts)+len(q.idLists) == 0 {
+			err = r.addLengths(&q.request, q.input)
+		} else {
+			err = q.each(r.add)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readAIBrix(s *source.JSONScanner) (q aibrixRequest, err error) {
+	q.body.reset()
+	q.input = -1
+	err = s.Object(func(key []byte) error {
+		switch aibrixName(key) {
+		case "prompt":
+			if s.Peek() == '[' {
+				return q.readMessages(s)
+			}
+			return q.readPrompt(s)
+		case "prompt_length":
+			return readCount(s, &q.input)
+		case "output_length":
+			return readCount(s, &q.output)
+		case "session_id":
+			return q.readSession(s)
+		}
+		return s.Skip()
+	})
+	return q, err
+}

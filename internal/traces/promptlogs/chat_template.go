@@ -1,0 +1,94 @@
+package promptlogs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+// setTemplate sets the template of a name, or that of a file.
+func (c *collector) setTemplate(name string) error {
+	if known := chattemplate.NamedOf(name); known != nil {
+		c.template = known
+		return nil
+	}
+	read, err := c.src.ReadBeside(name, "chat template", func(src *source.Source) (any, error) {
+		return readSmall(src, mostConfig, chattemplate.Parse)
+	})
+	if err != nil {
+		return err
+	}
+	c.chat, c.chatName = read.(*chattemplate.Template), filepath.Base(name)
+	if c.chat.LacksBegin() {
+		if err := c.readBegin(filepath.Join(filepath.Dir(name), configName)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	mostConfig = 64 << 20 // bytes
+	configName = "tokenizer_config.json"
+)
+
+// readSmall parses a file as a whole.
+func readSmall[T any](src *source.Source, most int, parse func([]byte) (T, error)) (any, error) {
+	content, err := io.ReadAll(io.LimitReader(src, int64(most)+1))
+	if err == nil && len(content) > most {
+		err = src.Errorf("longer than %d bytes", most)
+	}
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parse(content)
+	if err != nil {
+		return nil, src.Errorf("%w", err)
+	}
+	return parsed, nil
+}
+
+// readBegin reads the first and the last token of texts, if there is a configuration beside the template.
+func (c *collector) readBegin(path string) error {
+	read, err := c.src.ReadBeside(path, "configuration of the tokenizer", func(src *source.Source) (any, error) {
+		return readSmall(src, mostConfig, chattemplate.ParseConfig)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		c.chatName += " without its first token, as there is no " + configName + " beside it"
+		return nil
+	} else if err != nil {
+		return err
+	}
+	config := read.(chattemplate.Config)
+	c.chat.SetTokens(config.Begin, config.End)
+	return nil
+}
+
+// setDate sets the time of a request for templates that write the date.
+func (c *collector) setDate(q *request) error {
+	var p collected
+	if err := c.setTime(&p, q); err != nil {
+		return err
+	}
+	const earliest = 946_684_800 * int64(time.Second) // 2000: before, times are no dates
+	if c.timed && p.time >= earliest {
+		c.when = time.Unix(0, p.time).UTC()
+	}
+	return nil
+}
+
+// renderChat appends the text of a request by a chat template.
+func (c *collector) renderChat(to []byte, q *request) ([]byte, error) {
+	conversation := chattemplate.Conversation{Options: q.options, When: c.when}
+	if len(q.tools) > 0 {
+		conversation.Tools = chattemplate.ToolsJSON(q.tools)
+	}
+	conversation.Add(q.messages)
+	text, err := c.chat.Render(conversation)
+	return append(to, text...), err
+}

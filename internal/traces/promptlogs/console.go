@@ -1,0 +1,22 @@
+package promptlogs
+
+import "github.com/cachesim/cachesim/internal/traces/source"
+
+// noEnd is said of a last line without a line break: servers end each line with one.
+const noEnd = "in a last line without its end, which may be cut"
+
+// leaveOutOther leaves a line out that is no request and no answer.
+func (c *collector) leaveOutOther() {
+	if c.src.Unended {
+		c.leaveOut(noEnd)
+	} else {
+		c.leaveOut("other lines")
+	}
+}
+
+// noteEnd notes a request or an answer in a last line that may be cut.
+func (c *collector) noteEnd() {
+	if c.src.Unended {
+		c.src.Reading.Notable = source.Count(c.src.Reading.Notable, noEnd, 1)
+	}
+}

@@ -1,0 +1,151 @@
+package promptlogs
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Names of columns, as source.PlainName writes them.
+var (
+	inputNames = []string{"contexttokens", "requesttokens", "prompttokens", "inputtokens", "inputlength", "promptlength",
+		"promptlen", "inputlen", "numprefilltokens"}
+	outputNames = []string{"generatedtokens", "responsetokens", "completiontokens", "outputtokens", "outputlength",
+		"outputlen", "numdecodetokens"}
+	arrivalNames      = []string{"timestamp", "time", "arrivaltime", "arrivedat", "starttime"}
+	conversationNames = []string{"sessionid", "conversationid"}
+)
+
+var lengthsFormat = source.Format{
+	Name: "lengths",
+	Summary: "arrivals and lengths of prompts without their contents, as CSV (Azure LLM inference traces, " +
+		"BurstGPT): for " +
+		"stat, and for the load of models of time; nothing can be said about hits",
+	Example:   "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,4808,10",
+	Carries:   "prompts: lengths, and time, session if there are columns for them",
+	Detection: "a header with known names for the lengths of prompts and of answers",
+	Options:   []params.Param{source.TimeUnitOption()},
+	Detect: source.CertainIf(func(head source.Head) bool {
+		_, _, ok := lengthsHeader(head)
+		return ok
+	}),
+	Impossible: func(head source.Head) string {
+		if _, _, ok := lengthsHeader(head); ok {
+			return ""
+		}
+		return "its first line does not name columns of the lengths of prompts and of answers, such as ContextTokens and " +
+			"GeneratedTokens"
+	},
+	Open: openLengths,
+}
+
+// lengthsHeader returns the names of the columns and what separates them, if two of them are lengths.
+func lengthsHeader(head source.Head) (header []string, delimiter byte, ok bool) {
+	if len(head.Lines) == 0 {
+		return nil, 0, false
+	}
+	for _, delimiter := range []byte(",\t;") {
+		rows := &source.Rows{}
+		for _, cell := range source.CutLoosely(nil, head.Lines[0], delimiter) {
+			rows.Header = append(rows.Header, string(source.TrimBlanks(cell)))
+		}
+		if rows.Known(inputNames) >= 0 && rows.Known(outputNames) >= 0 {
+			return rows.Header, delimiter, true
+		}
+	}
+	return nil, 0, false
+}
+
+// lengthsReader reads a prompt per row. It implements promptSource.
+type lengthsReader struct {
+	rows                         *source.Rows
+	input, output, time, session int // columns, -1 without
+	timeUnit                     int64
+}
+
+func openLengths(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	head, err := src.Head()
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	_, delimiter, _ := lengthsHeader(head)
+	rows := &source.Rows{Src: src, Delimiter: delimiter}
+	if err := rows.ReadHeader(); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	r := &lengthsReader{rows: rows, input: rows.Known(inputNames), output: rows.Known(outputNames),
+		time: rows.Known(arrivalNames), session: rows.Known(conversationNames)}
+	reading := src.Reading
+	reading.Why = "prompts of no tokens"
+	reading.Key = fmt.Sprintf("lengths %s and %s", rows.Header[r.input], rows.Header[r.output])
+	if r.session >= 0 {
+		reading.Key += ", conversations " + rows.Header[r.session]
+	}
+	if r.time >= 0 {
+		first := rows.NextCell(r.time)
+		r.timeUnit = source.TimeUnit(opts, first)
+		reading.Time = "time " + rows.Header[r.time] + source.TimeKind(first, r.timeUnit)
+	}
+	reader, fields := newLengthsReader(src, r, r.time >= 0, r.session >= 0)
+	return reader, fields, nil
+}
+
+// newLengthsReader returns the reader of prompts that have only lengths.
+func newLengthsReader(src *source.Source, from promptSource, clock, sessions bool) (stream.Reader, stream.Fields) {
+	kind := prompts.Kind{BlockTokens: 1, Sessions: sessions, LengthsOnly: true}
+	return newReader(src.NextNumber(), from), prompts.FieldsOf(kind, clock)
+}
+
+func (r *lengthsReader) next(p *prompt) error {
+	for {
+		if err := r.rows.Next(); err != nil {
+			return err
+		}
+		input := source.TrimBlanks(r.rows.Cells[r.input])
+		if n, ok := source.ParseWhole(input); ok && n == 0 {
+			r.rows.Src.Reading.LeftOut++
+			continue
+		}
+		if err := r.read(p, input); err != nil {
+			return r.rows.Src.LineErrorf("%w", err)
+		}
+		return nil
+	}
+}
+
+func (r *lengthsReader) read(p *prompt, input []byte) (err error) {
+	name := func(column int) string { return strings.TrimSpace(r.rows.Header[column]) }
+	p.Head = prompts.Head{}
+	if p.InputTokens, err = parseTokens(input, 1); err != nil {
+		return fmt.Errorf("%s: %w", name(r.input), err)
+	}
+	if p.OutputTokens, err = parseTokens(source.TrimBlanks(r.rows.Cells[r.output]), 0); err != nil {
+		return fmt.Errorf("%s: %w", name(r.output), err)
+	}
+	if r.time >= 0 {
+		if p.time, err = source.ParseTime(source.TrimBlanks(r.rows.Cells[r.time]), r.timeUnit); err != nil {
+			return fmt.Errorf("%s: %w", name(r.time), err)
+		}
+	}
+	if r.session >= 0 {
+		p.Session = r.sessionOf(source.TrimBlanks(r.rows.Cells[r.session]))
+	}
+	return nil
+}
+
+// sessionOf returns the key of a conversation. A request without a name, as those to BurstGPT's API, is its own.
+func (r *lengthsReader) sessionOf(name []byte) uint64 {
+	if len(name) == 0 || bytes.EqualFold(name, []byte("nan")) {
+		return random.Scramble(^uint64(r.rows.Src.LineNumber))
+	}
+	if n, ok := source.ParseWhole(name); ok {
+		return n
+	}
+	return stream.HashText(name)
+}

@@ -1,0 +1,224 @@
+package promptlogs
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var litellmFormat = source.Format{
+	Name: "litellm",
+	Summary: "logs of the LiteLLM proxy: the payload that it gives to callbacks, or rows of its spend logs, a JSON " +
+		"object " +
+		"on a line or an array of them; without texts, their lengths",
+	Example: `{"id": "chatcmpl-1", "trace_id": "8c1f", "call_type": "acompletion", "status": "success", "startTime": ` +
+		`1760587668.9, "endTime": 1760587670.1, "model": "gpt-4o", "prompt_tokens": 12, "completion_tokens": 9, ` +
+		`"messages": ` +
+		`[{"role": "user", "content": "Hi!"}]}`,
+	Carries: "prompts: blocks, lengths, time, session",
+	Detection: `a JSON object, or an array of them, with "startTime", and "call_type" or "spend", in it or in its ` +
+		`"standard_logging_object"`,
+	Options: messageOptions(source.TimeUnitOption()),
+	JSON:    true,
+	Whole:   true,
+	Detect:  detectLiteLLM,
+	Open:    openLiteLLM,
+}
+
+// litellmEnvelopes are where integrations put the payload.
+var litellmEnvelopes = map[string]bool{"kwargs": true, "standard_logging_object": true}
+
+func detectLiteLLM(head source.Head, _ string) source.Confidence {
+	fields := fieldsOf(head, litellmEnvelopes)
+	if fields["startTime"] != 0 && (fields["call_type"] != 0 || fields["spend"] != 0) {
+		return source.Certain
+	}
+	return source.No
+}
+
+// litellmEntry is one call of a log.
+type litellmEntry struct {
+	body
+	input  int32 // tokens of the prompt; -1 if unknown
+	served bool  // from the proxy's own cache
+}
+
+// openLiteLLM reads a log. If no call has a text, the prompts have lengths only.
+func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	c, err := newCollector(src, opts, "calls of LiteLLM in JSON, an object on a line or in an array, "+
+		"with startTime, and with messages or prompt_tokens")
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	e := &litellmEntry{}
+	var earlier responses
+	err = c.eachObject("log of LiteLLM", func(s *source.JSONScanner) error {
+		e.body.reset()
+		e.input, e.served = -1, false
+		if err := e.read(s); err != nil {
+			return err
+		}
+		if e.served && e.leftOut == "" {
+			e.leftOut = "answered by LiteLLM's cache"
+		}
+		if e.leftOut == "" && e.previous == "" && len(e.messages)+len(e.prompts)+len(e.idLists)+len(e.ids) == 0 {
+			return c.addLengths(&e.request, e.input)
+		}
+		if err := c.checkBudget(earlier.complete(&e.body)); err != nil {
+			return err
+		}
+		return e.each(c.add)
+	})
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	return c.open()
+}
+
+func (e *litellmEntry) read(s *source.JSONScanner) error {
+	return s.Object(func(key []byte) error { return e.readField(string(key), s) })
+}
+
+func (e *litellmEntry) readField(key string, s *source.JSONScanner) (err error) {
+	if litellmEnvelopes[key] && e.enters(s) {
+		defer e.leave()
+		return e.read(s)
+	}
+	switch key {
+	case "startTime":
+		e.when, err = timeText(s)
+		return err
+	case "session_id", "trace_id":
+		if e.hasSession {
+			return s.Skip()
+		}
+		return e.readSession(s)
+	case "prompt_tokens":
+		return readCount(s, &e.input)
+	case "completion_tokens":
+		return readCount(s, &e.output)
+	case "call_type":
+		name, err := optional(s)
+		if len(name) > 0 && !generates(string(name)) {
+			e.leftOut = otherCalls
+		}
+		return err
+	case "status":
+		status, err := optional(s)
+		if string(status) == "failure" {
+			e.leftOut = "failed"
+		}
+		return err
+	case "cache_hit":
+		return e.readCacheHit(s)
+	case "messages", "proxy_server_request":
+		return e.readInput(s)
+	case "response":
+		return e.readResponse(s)
+	case "model_parameters":
+		return e.readParameters(s)
+	}
+	return s.Skip()
+}
+
+// generates reports whether calls of a type generate a text from a prompt.
+func generates(callType string) bool {
+	for _, part := range []string{"completion", "message", "response", "generate"} {
+		if strings.Contains(callType, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// readCacheHit reads a truth value, which spend logs have as a text.
+func (e *litellmEntry) readCacheHit(s *source.JSONScanner) error {
+	if s.Peek() == '"' {
+		text, err := s.String()
+		e.served = bytes.EqualFold(text, []byte("true"))
+		return err
+	}
+	e.served = s.Peek() == 't'
+	return s.Skip()
+}
+
+// readInput reads messages, or a request with messages or a prompt: JSON, or a text that is JSON, as exports of the
+// database have. What comes first counts.
+func (e *litellmEntry) readInput(s *source.JSONScanner) error {
+	if len(e.messages)+len(e.prompts)+len(e.idLists) > 0 {
+		return s.Skip()
+	}
+	if s.Peek() != '"' {
+		return e.readInputJSON(s)
+	}
+	text, err := s.String()
+	if err != nil {
+		return err
+	}
+	inner := &source.JSONScanner{Text: text}
+	if c := inner.Peek(); c == '[' || c == '{' {
+		if e.readInputJSON(inner) == nil && inner.End() == nil {
+			return nil
+		}
+		e.messages, e.prompts, e.idLists = e.messages[:0], e.prompts[:0], e.idLists[:0]
+	}
+	if len(text) > 0 {
+		e.prompts = append(e.prompts, text)
+	}
+	return nil
+}
+
+func (e *litellmEntry) readInputJSON(s *source.JSONScanner) error {
+	switch s.Peek() {
+	case '[':
+		return e.readMessages(s)
+	case '{':
+		return s.Object(func(key []byte) error {
+			switch string(key) {
+			case "messages", "prompt", "tools", "functions", "input", "instructions", "system", "previous_response_id",
+				"chat_template_kwargs":
+				_, err := e.field(string(key), s)
+				return err
+			}
+			return s.Skip()
+		})
+	}
+	return s.Skip()
+}
+
+// readResponse reads the answer: its text, if its tokens are not counted elsewhere.
+func (e *litellmEntry) readResponse(s *source.JSONScanner) error {
+	switch s.Peek() {
+	case '"':
+		return e.readAnswer(s)
+	case '{':
+		return s.Object(func(key []byte) error {
+			switch string(key) {
+			case "choices":
+				return e.readChoices(s)
+			case "output", "content", "id":
+				if known, err := e.field(string(key), s); known {
+					return err
+				}
+			}
+			return s.Skip()
+		})
+	}
+	return s.Skip()
+}
+
+func (e *litellmEntry) readParameters(s *source.JSONScanner) error {
+	if s.Peek() != '{' {
+		return s.Skip()
+	}
+	return s.Object(func(key []byte) (err error) {
+		if string(key) == "tools" || string(key) == "functions" {
+			e.tools, err = rawValue(s)
+			return err
+		}
+		return s.Skip()
+	})
+}

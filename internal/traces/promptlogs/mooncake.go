@@ -1,0 +1,327 @@
+package promptlogs
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var mooncakeFormat = source.Format{
+	Name: "mooncake",
+	Summary: "LLM prompts as JSON lines: arrival, lengths in tokens, and ids of the blocks of the prompt (Mooncake, " +
+		"FAST 2025)",
+	Example: `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, ` +
+		`53, 54, 55, 56, 57, 2353, 2354]}`,
+	Carries: "prompts: blocks, lengths, time, session, priority",
+	Detection: `a first line that is a JSON object with "input_length" and "hash_ids", not "chat_id" and ` +
+		`"parent_chat_id"`,
+	Options: []params.Param{
+		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: the value of block_size, or " +
+			"else 512 if it fits the first lines, or else the one power of two from 16 to 4096 that does"},
+		{Name: "time-unit", Default: "ms", Choices: timeUnits, Doc: "unit of timestamp"},
+	},
+	JSON:   true,
+	Detect: detectMooncake,
+	Open:   openLines("mooncake"),
+}
+
+// timeUnits are the units of timestamps, as options name them.
+var timeUnits = []string{"s", "ms", "us", "ns"}
+
+const (
+	defaultBlockTokens = 512
+	maxBlockTokens     = 1 << 20
+)
+
+func detectMooncake(head source.Head, _ string) source.Confidence {
+	if source.LooksLikeJSON(head, "input_length", "hash_ids") && !looksLikeBailian(head) {
+		return source.Certain
+	}
+	return source.No
+}
+
+// mooncakeReader reads one prompt per line. It implements promptSource.
+type mooncakeReader struct {
+	name        string // of the format
+	src         *source.Source
+	timeUnit    int64
+	blockTokens int
+	scanner     source.JSONScanner
+	expected    mooncakeFields // the fields that the first line has
+	// chats has the first chat of each conversation by the chats in it, if lines name the chat that they continue; nil
+	// otherwise.
+	chats map[uint64]uint64
+}
+
+type mooncakeFields uint8
+
+const (
+	hasTimestamp mooncakeFields = 1 << iota
+	hasInputLength
+	hasOutputLength
+	hasHashIDs
+	hasSession
+	hasBlockSize
+	hasPriority
+)
+
+var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "block_size",
+	"priority"}
+
+type mooncakeLine struct {
+	prompt
+	has         mooncakeFields
+	blockTokens int
+	chat        uint64 // likewise only with mooncakeReader.chats
+	parent      uint64
+}
+
+func openLines(name string) func(*source.Source, params.Values) (stream.Reader, stream.Fields, error) {
+	return func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		return openMooncake(name, src, opts)
+	}
+}
+
+func openMooncake(name string, src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	r := &mooncakeReader{name: name, src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")],
+		blockTokens: opts.Int("block")}
+	if name == bailianName {
+		r.chats = map[uint64]uint64{}
+	}
+	lines, err := r.firstLines()
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	if len(lines) > 0 {
+		r.expected = lines[0].has
+		if r.blockTokens == 0 {
+			r.blockTokens = lines[0].blockTokens
+		}
+	}
+	if r.blockTokens == 0 {
+		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
+			return nil, stream.Fields{}, src.Errorf("no usual number of tokens per block, or more than one, fits the first " +
+				"lines: state it, for example with --input-format mooncake:block=512")
+		}
+	}
+	opts["block"] = r.blockTokens
+	src.Reading.Time = "time in " + opts.Text("time-unit")
+	kind := prompts.Kind{BlockTokens: r.blockTokens, Sessions: r.chats != nil || r.expected&hasSession != 0,
+		Priorities: r.expected&hasPriority != 0}
+	return newReader(src.NextNumber(), r), prompts.FieldsOf(kind, r.expected&hasTimestamp != 0), nil
+}
+
+// firstLines parses the lines at the beginning without consuming them, up to the first wrong one, which Read will
+// report.
+func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
+	head, err := r.src.Head()
+	if err != nil {
+		return nil, err
+	}
+	if len(head.Lines) == 0 { // the first line is longer
+		b, err := r.src.Peek(source.MaxLine)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		head = source.NewHead(b, err == io.EOF)
+	}
+	var lines []mooncakeLine
+	for _, text := range head.Lines {
+		if len(source.TrimBlanks(text)) == 0 {
+			continue
+		}
+		var line mooncakeLine
+		if r.parse(text, &line) != nil {
+			break
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// guessBlockTokens returns the number of tokens in a block: 512 if that fits all prompts, or else the only usual size
+// that does. If none does, it uses only the first prompt, so that reading finds the wrong line. 0: several sizes fit.
+func guessBlockTokens(lines []mooncakeLine) int {
+	for _, some := range [][]mooncakeLine{lines, lines[:min(1, len(lines))]} {
+		if fitAll(some, defaultBlockTokens) {
+			return defaultBlockTokens
+		}
+		if fitting := fittingSizes(some); len(fitting) == 1 {
+			return fitting[0]
+		} else if len(fitting) > 1 {
+			return 0
+		}
+	}
+	return 0
+}
+
+// fittingSizes returns the usual numbers of tokens in a block that fit all prompts.
+func fittingSizes(lines []mooncakeLine) (sizes []int) {
+	for size := 16; size <= 4096; size *= 2 {
+		if fitAll(lines, size) {
+			sizes = append(sizes, size)
+		}
+	}
+	return sizes
+}
+
+func fitAll(lines []mooncakeLine, blockTokens int) bool {
+	return !slices.ContainsFunc(lines, func(line mooncakeLine) bool {
+		return !fitsBlocks(blockTokens, line.InputTokens, len(line.blocks))
+	})
+}
+
+func (r *mooncakeReader) next(p *prompt) error {
+	text, err := r.src.Line()
+	if err != nil {
+		return err
+	}
+	if len(source.TrimBlanks(text)) == 0 {
+		return r.src.OnlyBlankLines()
+	}
+	line := mooncakeLine{prompt: prompt{blocks: p.blocks}}
+	if err := r.parse(text, &line); err != nil {
+		return r.src.LineSyntaxError(err)
+	}
+	if missing := (r.expected | hasInputLength | hasHashIDs) &^ line.has; missing != 0 {
+		return r.src.LineErrorf("no %s%s", missing.firstName(), r.asTheFirst(missing))
+	}
+	if extra := line.has &^ r.expected; extra != 0 {
+		return r.src.LineErrorf("has %s, which the first line lacks", extra.firstName())
+	}
+	if r.expected&hasBlockSize != 0 && line.blockTokens != r.blockTokens {
+		return r.src.LineErrorf("block_size %d differs from the %d tokens per block that this file is read with",
+			line.blockTokens, r.blockTokens)
+	}
+	if err := checkBlocks(r.blockTokens, line.InputTokens, len(line.blocks)); err != nil {
+		return r.src.LineErrorf("%w; %s:block=N sets another number", err, r.name)
+	}
+	if r.chats != nil {
+		line.Session = r.conversation(line.chat, line.parent)
+	}
+	*p = line.prompt
+	return nil
+}
+
+// conversation returns the first chat of the conversation of a chat. A parent that the file lacks is that chat itself.
+func (r *mooncakeReader) conversation(chat, parent uint64) uint64 {
+	const none = math.MaxUint64 // -1, the parent of first chats
+	first := chat
+	if parent != none {
+		first = parent
+		if known, ok := r.chats[parent]; ok {
+			first = known
+		}
+	}
+	r.chats[chat] = first
+	return first
+}
+
+// asTheFirst says that the first line has the missing field, if it may be missing in all.
+func (r *mooncakeReader) asTheFirst(missing mooncakeFields) string {
+	if missing&(hasInputLength|hasHashIDs) != 0 {
+		return ""
+	}
+	return ", which the first line has"
+}
+
+func (f mooncakeFields) firstName() string {
+	for i, name := range mooncakeNames {
+		if f>>i&1 != 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// parse reads a line. It skips unknown fields.
+func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
+	r.scanner = source.JSONScanner{Text: text}
+	line.OutputTokens = -1
+	err := r.scanner.Object(func(key []byte) error { return r.field(string(key), line) })
+	if err != nil {
+		return err
+	}
+	return r.scanner.End()
+}
+
+func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
+	var field mooncakeFields
+	switch key {
+	case "timestamp":
+		field = hasTimestamp
+		line.time, err = r.scanner.Time(r.timeUnit)
+	case "input_length":
+		field = hasInputLength
+		line.InputTokens, err = readTokens(&r.scanner, 1)
+	case "output_length":
+		field = hasOutputLength
+		line.OutputTokens, err = readTokens(&r.scanner, 0)
+	case "hash_ids":
+		field = hasHashIDs
+		line.blocks, err = r.scanner.IDs(line.blocks)
+	case "block_size":
+		field = hasBlockSize
+		line.blockTokens, err = readBlockTokens(&r.scanner)
+	case "session_id":
+		field = hasSession
+		line.Session, err = r.scanner.SessionKey()
+	case "chat_id", "parent_chat_id":
+		if r.chats == nil {
+			return r.scanner.Skip()
+		}
+		to := &line.chat
+		if key == "parent_chat_id" {
+			to = &line.parent
+		}
+		*to, err = readChat(&r.scanner)
+		return err
+	case "priority":
+		field = hasPriority
+		line.Priority, err = readPriority(&r.scanner)
+	default:
+		return r.scanner.Skip()
+	}
+	if err == nil && line.has&field != 0 {
+		err = fmt.Errorf("duplicate %s", key)
+	}
+	line.has |= field
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// readChat reads the number of a chat; -1 and null are none.
+func readChat(s *source.JSONScanner) (uint64, error) {
+	if s.Null() {
+		return math.MaxUint64, nil
+	}
+	text, err := s.Number()
+	if n, ok := source.ParseWhole(text); err == nil && ok {
+		return n, nil
+	} else if err == nil && string(text) != "-1" {
+		err = fmt.Errorf("chat %.40q: want a whole number from -1", text)
+	}
+	return math.MaxUint64, err
+}
+
+// readPriority reads a priority: a whole number of 32 bits, of any sign.
+func readPriority(s *source.JSONScanner) (int32, error) {
+	text, err := s.Number()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(text), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%.40q: want a whole number from -2^31 to 2^31-1", text)
+	}
+	return int32(n), nil
+}

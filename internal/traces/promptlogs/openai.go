@@ -1,0 +1,176 @@
+package promptlogs
+
+import (
+	"errors"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var openaiFormat = source.Format{
+	Name: "openai",
+	Summary: "requests of OpenAI's API (chat, completions, responses) and of Anthropic's, a JSON object on a line or an " +
+		"array of them, with their answers if they are logged (also files of the Batch API)",
+	Example: `{"timestamp": 1760587668.9, "model": "llama-3.1-8b", "messages": [{"role": "system", "content": "You ` +
+		`are a ` +
+		`helpful assistant."}, {"role": "user", "content": "Hi!"}]}`,
+	Carries: "prompts: blocks, lengths, session, and time if there is one",
+	Detection: `a JSON object, or an array of them, with "messages", "prompt", or "model" and "input" in it or ` +
+		`in its "body" or "request", unless it is litellm`,
+	Options: messageOptions(source.TimeUnitOption()),
+	JSON:    true,
+	Whole:   true,
+	Detect:  detectOpenAI,
+	Open:    openOpenAI,
+}
+
+// envelopes are fields of log entries whose values are requests or answers.
+var envelopes = map[string]bool{"body": true, "request": true, "response": true, "request_body": true,
+	"response_body": true}
+
+func detectOpenAI(head source.Head, name string) source.Confidence {
+	fields := fieldsOf(head, envelopes)
+	switch {
+	case detectLiteLLM(head, name) != source.No:
+		return source.No
+	case fields["messages"] == '[' && (fields["model"] != 0 || fields["role"] != 0):
+		return source.Certain
+	case fields["messages"]+fields["prompt"] == 0 && (fields["input"] == '"' || fields["input"] == '['):
+		return detectResponses(fields)
+	case fields["prompt"] != '"' && fields["prompt"] != '[' || fields["message_tree_id"] != 0:
+		return source.No
+	case fields["model"] != 0 || fields["max_tokens"] != 0 || fields["choices"] != 0:
+		return source.Certain
+	}
+	return source.Likely
+}
+
+// detectResponses recognises requests to the Responses API, which have an input; so have sessions and embeddings.
+func detectResponses(fields map[string]byte) source.Confidence {
+	if fields["model"] == 0 || fields["session_id"] != 0 && fields["output"] == '"' {
+		return source.No
+	}
+	for _, name := range []string{"instructions", "previous_response_id", "max_output_tokens", "custom_id", "tools",
+		"store"} {
+		if fields[name] != 0 {
+			return source.Certain
+		}
+	}
+	if fields["output"] == '[' {
+		return source.Certain
+	}
+	return source.Likely
+}
+
+// fieldsOf returns the fields of the first object of a file with the first byte of each value: its own, those of the
+// objects in envelopes, and in messages those of the first message. The head may end anywhere.
+func fieldsOf(head source.Head, envelopes map[string]bool) map[string]byte {
+	s := &source.JSONScanner{Text: head.Bytes}
+	fields := map[string]byte{}
+	var walk func() error
+	walk = func() error {
+		return s.Object(func(key []byte) error {
+			name, begins := string(key), s.Peek()
+			if fields[name] == 0 {
+				fields[name] = begins
+			}
+			switch {
+			case begins == '{' && envelopes[name]:
+				return walk()
+			case begins == '[' && name == "messages":
+				first := true
+				return s.Array(func() error {
+					if first && s.Peek() == '{' {
+						first = false
+						return walk()
+					}
+					return s.Skip()
+				})
+			}
+			return s.Skip()
+		})
+	}
+	s.Take('[')
+	_ = walk() // it fails where the head ends
+	return fields
+}
+
+func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	c, err := newCollector(src, opts, "requests of OpenAI's or Anthropic's API in JSON, an object on "+
+		"a line or in an array, with messages, prompt or input")
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	b := &body{}
+	var earlier responses
+	err = c.eachObject("list of requests", func(s *source.JSONScanner) error {
+		b.reset()
+		if err := b.readEntry(s); err != nil {
+			return err
+		}
+		if !b.hasInput && b.previous == "" && len(b.ids) == 0 && b.leftOut == "" {
+			return errNoInput
+		}
+		if err := c.checkBudget(earlier.complete(b)); err != nil {
+			return err
+		}
+		return b.each(c.add)
+	})
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	return c.open()
+}
+
+var errNoInput = errors.New("neither messages, prompt nor input (those of a batch are in its input file, not in its " +
+	"output)")
+
+// readEntry reads a request, or an entry of a log with a request and perhaps its answer.
+func (b *body) readEntry(s *source.JSONScanner) error {
+	return s.Object(func(key []byte) error { return b.readEntryField(string(key), s) })
+}
+
+func (b *body) readEntryField(key string, s *source.JSONScanner) (err error) {
+	if envelopes[key] && b.enters(s) {
+		defer b.leave()
+		return b.readEntry(s)
+	}
+	switch key {
+	case "timestamp", "time", "ts", "created_at", "start_time", "startTime", "request_time":
+		var when []byte
+		if when, err = timeText(s); when != nil && b.when == nil {
+			b.when = when
+		}
+		return err
+	case "session_id", "conversation_id":
+		return b.readSession(s)
+	case "status_code":
+		status, err := s.Label()
+		if n, ok := source.ParseWhole(status); ok && n >= 400 {
+			b.leftOut = "failed"
+		}
+		return err
+	case "completion", "response":
+		return b.readAnswer(s)
+	case "output":
+		if s.Peek() != '[' {
+			return b.readAnswer(s)
+		}
+	}
+	known, err := b.field(key, s)
+	if !known {
+		return s.Skip()
+	}
+	return err
+}
+
+// readSession reads the name of a conversation; null is none.
+func (b *body) readSession(s *source.JSONScanner) (err error) {
+	if s.Peek() != '"' && (s.Peek() < '0' || s.Peek() > '9') {
+		return s.Skip()
+	}
+	b.hasSession = true
+	b.session, err = s.SessionKey()
+	return err
+}

@@ -1,0 +1,341 @@
+package promptlogs
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+// body reads requests of OpenAI's API and the answers to them, as servers and proxies log them, field by field.
+type body struct {
+	request
+	prompts  [][]byte   // texts, if several are in one request
+	idLists  [][]uint64 // likewise, lists of token ids
+	created  []byte     // when the answer was made
+	hasInput bool       // there are messages or a prompt, even if they are empty
+	depth    int        // envelopes around what is being read
+
+	// Of the Responses API and of Anthropic's.
+	system     []byte    // instructions, which come before all messages
+	previous   string    // the response that the request continues
+	responseID string    // the name of the answer
+	reply      []message // the answer
+}
+
+// mostEnvelopes are how many objects within each other may be around a request or an answer.
+const mostEnvelopes = 8
+
+// enters reports whether an object is read as what an envelope holds, and counts it until leave.
+func (b *body) enters(s *source.JSONScanner) bool {
+	if s.Peek() != '{' || b.depth == mostEnvelopes {
+		return false
+	}
+	b.depth++
+	return true
+}
+
+func (b *body) leave() { b.depth-- }
+
+func (b *body) reset() {
+	b.request.reset()
+	b.prompts, b.idLists = b.prompts[:0], b.idLists[:0]
+	b.created, b.hasInput, b.depth = nil, false, 0
+	b.system, b.previous, b.responseID, b.reply = nil, "", "", nil
+}
+
+// each calls add with each prompt of the request: completions may have several.
+func (b *body) each(add func(*request) error) error {
+	if b.when == nil {
+		b.when = b.created
+	}
+	if len(b.messages) > 0 {
+		if len(b.system) > 0 {
+			b.messages = slices.Insert(b.messages, 0, message{Role: chattemplate.System, Text: b.system})
+		}
+		return add(&b.request)
+	}
+	several := len(b.prompts)+len(b.idLists) > 1
+	for _, text := range b.prompts {
+		b.text = text
+		if err := add(b.oneOf(several)); err != nil {
+			return err
+		}
+	}
+	for _, ids := range b.idLists {
+		b.text, b.ids = nil, ids
+		if err := add(b.oneOf(several)); err != nil {
+			return err
+		}
+	}
+	if len(b.prompts)+len(b.idLists) == 0 {
+		return add(&b.request) // ids alone, or nothing
+	}
+	return nil
+}
+
+// oneOf returns the request for one of its prompts. Several share an answer, whose length is then unknown.
+func (b *body) oneOf(several bool) *request {
+	if several {
+		b.output, b.answer, b.answerIDs = -1, nil, nil
+	}
+	return &b.request
+}
+
+// field reads a field of a request or an answer; known is false, and nothing is read, if it is another.
+func (b *body) field(key string, s *source.JSONScanner) (known bool, err error) {
+	switch key {
+	case "messages":
+		b.hasInput = true
+		return true, b.readMessages(s)
+	case "prompt":
+		b.hasInput = true
+		return true, b.readPrompt(s)
+	case "prompt_token_ids", "input_ids":
+		return true, readIDs(s, &b.ids)
+	case "chat_template_kwargs":
+		b.options, err = rawValue(s)
+		return true, err
+	case "tools", "functions":
+		b.tools, err = rawValue(s)
+		return true, err
+	case "choices":
+		return true, b.readChoices(s)
+	case "usage":
+		return true, b.readUsage(s)
+	case "error":
+		failed, err := isSet(s)
+		if failed {
+			b.leftOut = "failed"
+		}
+		return true, err
+	case "created":
+		b.created, err = timeText(s)
+		return true, err
+	}
+	return b.readResponsesField(key, s)
+}
+
+// readMessages reads an array of messages, or one text.
+func (b *body) readMessages(s *source.JSONScanner) error {
+	switch s.Peek() {
+	case '"':
+		text, err := s.String()
+		b.messages = append(b.messages, message{Role: chattemplate.User, Text: text})
+		return err
+	case '[':
+		return s.Array(func() error { return b.readMessage(s) })
+	}
+	return s.Skip()
+}
+
+// partName returns what parts of a type are called.
+func partName(kind string) string {
+	switch kind {
+	case "image_url", "image", "input_image":
+		return "images"
+	case "input_audio", "audio", "audio_url":
+		return "audio"
+	case "video", "video_url":
+		return "videos"
+	case "file", "input_file", "document":
+		return "files"
+	case "thinking", "redacted_thinking":
+		return "thinking"
+	}
+	return "parts without text"
+}
+
+// readPrompt reads a text, token ids, or an array of either.
+func (b *body) readPrompt(s *source.JSONScanner) error {
+	switch s.Peek() {
+	case '"':
+		text, err := s.String()
+		b.prompts = append(b.prompts, text)
+		return err
+	case '[':
+	default:
+		return s.Skip()
+	}
+	var flat []uint64
+	err := s.Array(func() (err error) {
+		switch s.Peek() {
+		case '"':
+			var text []byte
+			text, err = s.String()
+			b.prompts = append(b.prompts, text)
+		case '[':
+			var ids []uint64
+			err = readIDs(s, &ids)
+			b.idLists = append(b.idLists, ids)
+		default:
+			var id uint64
+			id, err = readID(s)
+			flat = append(flat, id)
+		}
+		return err
+	})
+	if len(flat) > 0 {
+		b.idLists = append(b.idLists, flat)
+	}
+	return err
+}
+
+// readIDs reads an array of token ids; anything else is skipped.
+func readIDs(s *source.JSONScanner, ids *[]uint64) error {
+	*ids = (*ids)[:0]
+	if s.Peek() != '[' {
+		return s.Skip()
+	}
+	return s.Array(func() error {
+		id, err := readID(s)
+		*ids = append(*ids, id)
+		return err
+	})
+}
+
+// maxTokenID is more than any vocabulary has.
+const maxTokenID = 1 << 40
+
+func readID(s *source.JSONScanner) (uint64, error) {
+	s.Peek()
+	start := s.Pos
+	text, err := s.Number()
+	if err != nil {
+		return 0, err
+	}
+	id, ok := source.ParseWhole(text)
+	if !ok || id >= maxTokenID {
+		s.Pos = start
+		return 0, s.Fail("the id of a token, a whole number from 0")
+	}
+	return id, nil
+}
+
+// readChoices reads the text of an answer, and its calls of tools as their JSON.
+func (b *body) readChoices(s *source.JSONScanner) error {
+	if s.Peek() != '[' {
+		return s.Skip()
+	}
+	return s.Array(func() error {
+		if s.Peek() != '{' {
+			return s.Skip()
+		}
+		return s.Object(func(key []byte) error {
+			switch string(key) {
+			case "text":
+				return b.readAnswer(s)
+			case "message", "delta":
+				return b.readReply(s)
+			case "token_ids":
+				return readIDs(s, &b.answerIDs)
+			}
+			return s.Skip()
+		})
+	})
+}
+
+// readReply reads a message of the model.
+func (b *body) readReply(s *source.JSONScanner) error {
+	if s.Peek() != '{' {
+		return s.Skip()
+	}
+	return s.Object(func(key []byte) error {
+		switch string(key) {
+		case "content", "reasoning_content":
+			return b.readAnswer(s)
+		case "tool_calls":
+			calls, err := rawValue(s)
+			b.addAnswer(calls)
+			return err
+		}
+		return s.Skip()
+	})
+}
+
+// readAnswer adds a text to the answer; null adds nothing.
+func (b *body) readAnswer(s *source.JSONScanner) error {
+	if s.Peek() != '"' {
+		return s.Skip()
+	}
+	text, err := s.String()
+	b.addAnswer(text)
+	return err
+}
+
+func (b *body) addAnswer(text []byte) {
+	if b.answer == nil {
+		b.answer = []byte{}
+	}
+	b.answer = append(slices.Clip(b.answer), text...)
+}
+
+// readUsage reads how many tokens the server counted in the answer.
+func (b *body) readUsage(s *source.JSONScanner) error {
+	if s.Peek() != '{' {
+		return s.Skip()
+	}
+	return s.Object(func(key []byte) error {
+		if string(key) == "completion_tokens" || string(key) == "output_tokens" {
+			return readCount(s, &b.output)
+		}
+		return s.Skip()
+	})
+}
+
+// readCount reads a number of tokens; null leaves it as it is.
+func readCount(s *source.JSONScanner, n *int32) (err error) {
+	if s.Null() {
+		return nil
+	}
+	*n, err = readTokens(s, 0)
+	return err
+}
+
+// rawValue returns a value as it is written; nil for null, nothing and an empty array or object.
+func rawValue(s *source.JSONScanner) ([]byte, error) {
+	s.Peek()
+	start := s.Pos
+	if err := s.Skip(); err != nil {
+		return nil, err
+	}
+	raw := s.Text[start:s.Pos]
+	if blank := bytes.TrimSpace(raw); len(blank) < len("{0}") || string(blank) == "null" {
+		return nil, nil
+	}
+	return raw, nil
+}
+
+// isSet reports whether a value is more than null, false, an empty text, array or object.
+func isSet(s *source.JSONScanner) (bool, error) {
+	s.Peek()
+	start := s.Pos
+	if err := s.Skip(); err != nil {
+		return false, err
+	}
+	switch string(s.Text[start:s.Pos]) {
+	case "null", "false", `""`, "{}", "[]", "0":
+		return false, nil
+	}
+	return true, nil
+}
+
+// timeText returns a time as it is written, a number or a date; nil for null.
+func timeText(s *source.JSONScanner) ([]byte, error) {
+	switch s.Peek() {
+	case '"':
+		return s.String()
+	case 'n':
+		return nil, s.Skip()
+	}
+	return s.Number()
+}
+
+// optional reads a text; nothing for any other value.
+func optional(s *source.JSONScanner) ([]byte, error) {
+	if s.Peek() != '"' {
+		return nil, s.Skip()
+	}
+	return s.String()
+}

@@ -1,0 +1,167 @@
+package promptlogs
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// responses follows the requests of OpenAI's Responses API that continue an earlier response, whose messages the server
+// knows and the request lacks.
+type responses struct {
+	known map[string]*response
+}
+
+// response is a request with its answer.
+type response struct {
+	before   *response
+	messages []message // of the request and of the answer
+	session  uint64    // the hash of the name of the first response
+}
+
+// mostNamed is the longest name of a response.
+const mostNamed = 200
+
+// complete puts the messages of earlier responses before those of a request, and remembers the request if its response
+// has a name. It returns how many bytes it keeps.
+func (r *responses) complete(b *body) (kept int64) {
+	var before *response
+	if b.previous != "" {
+		if before = r.known[b.previous]; before == nil {
+			b.leaveOutAs("continue a response that the log lacks")
+			return 0
+		}
+	}
+	own := b.messages
+	if before != nil {
+		b.messages = append(before.all(), own...)
+		b.hasInput = true
+	}
+	if b.responseID == "" || b.leftOut != "" {
+		if before != nil && !b.hasSession {
+			b.session, b.hasSession = before.session, true
+		}
+		return 0
+	}
+	made := &response{before: before, session: stream.HashText([]byte(b.responseID))}
+	if before != nil {
+		made.session = before.session
+	}
+	for _, m := range slices.Concat(own, b.reply) {
+		m.Text, m.Raw = bytes.Clone(m.Text), bytes.Clone(m.Raw)
+		kept += int64(len(m.Text)+len(m.Raw)) + 64
+		made.messages = append(made.messages, m)
+	}
+	if r.known == nil {
+		r.known = map[string]*response{}
+	}
+	r.known[b.responseID] = made
+	if !b.hasSession {
+		b.session, b.hasSession = made.session, true
+	}
+	return kept + 200
+}
+
+// all returns the messages up to a response and with it.
+func (r *response) all() []message {
+	var chain []*response
+	n := 0
+	for ; r != nil; r = r.before {
+		chain = append(chain, r)
+		n += len(r.messages)
+	}
+	messages := make([]message, 0, n+8)
+	for _, r := range slices.Backward(chain) {
+		messages = append(messages, r.messages...)
+	}
+	return messages
+}
+
+// leaveOutAs says why a request is no prompt, if nothing else has been said.
+func (b *body) leaveOutAs(why string) {
+	if b.leftOut == "" {
+		b.leftOut = why
+	}
+}
+
+// readResponsesField reads a field of a request to the Responses API or to Anthropic's, or of an answer of these.
+func (b *body) readResponsesField(key string, s *source.JSONScanner) (known bool, err error) {
+	switch key {
+	case "input":
+		return true, b.readInput(s)
+	case "instructions", "system":
+		b.system, err = b.readContent(s, nil)
+		return true, err
+	case "previous_response_id":
+		b.previous, err = optionalName(s)
+		return true, err
+	case "output":
+		if s.Peek() != '[' {
+			return false, nil
+		}
+		return true, b.readReplies(s)
+	case "content":
+		if s.Peek() != '[' {
+			return false, nil
+		}
+		return true, b.readAnthropicAnswer(s)
+	case "id":
+		name, err := optionalName(s)
+		if strings.HasPrefix(name, "resp_") {
+			b.responseID = name
+		}
+		return true, err
+	case "url", "model":
+		name, err := optionalName(s)
+		if strings.Contains(name, "embed") || strings.Contains(name, "moderation") {
+			b.leaveOutAs(otherCalls)
+		}
+		return true, err
+	}
+	return false, nil
+}
+
+const otherCalls = "of other calls, such as embeddings"
+
+// optionalName reads a name; nothing for any other value.
+func optionalName(s *source.JSONScanner) (string, error) {
+	name, err := optional(s)
+	return string(name[:min(len(name), mostNamed)]), err
+}
+
+// readInput reads the input of the Responses API: a text or items.
+func (b *body) readInput(s *source.JSONScanner) error {
+	if s.Peek() != '"' && s.Peek() != '[' {
+		return s.Skip()
+	}
+	b.hasInput = true
+	return b.readMessages(s)
+}
+
+// readReplies reads the items of an answer of the Responses API.
+func (b *body) readReplies(s *source.JSONScanner) error {
+	own, parts := b.messages, len(b.parts)
+	b.messages = nil
+	err := s.Array(func() error { return b.readMessage(s) })
+	b.reply, b.messages, b.parts = b.messages, own, b.parts[:parts]
+	for _, m := range b.reply {
+		b.addAnswer(m.Text)
+	}
+	return err
+}
+
+// readAnthropicAnswer reads the blocks of an answer of Anthropic's API.
+func (b *body) readAnthropicAnswer(s *source.JSONScanner) error {
+	parts := len(b.parts)
+	var found blocks
+	text, err := b.readContent(s, &found)
+	b.parts = b.parts[:parts]
+	b.addAnswer(text)
+	for _, use := range found.uses {
+		b.addAnswer(use.Raw)
+	}
+	return err
+}
