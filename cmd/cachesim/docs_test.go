@@ -106,7 +106,7 @@ var notRun = []struct {
 }{
 	{regexp.MustCompile(`--endpoint|sweep submit`), "needs a service or a cluster"},
 	{regexp.MustCompile(`reproduce \S+-|sweep plan classic-block|adversary`), "takes minutes; CI runs the quick versions"},
-	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge`), "needs files that others publish, or a sweep that has " +
+	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge|block=1,tokenizer=`), "needs files that others publish, or a sweep that has " +
 		"run"},
 	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue ` +
 		`--long|gen cluster -o|recommender\(nodes=1,epochs=80|run recommender |layer\.attention|--context 32768`),
@@ -285,6 +285,8 @@ func docTraces(t *testing.T) (dir string) {
 	for log, name := range map[string]string{"nginx-access.log": "access.log", "redis-monitor.log": "monitor.log"} {
 		must.Do(t, os.Rename(filepath.Join(dir, log), filepath.Join(dir, name)))
 	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "vllm.log"), must.Get(os.ReadFile(filepath.Join(dir, "vllm-0.10.log")))(t),
+		0o644))
 	docFiles(t, dir)
 	docRuns(t, dir)
 	return dir

@@ -35,6 +35,14 @@ func (v Values) Float(name string) float64 { return v[name].(float64) }
 func (v Values) Bool(name string) bool     { return v[name].(bool) }
 func (v Values) Text(name string) string   { return v[name].(string) }
 
+// Path returns the path of the file that p names among values; "" if it names none.
+func (p Param) Path(values Values) string {
+	if text, _ := values[p.Name].(string); p.File && !slices.Contains(p.Choices, text) {
+		return text
+	}
+	return ""
+}
+
 // Parse converts text to the type of p and checks its range.
 func (p Param) Parse(text string) (any, error) {
 	switch p.Default.(type) {

@@ -62,6 +62,21 @@ func TestWithFilesReadsNoFile(t *testing.T) {
 	}
 }
 
+// A parameter may be a name or the path of a file: only the second is a path.
+func TestNamesAreNoPaths(t *testing.T) {
+	p := Param{Name: "template", Default: "none", Choices: []string{"none", "chatml"}, File: true}
+	for text, want := range map[string]string{"none": "", "chatml": "", "./chatml": "./chatml", "a.jinja": "a.jinja"} {
+		value, err := p.Parse(text)
+		if got := p.Path(Values{"template": value}); err != nil || got != want {
+			t.Errorf("%s names the file %q, %v, want %q", text, got, err, want)
+		}
+	}
+	p.File = false
+	if got := p.Path(Values{"template": "a.jinja"}); got != "" {
+		t.Errorf("a text that is no file names %q", got)
+	}
+}
+
 func TestNamesAreTakenOnce(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -69,7 +69,7 @@ func (s Spec[E]) Full() string {
 func (s Spec[E]) Files() (paths []string) {
 	_, ps := s.Entry.Signature()
 	for _, p := range ps {
-		if path, _ := s.Params[p.Name].(string); p.File && path != "" {
+		if path := p.Path(s.Params); path != "" {
 			paths = append(paths, path)
 		}
 	}
@@ -81,7 +81,7 @@ func (s Spec[E]) WithFiles(other func(path string) string) Spec[E] {
 	values := maps.Clone(s.Params)
 	_, ps := s.Entry.Signature()
 	for _, p := range ps {
-		if path, _ := values[p.Name].(string); p.File && path != "" {
+		if path := p.Path(values); path != "" {
 			values[p.Name] = other(path)
 		}
 	}

@@ -153,7 +153,7 @@ func WithFiles(spec string, other func(path string) string) string {
 	}
 	renamed := false
 	for _, p := range format.Options {
-		if path, _ := opts[p.Name].(string); p.File && path != "" {
+		if path := p.Path(opts); path != "" {
 			opts[p.Name], renamed = other(path), true
 		}
 	}

@@ -181,8 +181,8 @@ func (s Spec) Files() (paths []string) {
 func (s Spec) WithFiles(other func(path string) (string, error)) (Spec, error) {
 	values := maps.Clone(s.Params)
 	for _, p := range s.Entry.AllParams() {
-		path, _ := s.Params[p.Name].(string)
-		if !p.File || path == "" {
+		path := p.Path(s.Params)
+		if path == "" {
 			continue
 		}
 		path, err := other(path)
