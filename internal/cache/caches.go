@@ -111,8 +111,9 @@ type Entry struct {
 	Prefetches bool
 	// OneByOne says that it serves each request separately, so that each decision of a policy belongs to one request.
 	OneByOne bool
-	// CheckModel rejects parameters that a model of time determines itself; nil if there are none.
-	CheckModel func(model string, values params.Values) error
+	// CheckModel rejects parameters that a model of time determines itself, and a model that does not work with a
+	// prefetcher, if prefetches; nil if there are none.
+	CheckModel func(model string, values params.Values, prefetches bool) error
 	// CheckParams rejects values of Params that exclude each other or cannot be read; nil if all are accepted.
 	CheckParams func(params.Values) error
 	// Check rejects a policy that does not work in such a cache; nil if all do.

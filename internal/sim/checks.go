@@ -157,10 +157,6 @@ func CheckParts(c Cell) error {
 	case c.Prefetcher != nil && c.Model != nil && prefetch.DelayOf(*c.Prefetcher) > 0:
 		return fmt.Errorf("prefetcher %s: model %s says itself when objects arrive; remove %s", c.Prefetcher,
 			c.Model.Name(), prefetch.Delay)
-	case c.Prefetcher != nil && isAsynchronous(c.Model) && kind.Admits != nil:
-		return fmt.Errorf("prefetcher %s: the model %s fetches what is proposed from the store behind the cache %s, also "+
-			"what a lower tier has; remove the model, the prefetcher or the tiers", c.Prefetcher.Name(), c.Model.Name(),
-			kind.Name)
 	case c.Allocator != nil && c.Allocator.Entry.Serving && kind.Pools == nil:
 		return fmt.Errorf("allocator %s divides the memory of a node that serves recommendations; it works in the cache %s, "+
 			"not in %s", c.Allocator.Name(), strings.Join(cache.WithPools(), ", "), kind.Name)
@@ -235,7 +231,7 @@ func CheckParts(c Cell) error {
 		}
 	}
 	if c.Model != nil && kind.CheckModel != nil {
-		if err := kind.CheckModel(c.Model.Name(), c.Cache.Params); err != nil {
+		if err := kind.CheckModel(c.Model.Name(), c.Cache.Params, c.Prefetcher != nil); err != nil {
 			return err
 		}
 	}

@@ -145,7 +145,7 @@ func choosesAmongChunks(e *policies.Entry) bool {
 	return e.Holds && e.Kind == policies.Online && !e.Predicts && !e.ReuseDistances
 }
 
-func checkModel(model string, v params.Values) error {
+func checkModel(model string, v params.Values, _ bool) error {
 	if v.Int("concurrency") == 1 {
 		return nil
 	}

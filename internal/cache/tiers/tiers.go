@@ -176,8 +176,12 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	return nil
 }
 
-func checkModel(model string, v params.Values) error {
-	if v.Int("concurrency") == 1 {
+func checkModel(model string, v params.Values, prefetches bool) error {
+	switch {
+	case prefetches:
+		return fmt.Errorf("cache tiers: the model %s fetches what a prefetcher proposes from the store behind all tiers, "+
+			"also what a lower tier has; remove the model, the prefetcher or the tiers", model)
+	case v.Int("concurrency") == 1:
 		return nil
 	}
 	return fmt.Errorf("cache tiers: the model %s determines how many prompts run at the same time; remove the cache's "+
