@@ -106,8 +106,8 @@ var notRun = []struct {
 }{
 	{regexp.MustCompile(`--endpoint|sweep submit`), "needs a service or a cluster"},
 	{regexp.MustCompile(`reproduce \S+-|sweep plan classic-block|adversary`), "takes minutes; CI runs the quick versions"},
-	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge|block=1,tokenizer=`), "needs files that others publish, or a " +
-		"sweep that has run"},
+	{regexp.MustCompile(`qqp|clinc|oasst|sgd-dev|sweep merge|block=1,tokenizer=`), "needs files that others publish, or " +
+		"a sweep that has run"},
 	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue ` +
 		`--long|gen cluster -o|recommender\(nodes=1,epochs=80|run recommender |layer\.attention|--context 32768`),
 		"takes long: it is about a large trace"},
