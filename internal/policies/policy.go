@@ -128,6 +128,15 @@ func CountAll(v metric.Values) (all []Counter) {
 	return all
 }
 
+// MergeCounters adds the counters of one part to those of others, each by the rule of its metric.
+func MergeCounters(sum metric.Values, part []Counter) metric.Values {
+	var own metric.Values
+	for _, c := range part {
+		own.SetNamed(c.name, c.Value)
+	}
+	return sum.Merge(own)
+}
+
 // Name is the name of the metric, with its label.
 func (c Counter) Name() string { return c.name }
 

@@ -131,11 +131,7 @@ func (h *hierarchy) ofPolicies() []policies.Counter {
 // mergePolicies adds the counters of the policies of some tiers to a sum.
 func mergePolicies(sum metric.Values, levels []*level) metric.Values {
 	for _, l := range levels {
-		var own metric.Values
-		for _, c := range l.pool.Counters() {
-			own.SetNamed(c.Name(), c.Value)
-		}
-		sum = sum.Merge(own)
+		sum = policies.MergeCounters(sum, l.pool.Counters())
 	}
 	return sum
 }

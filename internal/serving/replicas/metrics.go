@@ -1,7 +1,6 @@
 package replicas
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -61,31 +60,19 @@ func (t *tally) add(n cache.Counts) {
 	t.hitTokens += n.HitTokens
 }
 
-// counters are sums by name.
-type counters []policies.Counter
-
-func (all *counters) add(more []policies.Counter) {
-	for _, c := range more {
-		at := slices.IndexFunc(*all, func(have policies.Counter) bool { return have.Name() == c.Name() })
-		if at < 0 {
-			*all = append(*all, c)
-		} else {
-			(*all)[at].Value += c.Value
-		}
-	}
-}
-
-// Counters implements cache.Reporting: the sums over the nodes, and what is known of each.
+// Counters implements cache.Reporting: those of all nodes, each by the rule of its metric, and what is known of each
+// node.
 func (k *Cluster) Counters() []policies.Counter {
-	all := slices.Clone(k.gone)
+	merged := k.gone
 	for i := range k.lives {
 		if l := &k.lives[i]; l.cache != nil {
-			all.add(l.cache.Counters())
+			merged = policies.MergeCounters(merged, l.cache.Counters())
 		}
 	}
 	if k.Together != nil {
-		all.add(k.Together.Counters())
+		merged = policies.MergeCounters(merged, k.Together.Counters())
 	}
+	all := policies.CountAll(merged)
 	var sum tally
 	largest := int64(0)
 	for _, t := range k.tallies {

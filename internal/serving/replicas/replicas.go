@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/serving/route"
@@ -49,11 +50,11 @@ type Cluster struct {
 	order   []int32 // prompts in the order in which they began
 	oldest  int     // place in order of the oldest prompt that has not ended, without a model
 
-	tallies  []tally // per node
-	gone     counters
-	lost     int64 // blocks on nodes that were removed
-	rerouted int64 // prompts
-	latest   int64 // of the arrivals so far, without a model
+	tallies  []tally       // per node
+	gone     metric.Values // counters of the caches of removed nodes
+	lost     int64         // blocks on nodes that were removed
+	rerouted int64         // prompts
+	latest   int64         // of the arrivals so far, without a model
 }
 
 // life is a node from when it is added until it is removed.
@@ -151,7 +152,7 @@ func (k *Cluster) Resize() {
 // bury frees the cache of a node that was removed when nothing runs on it.
 func (k *Cluster) bury(l *life) {
 	if l.removed && l.prompts == l.waiting && l.cache != nil {
-		k.gone.add(l.cache.Counters())
+		k.gone = policies.MergeCounters(k.gone, l.cache.Counters())
 		l.cache = nil
 	}
 }
