@@ -15,8 +15,10 @@ func (c *collector) leaveOutOther() {
 }
 
 // noteEnd notes a request or an answer in a last line that may be cut.
-func (c *collector) noteEnd() {
-	if c.src.Unended {
-		c.src.Reading.Notable = source.Count(c.src.Reading.Notable, noEnd, 1)
+func (c *collector) noteEnd() { noteEnd(c.src) }
+
+func noteEnd(src *source.Source) {
+	if src.Unended {
+		src.Reading.Notable = source.Count(src.Reading.Notable, noEnd, 1)
 	}
 }

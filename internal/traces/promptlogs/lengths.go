@@ -107,6 +107,7 @@ func (r *lengthsReader) next(p *prompt) error {
 		if err := r.rows.Next(); err != nil {
 			return err
 		}
+		noteEnd(r.rows.Src) // a number that is cut is another number
 		input := source.TrimBlanks(r.rows.Cells[r.input])
 		if n, ok := source.ParseWhole(input); ok && n == 0 {
 			r.rows.Src.Reading.LeftOut++

@@ -202,9 +202,8 @@ type Source struct {
 	Reading     *Reading
 	buf         *bufio.Reader
 	LineNumber  int // number of the line that Line last returned
-	// Unended says that the line that LongLine last returned ends with the file, and without a line break.
+	// Unended says that the line that Line or LongLine last returned ends with the file, and without a line break.
 	Unended  bool
-	unended  bool   // that line ended with the file, without a line break
 	unread   []byte // the next line, if OnlyBlankLines found it; nil otherwise
 	unreadAt int    // its number
 	lastBad  int    // number of the last line that could not be read
@@ -355,13 +354,13 @@ func (s *Source) lastLine(line []byte, err error) ([]byte, error) {
 		return nil, io.EOF
 	}
 	s.LineNumber++
-	s.unended = true
+	s.Unended = true
 	return bytes.TrimSuffix(line, []byte("\r")), nil
 }
 
 // CutOff returns an error about the line that Line returned last, with advice if the file may be cut off within it.
 func (s *Source) CutOff(err error) error {
-	if err == nil || !s.unended {
+	if err == nil || !s.Unended {
 		return err
 	}
 	return fmt.Errorf("%w; the file ends within this line: if it was cut off, remove the line to read the rest", err)
