@@ -262,6 +262,20 @@ func TestBlocksThatCannotBeJoined(t *testing.T) {
 	must.Do(t, sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c))
 }
 
+// TestShareInJoinedBlocks: the share of a capacity is that of the blocks which the capacity counts, those of the trace.
+func TestShareInJoinedBlocks(t *testing.T) {
+	tr := policytest.RandomPrompts(rand.New(rand.NewPCG(2, 2)), 500, 12, 2)
+	tenth := must.Get(must.Get(capacity.Parse("10%"))(t).On(tr, capacity.AsWritten))(t)
+	want := float64(tenth.Amount) / float64(tr.NumObjects)
+	for _, kind := range []string{"prefix", "prefix(block=64)"} {
+		c := simtest.Cell(t, "lru", tenth, "cache="+kind)
+		rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}), c)
+		if rec.CapacityShare == nil || *rec.CapacityShare != want {
+			t.Errorf("%s: share %v, want %v", kind, *rec.CapacityShare, want)
+		}
+	}
+}
+
 // The progress of a replay in larger blocks adds up to the trace's requests.
 func TestProgressInJoinedBlocks(t *testing.T) {
 	tr := policytest.RandomPrompts(rand.New(rand.NewPCG(2, 2)), 500, 12, 2)

@@ -161,6 +161,10 @@ func (r *Replayer) share(c capacity.Capacity) float64 {
 	if c.Block > 0 {
 		return float64(c.Amount) / float64(c.Block) / float64(r.trace.NumObjects) * r.trace.SampleRate
 	}
+	if p := prompts.Of(r.trace.Kind); p != nil && p.Unjoined != nil { // of the blocks that the capacity counts
+		unjoined, _ := c.OnSample(r.trace.SampleRate)
+		return float64(unjoined.Simulated) / float64(len(p.Unjoined.Parents))
+	}
 	return float64(c.Simulated) / float64(r.trace.NumObjects)
 }
 
