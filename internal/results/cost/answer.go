@@ -38,7 +38,7 @@ type Answer struct {
 	between bool // capacities between two that were replayed count, too
 }
 
-// baseline is the policy that others are compared with.
+// baseline is the policy that others are compared with, in each case with the same other parts.
 const baseline = "lru"
 
 // curve is the costs of one policy.
@@ -185,7 +185,8 @@ func (b Bill) at(low, high point, capacity int64) point {
 
 // now returns what today's capacity costs.
 func (a *Answer) now() *Offer {
-	for _, policy := range []string{baseline, a.Offers[0].Policy} {
+	best := a.Offers[0].Policy
+	for _, policy := range []string{a.baselineOf(best), best} {
 		for _, c := range a.curves {
 			i := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == a.Today })
 			if c.policy == policy && i >= 0 {
@@ -194,6 +195,22 @@ func (a *Answer) now() *Offer {
 		}
 	}
 	return nil
+}
+
+// baselineOf returns what the baseline is called with the other parts of a policy; "" if it was not replayed with them.
+// It has no part of a kind that it does not work with, such as a predictor.
+func (a *Answer) baselineOf(policy string) string {
+	of := a.curves[slices.IndexFunc(a.curves, func(c curve) bool { return c.policy == policy })]
+	for _, c := range a.curves {
+		differs := func(k records.PartKind) bool {
+			part := *k.Field(c.style)
+			return part != *k.Field(of.style) && !(k.Some && part == "")
+		}
+		if c.style.Policy == baseline && !slices.ContainsFunc(records.PartKinds, differs) {
+			return c.policy
+		}
+	}
+	return ""
 }
 
 // offerOf returns the cheapest offer of a policy; nil if it was not replayed.

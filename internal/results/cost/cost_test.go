@@ -262,6 +262,38 @@ func TestLimitsOfAnAnswer(t *testing.T) {
 	}
 }
 
+// Where parts give one policy several lines, the cheapest is compared with lru with the same parts.
+func TestBaselineWithTheSameParts(t *testing.T) {
+	b := bill(t)
+	b.Today = gib
+	var recs []records.Record
+	for _, c := range []struct {
+		policy, router, predictor string
+		hits                      int64
+	}{
+		{"lru", "hash", "", 500}, {"lru", "random", "", 400}, {"blind", "hash", "gbm", 600}, {"blind", "random", "gbm", 700},
+		{"blind", "hash", "popu", 100}, {"blind", "random", "popu", 100},
+	} {
+		r := rec(c.policy, records.Online, gib, c.hits)
+		r.Router, r.Predictor = c.router, c.predictor
+		recs = append(recs, r)
+	}
+	text := b.Answers(recs, nil)[0].Sentence()
+	for _, want := range []string{"blind, gbm, random at 1 GiB", "; lru, random at its cheapest, 1 GiB: ",
+		"; today, lru, random at 1 GiB: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nlacks %q", text, want)
+		}
+	}
+	recs[1].Policy, recs[1].Label = "arc", "arc"
+	if text := b.Answers(recs, nil)[0].Sentence(); !strings.Contains(text, "not compared with lru, which was not replayed") {
+		t.Error(text)
+	}
+	if text := b.Answers(recs[:1], nil)[0].Sentence(); strings.Contains(text, "compared") {
+		t.Error(text)
+	}
+}
+
 // A capacity that holds all that the trace requests has no larger one that costs less, and one alone is not compared.
 func TestEndsOfTheRange(t *testing.T) {
 	all, half := 1.0, 0.5

@@ -27,12 +27,12 @@ func (a Answer) Sentence() string {
 	best := a.Offers[0]
 	parts := []string{fmt.Sprintf("cheapest: %s a month%s, %s at %s", a.Amount(best.Cost), costIn(best), best.Policy,
 		capacityOf(best)+capacityIn(best))}
-	switch other := a.offerOf(baseline); {
-	case best.Policy == baseline:
+	switch other := a.offerOf(a.baselineOf(best.Policy)); {
+	case other != nil && other.Policy == best.Policy:
 	case other == nil:
 		parts = append(parts, "not compared with "+baseline+", which was not replayed")
 	default:
-		parts = append(parts, fmt.Sprintf("%s at its cheapest, %s: %s, %s", baseline, capacityOf(*other),
+		parts = append(parts, fmt.Sprintf("%s at its cheapest, %s: %s, %s", other.Policy, capacityOf(*other),
 			a.Amount(other.Cost), saved(best, *other)))
 	}
 	if a.Now != nil {
