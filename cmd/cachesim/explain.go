@@ -66,6 +66,11 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !f.streams {
+		if err := sim.CheckExplain(cell); err != nil { // before the trace is read and described
+			return err
+		}
+	}
 	w, err := f.trace.workload(cmd, args)
 	if err != nil {
 		return err

@@ -37,20 +37,27 @@ func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) erro
 	return err
 }
 
-func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) error) error {
-	if c.Cache.Entry.Modelled {
+// CheckExplain rejects a cell that Explain cannot explain on any trace.
+func CheckExplain(c Cell) error {
+	switch e := c.Replayed().Cache.Entry; {
+	case e.Modelled:
 		return fmt.Errorf("cache %s serves requests when a model of time says so, which explain does not use; use exact or "+
-			"semantic", c.Cache.Name())
+			"semantic", e.Name)
+	case !e.OneByOne:
+		return fmt.Errorf("cache %s serves requests in groups, so no single request tells why an object was evicted; use "+
+			"exact or semantic", e.Name)
+	case c.Policy.Entry.Kind == policies.Bound:
+		return fmt.Errorf("%s is a bound: it makes no decisions", c.Policy.Name())
+	}
+	return nil
+}
+
+func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) error) error {
+	if err := CheckExplain(c); err != nil {
+		return err
 	}
 	if err := r.Check(c); err != nil {
 		return err
-	}
-	switch {
-	case !c.Cache.Entry.OneByOne:
-		return fmt.Errorf("cache %s serves requests in groups, so no single request tells why an object was evicted; use "+
-			"exact or semantic", c.Cache.Name())
-	case c.Policy.Entry.Kind == policies.Bound:
-		return fmt.Errorf("%s is a bound: it makes no decisions", c.Policy.Name())
 	}
 	c.Parts = c.Replayed()
 	r.expect([]Cell{c})
