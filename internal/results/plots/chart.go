@@ -531,6 +531,8 @@ func unitOf(name string) Unit {
 		return Percent
 	case metric.Bytes:
 		return Bytes
+	case metric.Seconds, metric.Milliseconds, metric.Nanoseconds:
+		return Plain
 	}
 	return Number
 }

@@ -177,7 +177,7 @@ func TestSaveErrors(t *testing.T) {
 
 func TestOnePointOnEveryScale(t *testing.T) {
 	for _, scale := range []Scale{Linear, Log} {
-		for _, unit := range []Unit{Number, Bytes, Percent, Seconds} {
+		for _, unit := range []Unit{Number, Bytes, Percent, Seconds, Plain} {
 			f := New("One point", "x", "y")
 			f.SetX(scale, unit)
 			f.SetY(scale, unit)

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Scale is how values are spread along an axis.
@@ -25,6 +27,7 @@ const (
 	Bytes               // 512 B, 64 MiB
 	Percent             // 0.25 is labelled 25%
 	Seconds             // 10 ms, 5 min, 1 d
+	Plain               // 0.5, 200, 53,000: of a unit that the axis names, as in ms, to which no k or M is added
 )
 
 // maxLabels is the number of labels that fit along an axis of a single plot.
@@ -174,6 +177,11 @@ func (u Unit) format(v float64) string {
 		return scaled(v, 1024, []string{" B", " KiB", " MiB", " GiB", " TiB", " PiB"})
 	case Seconds:
 		return clockUnitOf(v).format(v)
+	case Plain:
+		if math.Abs(v) < 1000 {
+			return short(v)
+		}
+		return records.Count(int64(math.Round(v)))
 	}
 	return scaled(v, 1000, []string{"", "k", "M", "G", "T"})
 }

@@ -34,6 +34,8 @@ func TestTickLabels(t *testing.T) {
 		{ticker{Linear, Number, 5}, 0.0014, 0.875, "0.2 | 0.4 | 0.6 | 0.8"},
 		{ticker{Linear, Percent, 0}, 0.1, 0.62, "10% | 20% | 30% | 40% | 50% | 60%"},
 		{ticker{Linear, Bytes, 0}, 0, 6 << 20, "0 B | 1 MiB | 2 MiB | 3 MiB | 4 MiB | 5 MiB | 6 MiB"},
+		{ticker{Linear, unitOf("latency_p99_ms"), 5}, 0, 53123, "0 | 20,000 | 40,000"},
+		{ticker{Log, unitOf("latency_p99_ms"), 0}, 0.5, 53123, "1 | 10 | 100 | 1,000 | 10,000"},
 		{ticker{Linear, Seconds, 0}, 0, 7200, "0 | 20 min | 40 min | 60 min | 80 min | 100 min | 120 min"},
 	} {
 		if got := labels(c.ticker, c.low, c.high); got != c.want {
@@ -45,7 +47,7 @@ func TestTickLabels(t *testing.T) {
 // Whatever the range, an axis has a few labels, all different and within it.
 func TestTicksAreFewAndDifferent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		unit := rapid.SampledFrom([]Unit{Number, Bytes, Percent, Seconds}).Draw(t, "unit")
+		unit := rapid.SampledFrom([]Unit{Number, Bytes, Percent, Seconds, Plain}).Draw(t, "unit")
 		scale := rapid.SampledFrom([]Scale{Linear, Log}).Draw(t, "scale")
 		low := math.Exp2(rapid.Float64Range(10, 40).Draw(t, "log low"))
 		high := low * rapid.Float64Range(1.1, 1e6).Draw(t, "ratio")
