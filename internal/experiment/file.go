@@ -60,9 +60,11 @@ type File struct {
 	// Only restricts the cells as --only does, "policy=lru,arc"; figures and claims see no other records. Excluded
 	// policies, traces and capacities stay in the lists above.
 	Only Values `yaml:"only,omitempty"`
-	// Changes says how this experiment differs from its origin: "--quick", "--set seeds=3". After changes, figures,
+	// Changes says how this experiment differs from its file: "--quick", "--set seeds=3". After changes, figures,
 	// references and claims may mention traces, policies and places that no longer exist.
 	Changes Values `yaml:"changes,omitempty"`
+	// Origin is the name of the file that the experiment was first read from, without its folder; "" if it is built in.
+	Origin string `yaml:"origin,omitempty"`
 
 	source source
 }

@@ -49,7 +49,11 @@ func Load(nameOrPath string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(text, source{name: nameOrPath, dir: filepath.Dir(nameOrPath)})
+	f, err := parse(text, source{name: nameOrPath, dir: filepath.Dir(nameOrPath)})
+	if err == nil && f.Origin == "" && !slices.Contains(configs.Names(), f.Name) {
+		f.Origin = filepath.Base(nameOrPath)
+	}
+	return f, err
 }
 
 // LoadAll loads several experiments, or their quick versions, on all cores.

@@ -1,21 +1,16 @@
 package report
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
-	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
-// Command returns the command that repeats the sweep, wherever the first one ran.
+// Command returns the command that repeats the sweep in the folder of its file, wherever the first one ran.
 func Command(file *experiment.File) string {
-	name := file.Name
-	if !slices.Contains(configs.Names(), name) {
-		name += ".yaml"
-	}
-	words := []string{"cachesim sweep", name}
+	words := []string{"cachesim sweep", quote.Shell(cmp.Or(file.Origin, file.Name))}
 	for _, change := range file.Changes {
 		flag, value, _ := strings.Cut(change, " ")
 		words = append(words, flagOf(flag, value))
