@@ -125,6 +125,9 @@ type unobserved struct{ predict.Predictor }
 
 func (unobserved) Observe(predict.Object, int) {}
 
+// Unwrap implements predict.Wrapper, so that predictions which last are kept.
+func (u unobserved) Unwrap() predict.Predictor { return u.Predictor }
+
 // serve serves one request, or loads an object without one; victim was evicted if evicted.
 func (s *simulated) serve(r policies.Request) (victim policies.Object, evicted, hit bool) {
 	if s.has(r.Object) {

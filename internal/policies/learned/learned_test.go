@@ -502,6 +502,41 @@ func TestTrustDoubtSimulatesACache(t *testing.T) {
 	})
 }
 
+// lastingPredictions last until the object is requested again, as those of auto may, and are counted.
+type lastingPredictions struct{ made *int }
+
+func (lastingPredictions) Observe(predict.Object, int) {}
+func (p lastingPredictions) Predict(objects []predict.Object, pos int, next []float64) {
+	*p.made += len(objects)
+	for i, o := range objects {
+		next[i] = float64(pos + int(o)%7)
+	}
+}
+func (lastingPredictions) Steady() bool               { return false }
+func (lastingPredictions) Now(pos int) int            { return pos }
+func (lastingPredictions) Until(predict.Object) int32 { return predict.Forever }
+func (lastingPredictions) Generation() uint32         { return 0 }
+
+// TestSimulatedCachesKeepPredictions: a policy that follows a simulated cache under fpb has as few predictions made as
+// fpb itself, instead of one for each resident at each eviction.
+func TestSimulatedCachesKeepPredictions(t *testing.T) {
+	forRandomTraces(t, 20, func(t *testing.T, objects []policies.Object, capacity int64, _ uint64) {
+		predictions := func(policy string) (made int) {
+			spec := must.Get(policies.Registry.Parse(policy))(t)
+			c := config(objects, capacity)
+			c.Params, c.Predictor = spec.Params, lastingPredictions{&made}
+			replay(t, must.Get(spec.Entry.New(c))(t), objects, capacity, nil)
+			return made
+		}
+		want := predictions("fpb")
+		for _, policy := range []string{"trust-doubt", "follow-robust", "blindoracle-lru", "robust-ftp"} {
+			if got := predictions(policy); got > want {
+				t.Errorf("%s has %d predictions made, fpb %d", policy, got, want)
+			}
+		}
+	})
+}
+
 func TestFPBBinaryNeedsLabels(t *testing.T) {
 	spec := must.Get(policies.Registry.Parse("fpb-binary"))(t)
 	c := config([]policies.Object{0, 1}, 1)
