@@ -82,7 +82,8 @@ func checkShort(p Parts) error {
 	}
 	for _, param := range p.Cache.Entry.Params {
 		want, set := values[param.Name]
-		if got := p.Cache.Params[param.Name]; set && got != want && got != param.Default {
+		got := p.Cache.Params[param.Name]
+		if set && got != want && (got != param.Default || p.Cache.Gives(param.Name)) {
 			return fmt.Errorf("policy %s works with %s=%v in the cache %s, not with %s=%v; remove %s from --cache, or choose "+
 				"another policy", p.Policy.Name(), param.Name, want, p.Cache.Name(), param.Name, got, param.Name)
 		}
@@ -310,7 +311,7 @@ func PartsOf(rec *records.Record) (p Parts, err error) {
 		func(kind int) string { return *Kinds[kind].Field(rec) })
 }
 
-// ParseParts parses a policy and the other parts. textOf returns the part of Kinds[kind], "" for none or the default.
+// ParseParts parses a policy and the other parts as the program writes them, with or without their defaults. textOf returns the part of Kinds[kind], "" for none or the default.
 func ParseParts(policy, checksum string, textOf func(kind int) string) (p Parts, err error) {
 	p.Checksum = checksum
 	if p.Policy, err = policies.Registry.Parse(policy); err != nil {
@@ -327,6 +328,7 @@ func ParseParts(policy, checksum string, textOf func(kind int) string) (p Parts,
 		}
 		part.Into(&p)
 	}
+	p.Cache = p.Cache.WithoutGiven()
 	return p, nil
 }
 

@@ -212,33 +212,38 @@ func Has(args, name string) bool {
 // ParseArgs reads "name=value,name=value" and fills in the defaults of the parameters that it does not name.
 // A value may hold commas within parentheses, and anything within single or double quotes.
 func ParseArgs(ps []Param, args string) (Values, error) {
-	v := Defaults(ps)
+	v, _, err := parseArgs(ps, args)
+	return v, err
+}
+
+// parseArgs is ParseArgs, and returns the names of the parameters in args.
+func parseArgs(ps []Param, args string) (v Values, given []string, err error) {
+	v = Defaults(ps)
 	if strings.TrimSpace(args) == "" {
-		return v, nil
+		return v, nil, nil
 	}
 	items, err := splitArgs(ps, args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	given := map[string]bool{}
 	for _, item := range items {
 		key, value, ok := strings.Cut(item, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !ok || key == "" {
-			return nil, fmt.Errorf("parameter %q: want name=value", strings.TrimSpace(item))
+			return nil, nil, fmt.Errorf("parameter %q: want name=value", strings.TrimSpace(item))
 		}
-		if given[key] {
-			return nil, fmt.Errorf("parameter %s is given twice", key)
+		if slices.Contains(given, key) {
+			return nil, nil, fmt.Errorf("parameter %s is given twice", key)
 		}
-		given[key] = true
+		given = append(given, key)
 		if !takesRest(ps, item) {
 			value = unquote(value)
 		}
 		if v[key], err = parseNamed(ps, key, value); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return v, nil
+	return v, given, nil
 }
 
 func parseNamed(ps []Param, key, value string) (any, error) {

@@ -133,7 +133,7 @@ func (r *Registry[E]) parse(text string) (s Spec[E], err error) {
 		return s, suggest.Unknown(r.kind, name, r.Names())
 	}
 	name, ps := s.Entry.Signature()
-	if s.Params, err = ParseArgs(ps, args); err != nil {
+	if s.Params, s.given, err = parseArgs(ps, args); err != nil {
 		return s, fmt.Errorf("%s %s: %w", r.kind, name, err)
 	}
 	return s, nil

@@ -1,6 +1,9 @@
 package params
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // Named is an entry of a registry: something that users name and give parameters to.
 type Named interface {
@@ -36,6 +39,17 @@ type Resolver[E any] interface {
 type Spec[E Named] struct {
 	Entry  E
 	Params Values // every parameter of the entry
+
+	given []string // names of the parameters that were written
+}
+
+// Gives reports whether a parameter was written, even if with its default.
+func (s Spec[E]) Gives(name string) bool { return slices.Contains(s.given, name) }
+
+// WithoutGiven returns s as if none of its parameters had been written: for a text of the program, which has them all.
+func (s Spec[E]) WithoutGiven() Spec[E] {
+	s.given = nil
+	return s
 }
 
 func (s Spec[E]) Name() string {
@@ -85,5 +99,5 @@ func (s Spec[E]) WithFiles(other func(path string) string) Spec[E] {
 			values[p.Name] = other(path)
 		}
 	}
-	return Spec[E]{s.Entry, values}
+	return Spec[E]{s.Entry, values, s.given}
 }
