@@ -311,7 +311,8 @@ func PartsOf(rec *records.Record) (p Parts, err error) {
 		func(kind int) string { return *Kinds[kind].Field(rec) })
 }
 
-// ParseParts parses a policy and the other parts as the program writes them, with or without their defaults. textOf returns the part of Kinds[kind], "" for none or the default.
+// ParseParts parses a policy and the other parts as the program writes them, with or without defaults. textOf returns
+// the part of Kinds[kind], "" for none or the default.
 func ParseParts(policy, checksum string, textOf func(kind int) string) (p Parts, err error) {
 	p.Checksum = checksum
 	if p.Policy, err = policies.Registry.Parse(policy); err != nil {

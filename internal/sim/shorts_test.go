@@ -10,7 +10,7 @@ import (
 )
 
 // TestWrittenDefaultsOfShortForms: a parameter of the cache that a user writes counts, even with its default, where a
-// policy sets another one. In the texts of cells, which have every parameter, a default is none that a user has written.
+// policy sets another one. In the texts of cells, which have every parameter, a default is not one that a user wrote.
 func TestWrittenDefaultsOfShortForms(t *testing.T) {
 	size := capacity.Of(4, false)
 	must.Do(t, sim.CheckParts(simtest.Cell(t, "lmcache-lru", size, "cache=prefix")))
