@@ -26,6 +26,8 @@ type hierarchy struct {
 	prompts bool  // requests are blocks of prompts
 	gone    int64 // objects that have left the last tier that had them
 	pos     int   // of the last request
+	ownPos  int   // of the next block: how many the prompts that have begun here have, see cache.Config.AnyOrder
+	ahead   int   // how much larger the position of the last request is in the tiers that all nodes share
 	// moving is an object that is being copied to the first tier, if movesUp.
 	moving  policies.Object
 	movesUp bool
@@ -46,7 +48,7 @@ type hierarchy struct {
 type book struct {
 	tiers       []counts // the first one first
 	requests    int64    // that count
-	nextPos     int      // of a block: how many the prompts that have begun have, see cache.Config.AnyOrder
+	nextPos     int      // of the next block: how many the prompts that have begun on any node have
 	from, until int64    // the earliest and the latest time of them
 	began       []counts // the part of tiers that does not count
 }
@@ -131,11 +133,21 @@ func (l *level) hit(bytes int64) {
 // insert makes an object resident, and reports whether it is: not if the policy or the admission of the tier refuses
 // it, or it is too large.
 func (l *level) insert(r policies.Request) bool {
+	r.Pos = l.position(r.Pos)
 	if r.Size > l.pool.Capacity() || !l.admits(r) || !l.pool.Miss(r) {
 		return false
 	}
 	l.entered(r.Object, r.Size)
 	return true
+}
+
+// position returns the position in a tier of a request from a node. A tier counts the requests that it may see: those of
+// its node, or of all nodes that share it.
+func (l *level) position(ofNode int) int {
+	if l.at >= l.of.SharedFrom() {
+		return ofNode + l.of.ahead
+	}
+	return ofNode
 }
 
 // entered counts an object that has become resident.

@@ -339,6 +339,61 @@ func compareNodes(t *rapid.T, when string, tr *traces.Trace, k *nodes, naive *na
 	}
 }
 
+// TestNodesAreAlone: what happens on a node that shares no tier depends on the prompts of that node only, also under
+// policies that count how many requests have passed.
+func TestNodesAreAlone(t *testing.T) {
+	for seed := range brief.Of[uint64](6, 2) {
+		rng := rand.New(rand.NewPCG(seed, 24))
+		tr := policytest.RandomPrompts(rng, 150, 7, 4)
+		for _, kind := range []string{"tiers(hbm=15)", "tiers(hbm=10,host=2x)", "tiers(hbm=10,host=2x,mode=write-back)",
+			"tiers(hbm=10,host=2x,mode=write-through)", "tiers(hbm=10,host=2x,mode=inclusive)"} {
+			for _, policy := range []string{"lru", "hyperbolic", "lhd", "marker", "lecar", "cacheus", "lirs", "w-tinylfu"} {
+				both, alone := emptyNodes(t, tr, kind, policy, 10, 0), emptyNodes(t, tr, kind, policy, 10, 0)
+				node, other := must.Get(both.New(0))(t), must.Get(both.New(1))(t)
+				want := must.Get(alone.New(0))(t)
+				for i := range tr.Groups {
+					if rng.IntN(3) > 0 {
+						serveOne(other, i)
+					} else if n, wanted := serveOne(node, i), serveOne(want, i); n != wanted {
+						t.Fatalf("seed %d, %s in %s: prompt %d: %+v, want %+v as on one node", seed, policy, kind, i, n, wanted)
+					}
+				}
+			}
+		}
+	}
+}
+
+// serveOne serves a prompt while no other one runs.
+func serveOne(on cache.Replica, prompt int) (n cache.Counts) {
+	on.Begin(prompt, &n)
+	on.Finish(prompt)
+	return n
+}
+
+// TestSharedTierSeesAllPrompts: a shared tier that is written through has what it has if one node serves all prompts,
+// also under policies that count how many requests have passed.
+func TestSharedTierSeesAllPrompts(t *testing.T) {
+	const kind = "tiers(hbm=5,remote=20,mode=write-through,shared=remote)"
+	for seed := range brief.Of[uint64](6, 2) {
+		rng := rand.New(rand.NewPCG(seed, 25))
+		tr := policytest.RandomPrompts(rng, 150, 7, 4)
+		for _, policy := range []string{"lru", "hyperbolic", "lhd", "marker", "lirs"} {
+			k, one := emptyNodes(t, tr, kind, policy, 5, 0), emptyNodes(t, tr, kind, policy, 5, 0)
+			on := []cache.Replica{must.Get(k.New(0))(t), must.Get(k.New(1))(t)}
+			all := must.Get(one.New(0))(t)
+			for i := range tr.Groups {
+				serveOne(on[rng.IntN(2)], i)
+				serveOne(all, i)
+				for o := range policies.Object(tr.NumObjects) {
+					if k.shared[0].pool.Has(o) != one.shared[0].pool.Has(o) {
+						t.Fatalf("seed %d, %s: after prompt %d block %d is in one of the shared tiers only", seed, policy, i, o)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestNothingIsLostOnNodes: with a shared tier that has room for everything, each block that was requested is on some
 // node or in the shared tier, in all modes.
 func TestNothingIsLostOnNodes(t *testing.T) {

@@ -187,6 +187,7 @@ func (c *objects) moveUp(r policies.Request, l *level) {
 // putBack returns an object to the tier that it was taken from, which is no new write; where the policy refuses it
 // there, it has left.
 func (h *hierarchy) putBack(r policies.Request, l *level) {
+	r.Pos = l.position(r.Pos)
 	if !l.pool.Miss(r) {
 		l.evicted++
 		h.gone++

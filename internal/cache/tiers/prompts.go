@@ -53,7 +53,9 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 // beginHere serves a prompt from the tiers of a node, and those that it shares.
 func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
 	blocks, at := c.trace.Group(prompt)
-	first, now := c.nextPos, int64(0)
+	first, now := c.ownPos, int64(0)
+	c.ahead = c.nextPos - first
+	c.ownPos += len(blocks)
 	c.nextPos += len(blocks)
 	if c.trace.Times != nil {
 		now = c.trace.Times[at]
@@ -296,7 +298,9 @@ func (c *chains) touch(o policies.Object, at int) {
 	r := c.moved(o, 1)
 	for _, l := range c.levels[at:] {
 		if l.pool.Has(o) {
-			l.pool.Hit(r)
+			own := r
+			own.Pos = l.position(r.Pos)
+			l.pool.Hit(own)
 		}
 	}
 }
@@ -352,6 +356,7 @@ func (c *chains) serveCopies(prompt int, a prefix.Prompt, reusable int, n *cache
 			limit = min(limit, int(c.held[at+1][prompt].Blocks))
 		}
 		own := a
+		own.First = l.position(a.First)
 		own.Blocks, own.Run = blocks[:limit], min(c.runs[at], limit)
 		// A last block that is computed again is computed in the first tier; below it is only renewed.
 		if own.Hits = own.Run; at == 0 {
