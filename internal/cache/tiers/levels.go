@@ -141,8 +141,8 @@ func (l *level) insert(r policies.Request) bool {
 	return true
 }
 
-// position returns the position in a tier of a request from a node. A tier counts the requests that it may see: those of
-// its node, or of all nodes that share it.
+// position returns the position in a tier of a request from a node. A tier counts the requests that it may see: those
+// of its node, or of all nodes that share it.
 func (l *level) position(ofNode int) int {
 	if l.at >= l.of.SharedFrom() {
 		return ofNode + l.of.ahead
