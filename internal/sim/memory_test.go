@@ -73,6 +73,23 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 	}
 }
 
+// What a node keeps does not grow with the requests of the others, of which there are many for each block here.
+func TestNodesTakeNoMemoryForRequestsOfOthers(t *testing.T) {
+	trace := simtest.Generated(t, "llm(prompts=2000,conversations=40)", traces.Needs{Kind: true})
+	c := simtest.Cell(t, "lru", capacity.Of(int64(trace.NumObjects)/10, false), "cache=tiers(host=2x)",
+		"router=round-robin(nodes=60)")
+	r := sim.NewReplayer(trace, sim.ReplayerOptions{})
+	must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
+	before := policytest.ReachableBytes()
+	served := must.Get(r.EmptyCache(t.Context(), c))(t)
+	must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
+	taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
+	runtime.KeepAlive(served)
+	if taken > said {
+		t.Errorf("takes %d bytes and says %d", taken, said)
+	}
+}
+
 // What nodes with a router say about their memory is compared with what they keep.
 func TestReplicasTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := simtest.Generated(t, "llm(prompts=3000,conversations=900)", traces.Needs{Kind: true})
