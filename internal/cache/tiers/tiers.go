@@ -240,7 +240,8 @@ const (
 	pooledBytes = 1 // in a tier
 	sizedBytes  = 8 // in a tier, if sizes count
 	chainBytes  = 4 // in a tier that keeps blocks in chains
-	otherBytes  = 5 // hits until an object moves up, and the last position, which offline policies need
+	lastBytes   = 4 // the last position, which offline policies need
+	sinceBytes  = 1 // hits until an object moves up, if it does so after several
 )
 
 func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
@@ -261,7 +262,10 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 		each = sizedBytes
 	}
 	from := sharedFrom(all, v)
-	e.Bytes = (tiers*each + trees*chainBytes + otherBytes) * objects
+	e.Bytes = (tiers*each + trees*chainBytes + lastBytes) * objects
+	if v.Int("promote") > 1 {
+		e.Bytes += sinceBytes * objects
+	}
 	for i, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
 		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
 			Sized: own.Bytes && !isPrompts, Chained: i < int(trees), Pools: 1, Shared: i >= from})
