@@ -25,6 +25,11 @@ type Template struct {
 	refused     bool // it has called raise_exception
 	steps       int
 	depth       int
+	written     int64  // bytes that were printed, at most most
+	most        int64  // also of a single value
+	repeats     int64  // of texts in an expression
+	lefts       []bool // for each product that is being computed, whether its left side is a text
+	visited     int64  // values whose sizes were asked for
 	when        time.Time
 }
 
@@ -36,6 +41,14 @@ type Conversation struct {
 	When     time.Time // what templates that write a date take as today
 }
 
+func (c *Conversation) bytes() int64 {
+	n := len(c.Tools) + len(c.Options)
+	for _, message := range c.Messages {
+		n += len(message)
+	}
+	return int64(n)
+}
+
 // DefaultDate is today for conversations without a time. It is what Llama 3.1 writes where it knows no date.
 var DefaultDate = time.Date(2024, 7, 26, 0, 0, 0, 0, time.UTC)
 
@@ -43,6 +56,12 @@ const (
 	longestSource = 256 << 10 // bytes; the longest of common models has 25 000
 	mostSteps     = 1 << 20   // of one conversation
 	deepest       = 100       // calls of macros within each other, and brackets in an expression
+	deepestValue  = 10_000    // lists and objects within each other
+	mostRepeats   = 1000      // of a text in an expression
+
+	// A text may have leastBytes, and mostGrowth times the bytes of its conversation.
+	leastBytes = 1 << 20
+	mostGrowth = 16
 )
 
 // Parse reads a chat template: one in Jinja, or a tokenizer_config.json, which may have one.
@@ -182,6 +201,8 @@ func (t *Template) Render(c Conversation) (text string, err error) {
 		return "", err
 	}
 	t.steps, t.depth, t.refused = 0, 0, false
+	t.written, t.visited, t.repeats, t.lefts = 0, 0, 1, t.lefts[:0]
+	t.most = leastBytes + mostGrowth*c.bytes()
 	if t.when = c.When; t.when.IsZero() {
 		t.when = DefaultDate
 	}

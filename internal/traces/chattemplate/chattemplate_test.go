@@ -51,6 +51,8 @@ func TestRender(t *testing.T) {
 			"{% endif %}{{ x is defined }}{% endfor %}", "TrueFalseFalse"},
 		"loop over pairs": {"{% for k, v in {'a': 1, 'b': none, 'c': 3}.items() if v is not none %}" +
 			"{{ k }}{{ '' if loop.last else ',' }}{% endfor %}", "a,c"},
+		"factors": {"{{ '-' * 3 }}{{ 2 * 3 + 1 }}{{ 2 * (1 + 2)*2 }}{{ 'a' * [2][0] ~ 'b' }}{{ 'ab' * 'xyz'|length }}{{ 2**3 }}{{ -2 * (3 * 1000000 + 1) }}",
+			"---712aabababab8.0-6000002"},
 		"macro":             {"{% macro f(x) %}\n<{{ x }}>\n{% endmacro %}{{ f(1) }}{{ f('a') }}", "<1>\n<a>\n"},
 		"date":              {"{{ strftime_now('%d %b %Y, %-d.%-m.') }}", "26 Jul 2024, 26.7."},
 		"white space":       {"[{{ ' \u3000a\u3000 '.rstrip() }}]", "[ \u3000a]"},
@@ -102,7 +104,21 @@ func TestErrors(t *testing.T) {
 		"recursive": {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "more than 100 macros"},
 		"endless": {"{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
 			"more than 1048576 steps"},
-		"large range": {"{{ range(10000000000) }}", "more than 100000 numbers"},
+		"doubled": {"{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+			"bytes of text"},
+		"doubled list": {"{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+			"bytes of text"},
+		"lists in a list": {"{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}",
+			"bytes of text"},
+		"doubled parameter": {"{% macro f(n, x=',') %}{% if n > 0 %}{{ f(n - 1, x ~ x) }}{% endif %}{% endmacro %}{{ f(60, 'ab') }}",
+			"bytes of text"},
+		"doubled block": {"{% set x = 'ab' %}{% set ns = namespace(x='ab') %}{% for i in range(60) %}" +
+			"{% set y %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x = y %}{% endfor %}", "bytes of text"},
+		"long output":    {"{% for i in range(90000) %}" + strings.Repeat("a", 9999) + "{% endfor %}", "bytes of text"},
+		"repeated":       {"{{ 'abc' * 1000000000000 }}", "a text more than 1000 times"},
+		"repeated more":  {"{{ 'abc' * (3 * 300)|abs * [100][0] * 100 }}", "a text more than 1000 times"},
+		"list of itself": {"{% set x = [1] %}{{ x.append(x) }}{{ x }}", "within each other"},
+		"large range":    {"{{ range(10000000000) }}", "more than 100000 numbers"},
 	} {
 		tm, err := Parse([]byte(c.template))
 		if err == nil {

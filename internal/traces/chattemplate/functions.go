@@ -26,6 +26,10 @@ const (
 	lstripName = "cachesim_lstrip"
 	listName   = "cachesim_list"
 	appendName = "cachesim_append"
+	textName   = "cachesim_text"
+	holdName   = "cachesim_hold"
+	leftName   = "cachesim_left"
+	timesName  = "cachesim_times"
 )
 
 var errSteps = fmt.Errorf("more than %d steps for one conversation", mostSteps)
@@ -34,6 +38,7 @@ var errSteps = fmt.Errorf("more than %d steps for one conversation", mostSteps)
 func (t *Template) functions() map[string]function {
 	nothing := jinja.NewString("")
 	count := func() error {
+		t.repeats = 1
 		if t.steps++; t.steps > mostSteps {
 			return errSteps
 		}
@@ -41,12 +46,34 @@ func (t *Template) functions() map[string]function {
 	}
 	return map[string]function{
 		printName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
-			return jinja.NewString(str(first(args))), count()
+			text, err := t.str(first(args))
+			if err == nil {
+				err = errors.Join(t.write(len(text)), count())
+			}
+			return jinja.NewString(text), err
+		},
+		textName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return first(args), t.write(len(first(args).AsString()))
+		},
+		holdName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return first(args), t.checkSize(first(args))
+		},
+		timesName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return first(args), t.repeat(first(args))
+		},
+		leftName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			t.lefts = append(t.lefts, first(args).IsString())
+			return first(args), nil
 		},
 		stepName: func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) { return nothing, count() },
-		enterName: func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) {
+		enterName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
 			if t.depth++; t.depth > deepest {
 				return nothing, fmt.Errorf("more than %d macros within each other", deepest)
+			}
+			for _, arg := range args {
+				if err := t.checkSize(arg); err != nil {
+					return nothing, err
+				}
 			}
 			return nothing, count()
 		},
@@ -54,10 +81,10 @@ func (t *Template) functions() map[string]function {
 			t.depth--
 			return nothing, nil
 		},
-		jsonName:   toJSON,
-		stringName: onText(func(text string) string { return text }),
-		rstripName: onText(func(text string) string { return strings.TrimRightFunc(text, unicode.IsSpace) }),
-		lstripName: onText(func(text string) string { return strings.TrimLeftFunc(text, unicode.IsSpace) }),
+		jsonName:   t.toJSON,
+		stringName: t.onText(func(text string) string { return text }),
+		rstripName: t.onText(func(text string) string { return strings.TrimRightFunc(text, unicode.IsSpace) }),
+		lstripName: t.onText(func(text string) string { return strings.TrimLeftFunc(text, unicode.IsSpace) }),
 		listName:   func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) { return jinja.NewList(nil), nil },
 		appendName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
 			args[0].AsList().Append(jinja.NewList(args[1:]))
@@ -81,9 +108,10 @@ func first(args []jinja.Value) jinja.Value {
 	return args[0]
 }
 
-func onText(change func(string) string) function {
+func (t *Template) onText(change func(string) string) function {
 	return func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
-		return jinja.NewString(change(str(first(args)))), nil
+		text, err := t.str(first(args))
+		return jinja.NewString(change(text)), err
 	}
 }
 
@@ -211,7 +239,10 @@ type jsonStyle struct {
 }
 
 // toJSON is tojson as transformers defines it.
-func toJSON(args []jinja.Value, named map[string]jinja.Value) (jinja.Value, error) {
+func (t *Template) toJSON(args []jinja.Value, named map[string]jinja.Value) (jinja.Value, error) {
+	if err := t.checkSize(first(args)); err != nil {
+		return jinja.Undefined(), err
+	}
 	style := jsonStyle{item: ", ", key: ": "}
 	option := func(name string, place int) (jinja.Value, bool) {
 		if place < len(args) {

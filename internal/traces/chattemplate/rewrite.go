@@ -200,7 +200,7 @@ func (w *writer) write(format string, args ...any) {
 
 func (w *writer) text(text string) {
 	if text != "" {
-		w.write("{{ %s }}", quoted(text))
+		w.write("{{ %s(%s) }}", textName, quoted(text))
 	}
 }
 
@@ -208,6 +208,10 @@ var (
 	statement = regexp.MustCompile(`^\s*(\w+)\s*`)
 	loop      = regexp.MustCompile(`^\s*for\s+\(?\s*(\w+(?:\s*,\s*\w+)*)\s*\)?\s+in\s`)
 	setNames  = regexp.MustCompile(`^\s*set\s+(\w+(?:\s*,\s*\w+)*)\s*(=|$|\|)`)
+	// setOne is a statement that sets one name to a value.
+	setOne    = regexp.MustCompile(`(?s)^(\s*set\s+\w+(?:\s*\.\s*\w+)?\s*=)([^=].*)$`)
+	macroHead = regexp.MustCompile(`(?s)^\s*macro\s+\w+\s*\((.*)\)\s*$`)
+	parameter = regexp.MustCompile(`^\s*(\w+)`)
 	safeSum   = regexp.MustCompile(`\|\s*safe\b\s*[+~%]`)
 	// filters and methods that are renamed.
 	jsonFilter   = regexp.MustCompile(`^\|\s*(tojson|string)\b`)
@@ -245,12 +249,13 @@ func (w *writer) tag(t tag) error {
 		return w.beginLoop(inside)
 	case "macro", "call":
 		w.open = append(w.open, scope{name: name})
-		w.write("{%%%s%%}{{ %s() }}", inside, enterName)
+		w.write("{%%%s%%}{{ %s(%s) }}", inside, enterName, parameters(inside))
 		return nil
 	case "endfor", "endmacro", "endcall":
 		return w.end(name)
 	case "set":
 		w.noteNames(inside)
+		inside = setOne.ReplaceAllString(inside, "${1}"+holdName+"(${2})")
 	case "if":
 		w.open = append(w.open, scope{name: "if"})
 	case "endif":
@@ -283,6 +288,32 @@ func (w *writer) beginLoop(inside string) error {
 	w.write("") // the names at the beginning of a round
 	w.open = append(w.open, s)
 	return nil
+}
+
+// parameters returns the names of the parameters of a macro.
+func parameters(inside string) string {
+	found := macroHead.FindStringSubmatch(inside)
+	if found == nil {
+		return ""
+	}
+	var all []string
+	list := found[1]
+	for begin, depth, i := 0, 0, 0; i <= len(list); i++ {
+		switch {
+		case i == len(list) || list[i] == ',' && depth == 0:
+			if name := parameter.FindStringSubmatch(list[begin:i]); name != nil {
+				all = append(all, name[1])
+			}
+			begin = i + 1
+		case list[i] == '"':
+			i += quoteEnd(list[i:]) - 1
+		case strings.IndexByte("([{", list[i]) >= 0:
+			depth++
+		case strings.IndexByte(")]}", list[i]) >= 0:
+			depth--
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // conditionAt returns where the condition of a loop begins; -1 without one.
@@ -354,8 +385,13 @@ func (w *writer) end(name string) error {
 func rewriteExpression(text string) (string, error) {
 	var to strings.Builder
 	depth := 0
+	var ends []int // of factors, the innermost last
 	to.WriteByte(' ')
 	for i := 0; i < len(text); {
+		for len(ends) > 0 && ends[len(ends)-1] <= i {
+			to.WriteByte(')')
+			ends = ends[:len(ends)-1]
+		}
 		rest := text[i:]
 		switch c := rest[0]; {
 		case c == '\'' || c == '"':
@@ -378,6 +414,19 @@ func rewriteExpression(text string) (string, error) {
 				i += strings.IndexByte(rest, ')') + 1
 				continue
 			}
+		case strings.HasPrefix(rest, "**"):
+			to.WriteString("**")
+			i += len("**")
+			continue
+		case c == '*':
+			end, err := factorEnd(rest[1:])
+			if err != nil {
+				return "", err
+			}
+			to.WriteString("|" + leftName + " * " + timesName + "(")
+			ends = append(ends, i+1+end)
+			i++
+			continue
 		case c == '(' || c == '[' || c == '{':
 			if depth++; depth > deepest {
 				return "", fmt.Errorf("the chat template: more than %d brackets within each other", deepest)
@@ -390,8 +439,59 @@ func rewriteExpression(text string) (string, error) {
 			to.WriteByte(' ') // two would end the tag
 		}
 	}
-	to.WriteByte(' ')
+	to.WriteString(strings.Repeat(")", len(ends)) + " ")
 	return to.String(), nil
+}
+
+// factorEnd returns where the factor ends that a text begins with: a value with what follows it in brackets, after a
+// dot, or as a filter.
+func factorEnd(text string) (int, error) {
+	name := func(i int) int {
+		i += len(text[i:]) - len(strings.TrimLeft(text[i:], blanks+"+-"))
+		return i + len(wordAhead.FindString(text[i:]))
+	}
+	end, err := bracketsEnd(text, name(0))
+	for err == nil {
+		next := end + len(text[end:]) - len(strings.TrimLeft(text[end:], blanks))
+		switch {
+		case next == len(text):
+			return end, nil
+		case text[next] == '.' || text[next] == '|':
+			end, err = bracketsEnd(text, name(next+1))
+		case text[next] == '(' || text[next] == '[':
+			end, err = bracketsEnd(text, next)
+		default:
+			return end, nil
+		}
+	}
+	return end, err
+}
+
+var wordAhead = regexp.MustCompile(`^\w+`)
+
+// bracketsEnd returns the end of a text in quotes or in brackets that begins at a place; the place if there is none.
+func bracketsEnd(text string, at int) (int, error) {
+	depth := 0
+	for i := at; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
+			end := quoteEnd(text[i:])
+			if end < 0 {
+				return 0, fmt.Errorf("the chat template: a text without its end: %.40q", text[i:])
+			}
+			i += end - 1
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0 && depth > 0:
+			depth--
+		case depth == 0:
+			return at, nil
+		}
+		if depth == 0 {
+			return i + 1, nil
+		}
+	}
+	return len(text), nil
 }
 
 // unescape reads the escapes of a text of Python.
