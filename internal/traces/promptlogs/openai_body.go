@@ -87,19 +87,15 @@ func (b *body) oneOf(several bool) *request {
 func (b *body) field(key string, s *source.JSONScanner) (known bool, err error) {
 	switch key {
 	case "messages":
-		b.hasInput = true
-		return true, b.readMessages(s)
+		return true, b.readInput(s)
 	case "prompt":
-		b.hasInput = true
-		return true, b.readPrompt(s)
+		return true, b.readPromptField(s)
 	case "prompt_token_ids", "input_ids":
 		return true, readIDs(s, &b.ids)
 	case "chat_template_kwargs":
-		b.options, err = rawValue(s)
-		return true, err
+		return true, keepRaw(s, &b.options)
 	case "tools", "functions":
-		b.tools, err = rawValue(s)
-		return true, err
+		return true, keepRaw(s, &b.tools)
 	case "choices":
 		return true, b.readChoices(s)
 	case "usage":
@@ -115,6 +111,39 @@ func (b *body) field(key string, s *source.JSONScanner) (known bool, err error) 
 		return true, err
 	}
 	return b.readResponsesField(key, s)
+}
+
+// readInput reads messages, or one text. Only the first are read: a log may have those of a request twice, by
+// themselves and within the request, and answers repeat what the request says.
+func (b *body) readInput(s *source.JSONScanner) error {
+	if s.Peek() != '"' && s.Peek() != '[' || len(b.messages) > 0 {
+		return s.Skip()
+	}
+	b.hasInput = true
+	return b.readMessages(s)
+}
+
+// readPromptField reads the prompt of a request, of which again the first counts. In the Responses API it is the name of
+// a text that the server keeps.
+func (b *body) readPromptField(s *source.JSONScanner) error {
+	if s.Peek() == '{' {
+		b.parts = append(b.parts, "stored prompts")
+	}
+	if len(b.prompts)+len(b.idLists) > 0 {
+		return s.Skip()
+	}
+	b.hasInput = true
+	return b.readPrompt(s)
+}
+
+// keepRaw reads a value as it is written, unless it is empty: answers repeat fields of the request, perhaps without
+// their values.
+func keepRaw(s *source.JSONScanner, to *[]byte) error {
+	raw, err := rawValue(s)
+	if raw != nil {
+		*to = raw
+	}
+	return err
 }
 
 // readMessages reads an array of messages, or one text.

@@ -93,10 +93,18 @@ func (b *body) readResponsesField(key string, s *source.JSONScanner) (known bool
 	case "input":
 		return true, b.readInput(s)
 	case "instructions", "system":
-		b.system, err = b.readContent(s, nil)
+		system, err := b.readContent(s, nil)
+		if len(system) > 0 { // answers repeat it, or have null
+			b.system = system
+		}
 		return true, err
+	case "conversation":
+		return b.readConversation(s)
 	case "previous_response_id":
-		b.previous, err = optionalName(s)
+		name, err := optionalName(s)
+		if name != "" {
+			b.previous = name
+		}
 		return true, err
 	case "output":
 		if s.Peek() != '[' {
@@ -132,13 +140,31 @@ func optionalName(s *source.JSONScanner) (string, error) {
 	return string(name[:min(len(name), mostNamed)]), err
 }
 
-// readInput reads the input of the Responses API: a text or items.
-func (b *body) readInput(s *source.JSONScanner) error {
-	if s.Peek() != '"' && s.Peek() != '[' {
-		return s.Skip()
+// readConversation reads the name of a conversation whose messages the server keeps. The log lacks them; known is false
+// if the field is something else.
+func (b *body) readConversation(s *source.JSONScanner) (known bool, err error) {
+	var name []byte
+	switch s.Peek() {
+	case '"':
+		name, err = s.String()
+	case '{':
+		err = s.Object(func(key []byte) (err error) {
+			if string(key) != "id" {
+				return s.Skip()
+			}
+			name, err = optional(s)
+			return err
+		})
+	default:
+		return false, nil
 	}
-	b.hasInput = true
-	return b.readMessages(s)
+	if err == nil && strings.HasPrefix(string(name), "conv_") {
+		b.parts = append(b.parts, "stored conversations")
+		if !b.hasSession {
+			b.session, b.hasSession = stream.HashText(name), true
+		}
+	}
+	return true, err
 }
 
 // readReplies reads the items of an answer of the Responses API.

@@ -86,6 +86,20 @@ func TestOpenAIFormsOfRequests(t *testing.T) {
 			`[{"type":"text","text":"` + textWith("b") + `"}]}]}],"system":[{"type":"text","text":"` + textWith("a") +
 			`"}],"response":{"content":[{"type":"text","text":"12345"}],"usage":{"output_tokens":2}}}`, []uint32{0, 1},
 			[]int32{8}, []int32{2}, false, false, ""},
+		"messages twice": {`{"model":"m","messages":[{"role":"user","content":"` + ab + `"}],"request":{"model":"m",` +
+			`"messages":[{"role":"user","content":"` + ab + `"}]},"input":"` + ab + `"}`, []uint32{0, 1}, []int32{8}, nil, false,
+			false, ""},
+		"a prompt twice": {`{"model":"m","prompt":"` + ab + `","body":{"prompt":"` + ab + `"}}`, []uint32{0, 1}, []int32{8},
+			nil, false, false, ""},
+		"empty repetitions": {`{"request":{"model":"m","instructions":"` + textWith("a") + `","input":"` + textWith("b") +
+			`","tools":[{"n":12345678}]},"response":{"id":"resp_1","instructions":null,"tools":[],"output":[]}}` + "\n" +
+			`{"request":{"model":"m","input":"` + textWith("c") + `","previous_response_id":"resp_1"},` +
+			`"response":{"id":"resp_2","previous_response_id":null,"output":[]}}`, []uint32{0, 1, 2, 3, 4}, []int32{12, 8}, nil,
+			false, true, ""},
+		"kept by the server": {`{"model":"m","store":true,"conversation":"conv_1","input":"` + ab + `"}` + "\n" +
+			`{"model":"m","store":true,"conversation":{"id":"conv_1"},"prompt":{"id":"pmpt_1"},"input":"` + abc + `"}`,
+			[]uint32{0, 1, 0, 1, 2}, []int32{8, 12}, nil, false, true, "openai; prompts in blocks of 4 tokens, 4 bytes as a " +
+				"token, messages one after another (no template), conversations as named"},
 		"named conversations": {strings.Repeat(`{"model":"m","session_id":"1e5","prompt":"`+ab+`"}`+"\n", 2),
 			[]uint32{0, 1, 0, 1}, []int32{8, 8}, nil, false, true, "openai; prompts in blocks of 4 tokens, 4 bytes as a " +
 				"token, conversations as named"},
@@ -106,6 +120,15 @@ func TestOpenAIFormsOfRequests(t *testing.T) {
 				t.Errorf("recognised as %s", recognised.ReadAs())
 			}
 		})
+	}
+}
+
+// TestKeptByServer: what the server keeps, and the log lacks, is said.
+func TestKeptByServer(t *testing.T) {
+	tr := loadAs(t, `{"model":"m","conversation":{"id":"conv_1"},"prompt":{"id":"pmpt_1"},"input":"abcdefgh"}`, "openai")
+	const want = "among them 1 with stored conversations left out, 1 with stored prompts left out"
+	if said := tr.Readings[0].Line(""); !strings.Contains(said, want) {
+		t.Errorf("%q, want %q in it", said, want)
 	}
 }
 

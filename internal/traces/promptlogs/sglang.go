@@ -53,7 +53,8 @@ type sglangReader struct {
 	clock   pylog.Clock
 	body    body
 	rid     string
-	cut     bool // the log has only the two ends of the prompt
+	rids    []string // of a request with several prompts, each of which is finished by itself
+	cut     bool     // the log has only the two ends of the prompt
 	result  sglangResult
 	scanner source.JSONScanner
 	seen    int    // lines of requests, with prompts or not
@@ -117,7 +118,7 @@ func (r *sglangReader) read(line []byte) error {
 		r.first = bytes.Clone(line)
 	}
 	r.body.reset()
-	r.rid, r.cut, r.result = "", false, sglangResult{-1, -1, 0}
+	r.rid, r.rids, r.cut, r.result = "", nil, false, sglangResult{-1, -1, 0}
 	if before, _, ok := bytes.Cut(line, []byte(sglangReceived)); ok {
 		r.noteEnd()
 		s := &pylog.Scanner{Text: line, Pos: len(before) + len(sglangReceived)}
@@ -140,24 +141,42 @@ func (r *sglangReader) read(line []byte) error {
 	return nil
 }
 
-// addRequest adds what was read. A request may have several prompts.
+// addRequest adds what was read. A request may have several prompts, each with a name of its own.
 func (r *sglangReader) addRequest() error {
 	r.seen++
 	if r.cut {
-		r.received[r.rid] = sglangReceipt{}
+		r.receive(sglangReceipt{})
 		r.leaveOut("cut by the log, which has only the ends of the prompt")
 		return nil
 	}
 	if !r.hasPrompt() {
-		r.received[r.rid] = sglangReceipt{bytes.Clone(r.body.when), true}
+		r.receive(sglangReceipt{bytes.Clone(r.body.when), true})
 		return r.checkBudget(200)
 	}
-	r.received[r.rid] = sglangReceipt{}
-	r.named(r.rid)
+	r.receive(sglangReceipt{})
 	if len(r.body.ids)+len(r.body.idLists) > 0 {
 		r.body.prompts = r.body.prompts[:0]
 	}
-	return r.body.each(r.add)
+	place := 0
+	return r.body.each(func(q *request) error {
+		name := r.rid
+		if place < len(r.rids) {
+			name = r.rids[place]
+		}
+		place++
+		r.named(name)
+		return r.add(q)
+	})
+}
+
+// receive notes that a request was received.
+func (r *sglangReader) receive(receipt sglangReceipt) {
+	if len(r.rids) == 0 {
+		r.received[r.rid] = receipt
+	}
+	for _, rid := range r.rids {
+		r.received[rid] = receipt
+	}
 }
 
 // readValue reads a field of GenerateReqInput as Python prints it.
@@ -167,6 +186,8 @@ func (r *sglangReader) readValue(name string, s *pylog.Scanner) error {
 		rid, err := s.Quoted()
 		r.rid = string(rid)
 		return err
+	case name == "rid" && c == '[':
+		return r.readNames(s)
 	case name == "text" && (c == '\'' || c == '"'):
 		return r.readText(s)
 	case name == "text" && c == '[':
@@ -177,6 +198,25 @@ func (r *sglangReader) readValue(name string, s *pylog.Scanner) error {
 		r.body.parts = append(r.body.parts, "images")
 	}
 	return s.Skip()
+}
+
+// readNames reads the names of several prompts.
+func (r *sglangReader) readNames(s *pylog.Scanner) error {
+	s.Pos++
+	for !s.Takes("]") {
+		rid, err := s.Quoted()
+		if err != nil {
+			return err
+		}
+		r.rids = append(r.rids, string(rid))
+		if !s.Takes(", ") && s.Peek() != ']' {
+			return s.Fail("a comma or a closing bracket")
+		}
+	}
+	if s.Takes(betweenEnds) {
+		return s.Skip()
+	}
+	return nil
 }
 
 // betweenEnds is what SGLang prints for the middle of a long value.
@@ -335,9 +375,7 @@ func (r *sglangReader) readJSON(s *source.JSONScanner) error {
 			text, err = optional(s)
 			event = string(text)
 		case "rid":
-			var text []byte
-			text, err = optional(s)
-			r.rid = string(text)
+			return r.readJSONNames(s)
 		case "obj":
 			if event != "request.received" && event != "request.finished" {
 				return s.Skip()
@@ -364,6 +402,20 @@ func (r *sglangReader) readJSON(s *source.JSONScanner) error {
 		r.leaveOutOther()
 	}
 	return s.End()
+}
+
+// readJSONNames reads the name of a request, or those of several prompts.
+func (r *sglangReader) readJSONNames(s *source.JSONScanner) error {
+	if s.Peek() != '[' {
+		rid, err := optional(s)
+		r.rid = string(rid)
+		return err
+	}
+	return s.Array(func() error {
+		rid, err := optional(s)
+		r.rids = append(r.rids, string(rid))
+		return err
+	})
 }
 
 // readObject reads the request of a line in JSON.

@@ -96,6 +96,31 @@ func TestSGLangFinishedOnly(t *testing.T) {
 	}
 }
 
+// TestSGLangBatches: a request with several prompts is received once, and finished once for each prompt.
+func TestSGLangBatches(t *testing.T) {
+	ab, abc := textWith("ab"), textWith("abc")
+	json := `{"timestamp": "2026-03-01T12:00:01", "event": "request.received", "rid": ["1", "2"], "obj": {"text": ["` + ab +
+		`", "` + abc + `"]}}` + "\n"
+	for _, rid := range []string{"2", "1"} {
+		json += `{"timestamp": "2026-03-01T12:00:05", "event": "request.finished", "rid": "` + rid + `", "obj": {"text": "x"}, ` +
+			`"out": {"meta_info": {"prompt_tokens": 8, "completion_tokens": 7, "e2e_latency": 1.5}}}` + "\n"
+	}
+	received := "[2026-03-01 12:00:01] Receive: obj=GenerateReqInput(rid=['1', '2'], "
+	finished := sglangFinish("5", "2", "text='x', ") + sglangFinish("5", "1", "text='x', ")
+	for name, content := range map[string]string{"JSON": json,
+		"text": received + "text=['" + ab + "', '" + abc + "'])\n" + finished} {
+		tr := loadAs(t, content, "sglang:block=4")
+		p := prompts.Of(tr.Kind)
+		if !slices.Equal(p.InputTokens, []int32{8, 12}) || !slices.Equal(p.OutputTokens, []int32{7, 7}) || tr.LeftOut() != 0 {
+			t.Errorf("%s: prompts %+v, %d left out", name, p, tr.LeftOut())
+		}
+	}
+	_, p := lengthsOf(t, received+"stream=False)\n"+finished)
+	if !slices.Equal(p.InputTokens, []int32{8, 8}) || p.Arrivals[1]%60e9 != 1e9 {
+		t.Errorf("lengths %+v", p)
+	}
+}
+
 // TestSGLangLengths: levels 0 and 1 print no prompts, but their lengths, when requests are finished.
 func TestSGLangLengths(t *testing.T) {
 	_, p := lengthsOf(t, sglangText("1", "stream=False")+sglangText("2", "stream=False")+sglangFinish("5", "1", "")+
