@@ -297,7 +297,7 @@ func (b *body) addAnswer(text []byte) {
 	if b.answer == nil {
 		b.answer = []byte{}
 	}
-	b.answer = append(slices.Clip(b.answer), text...)
+	b.answer = append(b.answer, text...)
 }
 
 // readUsage reads how many tokens the server counted in the answer.

@@ -93,10 +93,11 @@ func (b *body) addItem(m *item, raw []byte) {
 	if len(m.uses)+len(m.results) > 0 || m.others || m.Role == "" {
 		m.Raw = chattemplate.MessageJSON(m.Role, m.Text, m.uses, nil)
 	}
+	m.Text = slices.Clip(m.Text) // what follows it in the line stays
 	for _, use := range m.uses {
-		m.Text = append(slices.Clip(m.Text), use.Raw...)
+		m.Text = append(m.Text, use.Raw...)
 	}
-	m.Text = append(slices.Clip(m.Text), m.calls...)
+	m.Text = append(m.Text, m.calls...)
 	b.messages = append(b.messages, m.results...)
 	if len(m.results) == 0 || len(m.Text) > 0 {
 		b.messages = append(b.messages, m.message)
@@ -119,7 +120,7 @@ func (b *body) readContent(s *source.JSONScanner, found *blocks) (text []byte, e
 	case '[':
 		err = s.Array(func() error {
 			part, err := b.readPart(s, found)
-			text = append(slices.Clip(text), part...)
+			text = append(text, part...)
 			return err
 		})
 		return text, err

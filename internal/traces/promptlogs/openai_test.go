@@ -2,6 +2,7 @@ package promptlogs_test
 
 import (
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -264,6 +265,24 @@ func TestLongPromptsAndBounds(t *testing.T) {
 	}
 	_, err := tracetest.LoadText(t, `{"model":"m","prompt":"`+strings.Repeat("x", 65<<20)+`"}`, traces.LoadOptions{})
 	must.Fail(t, err, "line 1: longer than 67108864 bytes")
+}
+
+// TestManyParts: what many parts take grows with their number, and not with its square.
+func TestManyParts(t *testing.T) {
+	many := func(part string) string { return strings.Repeat(part+",", 19_999) + part }
+	for name, content := range map[string]string{
+		"content": `{"model":"m","messages":[{"role":"user","content":[` + many(`{"type":"text","text":"abcd"}`) + `]}]}`,
+		"calls":   `{"model":"m","messages":[{"role":"assistant","content":[` + many(`{"type":"tool_use"}`) + `]}]}`,
+		"answers": `{"model":"m","prompt":"abcd","choices":[` + many(`{"text":"abcd"}`) + `]}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		loadAs(t, content, "openai")
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 128<<20 {
+			t.Errorf("%s: %d MiB for %d KiB", name, took>>20, len(content)>>10)
+		}
+	}
 }
 
 func FuzzOpenAI(f *testing.F) {
