@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 )
 
@@ -16,9 +17,17 @@ type trie struct {
 // span is a node that is being built: its tokens are those of a list from one to another.
 type span struct{ from, until int }
 
-func newTrie(ids map[string]uint32) trie {
+// longestToken is the longest token in bytes. It bounds the time per byte of a text, at each of which a token may begin.
+// SentencePiece makes tokens of 16 characters at most, unless told otherwise.
+const longestToken = 512
+
+func newTrie(ids map[string]uint32) (trie, error) {
 	all := make([]string, 0, len(ids))
 	for text := range ids {
+		if len(text) > longestToken {
+			return trie{}, fmt.Errorf("the vocabulary: a token of %d bytes, %.20q...: want at most %d", len(text), text,
+				longestToken)
+		}
 		if text != "" {
 			all = append(all, text)
 		}
@@ -51,7 +60,7 @@ func newTrie(ids map[string]uint32) trie {
 		level = next
 	}
 	t.first = append(t.first, uint32(len(t.labels)))
-	return t
+	return t, nil
 }
 
 // child returns the node that a byte leads to.

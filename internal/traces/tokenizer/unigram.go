@@ -55,8 +55,9 @@ func newUnigram(m modelFile) (*unigram, error) {
 	if m.ByteFallback {
 		u.fallback = newFallback(u.ids)
 	}
-	u.tokens = newTrie(u.ids)
-	return u, nil
+	var err error
+	u.tokens, err = newTrie(u.ids)
+	return u, err
 }
 
 var errNoUnknown = errors.New("a text has a character that the vocabulary lacks, and the tokenizer has no unk_id for " +

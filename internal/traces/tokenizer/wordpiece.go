@@ -41,8 +41,11 @@ func newWordPiece(m modelFile) (*wordPiece, error) {
 			continued[text[len(prefix):]] = id
 		}
 	}
-	w.begins, w.continues = newTrie(vocabulary), newTrie(continued)
-	return w, nil
+	if w.begins, err = newTrie(vocabulary); err != nil {
+		return nil, err
+	}
+	w.continues, err = newTrie(continued)
+	return w, err
 }
 
 func (w *wordPiece) encode(to []uint32, word string) ([]uint32, error) {
