@@ -51,7 +51,8 @@ func TestRender(t *testing.T) {
 			"{% endif %}{{ x is defined }}{% endfor %}", "TrueFalseFalse"},
 		"loop over pairs": {"{% for k, v in {'a': 1, 'b': none, 'c': 3}.items() if v is not none %}" +
 			"{{ k }}{{ '' if loop.last else ',' }}{% endfor %}", "a,c"},
-		"factors": {"{{ '-' * 3 }}{{ 2 * 3 + 1 }}{{ 2 * (1 + 2)*2 }}{{ 'a' * [2][0] ~ 'b' }}{{ 'ab' * 'xyz'|length }}{{ 2**3 }}{{ -2 * (3 * 1000000 + 1) }}",
+		"factors": {"{{ '-' * 3 }}{{ 2 * 3 + 1 }}{{ 2 * (1 + 2)*2 }}{{ 'a' * [2][0] ~ 'b' }}" +
+			"{{ 'ab' * 'xyz'|length }}{{ 2**3 }}{{ -2 * (3 * 1000000 + 1) }}",
 			"---712aabababab8.0-6000002"},
 		"macro":             {"{% macro f(x) %}\n<{{ x }}>\n{% endmacro %}{{ f(1) }}{{ f('a') }}", "<1>\n<a>\n"},
 		"date":              {"{{ strftime_now('%d %b %Y, %-d.%-m.') }}", "26 Jul 2024, 26.7."},
@@ -108,9 +109,11 @@ func TestErrors(t *testing.T) {
 			"bytes of text"},
 		"doubled list": {"{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
 			"bytes of text"},
-		"lists in a list": {"{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}",
+		"lists in a list": {"{% set ns = namespace(x=[1]) %}{% for i in range(60) %}" +
+			"{% set ns.x = [ns.x, ns.x] %}{% endfor %}",
 			"bytes of text"},
-		"doubled parameter": {"{% macro f(n, x=',') %}{% if n > 0 %}{{ f(n - 1, x ~ x) }}{% endif %}{% endmacro %}{{ f(60, 'ab') }}",
+		"doubled parameter": {"{% macro f(n, x=',') %}{% if n > 0 %}{{ f(n - 1, x ~ x) }}{% endif %}{% endmacro %}" +
+			"{{ f(60, 'ab') }}",
 			"bytes of text"},
 		"doubled block": {"{% set x = 'ab' %}{% set ns = namespace(x='ab') %}{% for i in range(60) %}" +
 			"{% set y %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x = y %}{% endfor %}", "bytes of text"},

@@ -123,8 +123,8 @@ func (b *body) readInput(s *source.JSONScanner) error {
 	return b.readMessages(s)
 }
 
-// readPromptField reads the prompt of a request, of which again the first counts. In the Responses API it is the name of
-// a text that the server keeps.
+// readPromptField reads the prompt of a request, of which again the first counts. In the Responses API it is the name
+// of a text that the server keeps.
 func (b *body) readPromptField(s *source.JSONScanner) error {
 	if s.Peek() == '{' {
 		b.parts = append(b.parts, "stored prompts")

@@ -99,11 +99,11 @@ func TestSGLangFinishedOnly(t *testing.T) {
 // TestSGLangBatches: a request with several prompts is received once, and finished once for each prompt.
 func TestSGLangBatches(t *testing.T) {
 	ab, abc := textWith("ab"), textWith("abc")
-	json := `{"timestamp": "2026-03-01T12:00:01", "event": "request.received", "rid": ["1", "2"], "obj": {"text": ["` + ab +
-		`", "` + abc + `"]}}` + "\n"
+	json := `{"timestamp": "2026-03-01T12:00:01", "event": "request.received", "rid": ["1", "2"], "obj": {"text": ["` +
+		ab + `", "` + abc + `"]}}` + "\n"
 	for _, rid := range []string{"2", "1"} {
-		json += `{"timestamp": "2026-03-01T12:00:05", "event": "request.finished", "rid": "` + rid + `", "obj": {"text": "x"}, ` +
-			`"out": {"meta_info": {"prompt_tokens": 8, "completion_tokens": 7, "e2e_latency": 1.5}}}` + "\n"
+		json += `{"timestamp": "2026-03-01T12:00:05", "event": "request.finished", "rid": "` + rid +
+			`", "obj": {"text": "x"}, "out": {"meta_info": {"prompt_tokens": 8, "completion_tokens": 7, "e2e_latency": 1.5}}}` + "\n"
 	}
 	received := "[2026-03-01 12:00:01] Receive: obj=GenerateReqInput(rid=['1', '2'], "
 	finished := sglangFinish("5", "2", "text='x', ") + sglangFinish("5", "1", "text='x', ")
