@@ -103,7 +103,8 @@ func TestSGLangBatches(t *testing.T) {
 		ab + `", "` + abc + `"]}}` + "\n"
 	for _, rid := range []string{"2", "1"} {
 		json += `{"timestamp": "2026-03-01T12:00:05", "event": "request.finished", "rid": "` + rid +
-			`", "obj": {"text": "x"}, "out": {"meta_info": {"prompt_tokens": 8, "completion_tokens": 7, "e2e_latency": 1.5}}}` + "\n"
+			`", "obj": {"text": "x"}, "out": ` +
+			`{"meta_info": {"prompt_tokens": 8, "completion_tokens": 7, "e2e_latency": 1.5}}}` + "\n"
 	}
 	received := "[2026-03-01 12:00:01] Receive: obj=GenerateReqInput(rid=['1', '2'], "
 	finished := sglangFinish("5", "2", "text='x', ") + sglangFinish("5", "1", "text='x', ")
