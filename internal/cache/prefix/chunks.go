@@ -44,9 +44,9 @@ func newBoundOfChunks(c cache.Config) (blockStore, error) {
 func (s *chunks) Used() int64                  { return s.pool.Used() }
 func (s *chunks) Counters() []policies.Counter { return s.pool.Counters() }
 
-func (s *chunks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
+func (s *chunks) begin(a arrival, n *cache.Counts) (hits int, h Held) {
 	evictions := s.pool.Evictions()
-	blocks := a.blocks[:a.kept]
+	blocks := a.blocks[:a.Kept]
 	for hits < len(blocks) && s.pool.Has(blocks[hits]) {
 		hits++
 	}
@@ -75,7 +75,7 @@ func (s *chunks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
 		s.policy.Release(o)
 	}
 	n.Evictions += s.pool.Evictions() - evictions
-	return min(hits, a.reusable), hold{}
+	return min(hits, a.Reusable), Held{}
 }
 
 func (s *chunks) finish([]policies.Object, bool) {}

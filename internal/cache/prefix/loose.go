@@ -36,9 +36,9 @@ func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 func (b *looseBlocks) Used() int64                  { return b.pool.Used() }
 func (b *looseBlocks) Counters() []policies.Counter { return b.pool.Counters() }
 
-func (b *looseBlocks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
-	blocks := a.blocks[:min(a.kept, b.fit)]
-	n.Oversized += int64(a.kept - len(blocks))
+func (b *looseBlocks) begin(a arrival, n *cache.Counts) (hits int, h Held) {
+	blocks := a.blocks[:min(a.Kept, b.fit)]
+	n.Oversized += int64(a.Kept - len(blocks))
 	for hits < len(blocks) && b.pool.Resident(blocks[hits]) { // first, because serving evicts and loads blocks
 		hits++
 	}
@@ -57,7 +57,7 @@ func (b *looseBlocks) begin(a arrival, n *cache.Counts) (hits int, h hold) {
 	if b.bound {
 		hits = found
 	}
-	return min(hits, a.reusable), hold{}
+	return min(hits, a.Reusable), Held{}
 }
 
 func (b *looseBlocks) finish([]policies.Object, bool) {}

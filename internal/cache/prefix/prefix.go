@@ -165,7 +165,7 @@ type Cache struct {
 	running cache.InFlight // of Serve
 	last    string
 	bound   bool   // the policy is a reference that no schedule should beat
-	held    []hold // per prompt
+	held    []Held // per prompt
 	// requests is the number of blocks of the prompts that have begun. It is the position of the next block: policies rely
 	// on positions that grow, but on several nodes a prompt may begin after later ones of the trace.
 	requests int
@@ -173,7 +173,7 @@ type Cache struct {
 
 type blockStore interface {
 	// begin serves a prompt. It returns how many of its first blocks hit, and what it holds until finish.
-	begin(a arrival, n *cache.Counts) (hits int, h hold)
+	begin(a arrival, n *cache.Counts) (hits int, h Held)
 	// finish releases what begin held.
 	finish(blocks []policies.Object, apart bool)
 	// has reports whether a block is resident, locks how many blocks are locked.
@@ -189,20 +189,18 @@ type arrival struct {
 	first    int   // the position of its first block, among those of all prompts that have begun
 	now      int64 // nanoseconds
 	priority int32
-	kept     int  // how many of its first blocks are kept
-	reusable int  // how many of these can hit
-	apart    bool // the block behind these takes room while the prompt runs
+	Limits
 }
 
-// hold is what a prompt holds while it runs.
-type hold struct {
-	blocks int  // from the first on
-	apart  bool // room for a block that is not kept
+// Held is what a prompt holds while it runs.
+type Held struct {
+	Blocks int32 // from the first on
+	Apart  bool  // room for a block that is not kept
 }
 
 func New(c cache.Config) (*Cache, error) {
 	p := &Cache{trace: c.Trace, running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, last: c.Params.Text("last"),
-		bound: c.Policy.Entry.Kind == policies.Offline, held: make([]hold, len(c.Trace.Groups))}
+		bound: c.Policy.Entry.Kind == policies.Offline, held: make([]Held, len(c.Trace.Groups))}
 	var err error
 	switch c.Params.Text("evict") {
 	case evictAny:
@@ -242,7 +240,7 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 		a.priority = columns.Priorities[prompt]
 	}
 	tokens, block := int64(columns.InputTokens[prompt]), int64(columns.BlockTokens)
-	p.limit(&a, tokens, block)
+	a.Limits = LimitsOf(p.last, p.bound, len(blocks), tokens, block)
 	hits, h := p.store.begin(a, n)
 	p.held[prompt] = h
 
@@ -259,12 +257,6 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 		n.RoundedTokens += int64(columns.Rounded[prompt])
 	}
 	return hitTokens
-}
-
-// limit sets which blocks of a prompt are kept and which can hit.
-func (p *Cache) limit(a *arrival, tokens, block int64) {
-	l := LimitsOf(p.last, p.bound, len(a.blocks), tokens, block)
-	a.kept, a.reusable, a.apart = l.Kept, l.Reusable, l.Apart
 }
 
 // KeepsPartial reports whether last blocks that are not full are kept.
@@ -298,5 +290,5 @@ func LimitsOf(last string, reference bool, blocks int, tokens, block int64) (l L
 func (p *Cache) Finish(prompt int) {
 	blocks, _ := p.trace.Group(prompt)
 	h := p.held[prompt]
-	p.store.finish(blocks[:h.blocks], h.apart)
+	p.store.finish(blocks[:h.Blocks], h.Apart)
 }

@@ -39,21 +39,12 @@ type Prompt struct {
 }
 
 func (p Prompt) arrival() arrival {
-	return arrival{blocks: p.Blocks, first: p.First, now: p.Now, priority: p.Priority, kept: len(p.Blocks),
-		reusable: p.Hits, apart: p.Apart}
-}
-
-// Held is what a prompt holds in a tier.
-type Held struct {
-	Blocks int32 // from the first on
-	Apart  bool  // room for a block that is not kept
+	return arrival{blocks: p.Blocks, first: p.First, now: p.Now, priority: p.Priority,
+		Limits: Limits{Kept: len(p.Blocks), Reusable: p.Hits, Apart: p.Apart}}
 }
 
 // Lock holds as much of a prompt as fits. Load must follow.
-func (t *Tier) Lock(p Prompt) Held {
-	h := t.tree.lock(p.arrival(), p.Hits, p.Run)
-	return Held{int32(h.blocks), h.apart}
-}
+func (t *Tier) Lock(p Prompt) Held { return t.tree.lock(p.arrival(), p.Hits, p.Run) }
 
 // Load requests the blocks that Lock holds, and loads those that are not resident. It returns how many are resident
 // now, and held until Finish: fewer if the policy refuses one; and how many of them were resident before.

@@ -123,26 +123,27 @@ func (t *tree) Counters() []policies.Counter { return t.pool.Counters() }
 func (t *tree) has(o policies.Object) bool   { return t.pool.Resident(o) }
 func (t *tree) locks() int                   { return t.locked + t.apart }
 
-func (t *tree) begin(a arrival, n *cache.Counts) (hits int, h hold) {
+func (t *tree) begin(a arrival, n *cache.Counts) (hits int, h Held) {
 	evictions := t.pool.Evictions()
-	run := t.run(a.blocks[:a.kept], a.now)
-	hits = min(run, a.reusable)
+	run := t.run(a.blocks[:a.Kept], a.now)
+	hits = min(run, a.Reusable)
 	h = t.lock(a, hits, run)
-	n.Oversized += int64(a.kept - h.blocks)
-	if a.apart && !h.apart {
+	n.Oversized += int64(a.Kept) - int64(h.Blocks)
+	if a.Apart && !h.Apart {
 		n.Oversized++
 	}
-	h.blocks, _ = t.load(a, hits, run, h.blocks)
+	loaded, _ := t.load(a, hits, run, int(h.Blocks))
+	h.Blocks = int32(loaded)
 	n.Evictions += t.pool.Evictions() - evictions
 	return hits, h
 }
 
 // lock holds what fits of a prompt, whose first `run` blocks are resident. Of these, those that do not hit follow in
 // load, because room is made for them first.
-func (t *tree) lock(a arrival, hits, run int) (h hold) {
+func (t *tree) lock(a arrival, hits, run int) (h Held) {
 	t.hold(a.blocks[:hits])
-	if h = t.fit(a, hits); h.blocks > run {
-		t.lockAll(a.blocks[run:h.blocks])
+	if h = t.fit(a, hits); int(h.Blocks) > run {
+		t.lockAll(a.blocks[run:h.Blocks])
 	}
 	return h
 }
@@ -185,10 +186,10 @@ func (t *tree) run(blocks []policies.Object, now int64) (n int) {
 
 // fit returns how much of a prompt fits beside what running prompts hold, and reserves the room of a block that is not
 // loaded. The hits of the prompt are held already.
-func (t *tree) fit(a arrival, hits int) (h hold) {
-	missing, free := a.kept-hits, int(t.pool.Capacity())-t.locked-t.apart
-	h.blocks = hits + min(missing, free)
-	if h.apart = a.apart && free > missing; h.apart {
+func (t *tree) fit(a arrival, hits int) (h Held) {
+	missing, free := a.Kept-hits, int(t.pool.Capacity())-t.locked-t.apart
+	h.Blocks = int32(hits + min(missing, free))
+	if h.Apart = a.Apart && free > missing; h.Apart {
 		t.apart++
 	}
 	return h
