@@ -147,7 +147,7 @@ var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Follows: true,
 	Memory:  policies.Memory{PerObject: 17, PerSlot: 48},
 	Params: []policies.Param{{Name: "ranges", Default: "", Doc: "ranges of the tokens of every prompt, with slashes " +
-		"between them: 0-2048:90@30s/2048-4096:50 gives blocks that begin in the first the priority 90 until 30 s after " +
+		"between them: 0-2048:90/2048-4096:50@30s gives blocks that begin in the second the priority 50 until 30 s after " +
 		"their release; 35 otherwise (KvCacheRetentionConfig, token_range_retention_configs)"}},
 	NeedsTime: func(v policies.Values) bool {
 		ranges, _ := parseRanges(v.Text("ranges")) // Check reports the error
