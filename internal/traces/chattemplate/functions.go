@@ -193,15 +193,7 @@ func quote(text string) string {
 	to.WriteRune(mark)
 	for _, r := range text {
 		switch {
-		case r == mark || r == '\\':
-			to.WriteRune('\\')
-			to.WriteRune(r)
-		case r == '\n':
-			to.WriteString(`\n`)
-		case r == '\r':
-			to.WriteString(`\r`)
-		case r == '\t':
-			to.WriteString(`\t`)
+		case writeEscaped(&to, r, mark):
 		case unicode.IsPrint(r):
 			to.WriteRune(r)
 		case r < 0x100:
@@ -214,6 +206,25 @@ func quote(text string) string {
 	}
 	to.WriteRune(mark)
 	return to.String()
+}
+
+// writeEscaped writes a character that has a short escape in Python and in JSON, and reports whether r is one. mark is
+// around the text.
+func writeEscaped(to *strings.Builder, r, mark rune) bool {
+	switch r {
+	case mark, '\\':
+		to.WriteByte('\\')
+		to.WriteRune(r)
+	case '\n':
+		to.WriteString(`\n`)
+	case '\r':
+		to.WriteString(`\r`)
+	case '\t':
+		to.WriteString(`\t`)
+	default:
+		return false
+	}
+	return true
 }
 
 // floatText writes a number as Python's repr does: the shortest text, with an exponent outside 1e-4 to 1e16.
@@ -335,15 +346,7 @@ func (s *jsonStyle) writeText(to *strings.Builder, text string) {
 	to.WriteByte('"')
 	for _, r := range text {
 		switch {
-		case r == '"' || r == '\\':
-			to.WriteByte('\\')
-			to.WriteRune(r)
-		case r == '\n':
-			to.WriteString(`\n`)
-		case r == '\r':
-			to.WriteString(`\r`)
-		case r == '\t':
-			to.WriteString(`\t`)
+		case writeEscaped(to, r, '"'):
 		case r == '\b':
 			to.WriteString(`\b`)
 		case r == '\f':
