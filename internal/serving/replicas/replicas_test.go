@@ -427,14 +427,20 @@ func whole(set uint16, parents []int32, size int) bool {
 	return n <= size
 }
 
-// TestARemovedNodeLosesItsCache: the same prompt hits on a node that stays, and misses on one that was away.
-func TestARemovedNodeLosesItsCache(t *testing.T) {
+// twoSessions are two conversations that take turns, and come back after 7 seconds.
+func twoSessions() *traces.Trace {
 	tr := policytest.Prompts(16, "abc", "xyz", "abc", "abc", "xyz")
 	p := prompts.Of(tr.Kind)
 	p.Sessions, p.Arrivals = []int32{0, 1, 0, 0, 1}, nil
 	for _, second := range []int64{0, 1, 2, 7, 8} {
 		p.Arrivals = append(p.Arrivals, second*int64(time.Second))
 	}
+	return tr
+}
+
+// TestARemovedNodeLosesItsCache: the same prompt hits on a node that stays, and misses on one that was away.
+func TestARemovedNodeLosesItsCache(t *testing.T) {
+	tr := twoSessions()
 	replay := func(nodes string) sim.Result {
 		return simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}),
 			cell(t, "prefix", "lru", "session(nodes="+nodes+")", "", 10))

@@ -140,12 +140,7 @@ func TestTiersStayBelowTheBound(t *testing.T) {
 
 // TestASharedTierSurvives: a node that goes loses what it has in all its own tiers, and what it wrote through remains.
 func TestASharedTierSurvives(t *testing.T) {
-	tr := policytest.Prompts(16, "abc", "xyz", "abc", "abc", "xyz")
-	p := prompts.Of(tr.Kind)
-	p.Sessions, p.Arrivals = []int32{0, 1, 0, 0, 1}, nil
-	for _, second := range []int64{0, 1, 2, 7, 8} {
-		p.Arrivals = append(p.Arrivals, second*int64(time.Second))
-	}
+	tr := twoSessions()
 	for _, test := range []struct {
 		kind       string
 		hits, lost int64

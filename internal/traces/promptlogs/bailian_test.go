@@ -11,9 +11,10 @@ import (
 )
 
 // twoChats are a prompt and its next turn, with the fields that the data set's page describes.
-const twoChats = `{"chat_id": 55, "parent_chat_id": -1, "timestamp": 0.5, "input_length": 20, "output_length": 9, "type": "text", "turn": 1, "hash_ids": [7, 8]}
-{"chat_id": 159, "parent_chat_id": 55, "timestamp": 61.114, "input_length": 35, "output_length": 132, "type": "text", "turn": 2, "hash_ids": [7, 8, 9]}
-`
+const twoChats = `{"chat_id": 55, "parent_chat_id": -1, "timestamp": 0.5, "input_length": 20, "output_length": 9, ` +
+	`"type": "text", "turn": 1, "hash_ids": [7, 8]}` + "\n" +
+	`{"chat_id": 159, "parent_chat_id": 55, "timestamp": 61.114, "input_length": 35, "output_length": 132, ` +
+	`"type": "text", "turn": 2, "hash_ids": [7, 8, 9]}` + "\n"
 
 // TestBailianTimesAreSeconds: a file of the data set is recognised by its fields, its times are seconds, and the unit
 // is said; another can be forced, and mooncake keeps milliseconds.

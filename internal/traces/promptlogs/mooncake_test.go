@@ -296,7 +296,8 @@ func TestMooncakeWriterRefuses(t *testing.T) {
 }
 
 const smallSession = `{"id": "trace_7", "block_size": 4, "hash_id_scope": "local", "requests": [
- {"t": 0.5, "in": 9, "out": 3, "hash_ids": [1, 2], "type": "n"}, {"in": 3, "t": 1000.5, "out": 1, "hash_ids": []}, {"t": 1001, "in": 12, "hash_ids": [1, 2, 3]}], "totals": {}}`
+ {"t": 0.5, "in": 9, "out": 3, "hash_ids": [1, 2], "type": "n"}, {"in": 3, "t": 1000.5, "out": 1, "hash_ids": []}, ` +
+	`{"t": 1001, "in": 12, "hash_ids": [1, 2, 3]}], "totals": {}}`
 
 func TestAgentSessions(t *testing.T) {
 	paths := tracetest.WriteTexts(t, smallSession, smallSession)
@@ -346,7 +347,8 @@ func FuzzAgent(f *testing.F) {
 	tracetest.Fuzz(f, "agent", smallSession, `{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`)
 }
 
-const smallChat = `{"timestamp": 20, "input": "Hello, World! How are you?", "output": "Fine.", "session_id": "a", "x": 1}
+const smallChat = `{"timestamp": 20, "input": "Hello, World! How are you?", ` +
+	`"output": "Fine.", "session_id": "a", "x": 1}
 {"timestamp": 10, "input": "Hello, World! Été 2024", "output": "", "session_id": "b"}
 {"timestamp": 30, "input": "Good", "output": "Bye", "session_id": "a"}
 `
