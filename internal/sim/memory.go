@@ -48,8 +48,7 @@ const (
 	mostFollowed   = 1 << 14
 	modelledBytes  = 16
 	// Of prompts: per object, of a pass that serves many capacities, and of a policy that cannot choose among some of the
-	// blocks by itself; and of joining blocks, per object and per request of
-	// the trace.
+	// blocks by itself; and of joining blocks, per object and per request of the trace.
 	promptStackBytes = 28
 	chooserBytes     = 16
 	joinedBytes      = 12
