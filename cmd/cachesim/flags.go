@@ -55,8 +55,8 @@ func (f *traceFlags) register(cmd *cobra.Command) {
 // registerTenants adds the flag for commands that divide caches among tenants.
 func (f *traceFlags) registerTenants(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tenants, "tenant", "", "how to find a request's tenant: column(name=tenant) of tables, "+
-		"column(name=host) of access logs; prefix(sep=/) of the key, or prefix(shift=32) of numeric keys; "+
-		"file: each trace file is a tenant; job or directory(depth=1) of reads of files")
+		"column(name=host) of access logs, column(name=user) of prompts in JSON; prefix(sep=/) of the key, or "+
+		"prefix(shift=32) of numeric keys; file: each trace file is a tenant; job or directory(depth=1) of reads of files")
 	completeNames(cmd, "tenant", traces.TenantRuleNames)
 }
 

@@ -60,8 +60,9 @@ empty cache with --per-file. A generator can replace a file (see ` + "`cachesim 
 has its own.
 
 With --tenant, objects belong to tenants, and --allocate divides the capacity among them: each has its own pool in the
-exact cache, or all share one. With --model, requests take time, and the table has latencies: of lookups and prompts, or
-of jobs that read files, with the times in which they complete.
+exact cache, or all share one. Tenants of prompts share the cache prefix or tiers, also on several nodes. With --model,
+requests take time, and the table has latencies: of lookups and prompts, or of jobs that read files, with the times in
+which they complete.
 
 With --nodes, several nodes serve the prompts, each with a cache prefix or tiers of the given capacity, and --route
 chooses the node of each. The table has how unevenly they compute, and how far the hits are below what no router can

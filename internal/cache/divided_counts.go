@@ -48,7 +48,9 @@ func (d *Divided) counted() []policies.Counter {
 // TenantCounts are the requests and hits of each tenant.
 type TenantCounts struct {
 	tenants []string
-	owners  []uint32 // per object: the number of its tenant
+	owners  []uint32 // per object: the number of its tenant; nil for prompts
+	prompts []uint32 // per prompt: likewise; nil for anything else
+	firsts  []int    // per prompt: the position of its first request
 	tallies []tally
 	sized   bool // capacities count bytes
 	warmup  int  // requests that do not count
@@ -56,13 +58,38 @@ type TenantCounts struct {
 }
 
 // tally has the counts of one tenant.
-type tally struct{ requests, hits, bytes, hitBytes int64 }
+type tally struct {
+	requests, hits, bytes, hitBytes int64
+	prompts, tokens, hitTokens      int64
+}
 
 // NewTenantCounts returns the counts of the tenants of a cache's trace, before the first request.
 func NewTenantCounts(c Config) TenantCounts {
 	tenants := c.Trace.Tenants
-	return TenantCounts{tenants: tenants.Names, owners: tenants.Of, tallies: make([]tally, len(tenants.Names)),
-		sized: !c.Unit, warmup: c.Warmup}
+	return TenantCounts{tenants: tenants.Names, owners: tenants.Of, prompts: tenants.OfPrompt, firsts: c.Trace.Groups,
+		tallies: make([]tally, len(tenants.Names)), sized: !c.Unit, warmup: c.Warmup}
+}
+
+// NewSharing returns the counts of the tenants who share a cache; nil, which counts nothing, if there are none.
+func NewSharing(c Config) *TenantCounts {
+	if c.Allocator == nil {
+		return nil
+	}
+	counts := NewTenantCounts(c)
+	return &counts
+}
+
+// CountPrompt counts a prompt for its tenant, given what happened when it began.
+func (t *TenantCounts) CountPrompt(prompt int, n Counts) {
+	if t == nil || t.firsts[prompt] < t.warmup {
+		return
+	}
+	of := &t.tallies[t.prompts[prompt]]
+	of.requests += n.Requests
+	of.hits += n.Hits
+	of.prompts += n.Prompts
+	of.tokens += n.Tokens
+	of.hitTokens += n.HitTokens
 }
 
 // Count counts a request for its tenant.
@@ -86,6 +113,9 @@ func (t *TenantCounts) Count(r policies.Request, hit bool) {
 
 // Tenants returns the state of every tenant, in the order of their numbers, as far as counts have it.
 func (t *TenantCounts) Tenants() []Tenant {
+	if t == nil {
+		return nil
+	}
 	all := make([]Tenant, len(t.tenants))
 	for i, name := range t.tenants {
 		all[i] = Tenant{Name: name, Requests: t.tallies[i].requests, Hits: t.tallies[i].hits}
@@ -95,6 +125,9 @@ func (t *TenantCounts) Tenants() []Tenant {
 
 // Counters implements Reporting.
 func (t *TenantCounts) Counters() []policies.Counter {
+	if t == nil {
+		return nil
+	}
 	counters := t.means()
 	for _, i := range t.largest() {
 		counters = append(counters, t.ofTenant(i)...)
@@ -132,6 +165,12 @@ func (t *TenantCounts) ofTenant(i int) (counters []policies.Counter) {
 		add(allocate.TenantBytes, float64(of.bytes))
 		add(allocate.TenantHitBytes, float64(of.hitBytes))
 		add(allocate.TenantByteHitRatio, float64(of.hitBytes)/float64(of.bytes))
+	}
+	if of.prompts > 0 {
+		add(allocate.TenantPrompts, float64(of.prompts))
+		add(allocate.TenantTokens, float64(of.tokens))
+		add(allocate.TenantHitTokens, float64(of.hitTokens))
+		add(allocate.TenantTokenHitRatio, float64(of.hitTokens)/float64(of.tokens))
 	}
 	return counters
 }

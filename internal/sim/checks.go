@@ -97,6 +97,10 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 	case c.Allocator != nil && r.trace.Tenants == nil && cache.Pools == nil:
 		return fmt.Errorf("allocator %s divides a cache among tenants, but the requests of %s have none; add --tenant, or "+
 			"tenants under the trace of an experiment", c.Allocator.Name(), r.trace.Name)
+	case c.Allocator != nil && cache.Pools == nil && r.trace.Tenants.OfPrompt != nil && !cache.ServesPrompts(r.trace):
+		return fmt.Errorf("allocator %s: the prompts of %s have tenants, and its blocks may have several, but the cache %s "+
+			"serves block by block; add --cache prefix, or --cache 'tiers(host=10x)'", c.Allocator.Name(), r.trace.Name,
+			cache.Name)
 	case c.Allocator != nil && len(r.trace.Starts) > 0:
 		return fmt.Errorf("allocator %s: %s is replayed file by file, each with an empty cache; remove --per-file",
 			c.Allocator.Name(), r.trace.Name)
@@ -161,9 +165,12 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("allocator %s divides the memory of a node that serves recommendations; it works in the cache %s, "+
 			"not in %s", c.Allocator.Name(), strings.Join(cache.WithPools(), ", "), kind.Name)
 	case c.Allocator != nil && kind.Shared && !kind.Divides && !c.Allocator.Entry.Shared:
-		return fmt.Errorf("allocator %s: the tenants share the cache %s, which cannot be divided, since what capacity is "+
-			"worth to a tenant depends on all tiers; write --allocate shared, or use the exact cache", c.Allocator.Name(),
-			kind.Name)
+		why, instead := "what capacity is worth to a tenant depends on all tiers", ", or use the exact cache"
+		if kind.Prompts {
+			why, instead = "prompts of several tenants hit the same blocks", ""
+		}
+		return fmt.Errorf("allocator %s: the tenants share the cache %s, which cannot be divided, since %s; write "+
+			"--allocate shared%s", c.Allocator.Name(), kind.Name, why, instead)
 	case c.Allocator != nil && !kind.Shared && kind.Pools == nil:
 		return fmt.Errorf("allocator %s: the cache %s has no pools to divide the capacity among; use the exact cache",
 			c.Allocator.Name(), kind.Name)

@@ -27,6 +27,7 @@ const (
 	queryBytes   = 8         // per request, of caches of queries
 	replayBytes  = 1 << 20   // of any replay
 	poolBytes    = 2 << 10   // of the pool of a tenant
+	tallyBytes   = 100       // of a tenant of prompts
 	memberBytes  = 13        // per object, of pools of tenants
 	patternBytes = 20 << 10  // of the tree that recognises a tenant's pattern
 	listingBytes = 28        // per object, of these trees
@@ -166,6 +167,9 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 		return 0 // which is rejected
 	}
 	objects, tenants := int64(t.NumObjects), int64(len(t.Tenants.Names))
+	if t.Tenants.OfPrompt != nil {
+		return tallyBytes * tenants // who share everything
+	}
 	need := poolBytes*tenants + memberBytes*objects + monitorBytes*objects
 	if c.Allocator.Entry.Patterns {
 		need += patternBytes*tenants + listingBytes*objects

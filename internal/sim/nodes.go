@@ -21,8 +21,10 @@ func nodesOf(c Cell) int64 {
 
 // onNodes returns the nodes of a cell with a router, each with the cache that config describes.
 func onNodes(c Cell, config cache.Config) (cache.Cache, error) {
+	sharing := cache.NewSharing(config)
+	config.Allocator = nil // tenants are counted over all nodes
 	nodes := replicas.Config{
-		Trace: config.Trace, Router: *c.Router, Capacity: config.Capacity, Seed: c.Seed, Warmup: config.Warmup,
+		Trace: config.Trace, Sharing: sharing, Router: *c.Router, Capacity: config.Capacity, Seed: c.Seed, Warmup: config.Warmup,
 		Modelled: c.Model != nil, NewCache: replicas.CachesOf(c.Cache.Entry, config),
 	}
 	if of := c.Cache.Entry.Together; of != nil {
@@ -62,9 +64,6 @@ func checkRouter(c Cell) error {
 	case slices.ContainsFunc(c.policies(), func(p policies.Spec) bool { return p.Entry.Predicts }):
 		return fmt.Errorf("router %s: the predictor of %s follows the requests of one cache, not those of several nodes; "+
 			"use policies without a predictor", name, predicting(c))
-	case c.Allocator != nil:
-		return fmt.Errorf("router %s: allocator %s divides one cache among tenants; remove one of them", name,
-			c.Allocator.Name())
 	case c.Prefetcher != nil:
 		return fmt.Errorf("router %s: prefetcher %s loads into one cache; remove one of them", name, c.Prefetcher.Name())
 	case c.Model != nil && !c.Model.Entry.Routes:

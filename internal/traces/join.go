@@ -40,7 +40,7 @@ func (t *Trace) InBlocks(tokens int) (*Trace, error) {
 			other.Keys[o] = t.Keys[last]
 		}
 	}
-	if t.Tenants != nil {
+	if t.Tenants != nil && t.Tenants.Of != nil { // those of prompts stay as they are
 		other.Tenants = &Tenants{Names: t.Tenants.Names}
 		for _, last := range joined.Lasts {
 			other.Tenants.Of = append(other.Tenants.Of, t.Tenants.Of[last])

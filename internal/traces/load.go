@@ -259,7 +259,7 @@ func (l *loader) add(rec *stream.Record) error {
 			return fmt.Errorf("%s: request %d: %w", traceName(l.paths), l.seen, err)
 		}
 	}
-	if l.tenancy.eachRequest() {
+	if l.tenancy.eachRequest() && (rec.Begins || !l.tenancy.prompts) {
 		if err := l.tenancy.column.add(rec.Tenant); err != nil {
 			return fmt.Errorf("%s: %w", traceName(l.paths), err)
 		}

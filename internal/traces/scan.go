@@ -74,6 +74,7 @@ type scan struct {
 	finished int64         // bytes of the files that have been read and closed
 	total    int64         // bytes of all files, 0 if unknown
 
+	salted    bool         // the prompts of different tenants share no blocks
 	units     stream.Units // nil if each request is a unit
 	keepsUnit bool         // the current unit belongs to the sample
 	unitsKept int
@@ -373,6 +374,9 @@ func (s *scan) readAll(r stream.Reader) error {
 			begins = begins || rec.Begins
 			if s.sampler != nil && !s.keeps(&rec) {
 				continue
+			}
+			if s.salted && rec.Begins {
+				rec.Num = salted(rec.Num, rec.Tenant)
 			}
 			if s.units != nil {
 				if err := s.units.Take(&rec); err != nil {

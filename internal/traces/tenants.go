@@ -11,15 +11,18 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Tenants says which tenant owns each object. A key that two tenants request is one object for each, so that every
-// object has one owner.
+// object has one owner. Prompts are different: each has a tenant, and several tenants may request the same block.
 type Tenants struct {
-	Names []string // in order of their first request
-	Of    []uint32 // per object: the number of its owner
+	Names    []string // in order of their first request
+	Of       []uint32 // per object: the number of its owner; nil for prompts
+	OfPrompt []uint32 // per prompt: the number of its tenant; nil for anything else
 }
 
 // maxTenants bounds the tenants of a trace: each has a pool of its own.
@@ -51,9 +54,11 @@ func (e TenantEntry) Signature() (string, []params.Param) { return e.Name, e.Par
 type TenantRule = params.Spec[TenantEntry]
 
 var tenantEntries = []TenantEntry{
-	{tenantColumn, "a column of a table, or host or client of an access log", []params.Param{
-		{Name: "name", Default: "tenant", Doc: "the column: its name, or its number from 1"},
-	}},
+	{tenantColumn, "a column of a table, a field of prompts in JSON, or host or client of an access log",
+		[]params.Param{
+			{Name: "name", Default: "tenant", Doc: "the column: its name, or its number from 1"},
+			saltParam,
+		}},
 	{tenantPrefix, "the beginning of the key", []params.Param{
 		{Name: "sep", Default: "/", Doc: "the tenant is the part before the first of these characters"},
 		{Name: "shift", Default: 0, Min: 0, Max: 63,
@@ -63,6 +68,7 @@ var tenantEntries = []TenantEntry{
 		{Name: "mix", Default: "spread", Choices: []string{"spread", "turns", "none"},
 			Doc: "order of the requests of files that are not merged by time: each spread evenly over the whole, in turns, " +
 				"or none, one file after another"},
+		saltParam,
 	}},
 	{tenantJob, "of reads of files, the job; no two jobs may read the same block", nil},
 	{tenantDirectory, "of reads of files, the directory, such as a data set's", []params.Param{
@@ -70,6 +76,10 @@ var tenantEntries = []TenantEntry{
 			Doc: "the tenant is this many components of the path: /data of /data/train/a at 1, /data/train at 2"},
 	}},
 }
+
+// saltParam says whether tenants of prompts share blocks.
+var saltParam = params.Param{Name: "salt", Default: false, Doc: "of prompts: the blocks of each tenant are its own, as " +
+	"with a cache_salt per tenant in vLLM; otherwise prompts with the same beginning share it, whoever sends them"}
 
 var tenantRules = params.NewRegistry("tenant", "column", tenantEntries...)
 
@@ -126,8 +136,9 @@ func (o LoadOptions) tenantColumn() string {
 
 // tenancy finds the tenants of requests while a trace loads. Its methods may be called on nil: no tenants.
 type tenancy struct {
-	rule   TenantRule
-	column *tenantNumbers
+	rule    TenantRule
+	column  *tenantNumbers
+	prompts bool // each prompt has a tenant, not each object
 }
 
 // tenantBytes is the memory per request for finding the tenants while a trace loads: their numbers, the order of the
@@ -159,7 +170,7 @@ func (l *loader) beginTenants() error {
 	if err != nil {
 		return err
 	}
-	l.tenancy = &tenancy{rule, newTenantNumbers()}
+	l.tenancy = &tenancy{rule: rule, column: newTenantNumbers()}
 	if rule.Name() != tenantFile {
 		return nil
 	}
@@ -181,7 +192,13 @@ func (l *loader) beginTenants() error {
 // check refuses a trace whose requests cannot have tenants.
 func (y *tenancy) check(l *loader, fields stream.Fields) error {
 	_, reads := fields.Kind.(files.Kind)
+	if _, y.prompts = prompts.KindOf(fields); y.prompts {
+		return y.checkPrompts(l, fields)
+	}
 	switch {
+	case y.salts():
+		return fmt.Errorf("%s: salt=true is of prompts, but its requests are none, so that tenants share no objects anyway; "+
+			"remove it", l.paths[0])
 	case reads && y.ofFiles():
 		return nil
 	case reads:
@@ -201,9 +218,41 @@ func (y *tenancy) check(l *loader, fields stream.Fields) error {
 	return nil
 }
 
+// checkPrompts refuses prompts whose tenants cannot be known, and notes whether these share blocks.
+func (y *tenancy) checkPrompts(l *loader, fields stream.Fields) error {
+	switch name := y.rule.Name(); {
+	case name != tenantColumn && name != tenantFile:
+		return fmt.Errorf("%s: its requests are prompts, whose tenants are named by a field or are files, not by %s; write "+
+			"--tenant 'column(name=user)' or --tenant file", l.paths[0], name)
+	case name == tenantColumn && !fields.Tenant:
+		return fmt.Errorf("%s: its prompts name no tenants; with several files, write --tenant file", l.paths[0])
+	case y.mixes() && !l.opts.Merge:
+		return fmt.Errorf("%s: prompts of several files are merged by time, not mixed; add --merge, or write --tenant "+
+			"'file(mix=none)' for one file after another", l.paths[0])
+	}
+	l.salted = y.salts()
+	return nil
+}
+
+// salts reports whether the user wants tenants of prompts to have blocks of their own.
+func (y *tenancy) salts() bool {
+	salt, _ := y.rule.Params[saltParam.Name].(bool)
+	return salt
+}
+
+// salted returns the id of the first block of a tenant's prompt, in a trace in which tenants share none: all blocks of
+// a prompt are identified by those before them.
+func salted(id uint64, tenant []byte) uint64 {
+	return random.Scramble(id ^ random.Scramble(stream.HashText(tenant)))
+}
+
 // finishTenants puts the requests of mixed files in order and makes an object of each pair of tenant and key.
 func (l *loader) finishTenants() (err error) {
 	t, y := l.trace, l.tenancy
+	if y.prompts {
+		t.Tenants = &Tenants{Names: y.column.names(), OfPrompt: y.column.column}
+		return nil
+	}
 	if y.ofFiles() {
 		return t.tenantsOfFiles(y.rule)
 	}
@@ -255,12 +304,20 @@ func (t *Trace) tenantsOfFiles(rule TenantRule) (err error) {
 
 type tenantNumbers struct {
 	numbers *stream.Numbering // of their names
-	column  []uint32          // per request
+	column  []uint32          // per request; per prompt, if prompts have tenants
 }
 
 func newTenantNumbers() *tenantNumbers { return &tenantNumbers{numbers: stream.NewNumbering()} }
 
-// add appends the tenant of the next request.
+// names returns the names of the tenants, in the order of their numbers.
+func (c *tenantNumbers) names() (all []string) {
+	for i := range c.numbers.Len() {
+		all = append(all, quote.Label(c.numbers.Key(uint32(i)).String()))
+	}
+	return all
+}
+
+// add appends the tenant of the next request, or prompt.
 func (c *tenantNumbers) add(name []byte) error {
 	if len(name) == 0 {
 		name = []byte(unnamedTenant)

@@ -1,11 +1,15 @@
 package traces_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -186,5 +190,165 @@ func TestTenantsOfReads(t *testing.T) {
 		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(c.content),
 			Selection: traces.Selection{Tenants: rule}})
 		must.Fail(t, err, c.want, rule)
+	}
+}
+
+// tenantsOfPrompts returns the tenant of each prompt.
+func tenantsOfPrompts(t *traces.Trace) string {
+	var list []string
+	for _, number := range t.Tenants.OfPrompt {
+		list = append(list, t.Tenants.Names[number])
+	}
+	return strings.Join(list, " ")
+}
+
+// TestTenantsOfPrompts: each prompt has the tenant that its object names, whatever blocks it shares with others.
+func TestTenantsOfPrompts(t *testing.T) {
+	mooncake := writeTenantFile(t, "m.jsonl", `{"input_length": 1024, "hash_ids": [1, 2], "user": "a\u0062", "x": 1}
+{"input_length": 1024, "hash_ids": [1, 2], "user": 7, "meta": {"team": {"id": "red"}}}
+{"input_length": 100, "hash_ids": [], "user": null}
+{"input_length": 1024, "hash_ids": [1, 3], "user": "ab", "meta": {"team": 5}}
+`)
+	later := writeTenantFile(t, "later.jsonl", `{"timestamp": 5, "input_length": 1024, "hash_ids": [1, 2]}
+{"timestamp": 9, "input_length": 1024, "hash_ids": [1, 2]}
+`)
+	sooner := writeTenantFile(t, "sooner.jsonl", `{"timestamp": 7, "input_length": 1024, "hash_ids": [1, 2]}`+"\n")
+	chat := writeTenantFile(t, "chat.jsonl", `{"timestamp": 2, "input": "a b c d", "output": "e", "session_id": 1, "org": "x"}
+{"timestamp": 1, "input": "a b c d", "output": "e", "session_id": 2, "org": "y"}
+`)
+	openai := writeTenantFile(t, "openai.jsonl", `{"body": {"model": "m", "user": "x", "messages": [{"role": "user", `+
+		`"content": "a longer text, of more than one block of tokens"}]}}
+{"body": {"model": "m", "messages": [{"role": "user", "content": "a longer text, of more than one block of tokens"}]}}
+`)
+	array := writeTenantFile(t, "openai.json", `[{"model": "m", "user": "x", "messages": [{"role": "user", "content": `+
+		`"hello"}]}, {"user": "y", "model": "m", "messages": [{"role": "user", "content": "hello"}]}]`)
+	litellm := writeTenantFile(t, "litellm.jsonl", `{"startTime": 1, "call_type": "completion", "end_user": "x", `+
+		`"prompt_tokens": 100, "completion_tokens": 3}
+{"startTime": 2, "call_type": "completion", "end_user": "y", "prompt_tokens": 50, "completion_tokens": 3}
+`)
+	for name, test := range map[string]struct {
+		paths   []string
+		opts    traces.Selection
+		want    string
+		objects []uint32
+	}{
+		"field":  {[]string{mooncake}, traces.Selection{Tenants: "column(name=user)"}, "ab 7 - ab", []uint32{0, 1, 0, 1, 2, 0, 3}},
+		"nested": {[]string{mooncake}, traces.Selection{Tenants: "column(name=meta.team.id)"}, "- red - -", nil},
+		"option": {[]string{mooncake}, traces.Selection{Tenants: "column", Format: "mooncake:tenant=x"}, "1 - - -", nil},
+		"limit":  {[]string{mooncake}, traces.Selection{Tenants: "column(name=user)", Limit: 2}, "ab 7", nil},
+		"salt": {[]string{mooncake}, traces.Selection{Tenants: "column(name=user,salt=true)"}, "ab 7 - ab",
+			[]uint32{0, 1, 2, 3, 4, 0, 5}},
+		"files by time": {[]string{later, sooner}, traces.Selection{Tenants: "file", Merge: true},
+			"later.jsonl sooner.jsonl later.jsonl", []uint32{0, 1, 0, 1, 0, 1}},
+		"files by time, salted": {[]string{later, sooner}, traces.Selection{Tenants: "file(salt=true)", Merge: true},
+			"later.jsonl sooner.jsonl later.jsonl", []uint32{0, 1, 2, 3, 0, 1}},
+		"files": {[]string{later, sooner}, traces.Selection{Tenants: "file(mix=none)"},
+			"later.jsonl later.jsonl sooner.jsonl", nil},
+		"chat, by time":   {[]string{chat}, traces.Selection{Tenants: "column(name=org)", Format: "chat:block=2"}, "y x", nil},
+		"openai":          {[]string{openai}, traces.Selection{Tenants: "column(name=body.user)"}, "x -", nil},
+		"openai in array": {[]string{array}, traces.Selection{Tenants: "column(name=user)"}, "x y", nil},
+		"litellm":         {[]string{litellm}, traces.Selection{Tenants: "column(name=end_user)"}, "x y", nil},
+	} {
+		got, err := traces.Load(t.Context(), test.paths, traces.LoadOptions{Selection: test.opts,
+			Needs: traces.Needs{Lengths: true}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if list := tenantsOfPrompts(got); list != test.want || got.Tenants.Of != nil {
+			t.Errorf("%s: %s, want %s", name, list, test.want)
+		}
+		if test.objects != nil && !slices.Equal(got.Objects, test.objects) {
+			t.Errorf("%s: blocks %v, want %v", name, got.Objects, test.objects)
+		}
+	}
+}
+
+// TestSaltedTenantsAreAlone: with a salt, the prompts of a tenant have the blocks that they have in a trace of their
+// own, and share none with other tenants; without one, blocks are those of the trace without tenants.
+func TestSaltedTenantsAreAlone(t *testing.T) {
+	folder := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		var lines []string
+		of := map[string][]string{} // lines by tenant
+		for range rapid.IntRange(2, 12).Draw(t, "prompts") {
+			ids := rapid.SliceOfN(rapid.IntRange(0, 2), 1, 4).Draw(t, "ids")
+			tenant := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "tenant")
+			line := fmt.Sprintf(`{"input_length": %d, "hash_ids": [%s], "user": %q}`, 512*len(ids),
+				strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ","), "[]"), tenant)
+			lines, of[tenant] = append(lines, line), append(of[tenant], line)
+		}
+		load := func(lines []string, tenants string) *traces.Trace {
+			path := filepath.Join(folder, "prompts.jsonl")
+			must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+			return must.Get(traces.Load(context.Background(), []string{path},
+				traces.LoadOptions{Selection: traces.Selection{Tenants: tenants}}))(t)
+		}
+		plain, shared := load(lines, ""), load(lines, "column(name=user)")
+		if !slices.Equal(plain.Objects, shared.Objects) || plain.NumObjects != shared.NumObjects {
+			t.Fatalf("blocks %v with tenants that share them, %v without tenants", shared.Objects, plain.Objects)
+		}
+		salted := load(lines, "column(name=user,salt=true)")
+		owner, objects := map[uint32]uint32{}, 0
+		for number, name := range salted.Tenants.Names {
+			alone := load(of[name], "")
+			objects += alone.NumObjects
+			numbers := map[uint32]uint32{}
+			var got []uint32
+			for prompt, tenant := range salted.Tenants.OfPrompt {
+				if int(tenant) != number {
+					continue
+				}
+				blocks, _ := salted.Group(prompt)
+				for _, o := range blocks {
+					if _, known := numbers[o]; !known {
+						numbers[o] = uint32(len(numbers))
+					}
+					if other, taken := owner[o]; taken && other != tenant {
+						t.Fatalf("block %d belongs to two tenants", o)
+					}
+					owner[o] = tenant
+					got = append(got, numbers[o])
+				}
+			}
+			if !slices.Equal(got, alone.Objects) {
+				t.Fatalf("tenant %s has the blocks %v, alone %v", name, got, alone.Objects)
+			}
+		}
+		if objects != salted.NumObjects {
+			t.Fatalf("%d blocks, the tenants have %d", salted.NumObjects, objects)
+		}
+	})
+}
+
+func TestTenantsOfPromptsErrors(t *testing.T) {
+	const good = `{"input_length": 1024, "hash_ids": [1, 2], "user": "a"}` + "\n"
+	mooncake := writeTenantFile(t, "m.jsonl", good)
+	object := writeTenantFile(t, "o.jsonl", good+`{"input_length": 1024, "hash_ids": [1, 2], "user": {"id": 1}}`+"\n")
+	truth := writeTenantFile(t, "t.jsonl", `{"input_length": 1024, "hash_ids": [1, 2], "user": true}`+"\n")
+	chat := writeTenantFile(t, "chat.jsonl", `{"timestamp": 2, "input": "a b", "output": "e", "session_id": 1}`+"\n")
+	openai := writeTenantFile(t, "openai.jsonl", `{"messages": [{"role": "user", "content": "hello"}]}`+"\n")
+	table := writeTenantFile(t, "t.csv", "key,tenant\na,x\n")
+	for name, test := range map[string]struct {
+		paths []string
+		opts  traces.Selection
+		want  string
+	}{
+		"no such field": {[]string{mooncake}, traces.Selection{Tenants: "column(name=usr)"},
+			`tenant: unknown field "usr"; did you mean "user"? (exists: input_length, hash_ids, user)`},
+		"none in a chat":    {[]string{chat}, traces.Selection{Tenants: "column(name=org)"}, `tenant: unknown field "org"`},
+		"none in a request": {[]string{openai}, traces.Selection{Tenants: "column(name=user)"}, `tenant: unknown field "user"`},
+		"object": {[]string{object}, traces.Selection{Tenants: "column(name=user)"},
+			"line 2: tenant: user is no text and no number; want one of them, or null"},
+		"truth": {[]string{truth}, traces.Selection{Tenants: "column(name=user)"}, "tenant: user is no text and no number"},
+		"keys": {[]string{mooncake}, traces.Selection{Tenants: "prefix"},
+			"its requests are prompts, whose tenants are named by a field or are files, not by prefix; write --tenant " +
+				"'column(name=user)' or --tenant file"},
+		"mixed": {[]string{mooncake, mooncake}, traces.Selection{Tenants: "file"},
+			"prompts of several files are merged by time, not mixed; add --merge, or write --tenant 'file(mix=none)'"},
+		"salt of objects": {[]string{table}, traces.Selection{Tenants: "column(salt=true)"}, "salt=true is of prompts"},
+	} {
+		_, err := traces.Load(t.Context(), test.paths, traces.LoadOptions{Selection: test.opts})
+		must.Fail(t, err, test.want, name)
 	}
 }

@@ -49,7 +49,7 @@ type Trace struct {
 
 	nextUse []uint32 // per request: see NextUse
 
-	Tenants *Tenants // the owners of the objects; nil unless requested
+	Tenants *Tenants // the owners of the objects, or of the prompts; nil unless requested
 
 	Readings   []source.Reading // how the files, or the generator, were read, each way once
 	Warnings   []string         // about readings that make little sense
@@ -102,6 +102,9 @@ func (t *Trace) slice(from, to int) *Trace {
 	if t.Kind != nil {
 		part.Kind = t.Kind.Slice(stream.Span{From: from, To: to}, groups)
 	}
+	if t.Tenants != nil && t.Tenants.OfPrompt != nil {
+		part.Tenants = &Tenants{Names: t.Tenants.Names, OfPrompt: stream.Cut(t.Tenants.OfPrompt, groups)}
+	}
 	return &part
 }
 
@@ -121,7 +124,7 @@ func (t *Trace) Bytes() int64 {
 		stream.ColumnBytes(t.Ops) + stream.ColumnBytes(t.Served) + stream.ColumnBytes(t.Removals) +
 		stream.ColumnBytes(t.Groups) + stream.ColumnBytes(t.Keys)
 	if t.Tenants != nil {
-		bytes += stream.ColumnBytes(t.Tenants.Of)
+		bytes += stream.ColumnBytes(t.Tenants.Of) + stream.ColumnBytes(t.Tenants.OfPrompt)
 	}
 	for _, k := range t.Keys {
 		bytes += int64(len(k.Text))

@@ -23,6 +23,15 @@ var (
 	TenantByteHitRatio = metric.Metric{Name: "tenant_byte_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "tenant",
 		Better: metric.Higher, Merge: metric.Quotient(TenantHitBytes, TenantBytes),
 		Doc: "tenant_hit_bytes / tenant_bytes"}
+	TenantPrompts = metric.Metric{Name: "tenant_prompts", Unit: metric.Count, Labels: "tenant",
+		Doc: "prompts of a tenant"}
+	TenantTokens = metric.Metric{Name: "tenant_tokens", Unit: metric.Count, Labels: "tenant",
+		Doc: "tokens of a tenant's prompts"}
+	TenantHitTokens = metric.Metric{Name: "tenant_hit_tokens", Unit: metric.Count, Labels: "tenant",
+		Better: metric.Higher, Doc: "tokens of a tenant's prompts that hit, whoever computed them"}
+	TenantTokenHitRatio = metric.Metric{Name: "tenant_token_hit_ratio", Unit: metric.Share, Digits: 2, Labels: "tenant",
+		Better: metric.Higher, Merge: metric.Quotient(TenantHitTokens, TenantTokens),
+		Doc: "tenant_hit_tokens / tenant_tokens"}
 	TenantCapacity = metric.Metric{Name: "tenant_capacity", Unit: metric.Share, Digits: 1, Labels: "tenant",
 		Merge: metric.MeanBy(metric.Requests), Doc: "a tenant's share of the capacity, the mean over all requests"}
 	LeastTenantHitRatio = metric.Metric{Name: "tenant_hit_ratio_min", Title: "least tenant", Unit: metric.Share,
@@ -39,7 +48,8 @@ var (
 
 // tenantMetrics are reported with every allocator.
 var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, TenantHitRatio, TenantBytes,
-	TenantHitBytes, TenantByteHitRatio, LeastTenantHitRatio, MeanTenantHitRatio}
+	TenantHitBytes, TenantByteHitRatio, TenantPrompts, TenantTokens, TenantHitTokens, TenantTokenHitRatio,
+	LeastTenantHitRatio, MeanTenantHitRatio}
 
 // divisionMetrics are reported with allocators that divide.
 var divisionMetrics = append(slices.Clone(tenantMetrics), TenantCapacity, Divisions, CapacityMoved)

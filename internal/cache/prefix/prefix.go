@@ -87,6 +87,7 @@ var entry = cache.Entry{
 	ObjectsOnly: true,
 	Prompts:     true,
 	Replicas:    true,
+	Shared:      true,
 	Params: []params.Param{
 		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny, evictChunk}, Doc: "what is " +
 			"evicted: leaf, the last block of a resident prefix; node, such a block with all blocks before it back to the " +
@@ -169,6 +170,7 @@ type Cache struct {
 	// requests is the number of blocks of the prompts that have begun. It is the position of the next block: policies rely
 	// on positions that grow, but on several nodes a prompt may begin after later ones of the trace.
 	requests int
+	tenants  *cache.TenantCounts // who share the cache; nil if nobody does, and if the nodes count
 }
 
 type blockStore interface {
@@ -200,7 +202,8 @@ type Held struct {
 
 func New(c cache.Config) (*Cache, error) {
 	p := &Cache{trace: c.Trace, running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, last: c.Params.Text("last"),
-		bound: c.Policy.Entry.Kind == policies.Offline, held: make([]Held, len(c.Trace.Groups))}
+		bound: c.Policy.Entry.Kind == policies.Offline, held: make([]Held, len(c.Trace.Groups)),
+		tenants: cache.NewSharing(c)}
 	var err error
 	switch c.Params.Text("evict") {
 	case evictAny:
@@ -213,8 +216,14 @@ func New(c cache.Config) (*Cache, error) {
 	return p, err
 }
 
-func (p *Cache) Counters() []policies.Counter { return p.store.Counters() }
-func (p *Cache) Used() int64                  { return p.store.Used() }
+func (p *Cache) Counters() []policies.Counter {
+	return append(p.store.Counters(), p.tenants.Counters()...)
+}
+
+func (p *Cache) Used() int64 { return p.store.Used() }
+
+// Tenants returns the state of every tenant: their requests and hits, since they share the cache.
+func (p *Cache) Tenants() []cache.Tenant { return p.tenants.Tenants() }
 
 // Has, Held, Resident and AtOnce implement cache.Replica.
 func (p *Cache) Has(o policies.Object) bool { return p.store.has(o) }
@@ -231,6 +240,7 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	columns := prompts.Of(p.trace.Kind)
 	a := arrival{first: p.requests}
 	blocks, at := p.trace.Group(prompt)
+	before := *n
 	a.blocks = blocks
 	p.requests += len(blocks)
 	if p.trace.Times != nil {
@@ -256,6 +266,7 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	if columns.Rounded != nil {
 		n.RoundedTokens += int64(columns.Rounded[prompt])
 	}
+	p.tenants.CountPrompt(prompt, n.Minus(before))
 	return hitTokens
 }
 

@@ -81,6 +81,11 @@ func (h *hierarchy) Counters() (all []policies.Counter) {
 	return append(all, h.ofPolicies()...)
 }
 
+// Counters implements cache.Reporting.
+func (c *chains) Counters() []policies.Counter {
+	return append(c.hierarchy.Counters(), c.tenants.Counters()...)
+}
+
 // counters returns what has happened in a tier since counting began, and how many objects it has.
 func (l *level) counters(h *hierarchy, residents int) (all []policies.Counter) {
 	n := *l.counts

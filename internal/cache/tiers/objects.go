@@ -74,20 +74,11 @@ func (c *objects) count(r policies.Request, hit bool) {
 }
 
 // Tenants returns the state of every tenant: their requests and hits, since they share all tiers.
-func (c *objects) Tenants() []cache.Tenant {
-	if c.tenants == nil {
-		return nil
-	}
-	return c.tenants.Tenants()
-}
+func (c *objects) Tenants() []cache.Tenant { return c.tenants.Tenants() }
 
 // Counters implements cache.Reporting.
 func (c *objects) Counters() []policies.Counter {
-	all := c.hierarchy.Counters()
-	if c.tenants != nil {
-		all = append(all, c.tenants.Counters()...)
-	}
-	return all
+	return append(c.hierarchy.Counters(), c.tenants.Counters()...)
 }
 
 // miss loads an object that no tier has.

@@ -29,7 +29,8 @@ type chains struct {
 	// that look up positions see the first one first.
 	deepestFirst bool
 
-	longer int // prompts with more blocks than fit into the first tier
+	tenants *cache.TenantCounts // who share the tiers; nil if nobody does, and if the nodes count
+	longer  int                 // prompts with more blocks than fit into the first tier
 
 	// buffers
 	in   []int8 // per block of the prompt: the first tier that has it, -1 for none
@@ -86,7 +87,7 @@ func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
 	if c.columns.Priorities != nil {
 		a.Priority = c.columns.Priorities[prompt]
 	}
-	gone, hits := c.gone, 0
+	before, gone, hits := *n, c.gone, 0
 	if c.moves {
 		hits = c.serveMoving(prompt, a, limits.Reusable, n)
 	} else {
@@ -109,8 +110,12 @@ func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
 	if c.columns.Rounded != nil {
 		n.RoundedTokens += int64(c.columns.Rounded[prompt])
 	}
+	c.tenants.CountPrompt(prompt, n.Minus(before))
 	return hitTokens
 }
+
+// Tenants returns the state of every tenant: their requests and hits, since they share all tiers.
+func (c *chains) Tenants() []cache.Tenant { return c.tenants.Tenants() }
 
 // limits returns which blocks of a prompt are kept and which can hit.
 func (c *chains) limits(prompt, blocks int) prefix.Limits {

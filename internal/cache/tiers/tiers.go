@@ -321,11 +321,7 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 		h.last = make([]uint32, c.Room())
 	}
 	if columns == nil {
-		o := &objects{hierarchy: h, largest: slices.Max(sizes)}
-		if c.Allocator != nil {
-			counts := cache.NewTenantCounts(c)
-			o.tenants = &counts
-		}
+		o := &objects{hierarchy: h, largest: slices.Max(sizes), tenants: cache.NewSharing(c)}
 		if err := o.addLevels(c, all, sizes, specs, func(int) bool { return false }); err != nil {
 			return nil, err
 		}
@@ -336,7 +332,7 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	}
 	p := &chains{hierarchy: h, trace: c.Trace, columns: columns,
 		running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, ends: c.Params.Text("last"),
-		bound: c.Policy.Entry.Kind == policies.Offline, deepestFirst: h.last == nil}
+		bound: c.Policy.Entry.Kind == policies.Offline, deepestFirst: h.last == nil, tenants: cache.NewSharing(c)}
 	if on != nil {
 		p.held = on.held
 	}

@@ -95,7 +95,7 @@ func (k *Cluster) Counters() []policies.Counter {
 	for node := range min(k.most, MostReported) {
 		all = append(all, k.tallies[node].counters(strconv.Itoa(node))...)
 	}
-	return all
+	return append(all, k.Sharing.Counters()...)
 }
 
 func (t tally) counters(node string) []policies.Counter {

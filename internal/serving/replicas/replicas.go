@@ -28,6 +28,8 @@ type Config struct {
 	NewCache func(node int) (cache.Replica, error)
 	// Together is what caches have in common, and builds them in NewCache; nil if each is by itself.
 	Together cache.Together
+	// Sharing counts what the prompts of each tenant find on all nodes; nil without tenants.
+	Sharing *cache.TenantCounts
 }
 
 // Cluster is the nodes. Without a model of time, prompts run in the order of the trace, as many at a time as the
@@ -201,6 +203,7 @@ func (k *Cluster) Begin(i int, n *cache.Counts) (hitTokens int64) {
 	hitTokens = l.cache.Begin(i, n)
 	if k.counts(i) {
 		k.tallies[l.node].add(n.Minus(before))
+		k.Sharing.CountPrompt(i, n.Minus(before))
 	}
 	return hitTokens
 }
@@ -241,6 +244,9 @@ func (k *Cluster) moveClock(i int) {
 		k.Resize()
 	}
 }
+
+// Tenants returns the state of every tenant: their requests and hits on all nodes.
+func (k *Cluster) Tenants() []cache.Tenant { return k.Sharing.Tenants() }
 
 // Used implements cache.Occupied: the blocks on all nodes.
 func (k *Cluster) Used() (used int64) {

@@ -244,7 +244,8 @@ func chooseTenant(s *source.Source, format source.Format, opts params.Values) er
 		return s.Errorf("holds reads of files, whose tenants are jobs or directories: write --tenant job, or " +
 			"--tenant 'directory(depth=1)'")
 	default:
-		return s.Errorf("%s has no named columns, so none for tenants; tables and access logs have", format.Name)
+		return s.Errorf("%s has no named columns, so none for tenants; tables, access logs and prompts in JSON have",
+			format.Name)
 	}
 	if chosen == "" {
 		opts["tenant"] = s.In.Tenant

@@ -30,6 +30,7 @@ var chatFormat = source.Format{
 			Doc: "included: input is the whole prompt; added: inputs and outputs of the earlier turns of the session come " +
 				"before it"},
 		{Name: "time-unit", Default: "us", Choices: []string{"s", "ms", "us", "ns"}, Doc: "unit of timestamp"},
+		tenantParam(),
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
@@ -46,6 +47,7 @@ type chatReader struct {
 	blockTokens int
 	turns       []chatTurn
 	histories   map[uint64]*blockChain // by session; nil if inputs are whole prompts
+	tenant      *tenantField
 }
 
 type chatTurn struct {
@@ -54,21 +56,28 @@ type chatTurn struct {
 	session       uint64
 	input, output []byte
 	hasOutput     bool
+	tenant        string
 }
 
 func openChat(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c := &chatReader{src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")], blockTokens: opts.Int("block")}
+	c := &chatReader{src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")], blockTokens: opts.Int("block"),
+		tenant: newTenantField(src, opts)}
 	if opts.Text("history") == "added" {
 		c.histories = map[uint64]*blockChain{}
 	}
 	if err := c.readTurns(); err != nil {
 		return nil, stream.Fields{}, err
 	}
+	if err := c.tenant.check(src); err != nil {
+		return nil, stream.Fields{}, err
+	}
 	src.Reading.Layout, src.Reading.Time = "sorted by time", "time in "+opts.Text("time-unit")
 	src.Reading.Key = "words and other characters as tokens"
 	slices.SortStableFunc(c.turns, func(a, b chatTurn) int { return cmp.Compare(a.time, b.time) })
 	kind := prompts.Kind{BlockTokens: c.blockTokens, Sessions: true}
-	return newReader(src.NextNumber(), c), prompts.FieldsOf(kind, true), nil
+	fields := prompts.FieldsOf(kind, true)
+	fields.Tenant = c.tenant != nil
+	return newReader(src.NextNumber(), c), fields, nil
 }
 
 // readTurns reads all lines: they are not sorted by time.
@@ -126,6 +135,9 @@ func (c *chatReader) parse(text []byte) (chatTurn, error) {
 	case turn.time < 0 || !hasSession || turn.input == nil:
 		return turn, fmt.Errorf("want timestamp, session_id and input in every line")
 	}
+	if turn.tenant, err = c.tenant.of(text); err != nil {
+		return turn, err
+	}
 	return turn, s.End()
 }
 
@@ -142,7 +154,7 @@ func (c *chatReader) next(p *prompt) error {
 		return c.src.LineErrorf("a prompt of %d tokens: want 1 to 2^31-1", chain.tokens)
 	}
 	p.Head = prompts.Head{InputTokens: int32(chain.tokens), OutputTokens: -1, Session: turn.session}
-	p.time = turn.time
+	p.time, p.tenant = turn.time, turn.tenant
 	p.blocks = append(p.blocks, chain.blocks...)
 	if turn.hasOutput {
 		before := chain.tokens

@@ -98,7 +98,9 @@ type collector struct {
 	tokenizerName string
 	size          int // tokens in a block
 	threads       *threads
-	whole         bool // each conversation is known as a whole, so that none is looked for
+	tenant        *tenantField
+	ofTenant      string // the object that is being read
+	whole         bool   // each conversation is known as a whole, so that none is looked for
 	prompts       []collected
 	lengths       []collected // prompts of which only the length is known, which count only if all are like that
 
@@ -124,7 +126,7 @@ func newCollector(src *source.Source, opts params.Values, expected string) (*col
 	size := opts.Int("block")
 	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
 	c := &collector{src: src, opts: opts, expected: expected, template: &chattemplate.Templates[0], size: size,
-		threads: shared.(*threads)}
+		threads: shared.(*threads), tenant: newTenantField(src, opts)}
 	if name, ok := opts[templateOption].(string); ok {
 		if err := c.setTemplate(name); err != nil {
 			return nil, err
@@ -183,7 +185,7 @@ func (c *collector) add(q *request) error {
 	if err := c.setTime(&p, q); err != nil {
 		return err
 	}
-	p.blocks = c.blocks()
+	p.blocks, p.tenant = c.blocks(), c.ofTenant
 	if !c.whole {
 		p.thread = c.threads.of(c.hashes, whole)
 	}
@@ -247,7 +249,7 @@ func (c *collector) addLengths(q *request, input int32) error {
 		return err
 	}
 	p.Head = prompts.Head{InputTokens: input, OutputTokens: q.output, Session: q.session}
-	p.thread = uint64(len(c.lengths))
+	p.thread, p.tenant = uint64(len(c.lengths)), c.ofTenant
 	c.lengths = append(c.lengths, p)
 	return c.checkBudget(150)
 }
@@ -400,6 +402,9 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 	if len(c.prompts) == 0 {
 		return nil, stream.Fields{}, c.nothing()
 	}
+	if err := c.tenant.check(c.src); err != nil {
+		return nil, stream.Fields{}, err
+	}
 	sessions := c.setSessions()
 	if c.timed {
 		slices.SortStableFunc(c.prompts, func(a, b collected) int { return cmp.Compare(a.time, b.time) })
@@ -412,6 +417,7 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 			c.src.Reading.Key += ", conversations as named"
 		}
 		reader, fields := newLengthsReader(c.src, c, c.timed, named)
+		fields.Tenant = c.tenant != nil
 		return reader, fields, nil
 	}
 	if c.answered < len(c.prompts) && c.answered > 0 {
@@ -420,7 +426,9 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 	}
 	c.src.Reading.Key = c.describe(sessions)
 	kind := prompts.Kind{BlockTokens: c.size, Sessions: true}
-	return newReader(c.src.NextNumber(), c), prompts.FieldsOf(kind, c.timed), nil
+	fields := prompts.FieldsOf(kind, c.timed)
+	fields.Tenant = c.tenant != nil
+	return newReader(c.src.NextNumber(), c), fields, nil
 }
 
 // nothing says why there are no prompts.
@@ -557,13 +565,19 @@ func (c *collector) eachObject(what string, visit func(*source.JSONScanner) erro
 		return err
 	}
 	c.fields = source.FieldNames(head)
+	each := func(s *source.JSONScanner) (err error) {
+		if c.ofTenant, err = c.tenant.of(s.Text[s.Pos:]); err != nil {
+			return err
+		}
+		return visit(s)
+	}
 	if source.LooksLikeJSONArray(head) {
-		return src.ScanArray(what, visit)
+		return src.ScanArray(what, each)
 	}
 	var s source.JSONScanner
 	return eachLine(src, func(line []byte) error {
 		s.Reset(line)
-		if err := visit(&s); err != nil {
+		if err := each(&s); err != nil {
 			return err
 		}
 		return s.End()

@@ -21,7 +21,7 @@ var litellmFormat = source.Format{
 	Carries: "prompts: blocks, lengths, time, session",
 	Detection: `a JSON object, or an array of them, with "startTime", and "call_type" or "spend", in it or in its ` +
 		`"standard_logging_object"`,
-	Options: messageOptions(source.TimeUnitOption()),
+	Options: messageOptions(source.TimeUnitOption(), tenantParam()),
 	JSON:    true,
 	Whole:   true,
 	Detect:  detectLiteLLM,

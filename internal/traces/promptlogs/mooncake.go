@@ -26,6 +26,7 @@ var mooncakeFormat = source.Format{
 		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: the value of block_size, or " +
 			"else 512 if it fits the first lines, or else the one power of two from 16 to 4096 that does"},
 		{Name: "time-unit", Default: "ms", Choices: timeUnits, Doc: "unit of timestamp"},
+		tenantParam(),
 	},
 	JSON:   true,
 	Detect: detectMooncake,
@@ -57,7 +58,8 @@ type mooncakeReader struct {
 	expected    mooncakeFields // the fields that the first line has
 	// chats has the first chat of each conversation by the chats in it, if lines name the chat that they continue; nil
 	// otherwise.
-	chats map[uint64]uint64
+	chats  map[uint64]uint64
+	tenant *tenantField
 }
 
 type mooncakeFields uint8
@@ -91,7 +93,7 @@ func openLines(name string) func(*source.Source, params.Values) (stream.Reader, 
 
 func openMooncake(name string, src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &mooncakeReader{name: name, src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")],
-		blockTokens: opts.Int("block")}
+		blockTokens: opts.Int("block"), tenant: newTenantField(src, opts)}
 	if name == bailianName {
 		r.chats = map[uint64]uint64{}
 	}
@@ -100,6 +102,9 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 		return nil, stream.Fields{}, err
 	}
 	if len(lines) > 0 {
+		if err := r.tenant.check(src); err != nil {
+			return nil, stream.Fields{}, err
+		}
 		r.expected = lines[0].has
 		if r.blockTokens == 0 {
 			r.blockTokens = lines[0].blockTokens
@@ -115,7 +120,9 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 	src.Reading.Time = "time in " + opts.Text("time-unit")
 	kind := prompts.Kind{BlockTokens: r.blockTokens, Sessions: r.chats != nil || r.expected&hasSession != 0,
 		Priorities: r.expected&hasPriority != 0}
-	return newReader(src.NextNumber(), r), prompts.FieldsOf(kind, r.expected&hasTimestamp != 0), nil
+	fields := prompts.FieldsOf(kind, r.expected&hasTimestamp != 0)
+	fields.Tenant = r.tenant != nil
+	return newReader(src.NextNumber(), r), fields, nil
 }
 
 // firstLines parses the lines at the beginning without consuming them, up to the first wrong one, which Read will
@@ -246,10 +253,13 @@ func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
 	r.scanner = source.JSONScanner{Text: text}
 	line.OutputTokens = -1
 	err := r.scanner.Object(func(key []byte) error { return r.field(string(key), line) })
-	if err != nil {
-		return err
+	if err == nil {
+		err = r.scanner.End()
 	}
-	return r.scanner.End()
+	if err == nil {
+		line.tenant, err = r.tenant.of(text)
+	}
+	return err
 }
 
 func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {

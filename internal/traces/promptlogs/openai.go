@@ -18,7 +18,7 @@ var openaiFormat = source.Format{
 	Carries: "prompts: blocks, lengths, session, and time if there is one",
 	Detection: `a JSON object, or an array of them, with "messages", "prompt", or "model" and "input" in it or ` +
 		`in its "body" or "request", unless it is litellm`,
-	Options: messageOptions(source.TimeUnitOption()),
+	Options: messageOptions(source.TimeUnitOption(), tenantParam()),
 	JSON:    true,
 	Whole:   true,
 	Detect:  detectOpenAI,

@@ -29,6 +29,7 @@ type prompt struct {
 	prompts.Head
 	time   int64    // nanoseconds
 	blocks []uint64 // ids
+	tenant string   // "" if it names none
 }
 
 // promptSource reads prompts. next fills p, whose blocks are empty and may be appended to, and returns io.EOF after the
@@ -42,6 +43,7 @@ type reader struct {
 	source  promptSource
 	prompt  prompt
 	at      int    // next block
+	tenant  []byte // of the prompt
 	scope   uint64 // keeps the own blocks of different files apart
 	ownUsed uint64 // own blocks made so far
 }
@@ -62,8 +64,9 @@ func (r *reader) Read(rec *stream.Record) error {
 			return err
 		}
 		r.addOwnBlock()
+		r.tenant = append(r.tenant[:0], r.prompt.tenant...)
 	}
-	*rec = stream.Record{Time: r.prompt.time, Num: r.prompt.blocks[r.at], Begins: begins}
+	*rec = stream.Record{Time: r.prompt.time, Num: r.prompt.blocks[r.at], Begins: begins, Tenant: r.tenant}
 	if begins {
 		r.prompt.Blocks = len(r.prompt.blocks)
 		rec.Extra = &r.prompt.Head
