@@ -227,6 +227,11 @@ type Config struct {
 	// positions are the pool's own; nil if the policy uses none. It is set only for caches with Pools, instead of
 	// Predictor.
 	NewPredictor func(objects, requests int, seed uint64) (predict.Predictor, error)
+	// NodePredictor builds a predictor for one of several nodes, with the positions at which its prompts begin, which are
+	// known when they begin, and a seed of its own; nil if the policy uses none, and without nodes. See ForNode.
+	NodePredictor func(groups []int, seed uint64) (predict.Predictor, error)
+	// Groups are the positions on a node with predictors of its own; nil: those of Trace.
+	Groups *NodeGroups
 	// Served is called now and then with the number of requests that have started since the last call; it may be nil. Only
 	// caches that are Modelled call it.
 	Served func(n int)
@@ -271,6 +276,9 @@ func (c Config) PolicyConfig() policies.Config {
 		Predictor: c.Predictor,
 		Relations: c.Relations,
 		Key:       c.Key,
+	}
+	if c.Groups != nil {
+		config.Groups = c.Groups.positions
 	}
 	if c.Policy.Entry.Kind == policies.Offline {
 		config.NextUse, config.Sequence = c.NextUse(), c.Trace.Objects

@@ -99,7 +99,7 @@ func (r *Replayer) Need(job Job) int64 {
 	if c.Cache.Entry.Bytes != nil {
 		need += copies * r.needOfNodes(c)
 		if c.Router != nil {
-			need += replicas.Bytes(t, *c.Router, 0)
+			need += replicas.Bytes(t, *c.Router, 0) + r.needOfNodePredictors(c, livesOf(c)-nodesOf(c))
 		}
 		return need
 	}
@@ -113,18 +113,7 @@ func (r *Replayer) Need(job Job) int64 {
 			need += oneByOneBytes * objects
 		}
 	}
-	switch {
-	case c.Predictor == nil || c.Predictor.Entry.Future:
-	case c.Predictor.Entry.Trains:
-		row := int64(200)
-		if cache.AnswersSimilar(c.Cache) {
-			row += 70
-			need += topicBytes * objects
-		}
-		need += learnedBytes*objects + min(windowBytes, row*int64(len(t.Objects)))
-	default:
-		need += formulaBytes * objects
-	}
+	need += r.needOfPredictor(c, objects)
 	if c.Allocator != nil {
 		need += r.needOfPools(c)
 	}
@@ -138,6 +127,22 @@ func (r *Replayer) Need(job Job) int64 {
 		need += queryBytes * int64(len(t.Objects))
 	}
 	return need
+}
+
+// needOfPredictor estimates the memory of a predictor of a number of objects.
+func (r *Replayer) needOfPredictor(c Cell, objects int64) (need int64) {
+	switch {
+	case c.Predictor == nil || c.Predictor.Entry.Future:
+		return 0
+	case c.Predictor.Entry.Trains:
+		row := int64(200)
+		if cache.AnswersSimilar(c.Cache) {
+			row += 70
+			need += topicBytes * objects
+		}
+		return need + learnedBytes*objects + min(windowBytes, row*int64(len(r.trace.Objects)))
+	}
+	return formulaBytes * objects
 }
 
 // chooserOf returns the memory, per block of prompts, of what chooses among the last ones for a policy that cannot.

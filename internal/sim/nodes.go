@@ -61,9 +61,9 @@ func checkRouter(c Cell) error {
 	case slices.ContainsFunc(c.policies(), func(p policies.Spec) bool { return p.Entry.Kind != policies.Online }):
 		return fmt.Errorf("router %s: %s names a policy that knows when the trace requests a block again, but not on which "+
 			"node; use policies that know only the past (see: cachesim policies)", name, c.Cache)
-	case slices.ContainsFunc(c.policies(), func(p policies.Spec) bool { return p.Entry.Predicts }):
-		return fmt.Errorf("router %s: the predictor of %s follows the requests of one cache, not those of several nodes; "+
-			"use policies without a predictor", name, predicting(c))
+	case c.Predictor != nil && c.Predictor.Entry.Future:
+		return fmt.Errorf("router %s: predictor %s knows when the trace requests a block again, but not on which node; use "+
+			"one that knows only the past, such as gbm (see: cachesim predictors)", name, c.Predictor.Name())
 	case c.Prefetcher != nil:
 		return fmt.Errorf("router %s: prefetcher %s loads into one cache; remove one of them", name, c.Prefetcher.Name())
 	case c.Model != nil && !c.Model.Entry.Routes:
@@ -72,15 +72,35 @@ func checkRouter(c Cell) error {
 	return nil
 }
 
-// predicting returns the first policy of a cell that uses a predictor.
-func predicting(c Cell) string {
-	all := c.policies()
-	return all[slices.IndexFunc(all, func(p policies.Spec) bool { return p.Entry.Predicts })].Name()
-}
-
 // needOfReplicas estimates the memory of nodes with a router beyond that of one cache.
 func (r *Replayer) needOfReplicas(c Cell) int64 {
 	objects := int64(r.trace.NumObjects)
 	policy := c.Policy.Entry.Memory.Bytes(objects, r.slots(c), false) + chooserOf(c.Policy.Entry)*objects
-	return replicas.Bytes(r.trace, *c.Router, policy) - policy
+	return replicas.Bytes(r.trace, *c.Router, policy) - policy + r.needOfNodePredictors(c, livesOf(c)-1)
+}
+
+// needOfNodePredictors estimates the memory of predictors of nodes beyond those of a number of nodes, and of the
+// positions of the prompts on all nodes. A node that is removed and added again has another predictor.
+func (r *Replayer) needOfNodePredictors(c Cell, further int64) int64 {
+	if c.Predictor == nil {
+		return 0
+	}
+	predicting := 0
+	for _, p := range c.policies() {
+		if p.Entry.Predicts {
+			predicting++
+		}
+	}
+	return further*int64(predicting)*r.needOfPredictor(c, int64(r.trace.NumObjects)) +
+		8*(livesOf(c)+1)*int64(len(r.trace.Groups))
+}
+
+// livesOf returns how many nodes of a cell with a router are added, one that comes back counted again.
+func livesOf(c Cell) (lives int64) {
+	nodes := 0
+	for _, change := range route.ChangesOf(*c.Router) {
+		lives += int64(max(0, change.Nodes-nodes))
+		nodes = change.Nodes
+	}
+	return lives
 }

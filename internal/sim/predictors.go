@@ -43,6 +43,14 @@ func (p *predictors) ofPool(c Cell, objects, requests int, seed uint64) (predict
 	return p.all[len(p.all)-1], nil
 }
 
+// ofNode creates a predictor of one of several nodes, with a seed of its own. It observes the requests that come to the
+// node, whose prompts begin at groups.
+func (p *predictors) ofNode(c Cell, t *traces.Trace, groups []int, seed uint64) (predict.Predictor, error) {
+	own := *t
+	own.Groups, c.Seed = groups, seed
+	return p.ofCell(c, &own, nil, nil, nil)
+}
+
 // ofCell creates the predictor of a cell for a part of the trace. addresses are nil unless a prefetcher computes with
 // them, neighbours unless queries have some.
 func (p *predictors) ofCell(c Cell, t *traces.Trace, nextUse func() []uint32, addresses *prefetch.Addresses,

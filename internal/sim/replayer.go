@@ -391,6 +391,10 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	}
 	switch {
 	case c.Predictor == nil:
+	case c.Router != nil:
+		config.NodePredictor = func(groups []int, seed uint64) (predict.Predictor, error) {
+			return counted.ofNode(c, t, groups, seed)
+		}
 	case c.Cache.Entry.Pools != nil:
 		config.NewPredictor = func(objects, requests int, seed uint64) (predict.Predictor, error) {
 			return counted.ofPool(c, objects, requests, seed)

@@ -170,6 +170,7 @@ type Cache struct {
 	// requests is the number of blocks of the prompts that have begun. It is the position of the next block: policies rely
 	// on positions that grow, but on several nodes a prompt may begin after later ones of the trace.
 	requests int
+	groups   *cache.NodeGroups   // of a node with a predictor
 	tenants  *cache.TenantCounts // who share the cache; nil if nobody does, and if the nodes count
 }
 
@@ -203,7 +204,7 @@ type Held struct {
 func New(c cache.Config) (*Cache, error) {
 	p := &Cache{trace: c.Trace, running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, last: c.Params.Text("last"),
 		bound: c.Policy.Entry.Kind == policies.Offline, held: make([]Held, len(c.Trace.Groups)),
-		tenants: cache.NewSharing(c)}
+		groups: c.Groups, tenants: cache.NewSharing(c)}
 	var err error
 	switch c.Params.Text("evict") {
 	case evictAny:
@@ -242,6 +243,7 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	blocks, at := p.trace.Group(prompt)
 	before := *n
 	a.blocks = blocks
+	p.groups.Begin(p.requests, len(blocks))
 	p.requests += len(blocks)
 	if p.trace.Times != nil {
 		a.now = p.trace.Times[at]

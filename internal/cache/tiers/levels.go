@@ -62,6 +62,7 @@ type level struct {
 	// admission decides what is written to the tier; nil: everything
 	admission admit.Admission
 	seen      int          // requests that it has seen
+	predictor *predictor   // nil if its policy uses none, or it is the only tier
 	tree      *prefix.Tier // of the pool, if its blocks form chains; nil otherwise
 	*counts
 }

@@ -19,11 +19,12 @@ type nodes struct {
 	*book
 	config cache.Config
 	sizes  []int64
-	from   int             // the first tier that all share; as many as there are tiers if none
-	shared []*level        // the tiers from there on, which the first node has built
-	held   [][]prefix.Held // as in chains: a prompt is served on one node
-	here   []*chains       // per node; nil if it was removed
-	gone   metric.Values   // of the policies of nodes that were removed
+	from   int               // the first tier that all share; as many as there are tiers if none
+	shared []*level          // the tiers from there on, which the first node has built
+	held   [][]prefix.Held   // as in chains: a prompt is served on one node
+	here   []*chains         // per node; nil if it was removed
+	gone   metric.Values     // of the policies of nodes that were removed
+	groups *cache.NodeGroups // of all nodes, if shared tiers have predictors
 }
 
 // newNodes returns what the tiers of several nodes have in common.
@@ -88,12 +89,18 @@ func (h *hierarchy) share(l *level) {
 	if l.admission != nil {
 		h.admitting = append(h.admitting, l)
 	}
+	if l.predictor != nil {
+		h.predictors = append(h.predictors, l.predictor)
+	}
 }
 
 // New implements cache.Together. Node 0 makes the random choices of tiers without nodes.
 func (n *nodes) New(node int) (cache.Replica, error) {
 	own := n.config
 	own.Seed ^= uint64(node) << 8 * random.Golden
+	if err := own.ForNode(); err != nil {
+		return nil, err
+	}
 	built, err := buildOn(own, n)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 // prompt are reported when it comes, so that predictions are as of its end.
 type predictor struct {
 	predict.Predictor
-	now int // the position after the last request
+	now    int  // the position after the last request
+	shared bool // of a tier that all nodes share, whose positions are those of all their requests
 }
 
 // Observe has nothing to do: the hierarchy has reported the request.
@@ -26,28 +27,48 @@ func (p *predictor) Unwrap() predict.Predictor { return p.Predictor }
 
 // givePredictor gives the policy of a tier a predictor of its own, with the seed of the tier. The policy of a single
 // tier reports its requests itself.
-func (h *hierarchy) givePredictor(c *cache.Config, at int, several bool) (err error) {
+func (h *hierarchy) givePredictor(c *cache.Config, l *level, several bool) (err error) {
+	shared := l.at >= h.SharedFrom() && h.nodes != nil
 	switch {
 	case !c.Policy.Entry.Predicts:
 		c.Predictor = nil
 		return nil
 	case !several:
 		return nil
-	case at > 0:
+	case shared:
+		if c.Predictor, err = h.nodes.newPredictor(c); err != nil {
+			return err
+		}
+	case l.at > 0:
 		if c.Predictor, err = c.FurtherPredictor(c.Seed); err != nil {
 			return err
 		}
 	}
-	p := &predictor{Predictor: c.Predictor}
-	c.Predictor = p
+	p := &predictor{Predictor: c.Predictor, shared: shared}
+	c.Predictor, l.predictor = p, p
 	h.predictors = append(h.predictors, p)
 	return nil
 }
 
-// observe reports a request to the predictors.
+// newPredictor builds the predictor of a tier that all nodes share, and gives its config the positions of all of them.
+func (n *nodes) newPredictor(c *cache.Config) (predict.Predictor, error) {
+	of := n.config
+	of.Seed, of.Groups = c.Seed, n.groups
+	if err := of.ForNode(); err != nil {
+		return nil, err
+	}
+	n.groups, c.Groups = of.Groups, of.Groups
+	return of.Predictor, nil
+}
+
+// observe reports a request to the predictors. The tiers that all nodes share count the requests of all of them.
 func (h *hierarchy) observe(o policies.Object, pos int) {
 	for _, p := range h.predictors {
-		p.Predictor.Observe(o, pos)
-		p.now = pos + 1
+		at := pos
+		if p.shared {
+			at += h.ahead
+		}
+		p.Predictor.Observe(o, at)
+		p.now = at + 1
 	}
 }

@@ -187,3 +187,55 @@ func TestPredictorsOfTiers(t *testing.T) {
 		}
 	}
 }
+
+// TestPredictorsOfNodes: the predictor of a tier observes what comes to its node, once and in order, that of a tier
+// which all nodes share what comes to any node; each knows at which positions prompts begin there, and has a seed of its
+// own.
+func TestPredictorsOfNodes(t *testing.T) {
+	for _, mode := range []string{exclusive, inclusive, writeThrough, writeBack} {
+		rng := rand.New(rand.NewPCG(4, 71))
+		tr := policytest.RandomPrompts(rng, 90, 6, 4)
+		k := emptyNodes(t, tr, "tiers(hbm=7,host=10,remote=20,shared=remote,mode="+mode+")", "fpb", 7, 0)
+		var all []*observed
+		var groups [][]int
+		var seeds []uint64
+		k.config.NodePredictor = func(begins []int, seed uint64) (predict.Predictor, error) {
+			p := &observed{Predictor: newPredictor(t, "ewma", tr, 7, seed), t: t}
+			all, groups, seeds = append(all, p), append(groups, begins), append(seeds, seed)
+			return p, nil
+		}
+		on := []*chains{must.Get(k.New(0))(t).(*chains), must.Get(k.New(1))(t).(*chains)}
+		var sum cache.Counts
+		var objects [3][]predict.Object // of node 0, of node 1, of both
+		var begins [3][]int
+		for i := range tr.Groups {
+			node := rng.IntN(2)
+			blocks, _ := tr.Group(i)
+			for _, at := range []int{node, 2} {
+				begins[at] = append(begins[at], len(objects[at]))
+				objects[at] = append(objects[at], blocks...)
+			}
+			on[node].Begin(i, &sum)
+			on[node].Finish(i)
+		}
+		hbm, host, remote, hbm1, host1 := 0, 1, 2, 3, 4 // in the order in which tiers are built
+		if len(all) != 5 {
+			t.Fatalf("%s: %d predictors, want one for each tier of two nodes and one for what they share", mode, len(all))
+		}
+		for p, of := range map[int]int{hbm: 0, host: 0, remote: 2, hbm1: 1, host1: 1} {
+			if !slices.Equal(all[p].objects, objects[of]) {
+				t.Errorf("%s: predictor %d observes %v, want %v", mode, p, all[p].objects, objects[of])
+			}
+			n := len(begins[of])
+			if !slices.Equal(groups[p][:n], begins[of]) || n < len(tr.Groups) && groups[p][n] != len(objects[of]) {
+				t.Errorf("%s: predictor %d has prompts that begin at %v, want %v", mode, p, groups[p], begins[of])
+			}
+		}
+		if slices.Sort(seeds); len(slices.Compact(seeds)) != 5 {
+			t.Errorf("%s: predictors have the seeds %v", mode, seeds)
+		}
+		if on[0].levels[2].hits == 0 {
+			t.Errorf("%s: nothing hits in the shared tier", mode)
+		}
+	}
+}

@@ -29,6 +29,7 @@ type chains struct {
 	// that look up positions see the first one first.
 	deepestFirst bool
 
+	groups  *cache.NodeGroups   // of a node with predictors
 	tenants *cache.TenantCounts // who share the tiers; nil if nobody does, and if the nodes count
 	longer  int                 // prompts with more blocks than fit into the first tier
 
@@ -56,6 +57,10 @@ func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
 	blocks, at := c.trace.Group(prompt)
 	first, now := c.ownPos, int64(0)
 	c.ahead = c.nextPos - first
+	c.groups.Begin(first, len(blocks))
+	if c.nodes != nil {
+		c.nodes.groups.Begin(c.nextPos, len(blocks))
+	}
 	c.ownPos += len(blocks)
 	c.nextPos += len(blocks)
 	if c.trace.Times != nil {

@@ -332,7 +332,8 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	}
 	p := &chains{hierarchy: h, trace: c.Trace, columns: columns,
 		running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, ends: c.Params.Text("last"),
-		bound: c.Policy.Entry.Kind == policies.Offline, deepestFirst: h.last == nil, tenants: cache.NewSharing(c)}
+		bound: c.Policy.Entry.Kind == policies.Offline, deepestFirst: h.last == nil, groups: c.Groups,
+		tenants: cache.NewSharing(c)}
 	if on != nil {
 		p.held = on.held
 	}
@@ -367,7 +368,7 @@ func (h *hierarchy) addLevels(c cache.Config, all []tier, sizes []int64, specs [
 			}
 			h.admitting = append(h.admitting, l)
 		}
-		if err := h.givePredictor(&own, i, len(all) > 1); err != nil {
+		if err := h.givePredictor(&own, l, len(all) > 1); err != nil {
 			return fmt.Errorf("tier %s: %w", l.name, err)
 		}
 		if err := l.fill(own, chained(i)); err != nil {

@@ -17,6 +17,9 @@ func CachesOf(entry cache.Entry, config cache.Config) func(node int) (cache.Repl
 		own := config
 		own.AnyOrder = true
 		own.Seed ^= uint64(node) * random.Golden
+		if err := own.ForNode(); err != nil {
+			return nil, err
+		}
 		made, err := entry.New(own)
 		if err != nil {
 			return nil, err
