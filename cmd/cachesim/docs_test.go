@@ -342,6 +342,13 @@ func docFiles(t *testing.T, dir string) {
 		"trace.bin":       strings.Repeat("\x01\x00\x00\x00ABCDEFGH\x10\x00\x00\x00", 9),
 		"orm-busy.trace":  strings.Repeat("\x00\x00\x00\x07", 9),
 		"ratings.dat":     "1::10::7::5\n1::20::8::6\n2::10::7::6\n2::20::9::9\n1::30::5::9\n"}
+	prompts := ""
+	for i, user := range []string{"acme", "bolt", "acme"} {
+		prompts += fmt.Sprintf(`{"timestamp":%d,"input_length":1536,"user":%q,"hash_ids":[1,2,3]}`+"\n", 9*i, user)
+		tenants["batch.jsonl"] += fmt.Sprintf(`{"custom_id":"%d","method":"POST","url":"/v1/chat/completions","body":`+
+			`{"model":"m","user":%q,"messages":[{"role":"user","content":%q}]}}`+"\n", i, user, strings.Repeat("hello ", 40))
+	}
+	tenants["teams.jsonl"], tenants["eu.jsonl"], tenants["us.jsonl"] = prompts, prompts, prompts
 	for name, text := range tenants {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}

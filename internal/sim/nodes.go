@@ -24,8 +24,8 @@ func onNodes(c Cell, config cache.Config) (cache.Cache, error) {
 	sharing := cache.NewSharing(config)
 	config.Allocator = nil // tenants are counted over all nodes
 	nodes := replicas.Config{
-		Trace: config.Trace, Sharing: sharing, Router: *c.Router, Capacity: config.Capacity, Seed: c.Seed, Warmup: config.Warmup,
-		Modelled: c.Model != nil, NewCache: replicas.CachesOf(c.Cache.Entry, config),
+		Trace: config.Trace, Router: *c.Router, Capacity: config.Capacity, Seed: c.Seed, Warmup: config.Warmup,
+		Modelled: c.Model != nil, Sharing: sharing, NewCache: replicas.CachesOf(c.Cache.Entry, config),
 	}
 	if of := c.Cache.Entry.Together; of != nil {
 		together, err := of(config)

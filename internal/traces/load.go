@@ -555,7 +555,7 @@ func (l *loader) requestBytes() float64 {
 	if l.keep.TTL {
 		bytes += 8
 	}
-	if l.tenancy != nil {
+	if l.tenancy != nil && !l.tenancy.prompts { // a number per prompt is little
 		bytes += tenantBytes
 	}
 	return bytes

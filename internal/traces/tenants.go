@@ -78,8 +78,8 @@ var tenantEntries = []TenantEntry{
 }
 
 // saltParam says whether tenants of prompts share blocks.
-var saltParam = params.Param{Name: "salt", Default: false, Doc: "of prompts: the blocks of each tenant are its own, as " +
-	"with a cache_salt per tenant in vLLM; otherwise prompts with the same beginning share it, whoever sends them"}
+var saltParam = params.Param{Name: "salt", Default: false, Doc: "of prompts: the blocks of each tenant are its own, " +
+	"as with a cache_salt per tenant in vLLM; otherwise prompts with the same beginning share it, whoever sends them"}
 
 var tenantRules = params.NewRegistry("tenant", "column", tenantEntries...)
 

@@ -232,7 +232,8 @@ func TestTenantsOfPrompts(t *testing.T) {
 		want    string
 		objects []uint32
 	}{
-		"field":  {[]string{mooncake}, traces.Selection{Tenants: "column(name=user)"}, "ab 7 - ab", []uint32{0, 1, 0, 1, 2, 0, 3}},
+		"field": {[]string{mooncake}, traces.Selection{Tenants: "column(name=user)"}, "ab 7 - ab",
+			[]uint32{0, 1, 0, 1, 2, 0, 3}},
 		"nested": {[]string{mooncake}, traces.Selection{Tenants: "column(name=meta.team.id)"}, "- red - -", nil},
 		"option": {[]string{mooncake}, traces.Selection{Tenants: "column", Format: "mooncake:tenant=x"}, "1 - - -", nil},
 		"limit":  {[]string{mooncake}, traces.Selection{Tenants: "column(name=user)", Limit: 2}, "ab 7", nil},
@@ -244,7 +245,8 @@ func TestTenantsOfPrompts(t *testing.T) {
 			"later.jsonl sooner.jsonl later.jsonl", []uint32{0, 1, 2, 3, 0, 1}},
 		"files": {[]string{later, sooner}, traces.Selection{Tenants: "file(mix=none)"},
 			"later.jsonl later.jsonl sooner.jsonl", nil},
-		"chat, by time":   {[]string{chat}, traces.Selection{Tenants: "column(name=org)", Format: "chat:block=2"}, "y x", nil},
+		"chat, by time": {[]string{chat}, traces.Selection{Tenants: "column(name=org)", Format: "chat:block=2"},
+			"y x", nil},
 		"openai":          {[]string{openai}, traces.Selection{Tenants: "column(name=body.user)"}, "x -", nil},
 		"openai in array": {[]string{array}, traces.Selection{Tenants: "column(name=user)"}, "x y", nil},
 		"litellm":         {[]string{litellm}, traces.Selection{Tenants: "column(name=end_user)"}, "x y", nil},
@@ -336,8 +338,9 @@ func TestTenantsOfPromptsErrors(t *testing.T) {
 	}{
 		"no such field": {[]string{mooncake}, traces.Selection{Tenants: "column(name=usr)"},
 			`tenant: unknown field "usr"; did you mean "user"? (exists: input_length, hash_ids, user)`},
-		"none in a chat":    {[]string{chat}, traces.Selection{Tenants: "column(name=org)"}, `tenant: unknown field "org"`},
-		"none in a request": {[]string{openai}, traces.Selection{Tenants: "column(name=user)"}, `tenant: unknown field "user"`},
+		"none in a chat": {[]string{chat}, traces.Selection{Tenants: "column(name=org)"}, `tenant: unknown field "org"`},
+		"none in a request": {[]string{openai}, traces.Selection{Tenants: "column(name=user)"},
+			`tenant: unknown field "user"`},
 		"object": {[]string{object}, traces.Selection{Tenants: "column(name=user)"},
 			"line 2: tenant: user is no text and no number; want one of them, or null"},
 		"truth": {[]string{truth}, traces.Selection{Tenants: "column(name=user)"}, "tenant: user is no text and no number"},

@@ -189,8 +189,8 @@ func TestPredictorsOfTiers(t *testing.T) {
 }
 
 // TestPredictorsOfNodes: the predictor of a tier observes what comes to its node, once and in order, that of a tier
-// which all nodes share what comes to any node; each knows at which positions prompts begin there, and has a seed of its
-// own.
+// which all nodes share what comes to any node; each knows at which positions prompts begin there, and has a seed of
+// its own.
 func TestPredictorsOfNodes(t *testing.T) {
 	for _, mode := range []string{exclusive, inclusive, writeThrough, writeBack} {
 		rng := rand.New(rand.NewPCG(4, 71))

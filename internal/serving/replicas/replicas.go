@@ -202,8 +202,9 @@ func (k *Cluster) Begin(i int, n *cache.Counts) (hitTokens int64) {
 	before := *n
 	hitTokens = l.cache.Begin(i, n)
 	if k.counts(i) {
-		k.tallies[l.node].add(n.Minus(before))
-		k.Sharing.CountPrompt(i, n.Minus(before))
+		added := n.Minus(before)
+		k.tallies[l.node].add(added)
+		k.Sharing.CountPrompt(i, added)
 	}
 	return hitTokens
 }
