@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/chattemplate"
@@ -310,12 +311,17 @@ func (c *collector) layOut(to []byte, q *request) ([]byte, error) {
 	return c.template.Render(to, q.messages), nil
 }
 
-// encode appends the tokens of a text.
+// encode appends the tokens of a text. The user may end the program while a long text is cut into tokens.
 func (c *collector) encode(to []uint64, text []byte) ([]uint64, error) {
-	if c.tokenizer != nil {
+	const long = 64 << 10 // bytes, which take about 0.1 s
+	switch {
+	case c.tokenizer == nil:
+		return appendBytes(to, text), nil
+	case c.src.In.Context == nil || len(text) < long:
 		return c.tokenizer.Encode(to, string(text))
 	}
-	return appendBytes(to, text), nil
+	copied := string(text)
+	return interruptible.Call(c.src.In.Context, func() ([]uint64, error) { return c.tokenizer.Encode(to, copied) })
 }
 
 // bytesPerToken is the length of tokens without a tokenizer: the mean of English texts, as OpenAI documents it.

@@ -1,12 +1,15 @@
 package promptlogs_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -72,5 +75,19 @@ func TestTokenizerOptionErrors(t *testing.T) {
 		_, err := tracetest.LoadText(t, `{"model":"m","prompt":"a"}`, traces.LoadOptions{Selection: traces.Selection{
 			Format: "openai:tokenizer=" + c.path}})
 		must.Fail(t, err, c.want)
+	}
+}
+
+// TestInterruptedTokenizer: a long word takes seconds, and the user need not wait for it.
+func TestInterruptedTokenizer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long.jsonl")
+	tracetest.WriteFile(t, path, fmt.Appendf(nil, `{"model":"m","prompt":"%s"}`+"\n", strings.Repeat("ab", 2<<20)))
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := traces.Load(ctx, []string{path}, traces.LoadOptions{
+		Selection: traces.Selection{Format: "openai:tokenizer=" + byteTokenizer(t)}})
+	deadline, _ := ctx.Deadline()
+	if late := time.Since(deadline); !errors.Is(err, context.DeadlineExceeded) || late > time.Second {
+		t.Errorf("error %v, %v after the end", err, late)
 	}
 }

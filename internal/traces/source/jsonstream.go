@@ -69,6 +69,9 @@ func (j *jsonStream) list(closing byte, want string, each func() error) error {
 		return err
 	}
 	for {
+		if err := j.src.In.Ended(); err != nil {
+			return err
+		}
 		if err := each(); err != nil {
 			return err
 		}

@@ -296,8 +296,21 @@ func (s *Source) Line() ([]byte, error) {
 	return line, nil
 }
 
-// LongLine is Line for formats whose lines may be longer, up to most bytes.
+// Ended returns the error of the context that ends the reading, and nil while it goes on. Formats that read a file as a
+// whole before they return a record ask for it in between.
+func (in *File) Ended() error {
+	if in.Context == nil {
+		return nil
+	}
+	return in.Context.Err()
+}
+
+// LongLine is Line for formats whose lines may be longer, up to most bytes. Its error is that of the context, once that
+// has ended.
 func (s *Source) LongLine(most int) ([]byte, error) {
+	if err := s.In.Ended(); err != nil {
+		return nil, err
+	}
 	var begun []byte
 	for {
 		part, err := s.buf.ReadSlice('\n')

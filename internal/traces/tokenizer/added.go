@@ -19,27 +19,31 @@ type added struct {
 
 // addedTokens are those that are matched at the same time, the longest first.
 type addedTokens struct {
-	begin [256][]added // by their first byte
-	some  bool
+	tokens map[string]*added
+	sizes  [256][]int // by the first byte of tokens: how long they are, the longest first, each size once
 }
 
 func (a *addedTokens) add(token added) {
-	a.begin[token.text[0]] = append(a.begin[token.text[0]], token)
-	a.some = true
-}
-
-func (a *addedTokens) sort() {
-	for _, list := range a.begin {
-		slices.SortStableFunc(list, func(a, b added) int { return cmp.Compare(len(b.text), len(a.text)) })
+	if _, known := a.tokens[token.text]; known {
+		return
+	}
+	if a.tokens == nil {
+		a.tokens = map[string]*added{}
+	}
+	a.tokens[token.text] = &token
+	sizes, longestFirst := &a.sizes[token.text[0]], func(a, b int) int { return cmp.Compare(b, a) }
+	if at, known := slices.BinarySearchFunc(*sizes, len(token.text), longestFirst); !known {
+		*sizes = slices.Insert(*sizes, at, len(token.text))
 	}
 }
 
 // at returns the longest token that a text begins with.
 func (a *addedTokens) at(text string) (token *added, ok bool) {
-	list := a.begin[text[0]]
-	for i := range list {
-		if strings.HasPrefix(text, list[i].text) {
-			return &list[i], true
+	for _, size := range a.sizes[text[0]] {
+		if size <= len(text) {
+			if token, ok = a.tokens[text[:size]]; ok {
+				return token, true
+			}
 		}
 	}
 	return nil, false
@@ -49,8 +53,8 @@ func (a *addedTokens) at(text string) (token *added, ok bool) {
 // is between them.
 func (a *addedTokens) each(text piece, to []uint64, other func([]uint64, piece) ([]uint64, error)) (_ []uint64,
 	err error) {
-	begun := 0
-	for at := 0; a.some && at < len(text.text); {
+	begun, blank := 0, 0 // what is done; where the white space after the last token that takes it ends
+	for at := 0; len(a.tokens) > 0 && at < len(text.text); {
 		token, ok := a.at(text.text[at:])
 		if !ok {
 			at++
@@ -62,10 +66,14 @@ func (a *addedTokens) each(text piece, to []uint64, other func([]uint64, piece) 
 			continue
 		}
 		if token.leftStrip {
-			from = max(begun, len(strings.TrimRightFunc(text.text[:from], unicode.IsSpace)))
+			before := text.text[min(begun, from):from] // no further: white space may be a token itself
+			from -= len(before) - len(strings.TrimRightFunc(before, unicode.IsSpace))
 		}
 		if token.rightStrip {
-			until = len(text.text) - len(strings.TrimLeftFunc(text.text[until:], unicode.IsSpace))
+			if until > blank {
+				blank = len(text.text) - len(strings.TrimLeftFunc(text.text[until:], unicode.IsSpace))
+			}
+			until = blank
 		}
 		if begun < from {
 			if to, err = other(to, piece{text.text[begun:from], text.begins && begun == 0}); err != nil {

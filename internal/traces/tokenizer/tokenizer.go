@@ -152,8 +152,6 @@ func (t *Tokenizer) addTokens(f file) error {
 			t.normalized.add(token)
 		}
 	}
-	t.added.sort()
-	t.normalized.sort()
 	return nil
 }
 

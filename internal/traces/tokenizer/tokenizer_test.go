@@ -234,3 +234,27 @@ func FuzzTokenizer(f *testing.F) {
 		}
 	})
 }
+
+// TestBlankTokens: white space that is a token itself is taken once by the tokens beside it, and each is passed over
+// once, as otherwise a long run of it takes quadratic time.
+func TestBlankTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		strips, text string
+		want         []uint64
+	}{
+		"left":         {`"lstrip": true`, "a  b", []uint64{'a', 900, 900, 'b'}},
+		"right":        {`"rstrip": true`, "a  b", []uint64{'a', 900, 900, 'b'}},
+		"right, mixed": {`"rstrip": true`, " \n b c", []uint64{900, 900, 'b', 900, 'c'}},
+		"left, mixed":  {`"lstrip": true`, "\n \n b", []uint64{900, 900, 'b'}},
+	} {
+		file := small(byteLevel + `"added_tokens": [{"id": 900, "content": " ", ` + c.strips + `}],`)
+		tokenizer := must.Get(Parse([]byte(file)))(t)
+		if got, err := tokenizer.Encode(nil, c.text); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v and error %v, want %v", name, got, err, c.want)
+		}
+		const long = 1 << 20
+		if got := must.Get(tokenizer.Encode(nil, strings.Repeat(" ", long)))(t); len(got) != long {
+			t.Errorf("%s: %d tokens of %d blanks", name, len(got), long)
+		}
+	}
+}
