@@ -213,7 +213,7 @@ var callKinds = []callKind{
 			"SamplingParams(n=1, max_tokens=16), prompt_token_ids: %s, lora_request: None.", c.at.Format("01-02 15:04:05"),
 			c.id(9), inPython(c.text()), strings.ReplaceAll(fmt.Sprint(c.wordNumbers()), " ", ", "))
 	})},
-	// SGLang 0.5, python/sglang/srt/utils/request_logger.py, with --log-requests-level 3.
+	// SGLang 0.5.7, python/sglang/srt/utils/request_logger.py, with --log-requests-level 3; later ones print no dates.
 	{file: "sglang.log", write: eachCall("[2026-03-01 11:58:03] server_args=ServerArgs(log_requests=True)\n",
 		func(c call) string {
 			request := fmt.Sprintf("obj=GenerateReqInput(rid='%s', text=%s, input_ids=None, sampling_params={'temperature': "+
@@ -223,12 +223,15 @@ var callKinds = []callKind{
 				"'meta_info': {'id': '%s', 'prompt_tokens': %d, 'completion_tokens': %d, 'e2e_latency': 0.5}}", at, request, at,
 				at, request, inPython(c.answer), c.id(10), tokens(c.text()), tokens(c.answer))
 		})},
-	// SGLang 0.5, likewise, with --log-requests-format json.
+	// SGLang 0.5.23, likewise, with --log-requests-format json.
 	{file: "sglang-requests.jsonl", write: eachCall("", func(c call) string {
-		at, obj := c.at.Format("2006-01-02T15:04:05.000000"), inJSON(object{"text": nil, "input_ids": c.wordNumbers()})
-		return fmt.Sprintf(`{"timestamp": "%s", "event": "request.received", "rid": "%s", "obj": %s}`+"\n"+
+		at, obj := c.at.Format("2006-01-02T15:04:05.000000"), inJSON(object{"rid": c.id(11), "session_id": nil, "text": nil,
+			"input_ids": c.wordNumbers(), "image_data": nil})
+		return fmt.Sprintf(`{"timestamp": "%s", "event": "request.received.openai", "obj": %s}`+"\n"+
+			`{"timestamp": "%s", "event": "request.received", "rid": "%s", "obj": %s}`+"\n"+
 			`{"timestamp": "%s", "event": "request.finished", "rid": "%s", "obj": %s, "out": {"meta_info": `+
-			`{"completion_tokens": %d}}}`, at, c.id(11), obj, at, c.id(11), obj, tokens(c.answer))
+			`{"completion_tokens": %d, "e2e_latency": 0.5}}}`, at, inJSON(object{"model": "m", "messages": c.turns}), at,
+			c.id(11), obj, at, c.id(11), obj, tokens(c.answer))
 	})},
 	// ShareGPT: conversations as an array.
 	{file: "ShareGPT_V3_cleaned.json", write: func(w *bytes.Buffer, calls []call) {

@@ -3,6 +3,7 @@ package promptlogs
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -21,13 +22,13 @@ var sglangFormat = source.Format{
 		`sampling_params={'max_new_tokens': 16}, stream=False)`,
 	Carries: "prompts: blocks, lengths, session, and time if lines have one",
 	Detection: `lines with "Receive: obj=GenerateReqInput(" or "Finish: obj=GenerateReqInput(", or JSON objects with ` +
-		`"event", "rid" and "obj"`,
+		`"timestamp" and then an "event" that begins with "request."`,
 	Options: textOptions(),
 	JSON:    true,
 	Whole:   true,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		return bytes.Contains(head.Bytes, []byte(sglangReceived)) || bytes.Contains(head.Bytes, []byte(sglangFinished)) ||
-			looksLikeSGLangJSON(head)
+			sglangEvent.Match(head.Bytes)
 	}),
 	Open: openSGLang,
 }
@@ -38,14 +39,14 @@ const (
 	sglangJSON     = `{"timestamp": "`
 )
 
-func looksLikeSGLangJSON(head source.Head) bool {
-	text := head.Bytes
-	if at := bytes.Index(text, []byte(sglangJSON)); at >= 0 {
-		text = text[at:]
-	}
-	fields := fieldsOf(source.Head{Bytes: text}, nil)
-	return fields["event"] == '"' && fields["rid"] != 0 && fields["obj"] == '{'
-}
+var (
+	sglangEvent = regexp.MustCompile(regexp.QuoteMeta(sglangJSON) + `[^"]*", "event": "request\.(received|finished)`)
+	// noMedia is what SGLang prints for no images: nothing, or nothing for each prompt.
+	noMedia = regexp.MustCompile(`^(None|null|[\[\], ])*$`)
+	// abbreviated is a text of which the log has only the length (SGLANG_LOG_REQUEST_ABBREVIATE_FIELDS).
+	abbreviated = regexp.MustCompile(`^<\w+: \d+ chars, blake2b=[0-9a-f]+>`)
+	mediaNames  = map[string]string{"image_data": "images", "video_data": "videos", "audio_data": "audio"}
+)
 
 // sglangReader reads the lines of a log.
 type sglangReader struct {
@@ -194,10 +195,26 @@ func (r *sglangReader) readValue(name string, s *pylog.Scanner) error {
 		return r.readTexts(s)
 	case name == "input_ids" && c == '[':
 		return r.readIDLists(s)
-	case name == "image_data" && !bytes.HasPrefix(s.Text[s.Pos:], []byte("None")):
-		r.body.parts = append(r.body.parts, "images")
+	case name == "session_id" && c == '\'':
+		session, err := s.Quoted()
+		r.body.session, r.body.hasSession = stream.HashText(session), true
+		return err
+	case name == "text" && abbreviated.Match(s.Text[s.Pos:]):
+		r.cut = true
+		s.Pos += len(abbreviated.Find(s.Text[s.Pos:]))
+		return nil
 	}
-	return s.Skip()
+	from := s.Pos
+	err := s.Skip()
+	r.noteMedia(name, s.Text[from:s.Pos])
+	return err
+}
+
+// noteMedia notes a field with images, videos or audio.
+func (r *sglangReader) noteMedia(name string, value []byte) {
+	if what := mediaNames[name]; what != "" && !noMedia.Match(value) {
+		r.body.parts = append(r.body.parts, what)
+	}
 }
 
 // readNames reads the names of several prompts.
@@ -435,19 +452,33 @@ func (r *sglangReader) readObject(s *source.JSONScanner) error {
 			return nil
 		case "input_ids":
 			return r.readJSONIDs(s)
-		case "image_data":
-			has, err := isSet(s)
-			if has {
-				r.body.parts = append(r.body.parts, "images")
+		case "session_id":
+			session, err := optional(s)
+			if len(session) > 0 {
+				r.body.session, r.body.hasSession = stream.HashText(session), true
 			}
 			return err
 		}
-		return s.Skip()
+		s.Peek() // passes over white space
+		from := s.Pos
+		err := s.Skip()
+		r.noteMedia(string(key), s.Text[from:s.Pos])
+		return err
 	})
 }
 
 // readJSONIDs reads token ids, or lists of them. A text among them stands for those that the log lacks.
 func (r *sglangReader) readJSONIDs(s *source.JSONScanner) error {
+	return r.eachJSONID(s, &r.body.ids, func() error {
+		var ids []uint64
+		err := r.eachJSONID(s, &ids, s.Skip)
+		r.body.idLists = append(r.body.idLists, ids)
+		return err
+	})
+}
+
+// eachJSONID appends token ids, and calls list in front of each list among them.
+func (r *sglangReader) eachJSONID(s *source.JSONScanner, ids *[]uint64, list func() error) error {
 	if s.Peek() != '[' {
 		return s.Skip()
 	}
@@ -457,20 +488,21 @@ func (r *sglangReader) readJSONIDs(s *source.JSONScanner) error {
 			r.cut = true
 			return s.Skip()
 		case '[':
-			var ids []uint64
-			err := readIDs(s, &ids)
-			r.body.idLists = append(r.body.idLists, ids)
-			return err
+			return list()
 		}
 		id, err := readID(s)
-		r.body.ids = append(r.body.ids, id)
+		*ids = append(*ids, id)
 		return err
 	})
 }
 
-// isCutJSON reports whether a text has three dots instead of its middle: level 2 of the log keeps 2048 characters.
+// isCutJSON reports whether a text has three dots instead of its middle, as level 2 of the log keeps 2048 characters, or
+// is one of which the log has only the length.
 func isCutJSON(text []byte) bool {
 	const kept, dots = 2048, "..."
+	if len(abbreviated.Find(text)) == len(text) {
+		return true
+	}
 	if len(text) < kept+len(dots) || utf8.RuneCount(text) != kept+len(dots) {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -140,13 +141,40 @@ func TestSGLangCutPrompts(t *testing.T) {
 		"text": sglangText("2", "text='"+long+"' ... '"+long+"'"), "ids": sglangText("2", "text=None, input_ids=[1, "+
 			"2] ... [3, 4]"),
 		"texts": sglangText("2", "text=['a'] ... ['b']"), "JSON": sglangJSON("2", `"text": "`+long+"..."+long+`"`),
-		"JSON ids": sglangJSON("2", `"text": null, "input_ids": [1, "...", 2]`),
+		"JSON ids":         sglangJSON("2", `"text": null, "input_ids": [1, "...", 2]`),
+		"JSON id lists":    sglangJSON("2", `"input_ids": [[1, "...", 2], [3]]`),
+		"abbreviated":      sglangText("2", "text=<text: 9000 chars, blake2b=00ff>"),
+		"JSON abbreviated": sglangJSON("2", `"text": "<text: 9000 chars, blake2b=00ff>"`),
 	} {
 		tr := loadAs(t, good+line, "")
 		if said := tr.Readings[0].LeftOutText(); len(tr.Groups) != 2 || said != "1 row left out (cut by the log, "+
 			"which has only "+
 			"the ends of the prompt)" {
 			t.Errorf("%s: %d prompts, %s", name, len(tr.Groups), said)
+		}
+	}
+}
+
+// TestSGLangOfOpenAI: 0.5.23 prints what OpenAI's API got before the request that it becomes, and prints no date in text.
+func TestSGLangOfOpenAI(t *testing.T) {
+	text := "Receive OpenAI: obj={'messages': [{'role': 'user', 'content': 'ab'}]}\n" +
+		"Receive: obj=GenerateReqInput(rid='1', session_id='s', text='abcd', image_data=[None, None]), headers={'k': 'v'}\n" +
+		"Receive: obj=GenerateReqInput(rid='2', session_id='s', text=None, input_ids=[1], video_data=[['x'], None])\n"
+	json := `{"timestamp": "2026-03-01T12:00:01", "event": "request.received.openai", "obj": {"messages": []}}` + "\n" +
+		sglangJSON("1", `"session_id": "s", "text": "abcd", "image_data": [null, null]`) +
+		sglangJSON("2", `"session_id": "s", "input_ids": [1], "video_data": [["x"], null]`)
+	for name, content := range map[string]string{"text": text, "JSON": json} {
+		tr := loadAs(t, content, "")
+		p := prompts.Of(tr.Kind)
+		reading := tr.Readings[0]
+		if !strings.HasPrefix(tr.ReadAs(), "sglang") || !slices.Equal(p.InputTokens, []int32{1, 1}) ||
+			p.Sessions[0] != p.Sessions[1] || (p.Arrivals != nil) != (name == "JSON") {
+			t.Errorf("%s: %s, prompts %+v", name, tr.ReadAs(), p)
+		}
+		videos := source.Tally{Sort: "with videos left out", N: 1}
+		if said := reading.LeftOutText(); said != "1 row left out (other lines)" || !slices.Equal(reading.Notable,
+			[]source.Tally{videos}) {
+			t.Errorf("%s: %s, %v", name, said, reading.Notable)
 		}
 	}
 }
