@@ -38,6 +38,7 @@ const latent = 512 + 64
 //	l  Lightning-AI/litgpt 0.5.13, litgpt/config.py
 //	m  mlc-ai/mlc-llm, python/mlc_llm/model/model_preset.py: the files as they are. OLMo 2 states fp32 there, which
 //	   engines keep as 16 bits
+//	n  NVIDIA/TensorRT-LLM, tests/unittest/_torch/modeling/test_modeling_phi3.py: the file as it is
 //	s  huggingface/transformers 5.24.0, configuration_cohere.py: the defaults, which are those of Command R
 //	t  kevinstephano/thunder_model_blocks, mistral/mistral_config.py: the file as it is
 var models = []Model{
@@ -104,6 +105,7 @@ var models = []Model{
 	globals("gemma-4-26b-a4b", 5, 2, 25, 8, "google/gemma-4-26B-A4B"),                       // a
 	globals("gemma-4-31b", 10, 4, 50, 16, "nvidia/Gemma-4-31B-IT-NVFP4"),                    // a
 	heads("phi-2", 32, 32, 80, "microsoft/phi-2"),                                           // l
+	windowed("phi-3-mini-4k", 0, 32, 32, 96, 2047, "microsoft/Phi-3-mini-4k-instruct"),      // n
 	heads("phi-3-mini-128k", 32, 32, 96, "microsoft/Phi-3-mini-128k-instruct"),              // l
 	heads("phi-3.5-mini", 32, 32, 96, "microsoft/Phi-3.5-mini-instruct"),                    // l, m
 	heads("phi-4", 40, 10, 128, "microsoft/phi-4"),                                          // l
@@ -117,6 +119,7 @@ var models = []Model{
 	latents("kimi-k2.5", 61, 0, "moonshotai/Kimi-K2.5"),                                     // a
 	heads("glm-4.5", 92, 8, 128, "zai-org/GLM-4.5"),                                         // b
 	heads("glm-4.5-air", 46, 8, 128, "zai-org/GLM-4.5-Air"),                                 // b
+	heads("glm-4.7", 92, 8, 128, "zai-org/GLM-4.7-FP8"),                                     // a
 	latents("glm-5", 78, indexBytes, "zai-org/GLM-5"),                                       // a
 	latents("glm-5.1", 78, indexBytes, "zai-org/GLM-5.1"),                                   // a
 	heads("minimax-m2.5", 62, 8, 128, "MiniMaxAI/MiniMax-M2.5"),                             // a

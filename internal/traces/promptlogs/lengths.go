@@ -15,11 +15,11 @@ import (
 // Names of columns, as source.PlainName writes them.
 var (
 	inputNames = []string{"contexttokens", "requesttokens", "prompttokens", "inputtokens", "inputlength", "promptlength",
-		"promptlen", "inputlen", "numprefilltokens"}
-	outputNames = []string{"generatedtokens", "responsetokens", "completiontokens", "outputtokens", "outputlength",
-		"outputlen", "numdecodetokens"}
-	arrivalNames      = []string{"timestamp", "time", "arrivaltime", "arrivedat", "starttime"}
-	conversationNames = []string{"sessionid", "conversationid"}
+		"promptlen", "inputlen", "numprefilltokens", "requestnumprefilltokens"}
+	outputNames = []string{"generatedtokens", "generationtokens", "responsetokens", "completiontokens", "outputtokens",
+		"outputlength", "outputlen", "numdecodetokens", "requestnumdecodetokens"}
+	arrivalNames      = []string{"timestamp", "time", "arrivaltime", "arrivedat", "starttime", "launchtime"}
+	conversationNames = []string{"sessionid", "conversationid", "userid"}
 )
 
 var lengthsFormat = source.Format{

@@ -42,6 +42,23 @@ func TestLengths(t *testing.T) {
 	}
 }
 
+// TestLengthsOfBenchmarks: what the benchmark multi-round-qa and the simulator Vidur write.
+func TestLengthsOfBenchmarks(t *testing.T) {
+	_, got := lengthsOf(t, "prompt_tokens,generation_tokens,ttft,generation_time,user_id,question_id,launch_time,"+
+		"finish_time\n"+
+		"1024,100,0.21,3.5,7,1,1740000000.25,1740000004\n900,90,0.2,3,8,1,1740000001.25,1740000005\n"+
+		"1150,80,0.1,3,7,2,1740000005.25,1740000009\n")
+	if !reflect.DeepEqual(got.InputTokens, []int32{1024, 900, 1150}) || got.Arrivals[2]-got.Arrivals[0] != 5e9 ||
+		!reflect.DeepEqual(got.OutputTokens, []int32{100, 90, 80}) || !reflect.DeepEqual(got.Sessions, []int32{0, 1, 0}) {
+		t.Errorf("multi-round-qa: %+v", got)
+	}
+	_, got = lengthsOf(t, "Request Id,request_e2e_time,request_num_prefill_tokens,request_num_decode_tokens\n"+
+		"0,1.5,374,44\n")
+	if !reflect.DeepEqual(got.InputTokens, []int32{374}) || !reflect.DeepEqual(got.OutputTokens, []int32{44}) {
+		t.Errorf("Vidur: %+v", got)
+	}
+}
+
 func TestLengthsErrors(t *testing.T) {
 	for name, c := range map[string]struct{ content, want string }{
 		"length":  {smallAzure + "2023-11-16 18:17:05,many,1\n", `line 4: ContextTokens: "many" tokens: want a whole number`},

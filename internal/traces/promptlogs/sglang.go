@@ -496,8 +496,8 @@ func (r *sglangReader) eachJSONID(s *source.JSONScanner, ids *[]uint64, list fun
 	})
 }
 
-// isCutJSON reports whether a text has three dots instead of its middle, as level 2 of the log keeps 2048 characters, or
-// is one of which the log has only the length.
+// isCutJSON reports whether a text has three dots instead of its middle, as level 2 of the log keeps 2048 characters,
+// or is one of which the log has only the length.
 func isCutJSON(text []byte) bool {
 	const kept, dots = 2048, "..."
 	if len(abbreviated.Find(text)) == len(text) {

@@ -155,7 +155,7 @@ func TestSGLangCutPrompts(t *testing.T) {
 	}
 }
 
-// TestSGLangOfOpenAI: 0.5.23 prints what OpenAI's API got before the request that it becomes, and prints no date in text.
+// TestSGLangOfOpenAI: 0.5.23 prints what OpenAI's API got before the request that it becomes, and in text no dates.
 func TestSGLangOfOpenAI(t *testing.T) {
 	text := "Receive OpenAI: obj={'messages': [{'role': 'user', 'content': 'ab'}]}\n" +
 		"Receive: obj=GenerateReqInput(rid='1', session_id='s', text='abcd', image_data=[None, None]), headers={'k': 'v'}\n" +
