@@ -500,7 +500,7 @@ func (r *sglangReader) eachJSONID(s *source.JSONScanner, ids *[]uint64, list fun
 // or is one of which the log has only the length.
 func isCutJSON(text []byte) bool {
 	const kept, dots = 2048, "..."
-	if len(abbreviated.Find(text)) == len(text) {
+	if found := abbreviated.Find(text); found != nil && len(found) == len(text) {
 		return true
 	}
 	if len(text) < kept+len(dots) || utf8.RuneCount(text) != kept+len(dots) {

@@ -125,6 +125,10 @@ func TestSGLangBatches(t *testing.T) {
 
 // TestSGLangLengths: levels 0 and 1 print no prompts, but their lengths, when requests are finished.
 func TestSGLangLengths(t *testing.T) {
+	if tr := loadAs(t, sglangJSON("1", `"text": "abcd"`)+sglangJSON("2", `"text": ""`), ""); tr.LeftOut() != 1 ||
+		tr.Readings[0].LeftOutText() != "1 row left out (without text)" {
+		t.Errorf("an empty prompt: %s", tr.Readings[0].LeftOutText())
+	}
 	_, p := lengthsOf(t, sglangText("1", "stream=False")+sglangText("2", "stream=False")+sglangFinish("5", "1", "")+
 		sglangFinish("6", "3", ""))
 	if !p.LengthsOnly || !slices.Equal(p.InputTokens, []int32{8, 8}) || !slices.Equal(p.OutputTokens, []int32{7, 7}) ||
