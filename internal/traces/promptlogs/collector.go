@@ -311,17 +311,25 @@ func (c *collector) layOut(to []byte, q *request) ([]byte, error) {
 	return c.template.Render(to, q.messages), nil
 }
 
-// encode appends the tokens of a text. The user may end the program while a long text is cut into tokens.
+// encode appends the tokens of a text.
 func (c *collector) encode(to []uint64, text []byte) ([]uint64, error) {
 	const long = 64 << 10 // bytes, which take about 0.1 s
-	switch {
-	case c.tokenizer == nil:
+	if c.tokenizer == nil {
 		return appendBytes(to, text), nil
-	case c.src.In.Context == nil || len(text) < long:
-		return c.tokenizer.Encode(to, string(text))
 	}
 	copied := string(text)
-	return interruptible.Call(c.src.In.Context, func() ([]uint64, error) { return c.tokenizer.Encode(to, copied) })
+	if len(text) < long {
+		return c.tokenizer.Encode(to, copied)
+	}
+	return unlessEnded(c.src, func() ([]uint64, error) { return c.tokenizer.Encode(to, copied) })
+}
+
+// unlessEnded returns the result of work that takes long, or an error as soon as the user ends the program.
+func unlessEnded[T any](src *source.Source, work func() (T, error)) (T, error) {
+	if src.In.Context == nil {
+		return work()
+	}
+	return interruptible.Call(src.In.Context, work)
 }
 
 // bytesPerToken is the length of tokens without a tokenizer: the mean of English texts, as OpenAI documents it.
