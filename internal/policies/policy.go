@@ -177,6 +177,10 @@ type Config struct {
 	// BlockTokens is the number of tokens in a block, where requests are blocks of prompts and the cache knows it.
 	BlockTokens int
 
+	// Uncounted says that the cache does not count the prompts that a PromptHolder is notified of: all nodes of its tree
+	// have had as many.
+	Uncounted bool
+
 	// Key returns the number that is the key of an object in the trace. Set only for entries with Keys; nil if keys are
 	// unknown, or not all of them are numbers.
 	Key func(Object) uint64

@@ -74,6 +74,9 @@ type leaves struct {
 }
 
 func newLeaves(c policies.Config, r rule) *leaves {
+	if r.counts() && c.Uncounted {
+		r = byRecency
+	}
 	p := &leaves{rule: r, at: make([]uint32, c.Objects)}
 	if r.ranks() {
 		p.heap = dense.NewKeyedHeap(c.Objects)
@@ -107,21 +110,29 @@ func (p *leaves) Begin(prompt policies.Prompt) {
 			p.priority[o] = max(p.priority[o], p.current)
 		}
 	}
+	for _, o := range prompt.Found {
+		p.renew(o)
+	}
 }
 
 func (p *leaves) Split(at, last policies.Object) {
-	if p.rule == byRelease || p.rule.created() {
-		return
-	}
-	free := p.isFree(last)
-	if free {
-		p.Remove(last)
-	}
 	if p.tails != nil {
 		p.tails.split(at, last)
 	}
-	if p.at[last] = p.event; free {
-		p.Release(last)
+	p.renew(last)
+}
+
+// renew notes that a block is matched now, whether it is held or not. A leaf that is not held gets its new place.
+func (p *leaves) renew(o policies.Object) {
+	if p.rule == byRelease || p.rule.created() {
+		return
+	}
+	free := p.isFree(o)
+	if free {
+		p.Remove(o)
+	}
+	if p.at[o] = p.event; free {
+		p.Release(o)
 	}
 }
 
