@@ -24,16 +24,16 @@ const leastLoad = 10
 // HiCache is the blocks of prompts in the memories of the GPU and of the host, as SGLang keeps them
 // (unified_tree_core.py): one radix tree, with each node in one of the memories or in both.
 //
-//   - What the GPU has of the tree begins at the root, and so does what both memories have together.
-//   - The GPU evicts nodes behind which it has none and that no running prompt holds. The host evicts those that only
-//     it has, with no node behind them. Each takes the first by the same rule, as a whole.
-//   - A node that is evicted from one memory and is not in the other leaves the tree.
+//   - The GPU has a node only with all nodes before it.
+//   - It evicts nodes behind which it has none and that no running prompt holds. The host evicts nodes that only it
+//     has, with none behind them in the tree. Both evict whole nodes, in the order of the same rule.
+//   - A node that is in neither memory leaves the tree.
 //   - A prompt hits as far as the tree goes. What only the host has is loaded, and the copies stay. With AtEviction
 //     they are the first to leave a full host, in the order in which the nodes first were in both memories.
 type HiCache struct {
-	*tree   // the blocks in the GPU; its segments are the nodes of the whole tree
-	host    *cache.Pool
-	queues  *queues
+	*tree               // the blocks in the GPU; its segments are the nodes of the whole tree
+	host    *cache.Pool // the blocks in the host
+	queues  *queues     // of the nodes that each memory can evict
 	copying Copying
 	tokens  int      // in a block
 	behind  []uint32 // per block: how many blocks behind it are in the tree
@@ -126,7 +126,7 @@ func (h *HiCache) load(blocks []policies.Object, from int, a arrival, apart int)
 	}
 	for i := len(blocks) - 1; i >= from; i-- { // SGLang goes from the last node to the first
 		if h.segments.behind[blocks[i]] < 0 {
-			h.copies.add(blocks[i], inner)
+			h.copies.add(blocks[i], innerCopy)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (h *HiCache) compute(blocks []policies.Object, from int, a arrival) {
 		}
 	}
 	if inHost && !inGPU {
-		h.copies.add(last, inner)
+		h.copies.add(last, innerCopy)
 	}
 }
 
@@ -262,7 +262,7 @@ func (h *HiCache) makeRoomInHost(blocks int64) bool {
 // have. Those that the GPU can evict are the last ones, since they may soon be written again.
 func (h *HiCache) dropCopies(blocks int64) (dropped int64) {
 	c, last := h.copies, uint64(0)
-	for _, from := range []*dense.KeyedHeap{&c.of[inner], &c.of[leaves]} {
+	for _, from := range []*dense.KeyedHeap{&c.of[innerCopy], &c.of[leafCopy]} {
 		for dropped < blocks && from.Len() > 0 {
 			o, _ := from.Least()
 			last = max(last, c.since[o])
@@ -273,7 +273,7 @@ func (h *HiCache) dropCopies(blocks int64) (dropped int64) {
 			last = math.MaxUint64
 		}
 	}
-	c.forgetAlone(last)
+	c.forgetHostOnly(last)
 	return dropped
 }
 
@@ -295,30 +295,35 @@ func (h *HiCache) takeFromHost(o policies.Object) (blocks int64) {
 	return blocks
 }
 
-// Left implements cache.Observer for the GPU, whose policy has evicted the node that ends with o.
-func (h *HiCache) Left(o policies.Object, _ int64, _ cache.Departure) {
-	blocks, last := 1, o
-	for before, more := h.segments.before(o, h.parents[o]); more; before, more = h.segments.before(o, h.parents[o]) {
+// Left implements cache.Observer for the GPU, whose policy has evicted the node that ends with a block.
+func (h *HiCache) Left(last policies.Object, _ int64, _ cache.Departure) {
+	first, blocks := last, 1
+	for {
+		before, more := h.segments.before(first, h.parents[first])
+		if !more {
+			break
+		}
 		h.pool.Forget(before)
+		first = before
 		blocks++
-		o = before
 	}
 	stays := h.host.Has(last) || h.copying == AtEviction && h.copyToHost(last, blocks)
-	for b, more := last, true; more; b, more = h.segments.before(b, h.parents[b]) {
-		h.detach(b)
+	for o, more := last, true; more; o, more = h.segments.before(o, h.parents[o]) {
+		h.detach(o)
 	}
 	if stays {
-		h.copies.add(last, alone)
+		h.copies.add(last, hostOnly)
 		h.releaseInHost(last)
 	} else {
 		h.remove(last)
 	}
-	if parent := h.parents[o]; parent >= 0 && h.evictable(policies.Object(parent)) {
+	if parent := h.parents[first]; parent >= 0 && h.evictable(policies.Object(parent)) {
 		h.queues.Release(policies.Object(parent))
 	}
 }
 
-// remove removes from the tree the node that ends with o, which is in no memory any more.
+// remove removes from the tree the node that ends with o, which is in no memory any more and has no node behind it: if
+// the host had no room for a node of the GPU, it has none left that only it had.
 func (h *HiCache) remove(o policies.Object) {
 	h.copies.forget(o)
 	for more := true; more; {
@@ -358,7 +363,7 @@ func (q *queues) Split(at, last policies.Object) {
 	q.PromptHolder.Split(at, last)
 	q.host.Split(at, last)
 	if q.of.pool.Has(at) && q.of.host.Has(at) {
-		q.of.copies.add(at, inner)
+		q.of.copies.add(at, innerCopy)
 	}
 }
 
@@ -382,12 +387,12 @@ func (q *queues) Insert(r policies.Request) {
 
 func (q *queues) Hold(o policies.Object) {
 	q.PromptHolder.Hold(o)
-	q.of.copies.move(o, inner)
+	q.of.copies.move(o, innerCopy)
 }
 
 func (q *queues) Release(o policies.Object) {
 	q.PromptHolder.Release(o)
-	q.of.copies.move(o, leaves)
+	q.of.copies.move(o, leafCopy)
 }
 
 // hostPolicy is the policy of the host as its pool sees it, which only keeps the accounts.
@@ -397,10 +402,10 @@ func (hostPolicy) Insert(policies.Request) {}
 
 // The kinds of nodes in copies.
 const (
-	inner  = iota // in both memories, and not to be evicted from the GPU now
-	leaves        // in both memories, and to be evicted from the GPU
-	alone         // only in the host
-	kinds
+	innerCopy = iota // of nodes in both memories that the GPU cannot evict now
+	leafCopy         // of those that it can
+	hostOnly         // of nodes that have left the GPU
+	copyKinds
 )
 
 // copies are the nodes that have been in both memories, by their last blocks, in the order in which they first were.
@@ -408,7 +413,7 @@ const (
 type copies struct {
 	since []uint64 // per block: the place; 0 for none
 	last  uint64   // the last place
-	of    [kinds]dense.KeyedHeap
+	of    [copyKinds]dense.KeyedHeap
 }
 
 func newCopies(objects int) *copies {
@@ -453,9 +458,9 @@ func (c *copies) forget(o policies.Object) {
 	}
 }
 
-// forgetAlone takes the places up to one away from nodes that only the host has.
-func (c *copies) forgetAlone(upTo uint64) {
-	for of := &c.of[alone]; of.Len() > 0; {
+// forgetHostOnly takes the places up to one away from nodes that only the host has.
+func (c *copies) forgetHostOnly(upTo uint64) {
+	for of := &c.of[hostOnly]; of.Len() > 0; {
 		o, _ := of.Least()
 		if c.since[o] > upTo {
 			return

@@ -251,7 +251,8 @@ func (h *hiCache) begin(i, priority int) (fromGPU, fromHost int) {
 	page := prompts.Of(h.prompts.trace.Kind).BlockTokens
 	blocks, _ := h.prompts.trace.Group(i)
 	l := prefix.LimitsOf("computed", false, len(blocks), int64(len(h.prompts.tokens[i])), int64(page))
-	p := prefix.Prompt{Blocks: blocks[:l.Kept], First: h.first, Priority: int32(priority), Hits: l.Reusable, Apart: l.Apart}
+	p := prefix.Prompt{Blocks: blocks[:l.Kept], First: h.first, Priority: int32(priority), Hits: l.Reusable,
+		Apart: l.Apart}
 	h.first += len(blocks)
 	fromGPU, fromHost, h.held[i] = h.Serve(p)
 	return fromGPU * page, fromHost * page

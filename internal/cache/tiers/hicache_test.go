@@ -57,8 +57,8 @@ func TestOneTreeCountsAsTiers(t *testing.T) {
 		mode, policy := modesOfHiCache[rng.IntN(3)], insideOf(t, names[rng.IntN(len(names))], policies.Values{})
 		kind := fmt.Sprintf("tiers(hbm=%d,host=%d,mode=%s", hbm, host, mode.name) + nodesOfSGLang
 		ours := newRunning(t, tr, kind, policy, hbm).(*chains)
-		tree := &treeAlone{must.Get(prefix.NewHiCache(cache.Config{Trace: tr, Capacity: hbm, Unit: true, Policy: policy}, host,
-			mode.copying))(t), tr, 0, map[int]prefix.Held{}}
+		alone := cache.Config{Trace: tr, Capacity: hbm, Unit: true, Policy: policy}
+		tree := &treeAlone{must.Get(prefix.NewHiCache(alone, host, mode.copying))(t), tr, 0, map[int]prefix.Held{}}
 		var n cache.Counts
 		want := make([]counts, 2)
 		serveBoth(tr, rng, func(prompt int) {

@@ -42,7 +42,7 @@ var entry = cache.Entry{
 		"leading blocks hit, each in its tier",
 	Source: "Jouppi, Improving direct-mapped cache performance by a small fully-associative cache and prefetch buffers, " +
 		"ISCA 1990 (exclusive); Berg et al., The CacheLib caching engine, OSDI 2020 (memory over flash); Qin et al., " +
-		"Mooncake, FAST 2025 (keys and values)",
+		"Mooncake, FAST 2025 (keys and values); SGLang 0.5.23 (PyPI), srt/mem_cache/unified_radix_cache.py (evict=node)",
 	Params: append(sizeParams(),
 		params.Param{Name: "mode", Default: exclusive, Choices: []string{exclusive, inclusive, writeThrough, writeBack,
 			selective},

@@ -57,7 +57,8 @@ func (r rule) youngestFirst() bool { return r == mostRecent || r == lastCreation
 //
 // Time is counted in events: a prompt begins or ends. What a prompt holds can be evicted only after its end, which is a
 // match, too (SGLang inserts the prompt again). So the beginning matters only to nodes that are split: that renews the
-// part behind the split, too. Both parts keep the time at which the node was created.
+// part behind the split, too. Both parts keep the time at which the node was created. And it matters to nodes that are
+// found in a memory from which they are not loaded.
 //
 // No two leaves have the same event. The blocks that get it are a chain, in which only the last can be a leaf: the
 // blocks of a prompt, or the rest of a node that was split.
