@@ -121,6 +121,28 @@ func TestOneTreeOnNodes(t *testing.T) {
 	}
 }
 
+// TestOneTreeDoesNotAllocate: once it is full, serving a prompt takes no more memory.
+func TestOneTreeDoesNotAllocate(t *testing.T) {
+	tr := policytest.RandomPrompts(rand.New(rand.NewPCG(1, 53)), 400, 6, 4)
+	for _, mode := range modesOfHiCache {
+		on := newRunning(t, tr, "tiers(hbm=8,host=4x,mode="+mode.name+nodesOfSGLang, insideOf(t, "sglang-lru",
+			policies.Values{}), 8)
+		i := 0
+		var n cache.Counts
+		serve := func() {
+			on.Begin(i, &n)
+			on.Finish(i)
+			i++
+		}
+		for range 200 {
+			serve()
+		}
+		if allocated := testing.AllocsPerRun(100, serve); allocated > 0 {
+			t.Errorf("%s: %v allocations per prompt", mode.name, allocated)
+		}
+	}
+}
+
 // TestHiCacheRefuses what SGLang's has not, and policies that are not SGLang's.
 func TestHiCacheRefuses(t *testing.T) {
 	sglang, lru := insideOf(t, "sglang-lru", policies.Values{}).Entry, must.Get(parsePolicy("lru"))(t)
