@@ -47,6 +47,7 @@ type PromptHolder interface {
 // Prompt is a prompt that begins.
 type Prompt struct {
 	Hits     []Object // its blocks that hit, from the first on
+	Found    []Object // those behind them that the cache has, too, but computes again, and has not held
 	First    int      // the position of its first block
 	Time     int64    // nanoseconds; 0 without a clock
 	Priority int32    // 0 if the trace has none

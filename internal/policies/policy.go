@@ -177,6 +177,9 @@ type Config struct {
 	// BlockTokens is the number of tokens in a block, where requests are blocks of prompts and the cache knows it.
 	BlockTokens int
 
+	// Uncounted says that a PromptHolder must not count how many prompts have had a block.
+	Uncounted bool
+
 	// Key returns the number that is the key of an object in the trace. Set only for entries with Keys; nil if keys are
 	// unknown, or not all of them are numbers.
 	Key func(Object) uint64

@@ -181,8 +181,11 @@ func TestPromptsTakeTheMemoryThatTheySay(t *testing.T) {
 		{"tiers(host=4x,ssd=8x)", "lru", 30}, {"tiers(host=4x,ssd=8x)", "opt", 28},
 		{"tiers(host=4x,ssd=8x)", "s3fifo", 60}, {"tiers(host=4x,ssd=8x,mode=inclusive)", "lru", 32},
 		{"tiers(host=4x,ssd=8x,mode=inclusive)", "arc", 95}, {"tiers(host=4x,ssd=8x,mode=write-back)", "lru", 30},
+		{"tiers(host=4x,mode=write-through)", "sglang-lru", 30}, {"tiers(host=4x,mode=write-back)", "sglang-lru", 52},
+		{"tiers(host=4x,mode=write-through-selective)", "sglang-lfu", 48},
 	} {
 		cell := simtest.Cell(t, c.policy, capacity.Of(int64(trace.NumObjects)/50, false), "cache="+c.cache)
+		cell.Parts = cell.Replayed()
 		r := sim.NewReplayer(trace, sim.ReplayerOptions{})
 		must.Get(r.EmptyCache(t.Context(), cell))(t) // what replays share
 		before := policytest.ReachableBytes()

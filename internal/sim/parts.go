@@ -97,12 +97,14 @@ func canStandIn(e cache.Entry, name string, in params.Values) bool {
 		return false
 	}
 	of, _ := cache.Registry.Find(name)
-	isParam := func(name string) func(params.Param) bool {
-		return func(p params.Param) bool { return p.Name == name }
-	}
 	for param, value := range in {
-		i := slices.IndexFunc(of.Params, isParam(param))
-		if !slices.ContainsFunc(e.Params, isParam(param)) && value != of.Params[i].Default {
+		isParam := func(p params.Param) bool { return p.Name == param }
+		own := slices.IndexFunc(e.Params, isParam)
+		if own < 0 {
+			if i := slices.IndexFunc(of.Params, isParam); value != of.Params[i].Default {
+				return false
+			}
+		} else if _, err := e.Params[own].Parse(fmt.Sprint(value)); err != nil {
 			return false
 		}
 	}

@@ -204,8 +204,12 @@ func (r *Replayer) expect(cells []Cell) {
 		note("the blocks of its prompts are replayed one by one; to replay whole prompts use cachesim run --cache prefix")
 	}
 	if short, other, ok := besideShort(cells); ok {
-		note("%s is replayed in the cache %s, %s in %s; --cache '%s' has both in one", short.Policy, short.Replayed().Cache,
-			other.Policy, other.Cache, short.Replayed().Cache)
+		own, together := short.Replayed().Cache, ""
+		both := other
+		if both.Cache = own; CheckParts(both) == nil {
+			together = fmt.Sprintf("; --cache '%s' has both in one", own)
+		}
+		note("%s is replayed in the cache %s, %s in %s%s", short.Policy, own, other.Policy, other.Cache, together)
 	}
 	reordered := func(c Cell) bool { return reorders(c.Model) && !drives(c.Model) } // whose order no trace has
 	if i := slices.IndexFunc(cells, reordered); i >= 0 {

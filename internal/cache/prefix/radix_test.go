@@ -33,7 +33,8 @@ type radixNode struct {
 	tokens                         []int
 	locks, hits, accessed, created int
 	priority                       int
-	history                        int // the most tokens that the tree has had up to the end of a node from here on
+	history                        int  // the most tokens that the tree has had up to the end of a node from here on
+	inGPU, inHost                  bool // of a tree in two memories
 }
 
 // radixRun is a prompt that runs.
@@ -113,7 +114,7 @@ func (t *radixTree) child(n *radixNode, tokens []int) *radixNode {
 func (t *radixTree) split(n *radixNode, at int) *radixNode {
 	time := t.now()
 	first := &radixNode{parent: n.parent, children: []*radixNode{n}, tokens: n.tokens[:at], locks: n.locks, hits: n.hits,
-		priority: n.priority, accessed: time, created: n.created, history: n.history}
+		priority: n.priority, accessed: time, created: n.created, history: n.history, inGPU: n.inGPU, inHost: n.inHost}
 	n.parent.children[slices.Index(n.parent.children, n)] = first
 	n.parent, n.tokens = first, n.tokens[at:]
 	return first

@@ -43,11 +43,18 @@ func (s *segments) add(blocks []policies.Object) {
 	}
 }
 
-// cut removes o, the last block of its segment, from it, and returns the previous block in the segment if there is one.
-func (s *segments) cut(o policies.Object, parent int32) (before policies.Object, ok bool) {
+// before returns the block before o in its segment, if there is one; parent is the one before o in its prompts.
+func (s *segments) before(o policies.Object, parent int32) (before policies.Object, ok bool) {
 	if parent < 0 || s.behind[parent] != int32(o) {
 		return 0, false
 	}
-	s.behind[parent] = -1
 	return policies.Object(parent), true
+}
+
+// cut removes o, the last block of its segment, from it, and returns the previous block in the segment if there is one.
+func (s *segments) cut(o policies.Object, parent int32) (before policies.Object, ok bool) {
+	if before, ok = s.before(o, parent); ok {
+		s.behind[parent] = -1
+	}
+	return before, ok
 }

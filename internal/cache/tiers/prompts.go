@@ -31,6 +31,7 @@ type chains struct {
 
 	groups  *cache.NodeGroups   // of a node with predictors
 	tenants *cache.TenantCounts // who share the tiers; nil if nobody does, and if the nodes count
+	oneTree *prefix.HiCache     // if the tiers are one tree; nil otherwise
 	longer  int                 // prompts with more blocks than fit into the first tier
 
 	// buffers
@@ -93,9 +94,12 @@ func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
 		a.Priority = c.columns.Priorities[prompt]
 	}
 	before, gone, hits := *n, c.gone, 0
-	if c.moves {
+	switch {
+	case c.oneTree != nil:
+		hits = c.serveOneTree(prompt, a, limits.Reusable, n)
+	case c.moves:
 		hits = c.serveMoving(prompt, a, limits.Reusable, n)
-	} else {
+	default:
 		hits = c.serveCopies(prompt, a, limits.Reusable, n)
 	}
 	if limits.Apart && !c.held[0][prompt].Apart {

@@ -21,6 +21,13 @@ const (
 	inclusive    = "inclusive"
 	writeThrough = "write-through"
 	writeBack    = "write-back"
+	selective    = "write-through-selective"
+)
+
+// Choices of the parameter evict.
+const (
+	evictLeaf = "leaf"
+	evictNode = "node"
 )
 
 // movingModes are the modes in which an object comes to a lower tier when the one above evicts it.
@@ -35,13 +42,17 @@ var entry = cache.Entry{
 		"leading blocks hit, each in its tier",
 	Source: "Jouppi, Improving direct-mapped cache performance by a small fully-associative cache and prefetch buffers, " +
 		"ISCA 1990 (exclusive); Berg et al., The CacheLib caching engine, OSDI 2020 (memory over flash); Qin et al., " +
-		"Mooncake, FAST 2025 (keys and values)",
+		"Mooncake, FAST 2025 (keys and values); SGLang 0.5.23 (PyPI), srt/mem_cache/unified_radix_cache.py (evict=node)",
 	Params: append(sizeParams(),
-		params.Param{Name: "mode", Default: exclusive, Choices: []string{exclusive, inclusive, writeThrough, writeBack},
+		params.Param{Name: "mode", Default: exclusive, Choices: []string{exclusive, inclusive, writeThrough, writeBack,
+			selective},
 			Doc: "exclusive: an object is in one tier, and moves down when it is evicted; inclusive: what is in a tier " +
 				"is in all below it; write-through: it is written to all tiers when it is loaded, and each evicts on its " +
 				"own; write-back: it is written to the next tier when it is evicted, and the copy remains there when " +
-				"it moves up"},
+				"it moves up; write-through-selective: with evict=node, it is written below when a second prompt has had it"},
+		params.Param{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode}, Doc: "of prompts: leaf, " +
+			"tiers evict blocks one by one; node, hbm and host are one radix tree, of which they evict whole nodes, as in " +
+			"SGLang's HiCache, with SGLang's policies"},
 		params.Param{Name: "policies", Default: "", Doc: "policy of each tier from the first on, with slashes between " +
 			"them: lru/s3fifo; none, or nothing between two slashes: as in --policy"},
 		params.Param{Name: "promote", Default: 1, Min: 0, Max: 255, Doc: "hits in a lower tier after which an object moves " +
@@ -86,7 +97,10 @@ var entry = cache.Entry{
 		if err != nil {
 			return err
 		}
-		if v.Bool("joined") {
+		switch {
+		case isOneTree(v) || v.Text("mode") == selective:
+			return checkOneTree(all, v, policy)
+		case v.Bool("joined"):
 			all = all[:1]
 		}
 		return checkPolicies(all, policy, v.Text("mode"))
@@ -194,7 +208,7 @@ func references(v params.Values) params.Values {
 	for name, value := range v {
 		of[name] = value
 	}
-	of["policies"], of["promote"], of["joined"] = "", 1, true
+	of["policies"], of["promote"], of["joined"], of["evict"] = "", 1, true, evictLeaf
 	if v.Text("mode") != inclusive {
 		of["mode"] = exclusive
 	}
@@ -254,6 +268,9 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 	isPrompts, tiers, trees := prompts.Of(t.Kind) != nil, int64(len(all)), int64(0)
 	each := int64(pooledBytes)
 	switch {
+	case isPrompts && isOneTree(v):
+		trees = tiers
+		e.Bytes = oneTreeBytes[v.Text("mode")] * objects
 	case isPrompts && slices.Contains(movingModes, v.Text("mode")):
 		trees = 1
 	case isPrompts:
@@ -262,7 +279,7 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 		each = sizedBytes
 	}
 	from := sharedFrom(all, v)
-	e.Bytes = (tiers*each + trees*chainBytes + lastBytes) * objects
+	e.Bytes += (tiers*each + trees*chainBytes + lastBytes) * objects
 	if v.Int("promote") > 1 {
 		e.Bytes += sinceBytes * objects
 	}
@@ -339,6 +356,9 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	}
 	for len(p.held) < len(all) {
 		p.held = append(p.held, make([]prefix.Held, len(c.Trace.Groups)))
+	}
+	if isOneTree(c.Params) {
+		return p, p.addOneTree(c, all, sizes)
 	}
 	return p, p.addLevels(c, all, sizes, specs, func(i int) bool { return i == 0 || !p.moves })
 }

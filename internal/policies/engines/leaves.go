@@ -57,7 +57,8 @@ func (r rule) youngestFirst() bool { return r == mostRecent || r == lastCreation
 //
 // Time is counted in events: a prompt begins or ends. What a prompt holds can be evicted only after its end, which is a
 // match, too (SGLang inserts the prompt again). So the beginning matters only to nodes that are split: that renews the
-// part behind the split, too. Both parts keep the time at which the node was created.
+// part behind the split, too. Both parts keep the time at which the node was created. And it matters to nodes that are
+// found in a memory from which they are not loaded.
 //
 // No two leaves have the same event. The blocks that get it are a chain, in which only the last can be a leaf: the
 // blocks of a prompt, or the rest of a node that was split.
@@ -74,6 +75,9 @@ type leaves struct {
 }
 
 func newLeaves(c policies.Config, r rule) *leaves {
+	if r.counts() && c.Uncounted {
+		r = byRecency
+	}
 	p := &leaves{rule: r, at: make([]uint32, c.Objects)}
 	if r.ranks() {
 		p.heap = dense.NewKeyedHeap(c.Objects)
@@ -107,21 +111,29 @@ func (p *leaves) Begin(prompt policies.Prompt) {
 			p.priority[o] = max(p.priority[o], p.current)
 		}
 	}
+	for _, o := range prompt.Found {
+		p.renew(o)
+	}
 }
 
 func (p *leaves) Split(at, last policies.Object) {
-	if p.rule == byRelease || p.rule.created() {
-		return
-	}
-	free := p.isFree(last)
-	if free {
-		p.Remove(last)
-	}
 	if p.tails != nil {
 		p.tails.split(at, last)
 	}
-	if p.at[last] = p.event; free {
-		p.Release(last)
+	p.renew(last)
+}
+
+// renew notes that a block is matched now, whether it is held or not. A leaf that is not held gets its new place.
+func (p *leaves) renew(o policies.Object) {
+	if p.rule == byRelease || p.rule.created() {
+		return
+	}
+	free := p.isFree(o)
+	if free {
+		p.Remove(o)
+	}
+	if p.at[o] = p.event; free {
+		p.Release(o)
 	}
 }
 
