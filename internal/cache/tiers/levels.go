@@ -64,6 +64,7 @@ type level struct {
 	seen      int          // requests that it has seen
 	predictor *predictor   // nil if its policy uses none, or it is the only tier
 	tree      *prefix.Tier // of the pool, if its blocks form chains; nil otherwise
+	store     *store       // of the pool, if prompts offer their blocks to it; nil otherwise
 	*counts
 }
 

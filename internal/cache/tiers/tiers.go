@@ -242,6 +242,8 @@ const (
 	chainBytes  = 4 // in a tier that keeps blocks in chains
 	lastBytes   = 4 // the last position, which offline policies need
 	sinceBytes  = 1 // hits until an object moves up, if it does so after several
+
+	accessBytes = 1 // per request: what a prompt has done with a block in a store
 )
 
 func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
@@ -267,8 +269,13 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 		e.Bytes += sinceBytes * objects
 	}
 	for i, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
+		chained := i < int(trees)
+		if chained && i > 0 && isStore(spec.Entry, v.Text("mode")) {
+			chained = false
+			e.Bytes += accessBytes*int64(len(t.Objects)) - chainBytes*objects
+		}
 		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
-			Sized: own.Bytes && !isPrompts, Chained: i < int(trees), Pools: 1, Shared: i >= from})
+			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from})
 	}
 	return e
 }
@@ -340,7 +347,9 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	for len(p.held) < len(all) {
 		p.held = append(p.held, make([]prefix.Held, len(c.Trace.Groups)))
 	}
-	return p, p.addLevels(c, all, sizes, specs, func(i int) bool { return i == 0 || !p.moves })
+	return p, p.addLevels(c, all, sizes, specs, func(i int) bool {
+		return i == 0 || !p.moves && !isStore(specs[i].Entry, p.mode)
+	})
 }
 
 // addLevels builds the tiers; chained says which of them keep a block only with the blocks before it.
@@ -410,5 +419,8 @@ func (l *level) fill(c cache.Config, chained bool) (err error) {
 	}
 	l.pool = cache.NewPool(p, c.Capacity, c.Room())
 	l.pool.Observe(l)
+	if isStore(entry, l.of.mode) && l.at > 0 && prompts.Of(c.Trace.Kind) != nil {
+		l.store = &store{policy: p.(policies.PromptStore), did: make([]access, len(c.Trace.Objects))}
+	}
 	return nil
 }
