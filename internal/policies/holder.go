@@ -66,3 +66,17 @@ type PromptStore interface {
 	// Renew reports that a prompt has ended which loaded o. That is no request.
 	Renew(o Object)
 }
+
+// Swapper is a PromptHolder whose engine has a second memory, to which the blocks go that the policy evicts. They keep
+// the priority that they have then, and those of low priority do not go there.
+type Swapper interface {
+	PromptHolder
+	// VictimPriority returns the priority of the last victim, from 0 to HighestPriority.
+	VictimPriority() int
+}
+
+// HighestPriority is the highest priority of a block, and DefaultPriority that of most.
+const (
+	HighestPriority = 100
+	DefaultPriority = 35
+)

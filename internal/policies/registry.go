@@ -86,6 +86,8 @@ type Entry struct {
 	Follows bool
 	// Stores says that New makes a PromptStore.
 	Stores bool
+	// Swaps says that New makes a Swapper.
+	Swaps bool
 	// Priorities says that it needs a trace of prompts with priorities.
 	Priorities bool
 	// Keys reports whether it compares the keys of objects; nil if it never does.

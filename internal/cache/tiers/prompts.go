@@ -93,9 +93,12 @@ func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
 		a.Priority = c.columns.Priorities[prompt]
 	}
 	before, gone, hits := *n, c.gone, 0
-	if c.moves {
+	switch {
+	case c.swap != nil:
+		hits = c.serveSwapping(prompt, a, limits.Reusable, n)
+	case c.moves:
 		hits = c.serveMoving(prompt, a, limits.Reusable, n)
-	} else {
+	default:
 		hits = c.serveCopies(prompt, a, limits.Reusable, n)
 	}
 	if limits.Apart && !c.held[0][prompt].Apart {

@@ -46,6 +46,7 @@ var entry = cache.Entry{
 			"them: lru/s3fifo; none, or nothing between two slashes: as in --policy"},
 		params.Param{Name: "promote", Default: 1, Min: 0, Max: 255, Doc: "hits in a lower tier after which an object moves " +
 			"to the first one; 0: never"},
+		minPriority,
 		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, " +
 			"in order of arrival; their blocks cannot be evicted from the first tier"},
 		params.Param{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "of prompts: tokens in a block, a multiple of " +
@@ -88,6 +89,9 @@ var entry = cache.Entry{
 		}
 		if v.Bool("joined") {
 			all = all[:1]
+		}
+		if err := checkSwaps(all, v, policy); err != nil {
+			return err
 		}
 		return checkPolicies(all, policy, v.Text("mode"))
 	},
@@ -194,7 +198,7 @@ func references(v params.Values) params.Values {
 	for name, value := range v {
 		of[name] = value
 	}
-	of["policies"], of["promote"], of["joined"] = "", 1, true
+	of["policies"], of["promote"], of["joined"], of[minPriority.Name] = "", 1, true, minPriority.Default
 	if v.Text("mode") != inclusive {
 		of["mode"] = exclusive
 	}
@@ -347,9 +351,23 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	for len(p.held) < len(all) {
 		p.held = append(p.held, make([]prefix.Held, len(c.Trace.Groups)))
 	}
-	return p, p.addLevels(c, all, sizes, specs, func(i int) bool {
-		return i == 0 || !p.moves && !isStore(specs[i].Entry, p.mode)
+	return p, p.fill(c, all, sizes, specs)
+}
+
+// fill builds the tiers of a hierarchy for prompts.
+func (c *chains) fill(of cache.Config, all []tier, sizes []int64, specs []policies.Spec) error {
+	swapping := swaps(all, of.Policy.Entry, c.mode)
+	if swapping {
+		specs[1] = policies.Spec{Entry: unaskedEntry}
+	}
+	err := c.addLevels(of, all, sizes, specs, func(i int) bool {
+		return i == 0 || !c.moves && !isStore(specs[i].Entry, c.mode)
 	})
+	if err == nil && swapping {
+		c.swap = newSwap(of, c.levels[0].tree, c.columns.Parents, sizes[1])
+		c.levels[0].tree.Loading(c.loading)
+	}
+	return err
 }
 
 // addLevels builds the tiers; chained says which of them keep a block only with the blocks before it.

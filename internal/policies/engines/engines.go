@@ -72,8 +72,8 @@ var vllmEntry = shortFor(ofBlocks, followerOf(policies.Entry{
 var vllmARC = policies.Entry{
 	Name: "vllm-arc",
 	Look: policies.Look{Color: policies.Orange, Mark: policies.Square},
-	Summary: "splits the host's memory between blocks used since they were written and others, as vLLM's offloading does; " +
-		"writing evicted blocks again moves the split",
+	Summary: "splits the host's memory between blocks used since they were written and others, as vLLM's offloading " +
+		"does; writing evicted blocks again moves the split",
 	Source: "vLLM 0.33.0 (PyPI), vllm/v1/kv_offload/cpu/policies/arc.py and manager.py",
 	Units:  policies.UnitsObjects,
 	Stores: true,
@@ -160,6 +160,7 @@ var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Source:  tensorRTLLMSource,
 	Holds:   true,
 	Follows: true,
+	Swaps:   true,
 	Memory:  policies.Memory{PerObject: 17, PerSlot: 48},
 	Params: []policies.Param{{Name: "ranges", Default: "", Doc: "ranges of the tokens of every prompt, with slashes " +
 		"between them: 0-2048:90/2048-4096:50@30s gives blocks that begin in the second the priority 50 until 30 s after " +
