@@ -55,9 +55,9 @@ type Prompt struct {
 // PromptStore is implemented by a policy that can serve a tier below another cache as an engine does that offloads
 // blocks of prompts: the tier has copies of blocks, any of which can be evicted. A tier asks for it from entries with
 // Stores, and makes these calls for a prompt. At its begin, Offer; then Victim until there is room for all missing
-// blocks, and Miss and Insert for each of them, from the first to the last; neither Offer nor the others if nothing is
-// offered. At its end, from the last block to the first, Renew for those that it has loaded into the tier, and Hit for
-// those that it has used, if they are still resident.
+// blocks, and Miss and Insert for each of them, from the first to the last; none of these calls if no block is missing.
+// At its end, from the last block to the first, Renew for those that it has loaded into the tier, and Hit for those
+// that it has used, if they are still resident.
 type PromptStore interface {
 	Policy
 	// Offer reports the blocks that a prompt offers to the tier, and those of them that are missing. The others must not

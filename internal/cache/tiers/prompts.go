@@ -390,8 +390,8 @@ func (c *chains) serveCopies(prompt int, a prefix.Prompt, reusable int, n *cache
 	return hits
 }
 
-// locateCopies is locate where tiers have copies, for the blocks that can hit. It notes the leading run in each tier that
-// keeps blocks in chains.
+// locateCopies is locate where tiers have copies, for the blocks that can hit. It notes the leading run in each tier
+// that keeps blocks in chains.
 func (c *chains) locateCopies(blocks []policies.Object, reusable int, now int64) (hits int) {
 	stores := false
 	c.runs = c.runs[:0]

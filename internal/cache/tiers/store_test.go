@@ -163,8 +163,8 @@ func TestStoreIsVLLMs(t *testing.T) {
 		learnt += second.learnt
 	}
 	if below == 0 || gaps == 0 || learnt == 0 {
-		t.Errorf("%d tokens hit in the host, which had %d gaps, and %d blocks that it had evicted came again: too few to test",
-			below, gaps, learnt)
+		t.Errorf("%d tokens hit in the host, which had %d gaps, and %d blocks that it had evicted came again: too few to "+
+			"test", below, gaps, learnt)
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// swap is the second memory of an engine. A block that the first tier evicts changes places with the slot of the second
-// one that is next in its queues, and joins the end of the queue of its priority. A block that hits there changes places
-// with a slot of the first tier, so that an empty one joins the end of the default queue, and takes room until its turn.
-// What was in a slot that is taken is forgotten, and so are the blocks behind it; their slots keep their places.
+// swap is the second memory of an engine. A block that the first tier evicts changes places with the slot of the
+// second one that is next in its queues, and joins the end of the queue of its priority. A block that hits there
+// changes places with a slot of the first tier, so that an empty one joins the end of the default queue, and takes room
+// until its turn. What was in a slot that is taken is forgotten, and so are the blocks behind it; their slots keep
+// their places.
 type swap struct {
 	policy   policies.Swapper // of the first tier
 	least    int              // priority below which a block is forgotten instead
@@ -215,6 +216,6 @@ func (unasked) Insert(policies.Request)                 {}
 func (unasked) Remove(policies.Object)                  {}
 
 // minPriority is the parameter that says which blocks come to a second memory.
-var minPriority = params.Param{Name: "min-priority", Default: 30, Min: 0, Max: policies.HighestPriority, Doc: "of two " +
-	"exclusive tiers under the policy of TensorRT-LLM: the least priority at which an evicted block comes to the second " +
-	"one (secondary_offload_min_priority)"}
+var minPriority = params.Param{Name: "min-priority", Default: 30, Min: 0, Max: policies.HighestPriority, Doc: "" +
+	"of two exclusive tiers under the policy of TensorRT-LLM: the least priority at which an evicted block comes to the " +
+	"second one (secondary_offload_min_priority)"}

@@ -351,11 +351,11 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	for len(p.held) < len(all) {
 		p.held = append(p.held, make([]prefix.Held, len(c.Trace.Groups)))
 	}
-	return p, p.fill(c, all, sizes, specs)
+	return p, p.addTiers(c, all, sizes, specs)
 }
 
-// fill builds the tiers of a hierarchy for prompts.
-func (c *chains) fill(of cache.Config, all []tier, sizes []int64, specs []policies.Spec) error {
+// addTiers builds the tiers of a hierarchy for prompts.
+func (c *chains) addTiers(of cache.Config, all []tier, sizes []int64, specs []policies.Spec) error {
 	swapping := swaps(all, of.Policy.Entry, c.mode)
 	if swapping {
 		specs[1] = policies.Spec{Entry: unaskedEntry}
