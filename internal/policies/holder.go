@@ -52,3 +52,32 @@ type Prompt struct {
 	Time     int64    // nanoseconds; 0 without a clock
 	Priority int32    // 0 if the trace has none
 }
+
+// PromptStore is implemented by a policy that can serve a tier below another cache as an engine does that offloads
+// blocks of prompts: the tier has copies of blocks, any of which can be evicted. A tier asks for it from entries with
+// Stores, and makes these calls for a prompt. At its begin, Offer; then Victim until there is room for all missing
+// blocks, and Miss and Insert for each of them, from the first to the last; none of these calls if no block is missing.
+// At its end, from the last block to the first, Renew for those that it has loaded into the tier, and Hit for those
+// that it has used, if they are still resident.
+type PromptStore interface {
+	Policy
+	// Offer reports the blocks that a prompt offers to the tier, and those of them that are missing. The others must not
+	// be victims until these are loaded. If there is no room for all, none is loaded.
+	Offer(blocks, missing []Object)
+	// Renew reports that a prompt has ended which loaded o. That is no request.
+	Renew(o Object)
+}
+
+// Swapper is a PromptHolder whose engine has a second memory, to which the blocks go that the policy evicts. They keep
+// the priority that they have then, and those of low priority do not go there.
+type Swapper interface {
+	PromptHolder
+	// VictimPriority returns the priority of the last victim, from 0 to HighestPriority.
+	VictimPriority() int
+}
+
+// HighestPriority is the highest priority of a block, and DefaultPriority that of most.
+const (
+	HighestPriority = 100
+	DefaultPriority = 35
+)

@@ -84,6 +84,10 @@ type Entry struct {
 	Prompts bool
 	// Follows says that New makes a PromptHolder, for which a cache keeps prompts as chains and holds what they use.
 	Follows bool
+	// Stores says that New makes a PromptStore.
+	Stores bool
+	// Swaps says that New makes a Swapper.
+	Swaps bool
 	// Priorities says that it needs a trace of prompts with priorities.
 	Priorities bool
 	// Keys reports whether it compares the keys of objects; nil if it never does.

@@ -21,6 +21,16 @@ func NewTier(c cache.Config, gone func(o policies.Object, why cache.Departure)) 
 	return &Tier{t}, nil
 }
 
+// Swapper returns the policy of its blocks, if that is one.
+func (t *Tier) Swapper() (s policies.Swapper, ok bool) {
+	s, ok = t.tree.policy.(policies.Swapper)
+	return s, ok
+}
+
+// Loading makes f be notified of each block that is about to be loaded, before there is room for it, in a tier whose
+// policy follows prompts. f must not call the tier.
+func (t *Tier) Loading(f func(o policies.Object)) { t.tree.loading = f }
+
 // Pool returns the pool of its blocks.
 func (t *Tier) Pool() *cache.Pool { return t.tree.pool }
 

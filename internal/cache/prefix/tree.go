@@ -67,6 +67,9 @@ type tree struct {
 
 	// gone is notified of each block that is no longer resident; may be nil.
 	gone func(o policies.Object, why cache.Departure)
+	// loading is notified of each block that is about to be loaded, before there is room for it, if the policy follows
+	// prompts; may be nil.
+	loading func(o policies.Object)
 }
 
 // node is the state of a block: how many blocks behind it are resident, in units of oneChild, and whether a running
@@ -233,7 +236,12 @@ func (t *tree) serveFollowed(blocks []policies.Object, hits, resident, first int
 		r.Object, r.Query, r.Pos = blocks[i], blocks[i], first+i
 		if i < resident {
 			t.policy.Hit(r)
-		} else if t.pool.Miss(r) {
+			continue
+		}
+		if t.loading != nil {
+			t.loading(blocks[i])
+		}
+		if t.pool.Miss(r) {
 			t.link(blocks[i])
 		}
 	}

@@ -41,6 +41,7 @@ type hierarchy struct {
 	predictors []*predictor // of the tiers whose policies use one, if there are several tiers
 
 	admitting []*level // that have an admission
+	swap      *swap    // nil unless the tiers are an engine's two memories
 	nodes     *nodes   // of which it is one; nil: there are no others
 }
 
@@ -64,6 +65,7 @@ type level struct {
 	seen      int          // requests that it has seen
 	predictor *predictor   // nil if its policy uses none, or it is the only tier
 	tree      *prefix.Tier // of the pool, if its blocks form chains; nil otherwise
+	store     *store       // of the pool, if prompts offer their blocks to it; nil otherwise
 	*counts
 }
 
@@ -199,6 +201,8 @@ func (l *level) Left(o policies.Object, size int64, why cache.Departure) {
 	}
 	l.evicted++
 	switch {
+	case h.swap != nil:
+		h.swapDown(o)
 	case h.mode == inclusive:
 		h.dropAbove(l, o)
 	case why == cache.Expired || h.mode == writeThrough:

@@ -14,9 +14,9 @@ import (
 // in some tier.
 //
 // The first tier is a prefix cache: it has a block only with all blocks before it, and running prompts hold their
-// blocks there. If tiers have copies (inclusive, write-through), all of them are such caches. Otherwise blocks come
-// down one by one, the last blocks of a prefix first; the lower tiers then are pools, which evict any block, and what
-// follows a gap cannot hit until the gap is closed.
+// blocks there. If tiers have copies (inclusive, write-through), all of them are such caches, but for stores.
+// Otherwise blocks come down one by one, the last blocks of a prefix first; the lower tiers then are pools, which evict
+// any block, and what follows a gap cannot hit until the gap is closed.
 type chains struct {
 	hierarchy
 	trace   *traces.Trace
@@ -97,6 +97,8 @@ func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
 	switch {
 	case c.oneTree != nil:
 		hits = c.serveOneTree(prompt, a, limits.Reusable, n)
+	case c.swap != nil:
+		hits = c.serveSwapping(prompt, a, limits.Reusable, n)
 	case c.moves:
 		hits = c.serveMoving(prompt, a, limits.Reusable, n)
 	default:
@@ -209,8 +211,11 @@ func (c *chains) Remark() string {
 func (c *chains) Finish(prompt int) {
 	blocks, _ := c.trace.Group(prompt)
 	for i, l := range c.levels {
-		if l.tree != nil {
+		switch {
+		case l.tree != nil:
 			l.tree.Finish(blocks, c.held[i][prompt])
+		case l.store != nil:
+			c.finishStore(l, prompt)
 		}
 	}
 }
@@ -348,23 +353,18 @@ func (c *chains) serveBelow(blocks []policies.Object, from, held, first int, now
 func (c *chains) serveCopies(prompt int, a prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
 	blocks := a.Blocks
 	c.expire(a.Now)
-	c.runs = c.runs[:0]
-	for _, l := range c.levels {
-		run := l.tree.Run(blocks, a.Now)
-		c.runs, hits = append(c.runs, run), max(hits, run)
-	}
-	hits = min(hits, reusable)
-	c.in = c.in[:0]
-	for at, run := range c.runs {
-		for len(c.in) < min(run, hits) {
-			c.in = append(c.in, int8(at))
-		}
-	}
+	hits = c.locateCopies(blocks, reusable, a.Now)
 	up := c.movingUp(blocks, c.runs[0], hits)
 	c.noteAll(blocks, a.First)
 	most := 0 // blocks that some tier has now
 	for at := len(c.levels) - 1; at >= 0; at-- {
 		l := c.levels[at]
+		if l.store != nil {
+			if c.serveStore(l, prompt, a, up, hits) {
+				most = len(blocks)
+			}
+			continue
+		}
 		limit := c.limit(blocks, at, up, hits)
 		if c.mode == inclusive && at < len(c.levels)-1 {
 			limit = min(limit, int(c.held[at+1][prompt].Blocks))
@@ -393,12 +393,38 @@ func (c *chains) serveCopies(prompt int, a prefix.Prompt, reusable int, n *cache
 	return hits
 }
 
+// locateCopies is locate where tiers have copies, for the blocks that can hit. It notes the leading run in each tier
+// that keeps blocks in chains.
+func (c *chains) locateCopies(blocks []policies.Object, reusable int, now int64) (hits int) {
+	stores := false
+	c.runs = c.runs[:0]
+	for _, l := range c.levels {
+		run := 0
+		if l.tree != nil {
+			run = l.tree.Run(blocks, now)
+		}
+		stores = stores || l.store != nil
+		c.runs, hits = append(c.runs, run), max(hits, run)
+	}
+	if stores {
+		return min(c.locate(blocks, c.runs[0]), reusable)
+	}
+	hits = min(hits, reusable)
+	c.in = c.in[:0]
+	for at, run := range c.runs {
+		for len(c.in) < min(run, hits) {
+			c.in = append(c.in, int8(at))
+		}
+	}
+	return hits
+}
+
 // limit returns how many of a prompt's blocks a tier may have: those that hit below it only if they move up, those that
 // it does not admit not at all, and none after them.
 func (c *chains) limit(blocks []policies.Object, at, up, hits int) int {
 	l := c.levels[at]
 	for i := c.runs[at]; i < len(blocks); i++ {
-		if i < hits && int(c.in[i]) > at && i >= up || !l.admits(c.moved(blocks[i], 1)) {
+		if c.keepsFrom(l, i, up, hits) || !l.admits(c.moved(blocks[i], 1)) {
 			return i
 		}
 	}

@@ -292,7 +292,7 @@ func sampleRate(c cache.Config) float64 {
 func checkPolicies(all []tier, cell policies.Entry, mode string) error {
 	for i, t := range all {
 		if !t.hasPolicy {
-			if cell.Follows && i > 0 && slices.Contains(movingModes, mode) {
+			if cell.Follows && i > 0 && slices.Contains(movingModes, mode) && !swaps(all, cell, mode) {
 				return fmt.Errorf("cache tiers: policy %s follows prompts, which only the first tier keeps as chains with "+
 					"mode=%s; add policies for the others, as in policies=%s, or mode=%s", cell.Name, mode,
 					strings.Repeat("/lru", len(all)-1), writeThrough)

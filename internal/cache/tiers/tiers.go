@@ -57,6 +57,7 @@ var entry = cache.Entry{
 			"them: lru/s3fifo; none, or nothing between two slashes: as in --policy"},
 		params.Param{Name: "promote", Default: 1, Min: 0, Max: 255, Doc: "hits in a lower tier after which an object moves " +
 			"to the first one; 0: never"},
+		minPriority,
 		params.Param{Name: "concurrency", Default: 1, Min: 1, Max: 1e6, Doc: "of prompts: how many run at the same time, " +
 			"in order of arrival; their blocks cannot be evicted from the first tier"},
 		params.Param{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "of prompts: tokens in a block, a multiple of " +
@@ -97,11 +98,14 @@ var entry = cache.Entry{
 		if err != nil {
 			return err
 		}
-		switch {
-		case isOneTree(v) || v.Text("mode") == selective:
-			return checkOneTree(all, v, policy)
-		case v.Bool("joined"):
+		if v.Bool("joined") {
 			all = all[:1]
+		}
+		if err := checkSwaps(all, v, policy); err != nil {
+			return err
+		}
+		if isOneTree(v) || v.Text("mode") == selective {
+			return checkOneTree(all, v, policy)
 		}
 		return checkPolicies(all, policy, v.Text("mode"))
 	},
@@ -208,7 +212,8 @@ func references(v params.Values) params.Values {
 	for name, value := range v {
 		of[name] = value
 	}
-	of["policies"], of["promote"], of["joined"], of["evict"] = "", 1, true, evictLeaf
+	of["policies"], of["promote"], of["joined"] = "", 1, true
+	of["evict"], of[minPriority.Name] = evictLeaf, minPriority.Default
 	if v.Text("mode") != inclusive {
 		of["mode"] = exclusive
 	}
@@ -256,6 +261,8 @@ const (
 	chainBytes  = 4 // in a tier that keeps blocks in chains
 	lastBytes   = 4 // the last position, which offline policies need
 	sinceBytes  = 1 // hits until an object moves up, if it does so after several
+
+	accessBytes = 1 // per request: what a prompt has done with a block in a store
 )
 
 func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
@@ -284,8 +291,13 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 		e.Bytes += sinceBytes * objects
 	}
 	for i, spec := range policiesOf(all, policies.Spec{}, v.Text("mode")) {
+		chained := i < int(trees)
+		if chained && i > 0 && isStore(spec.Entry, v.Text("mode")) {
+			chained = false
+			e.Bytes += accessBytes*int64(len(t.Objects)) - chainBytes*objects
+		}
 		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
-			Sized: own.Bytes && !isPrompts, Chained: i < int(trees), Pools: 1, Shared: i >= from})
+			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from})
 	}
 	return e
 }
@@ -360,7 +372,23 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	if isOneTree(c.Params) {
 		return p, p.addOneTree(c, all, sizes)
 	}
-	return p, p.addLevels(c, all, sizes, specs, func(i int) bool { return i == 0 || !p.moves })
+	return p, p.addTiers(c, all, sizes, specs)
+}
+
+// addTiers builds the tiers of a hierarchy for prompts.
+func (c *chains) addTiers(of cache.Config, all []tier, sizes []int64, specs []policies.Spec) error {
+	swapping := swaps(all, of.Policy.Entry, c.mode)
+	if swapping {
+		specs[1] = policies.Spec{Entry: unaskedEntry}
+	}
+	err := c.addLevels(of, all, sizes, specs, func(i int) bool {
+		return i == 0 || !c.moves && !isStore(specs[i].Entry, c.mode)
+	})
+	if err == nil && swapping {
+		c.swap = newSwap(of, c.levels[0].tree, c.columns.Parents, sizes[1])
+		c.levels[0].tree.Loading(c.loading)
+	}
+	return err
 }
 
 // addLevels builds the tiers; chained says which of them keep a block only with the blocks before it.
@@ -430,5 +458,8 @@ func (l *level) fill(c cache.Config, chained bool) (err error) {
 	}
 	l.pool = cache.NewPool(p, c.Capacity, c.Room())
 	l.pool.Observe(l)
+	if isStore(entry, l.of.mode) && l.at > 0 && prompts.Of(c.Trace.Kind) != nil {
+		l.store = &store{policy: p.(policies.PromptStore), did: make([]access, len(c.Trace.Objects))}
+	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/admission"
 	"github.com/cachesim/cachesim/internal/policies/baselines"
 	"github.com/cachesim/cachesim/internal/policies/density"
+	"github.com/cachesim/cachesim/internal/policies/engines"
 	"github.com/cachesim/cachesim/internal/policies/experts"
 	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/policies/learned"
@@ -31,6 +32,7 @@ func init() {
 		{policies.Adaptive, multiqueue.Entries},
 		{policies.Foresight, offline.Entries},
 		{policies.Topics, rac.Entries},
+		{policies.Engines, engines.Stores},
 	} {
 		policies.Register(folder.family, folder.entries...)
 	}

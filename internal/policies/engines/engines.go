@@ -1,6 +1,6 @@
 // Package engines has the policies of the engines that serve language models, by the names of the engines: vLLM,
-// SGLang, TensorRT-LLM and LMCache. Each is short for the cache of prompts, set as the engine works, with the engine's
-// rule inside.
+// SGLang, TensorRT-LLM and LMCache. Those in Entries are short for the cache of prompts, set as the engine works, with
+// the engine's rule inside.
 package engines
 
 import (
@@ -11,7 +11,10 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Entries are the policies of this package.
+// Stores are the policies of memories to which engines offload blocks. They stand for themselves, in every cache.
+var Stores = []policies.Entry{vllmARC}
+
+// Entries are the policies of this package that are short for a cache.
 var Entries = []policies.Entry{
 	vllmEntry, sglangLRU, sglangLFU, sglangFIFO, sglangSLRU, sglangPriority, sglangMRU, sglangFILO, sglangTLRU,
 	tensorRTLLM, lmcacheLRU, lmcacheLFU, lmcacheFIFO, lmcacheMRU, lengthAwareEntry,
@@ -65,6 +68,18 @@ var vllmEntry = shortFor(ofBlocks, followerOf(policies.Entry{
 	Summary: "evicts the block that running prompts released longest ago, of one prompt the last block first",
 	Source:  vllmSource,
 }, byRelease))
+
+var vllmARC = policies.Entry{
+	Name: "vllm-arc",
+	Look: policies.Look{Color: policies.Orange, Mark: policies.Square},
+	Summary: "splits the host's memory between blocks used since they were written and others, as vLLM's offloading " +
+		"does; writing evicted blocks again moves the split",
+	Source: "vLLM 0.33.0 (PyPI), vllm/v1/kv_offload/cpu/policies/arc.py and manager.py",
+	Units:  policies.UnitsObjects,
+	Stores: true,
+	Memory: policies.Memory{PerObject: 13},
+	New:    func(c policies.Config) (policies.Policy, error) { return newOffloadARC(c), nil },
+}
 
 var sglangLRU = shortFor(ofNodes, followerOf(policies.Entry{
 	Name:    "sglang-lru",
@@ -145,6 +160,7 @@ var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Source:  tensorRTLLMSource,
 	Holds:   true,
 	Follows: true,
+	Swaps:   true,
 	Memory:  policies.Memory{PerObject: 17, PerSlot: 48},
 	Params: []policies.Param{{Name: "ranges", Default: "", Doc: "ranges of the tokens of every prompt, with slashes " +
 		"between them: 0-2048:90/2048-4096:50@30s gives blocks that begin in the second the priority 50 until 30 s after " +

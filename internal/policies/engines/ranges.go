@@ -6,11 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cachesim/cachesim/internal/policies"
 )
 
 const (
-	defaultPriority = 35 // of blocks outside the ranges, and after the duration of their range
-	highestPriority = 100
+	defaultPriority = policies.DefaultPriority // of blocks outside the ranges, and after the duration of their range
+	highestPriority = policies.HighestPriority
 	// mostRanges bounds the memory of a configuration, and the time to check it.
 	mostRanges = 100
 )

@@ -24,6 +24,7 @@ type retention struct {
 	times     []int64  // per event: when it was, never before an earlier one
 	released  []uint32 // per object: the event of its release
 	rangeOf   []uint8  // per object: 1 + its range; 0 for the default
+	victim    int      // priority of the last victim
 	prompt    policies.Prompt
 	// Leaves that no prompt holds: with the default priority, with higher ones, and of these all with a duration, by its
 	// end.
@@ -115,15 +116,20 @@ func (p *retention) Victim(policies.Request) policies.Object {
 	if p.normal.Len() > 0 {
 		o, _ := p.normal.Least()
 		p.normal.Remove(o)
+		p.victim = defaultPriority
 		return o
 	}
-	o, _ := p.special.Least()
+	o, priority := p.special.Least()
+	p.victim = int(priority)
 	p.special.Remove(o)
 	if p.lasting {
 		p.ending.Remove(o)
 	}
 	return o
 }
+
+// VictimPriority implements policies.Swapper.
+func (p *retention) VictimPriority() int { return p.victim }
 
 func (p *retention) Remove(o policies.Object) {
 	if p.rangeOf[o] == 0 {
