@@ -233,8 +233,10 @@ func (t *Template) valuesOf(c Conversation) (map[string]jinja.Value, error) {
 			}
 		}
 	}
-	for name, fn := range t.functions() {
-		values[name] = jinja.NewCallable(name, fn)
+	for _, functions := range []map[string]function{t.functions(), t.growing()} {
+		for name, fn := range functions {
+			values[name] = jinja.NewCallable(name, fn)
+		}
 	}
 	if len(c.Tools) > 0 {
 		tools, err := decode(c.Tools)
