@@ -334,8 +334,8 @@ func TestLRUInTiersIsOneLRU(t *testing.T) {
 	})
 }
 
-// TestPromptsOfOneBlockAreObjects: prompts that are a block each hit where objects hit, tier by tier, in every mode. So a
-// hit in the first tier is one of the copies below, too.
+// TestPromptsOfOneBlockAreObjects: prompts that are a block each hit where objects hit, tier by tier, in every mode. So
+// a hit in the first tier is one of the copies below, too.
 func TestPromptsOfOneBlockAreObjects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), 17))
