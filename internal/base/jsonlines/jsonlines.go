@@ -1,4 +1,5 @@
-// Package jsonlines writes JSON, as everything that prints or stores it does; rows are one JSON value per line.
+// Package jsonlines writes JSON, as everything that prints or stores it does; rows are one JSON value per line. It reads
+// JSON with errors that a user can act on.
 // Characters such as < and & are not escaped, since the output goes to programs and terminals, not into HTML.
 package jsonlines
 
