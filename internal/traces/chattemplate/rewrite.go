@@ -445,7 +445,7 @@ func rewriteExpression(text string) (string, error) {
 		case wordAhead.MatchString(rest):
 			word := wordAhead.FindString(rest)
 			if !e.follows() {
-				e.begin(!slices.Contains(words, word))
+				e.begin(!slices.Contains(keywords, word))
 			}
 			e.write(word)
 			i += len(word)
@@ -463,8 +463,8 @@ func rewriteExpression(text string) (string, error) {
 	return string(e.to) + " ", nil
 }
 
-// words are names that are no values.
-var words = []string{"and", "else", "elif", "for", "if", "in", "is", "not", "or", "recursive", "set"}
+// keywords are names that are no values.
+var keywords = []string{"and", "else", "elif", "for", "if", "in", "is", "not", "or", "recursive", "set"}
 
 // expression writes an expression for the library, and knows where the value begins that it writes.
 type expression struct {
