@@ -177,17 +177,18 @@ func MarkBest(recs []records.Record) {
 func DependsOnSeed(rec *records.Record) bool {
 	e, known := policies.Registry.Find(rec.Policy)
 	random := func(k *Kind) bool { return k.IsRandom(*k.Field(rec)) }
-	return !known || e.Random || slices.ContainsFunc(Kinds, random) || poolsAreRandom(rec)
+	return !known || e.Random || slices.ContainsFunc(Kinds, random) ||
+		poolsAre(rec.Cache, func(e *policies.Entry) bool { return e.Random })
 }
 
-// poolsAreRandom reports whether the cache of a record has pools with policies of their own that make random choices.
-func poolsAreRandom(rec *records.Record) bool {
-	kind, err := cache.Registry.Parse(rec.Cache)
+// poolsAre reports whether the cache that a text names has a pool with a policy of its own that has a property.
+func poolsAre(text string, property func(*policies.Entry) bool) bool {
+	kind, err := cache.Registry.Parse(text)
 	if err != nil || kind.Entry.Policies == nil {
 		return false
 	}
 	own := kind.Entry.Policies(kind.Params, policies.Spec{})
-	return slices.ContainsFunc(own, func(s policies.Spec) bool { return s.Entry.Random })
+	return slices.ContainsFunc(own, func(s policies.Spec) bool { return property(&s.Entry) })
 }
 
 func nameIn(text string) string {

@@ -12,7 +12,8 @@ import (
 func init() {
 	records.DeclareFuture(func(kind, part string) bool {
 		at := slices.IndexFunc(Kinds, func(k *Kind) bool { return k.Name == kind })
-		return Kinds[at].KnowsFuture(part)
+		return Kinds[at].KnowsFuture(part) || Kinds[at] == CacheKind &&
+			poolsAre(part, func(e *policies.Entry) bool { return e.Kind == policies.Offline })
 	})
 	for i, e := range policies.Registry.All() {
 		for _, name := range append([]string{e.Name}, e.Aliases...) { // published results may have either

@@ -31,3 +31,18 @@ func TestEveryPolicyHasARole(t *testing.T) {
 		t.Errorf("%d policies look like the reference, among them %q", references, records.ReferencePolicy())
 	}
 }
+
+// An online policy does not compete where the policy of a tier knows the future.
+func TestTiersThatKnowTheFutureDoNotCompete(t *testing.T) {
+	for kind, want := range map[string]bool{
+		"tiers(host=10x)":                               true,
+		"tiers(host=10x,policies=/s3fifo)":              true,
+		"tiers(host=10x,policies=/opt)":                 false,
+		"tiers(host=10x,ssd=20x,policies=//opt-bypass)": false,
+	} {
+		rec := records.Record{Kind: records.Online, Policy: "lru", Cache: kind}
+		if got := rec.Competes(); got != want {
+			t.Errorf("lru in %s: competes %v, want %v", kind, got, want)
+		}
+	}
+}

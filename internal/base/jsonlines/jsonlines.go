@@ -1,5 +1,6 @@
 // Package jsonlines writes JSON, as everything that prints or stores it does; rows are one JSON value per line.
-// Characters such as < and & are not escaped, since the output goes to programs and terminals, not into HTML.
+// Characters such as < and & are not escaped, since the output goes to programs and terminals, not into HTML. It reads
+// JSON of users, with errors in their terms.
 package jsonlines
 
 import (

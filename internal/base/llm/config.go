@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 )
 
 // mostConfigBytes is far more than a configuration has.
@@ -214,19 +215,14 @@ func withoutPythonNumbers(text []byte) []byte {
 }
 
 func decode(text []byte) (c config, keys map[string]json.RawMessage, err error) {
-	if err = json.Unmarshal(text, &keys); err == nil {
-		err = json.Unmarshal(text, &c)
-	}
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
-		return c, nil, fmt.Errorf("%s: want a %s, not a %s", wrong.Field, wrong.Type, wrong.Value)
+	const want = "a config.json of a model, which is a JSON object with num_hidden_layers"
+	if err = jsonlines.Parse(text, &keys, want); err == nil {
+		err = jsonlines.Parse(text, &c, want)
 	}
 	if err == nil && keys == nil {
-		err = errors.New("null")
+		err = errors.New("the JSON null: want " + want)
 	}
-	if err != nil {
-		return c, nil, fmt.Errorf("no config.json of a model, which is a JSON object with num_hidden_layers: %w", err)
-	}
-	return c, keys, nil
+	return c, keys, err
 }
 
 // need returns a count that must be there.

@@ -231,11 +231,11 @@ func TestConfigs(t *testing.T) {
 func TestConfigsThatMakeNoSense(t *testing.T) {
 	const rest = `"num_attention_heads": 4, "hidden_size": 64`
 	for text, want := range map[string]string{
-		``:                         "no config.json",
-		`null`:                     "no config.json",
-		`[1, 2]`:                   "no config.json",
-		`{"a": `:                   "no config.json",
-		"\x00\xff":                 "no config.json",
+		``:                         "want a config.json",
+		`null`:                     "want a config.json",
+		`[1, 2]`:                   "want a config.json",
+		`{"a": `:                   "want a config.json",
+		"\x00\xff":                 "want a config.json",
 		`{}`:                       "num_hidden_layers is missing",
 		`{"num_hidden_layers": 4}`: "num_attention_heads is missing",
 		`{"num_hidden_layers": 4, "num_attention_heads": 4}`:                               "hidden_size is missing",

@@ -167,12 +167,12 @@ func (n *naiveNodes) begin(node, prompt int, blocks []uint32) (in []int) {
 	}
 	run, top := tiers[0].lock(blocks)
 	held[0] = top
-	for i := top - 1; i >= run; i-- {
+	for i := top - 1; i >= 0; i-- {
 		switch {
-		case where[i] >= 0 && n.mode == exclusive:
+		case n.mode == writeBack:
+			n.touch(tiers[1:], blocks[i])
+		case where[i] >= 0 && i >= run:
 			tiers[where[i]].drop(blocks[i])
-		case where[i] >= 0:
-			n.touch(tiers, blocks[i])
 		}
 	}
 	n.load(tiers, 0, blocks[:top])

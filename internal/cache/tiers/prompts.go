@@ -296,18 +296,20 @@ func (c *chains) noteAll(blocks []policies.Object, first int) {
 	}
 }
 
-// clear removes the lower copies of blocks that the first tier will have, or reports the hits to them if tiers keep
-// copies.
-func (c *chains) clear(blocks []policies.Object, from, to int) {
-	for k := range to - from {
-		i := to - 1 - k
-		at := int(c.in[i])
-		switch {
-		case at < 0:
-		case c.mode == exclusive:
-			c.levels[at].take(blocks[i])
-		default:
-			c.touch(blocks[i], at)
+// clear removes the lower copies of the blocks that the first tier gets: those from run on, up to held. If tiers keep
+// copies, it reports the hits to them, also those of the blocks before, which the first tier has.
+func (c *chains) clear(blocks []policies.Object, run, held int) {
+	if c.mode == exclusive {
+		for i := held - 1; i >= run; i-- {
+			if at := c.in[i]; at >= 0 {
+				c.levels[at].take(blocks[i])
+			}
+		}
+		return
+	}
+	for i := max(run, held) - 1; i >= 0; i-- {
+		if at := int(c.in[i]); at >= 0 {
+			c.touch(blocks[i], max(1, at))
 		}
 	}
 }

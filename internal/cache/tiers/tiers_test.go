@@ -334,6 +334,33 @@ func TestLRUInTiersIsOneLRU(t *testing.T) {
 	})
 }
 
+// TestPromptsOfOneBlockAreObjects: prompts that are a block each hit where objects hit, tier by tier, in every mode. So
+// a hit in the first tier is one of the copies below, too.
+func TestPromptsOfOneBlockAreObjects(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64Range(0, 1<<20).Draw(t, "seed"), 17))
+		letters := make([]string, 300)
+		for i := range letters {
+			letters[i] = string(rune('a' + rng.IntN(1+rng.IntN(26))))
+		}
+		asPrompts := policytest.Prompts(16, letters...)
+		asObjects := &traces.Trace{SampleRate: 1, Objects: asPrompts.Objects, NumObjects: asPrompts.NumObjects}
+		first := rapid.IntRange(1, 6).Draw(t, "first")
+		second := first + rapid.IntRange(0, 6).Draw(t, "more")
+		text := fmt.Sprintf("tiers(memory=%d,flash=%d,disk=%d,mode=%s,promote=%d)", first, second,
+			second+rapid.IntRange(0, 6).Draw(t, "further"),
+			rapid.SampledFrom([]string{exclusive, inclusive, writeThrough, writeBack}).Draw(t, "mode"),
+			rapid.IntRange(0, 3).Draw(t, "promote"))
+		policy := rapid.SampledFrom([]string{"lru", "fifo", "lfu"}).Draw(t, "policy")
+		prompts, objects := newCache(t, asPrompts, text, policy, 1, true), newCache(t, asObjects, text, policy, 1, true)
+		serveAll(asPrompts, prompts, false)
+		serveAll(asObjects, objects, false)
+		if got, want := hitsUpTo(prompts), hitsUpTo(objects); !slices.Equal(got, want) {
+			t.Fatalf("%s, %s: hits in the first tiers %v as prompts, %v as objects", text, policy, got, want)
+		}
+	})
+}
+
 // naiveLRU are lists of objects, the one requested last in front, for exclusive tiers.
 type naiveLRU struct {
 	sizes []int

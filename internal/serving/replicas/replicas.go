@@ -52,6 +52,7 @@ type Cluster struct {
 	order   []int32 // prompts in the order in which they began
 	oldest  int     // place in order of the oldest prompt that has not ended, without a model
 
+	counting bool          // a prompt that counts has been routed
 	tallies  []tally       // per node
 	gone     metric.Values // counters of the caches of removed nodes
 	lost     int64         // blocks on nodes that were removed
@@ -82,7 +83,8 @@ func New(c Config) (*Cluster, error) {
 	k.tallies = make([]tally, k.most)
 	k.router = c.Router.Entry.New(route.Config{
 		Params: c.Router.Params, Nodes: k.most, Objects: c.Trace.NumObjects, BlockTokens: columns.BlockTokens,
-		Sessions: sessions(columns), Capacity: c.Capacity, Seed: c.Seed, State: k,
+		Sessions: sessions(columns), Capacity: c.Capacity, SampleRate: c.Trace.SampleRate,
+		Seed: c.Seed, State: k,
 	})
 	for range changes[0].Nodes {
 		if err := k.add(); err != nil {
@@ -137,7 +139,9 @@ func (k *Cluster) Resize() {
 		removed := k.current[last]
 		k.current = k.current[:last]
 		l := &k.lives[removed]
-		k.lost += l.cache.Resident()
+		if k.counting {
+			k.lost += l.cache.Resident()
+		}
 		if k.Together != nil {
 			k.Together.Remove(l.node)
 		}
@@ -163,8 +167,11 @@ func (k *Cluster) bury(l *life) {
 func (k *Cluster) Assign(i int, now time.Duration) (node int) {
 	if k.on[i] >= 0 {
 		k.leave(&k.lives[k.on[i]], i)
-		k.rerouted++
+		if k.counts(i) {
+			k.rerouted++
+		}
 	}
+	k.counting = k.counting || k.counts(i)
 	blocks, _ := k.Trace.Group(i)
 	session := -1
 	if k.columns.Sessions != nil {

@@ -465,6 +465,33 @@ func TestARemovedNodeLosesItsCache(t *testing.T) {
 	}
 }
 
+// TestNodesThatGoInTheWarmupLoseNothing that counts, and prompts of the warm-up that are routed again do not count.
+func TestNodesThatGoInTheWarmupLoseNothing(t *testing.T) {
+	waiting := policytest.Prompts(16, "a", "b", "c", "d", "e", "f")
+	prompts.Of(waiting.Kind).Arrivals = make([]int64, 6)
+	for _, test := range []struct {
+		trace         *traces.Trace
+		router, model string
+		warmup        int
+		metric        metric.Metric
+		want          int64
+	}{
+		{twoSessions(), "session(nodes=2@0s+1@5s)", "", 2, replicas.BlocksLost, 3},
+		{twoSessions(), "session(nodes=2@0s+1@5s)", "", 3, replicas.BlocksLost, 0}, // before the fourth prompt
+		{waiting, "round-robin(nodes=2@0s+1@1s)", "prefill(arrivals=trace,overhead_ms=3000,concurrency=9)", 3,
+			replicas.PromptsRerouted, 2},
+		{waiting, "round-robin(nodes=2@0s+1@1s)", "prefill(arrivals=trace,overhead_ms=3000,concurrency=9)", 4,
+			replicas.PromptsRerouted, 1},
+	} {
+		rec := simtest.Replay(t, sim.NewReplayer(test.trace, sim.ReplayerOptions{Warmup: test.warmup}),
+			cell(t, "prefix", "lru", test.router, test.model, 10))
+		if got := rec.Int(test.metric); got != test.want {
+			t.Errorf("%s, warm-up of %d prompts: %s is %d, want %d", test.router, test.warmup, test.metric.Name, got,
+				test.want)
+		}
+	}
+}
+
 // TestUnboundedNodesHaveNoRatio: on several nodes caches without a limit miss more than first requests, so that what
 // they miss is no optimum.
 func TestUnboundedNodesHaveNoRatio(t *testing.T) {

@@ -64,7 +64,7 @@ var sessionEntry = Entry{
 	Sessions: func(params.Values) bool { return true },
 	New: func(c Config) Router {
 		return &sticky{node: make([]int32, c.Sessions), recent: dense.NewLists(c.Sessions, 1),
-			room: c.Params.Int("remember"), load: loadOf(c)}
+			room: int(c.onSample(int64(c.Params.Int("remember")))), load: loadOf(c)}
 	},
 }
 

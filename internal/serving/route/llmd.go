@@ -38,8 +38,8 @@ type llmd struct {
 }
 
 func newLLMD(c Config) Router {
-	room := int64(c.Params.Int("lru_blocks"))
-	if room == 0 {
+	room := c.onSample(int64(c.Params.Int("lru_blocks")))
+	if c.Params.Int("lru_blocks") == 0 {
 		room = c.Capacity
 	}
 	return &llmd{prefix: c.Params.Float("prefix"), queue: c.Params.Float("queue"), kv: c.Params.Float("kv"),

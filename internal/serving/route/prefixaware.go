@@ -113,7 +113,7 @@ type trees struct {
 func newTrees(c Config) *trees {
 	interval := time.Duration(c.Params.Float(intervalParam.Name) * float64(time.Second))
 	return &trees{sentBlocks: newSentBlocks(c), blockTokens: c.BlockTokens,
-		room: int64(c.Params.Int(maxTreeParam.Name)) / int64(c.BlockTokens), interval: interval, due: interval}
+		room: c.onSample(int64(c.Params.Int(maxTreeParam.Name))) / int64(c.BlockTokens), interval: interval, due: interval}
 }
 
 // match also refreshes the prefix in the tree of the node, whether the prompt is sent there or not, as in SGLang. Of

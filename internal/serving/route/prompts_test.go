@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -375,6 +376,29 @@ func TestSessionsStay(t *testing.T) {
 	}
 	if node := to(5, 3); node != 0 {
 		t.Errorf("it goes back to node %d", node)
+	}
+}
+
+// TestMemoryOnASample: on a sample of a quarter a router remembers a quarter.
+func TestMemoryOnASample(t *testing.T) {
+	for call, quarter := range map[string]string{
+		"session(remember=8)": "session(remember=2)", "llm-d(lru_blocks=20)": "llm-d(lru_blocks=5)",
+		"prefix-aware(max_tree_size=160)": "prefix-aware(max_tree_size=40)", "session(remember=1)": "session(remember=1)",
+		"llm-d": "llm-d", // as many as the cache, whose capacity is scaled already
+	} {
+		s := nodeStates{{}, {}, {}}
+		sampled, want := must.Get(Registry.Parse(must.Get(WithNodes(call, "3"))(t)))(t), newRouter(t, quarter, 3, s)
+		got := sampled.Entry.New(Config{Params: sampled.Params, Nodes: 3, Objects: 1 << 12, BlockTokens: blockTokens,
+			Sessions: 64, Capacity: 100, SampleRate: 0.25, Seed: 7, State: s})
+		rng, names := rand.New(rand.NewPCG(4, 4)), numbers{}
+		for i := range 400 {
+			p := names.prompt(string([]byte{byte('a' + rng.IntN(4)), byte('a' + rng.IntN(4)), byte('a' + rng.IntN(4))}))
+			p.Session = rng.IntN(9)
+			s[rng.IntN(3)].prompts = rng.IntN(5)
+			if a, b := got.Route(p, 3), want.Route(p, 3); a != b {
+				t.Fatalf("%s on a sample: prompt %d goes to node %d, with %s to %d", call, i, a, quarter, b)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"math"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -48,8 +49,19 @@ type Config struct {
 	BlockTokens int
 	Sessions    int   // conversations of the trace
 	Capacity    int64 // of a node, in blocks
-	Seed        uint64
-	State       State
+	// SampleRate is the share of the conversations that the trace has; 0: all.
+	SampleRate float64
+	Seed       uint64
+	State      State
+}
+
+// onSample returns how much a router remembers where it remembers so much of a whole trace: as capacities, it is scaled
+// to a sample.
+func (c Config) onSample(n int64) int64 {
+	if c.SampleRate <= 0 || c.SampleRate >= 1 {
+		return n
+	}
+	return max(1, int64(math.Round(float64(n)*c.SampleRate)))
 }
 
 // leastLoaded returns the node with the least load among the first n; ties go to the lower number.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -45,7 +46,7 @@ func openOwn(src *source.Source, options Options) (Trace, error) {
 		return nil, cutOff(src, err)
 	}
 	f := &file{src: src, options: options}
-	if err := parseJSON(text, &f.stored, "the shape of an attention trace, in JSON"); err != nil {
+	if err := jsonlines.Parse(text, &f.stored, "the shape of an attention trace, in JSON"); err != nil {
 		return nil, src.Errorf("its header: %w", err)
 	}
 	if err := f.stored.check(); err != nil {

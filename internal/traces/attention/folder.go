@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
@@ -130,7 +131,7 @@ func readMeta(dir string) (*Shape, error) {
 
 func parseMeta(text []byte) (*Shape, error) {
 	var m meta
-	err := parseJSON(text, &m, "a JSON object that states the dimensions of an attention trace")
+	err := jsonlines.Parse(text, &m, "a JSON object that states the dimensions of an attention trace")
 	if err != nil {
 		return nil, err
 	}

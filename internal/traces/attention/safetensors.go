@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -101,7 +102,7 @@ func readTensorHeader(src *source.Source, content io.ReaderAt, size int64) (map[
 		return fail("%w", err)
 	}
 	var entries map[string]json.RawMessage
-	if err := parseJSON(text, &entries, "a JSON object of tensors"); err != nil {
+	if err := jsonlines.Parse(text, &entries, "a JSON object of tensors"); err != nil {
 		return fail("the header of its tensors: %w", err)
 	}
 	var metadata map[string]string
@@ -109,7 +110,7 @@ func readTensorHeader(src *source.Source, content io.ReaderAt, size int64) (map[
 	tensors := map[string]tensor{}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if name == "__metadata__" {
-			if err := parseJSON(entries[name], &metadata, "a JSON object of texts"); err != nil {
+			if err := jsonlines.Parse(entries[name], &metadata, "a JSON object of texts"); err != nil {
 				return fail("the metadata: %w", err)
 			}
 			continue
@@ -125,7 +126,7 @@ func readTensorHeader(src *source.Source, content io.ReaderAt, size int64) (map[
 
 // parseTensor reads an entry. Its numbers must be among the bytes that follow the header.
 func parseTensor(text []byte, bytes int64) (t tensor, err error) {
-	if err := parseJSON(text, &t, "a JSON object with dtype, shape and data_offsets"); err != nil {
+	if err := jsonlines.Parse(text, &t, "a JSON object with dtype, shape and data_offsets"); err != nil {
 		return t, err
 	}
 	numbers, ok := tensorNumbers[t.Type]

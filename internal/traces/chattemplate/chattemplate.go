@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ardanlabs/jinja"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 )
 
 // Template is a compiled chat template. It is not safe for several goroutines.
@@ -93,8 +94,8 @@ func ParseConfig(content []byte) (Config, error) {
 		Begin    json.RawMessage `json:"bos_token"`
 		End      json.RawMessage `json:"eos_token"`
 	}
-	if err := json.Unmarshal(content, &file); err != nil {
-		return Config{}, fmt.Errorf("want a tokenizer_config.json: %w", err)
+	if err := jsonlines.Parse(content, &file, "a tokenizer_config.json of Hugging Face"); err != nil {
+		return Config{}, err
 	}
 	return Config{templateOf(file.Template), tokenOf(file.Begin), tokenOf(file.End)}, nil
 }
@@ -233,8 +234,10 @@ func (t *Template) valuesOf(c Conversation) (map[string]jinja.Value, error) {
 			}
 		}
 	}
-	for name, fn := range t.functions() {
-		values[name] = jinja.NewCallable(name, fn)
+	for _, functions := range []map[string]function{t.functions(), t.growing()} {
+		for name, fn := range functions {
+			values[name] = jinja.NewCallable(name, fn)
+		}
 	}
 	if len(c.Tools) > 0 {
 		tools, err := decode(c.Tools)

@@ -54,6 +54,16 @@ func TestRender(t *testing.T) {
 		"factors": {"{{ '-' * 3 }}{{ 2 * 3 + 1 }}{{ 2 * (1 + 2)*2 }}{{ 'a' * [2][0] ~ 'b' }}" +
 			"{{ 'ab' * 'xyz'|length }}{{ 2**3 }}{{ -2 * (3 * 1000000 + 1) }}",
 			"---712aabababab8.0-6000002"},
+		"replaced": {"{{ 'aXbXc'.replace('X', '-').replace('-', '+', 1)|replace('b', 'B') ~ ('x' ~ 'y').replace('x', 'z') " +
+			"~ ['pq'][0].replace('p', '') }}{{ 2 * 'ab'.replace('b', 'c')|length }}", "a+B-czyq4"},
+		"joined": {"{{ [1, 'a', none]|join(', ') }}{{ messages|join('/', attribute='role') }}",
+			"1, a, Nonesystem/user/assistant"},
+		"indented lines": {"{{ 'a\n\nb'|indent(2) }}{{ 'a\nb'|indent(width='> ', first=true) }}", "a\n\n  b> a\n> b"},
+		"formatted":      {"{{ '{} {{}} {}'.format('{}', 2) }}{{ '{1}{0}{x}'.format(1, 2, x='{0}') }}", "{} {} 2" + "21{0}"},
+		"lists and objects": {"{% set x = [1] %}{% set ns = namespace(l=[]) %}{% set _ = ns.l.append(x) %}" +
+			"{% set _ = x.insert(0, 2) %}{% set d = {'a': 1} %}{% set _ = d.update({'b': x}) %}" +
+			"{% set ns.d = d %}{{ ns.l }}{{ ns.d }}",
+			"[[2, 1]]{'a': 1, 'b': [2, 1]}"},
 		"macro":             {"{% macro f(x) %}\n<{{ x }}>\n{% endmacro %}{{ f(1) }}{{ f('a') }}", "<1>\n<a>\n"},
 		"date":              {"{{ strftime_now('%d %b %Y, %-d.%-m.') }}", "26 Jul 2024, 26.7."},
 		"white space":       {"[{{ ' \u3000a\u3000 '.rstrip() }}]", "[ \u3000a]"},
@@ -117,11 +127,22 @@ func TestErrors(t *testing.T) {
 			"bytes of text"},
 		"doubled block": {"{% set x = 'ab' %}{% set ns = namespace(x='ab') %}{% for i in range(60) %}" +
 			"{% set y %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x = y %}{% endfor %}", "bytes of text"},
-		"long output":    {"{% for i in range(90000) %}" + strings.Repeat("a", 9999) + "{% endfor %}", "bytes of text"},
-		"repeated":       {"{{ 'abc' * 1000000000000 }}", "a text more than 1000 times"},
-		"repeated more":  {"{{ 'abc' * (3 * 300)|abs * [100][0] * 100 }}", "a text more than 1000 times"},
-		"list of itself": {"{% set x = [1] %}{{ x.append(x) }}{{ x }}", "within each other"},
-		"large range":    {"{{ range(10000000000) }}", "more than 100000 numbers"},
+		"long output":        {"{% for i in range(90000) %}" + strings.Repeat("a", 9999) + "{% endfor %}", "bytes of text"},
+		"repeated":           {"{{ 'abc' * 1000000000000 }}", "a text more than 1000 times"},
+		"repeated more":      {"{{ 'abc' * (3 * 300)|abs * [100][0] * 100 }}", "a text more than 1000 times"},
+		"list of itself":     {"{% set x = [1] %}{{ x.append(x) }}{{ x }}", "within itself"},
+		"list in itself":     {"{% set x = [1] %}{{ x.insert(0, [x]) }}{{ x == x }}", "within itself"},
+		"object of itself":   {"{% set x = {} %}{% set _ = x.update({'a': [x]}) %}{{ x == x }}", "within itself"},
+		"space in itself":    {"{% set ns = namespace() %}{% set ns.x = [ns] %}{{ ns == ns }}", "within itself"},
+		"replaced again":     {"{{ 'aa'" + strings.Repeat(".replace('a', 'aaaaaaaaaa')", 20) + " }}", "bytes of text"},
+		"filtered again":     {"{{ 'aa'" + strings.Repeat("|replace('a', 'aaaaaaaaaa')", 20) + " }}", "bytes of text"},
+		"joined":             {"{{ range(99999)|join(range(99999)|join) }}", "bytes of text"},
+		"indented":           {"{{ 'a\nb'|indent(1000000000000) }}", "bytes of text"},
+		"indented by a text": {"{{ ('a\n' * 1000)|indent('b' * 1000 * 100) }}", "more than 1000 times"},
+		"formatted": {"{{ '{0}{0}'.format(" + strings.Repeat("'{0}{0}{0}{0}'.format(", 30) + "'abcd'" +
+			strings.Repeat(")", 31) + " }}", "bytes of text"},
+		"no such field": {"{{ '{:>9}'.format(1) }}", "want {}, {0} or {name}"},
+		"large range":   {"{{ range(10000000000) }}", "more than 100000 numbers"},
 	} {
 		tm, err := Parse([]byte(c.template))
 		if err == nil {

@@ -30,6 +30,15 @@ const (
 	holdName   = "cachesim_hold"
 	leftName   = "cachesim_left"
 	timesName  = "cachesim_times"
+
+	replaceName = "cachesim_replace"
+	joinName    = "cachesim_join"
+	indentName  = "cachesim_indent"
+	formatName  = "cachesim_format"
+	pushName    = "cachesim_push"
+	insertName  = "cachesim_insert"
+	updateName  = "cachesim_update"
+	keepName    = "cachesim_keep"
 )
 
 var errSteps = fmt.Errorf("more than %d steps for one conversation", mostSteps)

@@ -1,6 +1,7 @@
 package chattemplate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -209,13 +210,23 @@ var (
 	loop      = regexp.MustCompile(`^\s*for\s+\(?\s*(\w+(?:\s*,\s*\w+)*)\s*\)?\s+in\s`)
 	setNames  = regexp.MustCompile(`^\s*set\s+(\w+(?:\s*,\s*\w+)*)\s*(=|$|\|)`)
 	// setOne is a statement that sets one name to a value.
-	setOne    = regexp.MustCompile(`(?s)^(\s*set\s+\w+(?:\s*\.\s*\w+)?\s*=)([^=].*)$`)
+	setOne    = regexp.MustCompile(`(?s)^(\s*set\s+\w+\s*=)([^=].*)$`)
 	macroHead = regexp.MustCompile(`(?s)^\s*macro\s+\w+\s*\((.*)\)\s*$`)
 	parameter = regexp.MustCompile(`^\s*(\w+)`)
 	safeSum   = regexp.MustCompile(`\|\s*safe\b\s*[+~%]`)
-	// filters and methods that are renamed.
-	jsonFilter   = regexp.MustCompile(`^\|\s*(tojson|string)\b`)
+	// setAttribute is a statement that sets an attribute of a namespace.
+	setAttribute = regexp.MustCompile(`(?s)^(\s*set\s+(\w+)\s*\.\s*\w+\s*=)([^=].*)$`)
+	// filters and methods that functions of this package stand for.
+	ownFilter    = regexp.MustCompile(`^\|\s*(tojson|string|replace|join|indent)\b`)
 	stripMethods = regexp.MustCompile(`^\.([rl]strip)\(\s*\)\s*([^\s.\[(]|$)`)
+	ownMethod    = regexp.MustCompile(`^\.\s*(replace|format|append|insert|update)\s*\(`)
+)
+
+var (
+	ownFilters = map[string]string{"tojson": jsonName, "string": stringName, "replace": replaceName, "join": joinName,
+		"indent": indentName}
+	ownMethods = map[string]string{"replace": replaceName, "format": formatName, "append": pushName,
+		"insert": insertName, "update": updateName}
 )
 
 func (w *writer) tag(t tag) error {
@@ -256,6 +267,7 @@ func (w *writer) tag(t tag) error {
 	case "set":
 		w.noteNames(inside)
 		inside = setOne.ReplaceAllString(inside, "${1}"+holdName+"(${2})")
+		inside = setAttribute.ReplaceAllString(inside, "${1}"+keepName+"(${2}, ${3})")
 	case "if":
 		w.open = append(w.open, scope{name: "if"})
 	case "endif":
@@ -381,17 +393,12 @@ func (w *writer) end(name string) error {
 	return nil
 }
 
-// rewriteExpression renames filters, and writes texts in quotes with what the library knows of escapes.
+// rewriteExpression renames filters, makes calls of some methods calls of functions, and writes texts in quotes with
+// what the library knows of escapes.
 func rewriteExpression(text string) (string, error) {
-	var to strings.Builder
-	depth := 0
-	var ends []int // of factors, the innermost last
-	to.WriteByte(' ')
+	e := expression{to: []byte{' '}}
 	for i := 0; i < len(text); {
-		for len(ends) > 0 && ends[len(ends)-1] <= i {
-			to.WriteByte(')')
-			ends = ends[:len(ends)-1]
-		}
+		e.endFactors(i)
 		rest := text[i:]
 		switch c := rest[0]; {
 		case c == '\'' || c == '"':
@@ -399,23 +406,30 @@ func rewriteExpression(text string) (string, error) {
 			if end < 0 {
 				return "", fmt.Errorf("the chat template: a text without its end: %.40q", rest)
 			}
-			to.WriteString(quoted(unescape(rest[1 : end-1])))
+			e.begin(true)
+			e.write(quoted(unescape(rest[1 : end-1])))
 			i += end
 			continue
 		case c == '|':
-			if found := jsonFilter.FindStringSubmatch(rest); found != nil {
-				to.WriteString("|" + map[string]string{"tojson": jsonName, "string": stringName}[found[1]])
+			if found := ownFilter.FindStringSubmatch(rest); found != nil {
+				e.write("|" + ownFilters[found[1]])
 				i += len(found[0])
 				continue
 			}
 		case c == '.':
 			if found := stripMethods.FindStringSubmatch(rest); found != nil {
-				to.WriteString("|" + map[string]string{"rstrip": rstripName, "lstrip": lstripName}[found[1]] + " ")
+				e.write("|" + map[string]string{"rstrip": rstripName, "lstrip": lstripName}[found[1]] + " ")
 				i += strings.IndexByte(rest, ')') + 1
 				continue
 			}
+			if found := ownMethod.FindStringSubmatch(rest); found != nil && e.operand {
+				i += len(found[0])
+				e.call(ownMethods[found[1]], !strings.HasPrefix(strings.TrimLeft(text[i:], blanks), ")"))
+				continue
+			}
 		case strings.HasPrefix(rest, "**"):
-			to.WriteString("**")
+			e.write("**")
+			e.operand = false
 			i += len("**")
 			continue
 		case c == '*':
@@ -423,24 +437,89 @@ func rewriteExpression(text string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			to.WriteString("|" + leftName + " * " + timesName + "(")
-			ends = append(ends, i+1+end)
+			e.write("|" + leftName + " * " + timesName + "(")
+			e.operand = false
+			e.factors = append(e.factors, i+1+end)
 			i++
 			continue
-		case c == '(' || c == '[' || c == '{':
-			if depth++; depth > deepest {
-				return "", fmt.Errorf("the chat template: more than %d brackets within each other", deepest)
+		case wordAhead.MatchString(rest):
+			word := wordAhead.FindString(rest)
+			if !e.follows() {
+				e.begin(!slices.Contains(keywords, word))
 			}
-		case c == ')' || c == ']' || c == '}':
-			depth--
+			e.write(word)
+			i += len(word)
+			continue
 		}
-		to.WriteByte(rest[0])
+		e.mark(rest[0])
+		if len(e.open) > deepest {
+			return "", fmt.Errorf("the chat template: more than %d brackets within each other", deepest)
+		}
 		if i++; rest[0] == '}' && strings.HasPrefix(text[i:], "}") {
-			to.WriteByte(' ') // two would end the tag
+			e.write(" ") // two would end the tag
 		}
 	}
-	to.WriteString(strings.Repeat(")", len(ends)) + " ")
-	return to.String(), nil
+	e.endFactors(len(text) + 1)
+	return string(e.to) + " ", nil
+}
+
+// keywords are names that are no values.
+var keywords = []string{"and", "else", "elif", "for", "if", "in", "is", "not", "or", "recursive", "set"}
+
+// expression writes an expression for the library, and knows where the value begins that it writes.
+type expression struct {
+	to      []byte
+	start   int   // of the value that was written last
+	operand bool  // a value has been written, which a bracket or a dot can follow
+	open    []int // for each bracket that is open, the start of the value that it ends
+	factors []int // ends of factors in the source, the innermost last
+}
+
+func (e *expression) write(text string) { e.to = append(e.to, text...) }
+
+// begin notes that a value begins, or a word that is none.
+func (e *expression) begin(operand bool) { e.start, e.operand = len(e.to), operand }
+
+// follows reports whether a name that comes next belongs to the value before it.
+func (e *expression) follows() bool {
+	before := bytes.TrimRight(e.to, blanks)
+	return len(before) > 0 && (before[len(before)-1] == '.' || before[len(before)-1] == '|')
+}
+
+// mark writes a character that is in no name and no text.
+func (e *expression) mark(c byte) {
+	switch {
+	case strings.IndexByte("([{", c) >= 0:
+		if !e.operand || c == '{' {
+			e.begin(false)
+		}
+		e.open, e.operand = append(e.open, e.start), false
+	case strings.IndexByte(")]}", c) >= 0:
+		if last := len(e.open) - 1; last >= 0 {
+			e.start, e.open = e.open[last], e.open[:last]
+		}
+		e.operand = true
+	case strings.IndexByte(blanks, c) < 0 && c != '.' && c != '|':
+		e.operand = false
+	}
+	e.to = append(e.to, c)
+}
+
+// call makes the value that was written last the first argument of a function, whose other arguments follow.
+func (e *expression) call(function string, more bool) {
+	e.to = slices.Insert(e.to, e.start, []byte(function+"(")...)
+	if more {
+		e.write(", ")
+	}
+	e.open, e.operand = append(e.open, e.start), false
+}
+
+// endFactors ends the factors that end before a place of the source.
+func (e *expression) endFactors(at int) {
+	for len(e.factors) > 0 && e.factors[len(e.factors)-1] <= at {
+		e.to = append(e.to, ')')
+		e.factors = e.factors[:len(e.factors)-1]
+	}
 }
 
 // factorEnd returns where the factor ends that a text begins with: a value with what follows it in brackets, after a

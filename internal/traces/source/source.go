@@ -349,7 +349,7 @@ func (s *Source) checkLong(begun, part []byte, most int) error {
 		return s.In.Budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.Place, s.LineNumber,
 			memory.Bytes(int64(mayHold))))
 	}
-	return s.LastLineErrorf("longer than %d bytes", most)
+	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", most)
 }
 
 // lastLine handles a line that does not end with a line break.

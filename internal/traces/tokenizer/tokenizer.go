@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 )
 
 // Tokenizer cuts texts into tokens. It is not safe for several goroutines.
@@ -95,8 +97,8 @@ type step struct {
 // Parse reads a tokenizer.json.
 func Parse(content []byte) (*Tokenizer, error) {
 	var f file
-	if err := json.Unmarshal(content, &f); err != nil {
-		return nil, fmt.Errorf("want a tokenizer.json of Hugging Face: %w", err)
+	if err := jsonlines.Parse(content, &f, "a tokenizer.json of Hugging Face"); err != nil {
+		return nil, err
 	}
 	t := &Tokenizer{words: map[string][]uint32{}}
 	if err := t.addNormalizers(f.Normalizer); err != nil {
@@ -255,7 +257,7 @@ func readVocabulary(raw json.RawMessage) (vocabulary map[string]uint32, err erro
 	if len(raw) == 0 {
 		return nil, errNoVocabulary
 	}
-	if err := json.Unmarshal(raw, &vocabulary); err != nil {
+	if err := jsonlines.Parse(raw, &vocabulary, "an object with a number for each token"); err != nil {
 		return nil, fmt.Errorf("the vocabulary: %w", err)
 	}
 	return vocabulary, nil

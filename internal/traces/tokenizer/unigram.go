@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 )
 
 // unigram cuts words into the tokens with the highest sum of scores.
@@ -32,8 +34,8 @@ func newUnigram(m modelFile) (*unigram, error) {
 		return nil, errNoVocabulary
 	}
 	var pairs [][2]json.RawMessage
-	if err := json.Unmarshal(m.Vocabulary, &pairs); err != nil {
-		return nil, fmt.Errorf("the vocabulary: want pairs of a token and its score: %w", err)
+	if err := jsonlines.Parse(m.Vocabulary, &pairs, "pairs of a token and its score"); err != nil {
+		return nil, fmt.Errorf("the vocabulary: %w", err)
 	}
 	u := &unigram{ids: make(map[string]uint32, len(pairs)), scores: make([]float64, len(pairs)), unknown: -1,
 		unknownScore: math.Inf(1)}

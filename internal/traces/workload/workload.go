@@ -146,8 +146,12 @@ func (w Workload) Paths() []string {
 
 // find returns where all files are, in the order of Paths.
 func (w Workload) find(dirs []string) (found []string, err error) {
+	ofFormat := formats.FilesOf(w.Format)
 	for _, path := range w.Paths() {
 		place, err := Find(path, dirs)
+		if missing := (*MissingError)(nil); errors.As(err, &missing) && slices.Contains(ofFormat, path) {
+			missing.What = "file, though the trace format names it"
+		}
 		if err != nil {
 			return nil, err
 		}

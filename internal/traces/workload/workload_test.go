@@ -337,7 +337,9 @@ func TestListingOfAWorkload(t *testing.T) {
 	if _, err := load("list.csv", w.Checksum); !errors.As(err, new(*ChangedError)) {
 		t.Errorf("another listing: error %v, want that the trace has changed", err)
 	}
-	if _, err := load("missing.csv", ""); !errors.As(err, new(*MissingError)) {
+	_, err = load("missing.csv", "")
+	must.Fail(t, err, "missing.csv: no such file, though the trace format names it", "no listing")
+	if !errors.As(err, new(*MissingError)) {
 		t.Errorf("no listing: error %v, want that a file is missing", err)
 	}
 }

@@ -141,6 +141,12 @@ templates = {
 {{ m.content.strip() }}|{{ m.content.rstrip() }}|{{ m.content.lstrip() }}|{{ m.content.split('</think>')[-1].lstrip('\\n') }}
 {{ m.content | upper }}{{ m.content | length }}{{ m.content[:3] }}{{ '<x>' in m.content }}{{ m.content.replace('a', 'é') }}
 {% endif %}{% endfor %}""",
+    "longer": """{% for m in messages %}{% if m.content is string %}
+{{ m.content.replace('a', 'é').replace('\n', '\n  ') | replace('x', '<x>', 2) }}{{ ('[' ~ m.content ~ ']').replace('[', '(', 1) }}
+{{ m.content | indent }}|{{ m.content | indent(2, true) }}|{{ m.content | trim | indent(width='> ', first=true) }}
+{{ '{} {1}'.replace('{1}', '{}').format(m.role, m.content | length) }}{{ '{1}{{{0}}}{n}'.format(m.role, [1, none], n=loop.index) }}
+{{ [m.role, loop.index, none, [m.content]] | join(', ') }}{{ 3 * ['a.b', m.role][0].replace('.', '-') | length + 1 }}
+{% endif %}{% endfor %}{{ messages | join('/', attribute='role') }}{{ messages | map(attribute='role') | join }}""",
     "parts": """{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}
   {%- for part in m.content %}{% if part.type == 'text' %}{{ part['text'] }}{% endif %}{% endfor %}
 {% endif %}{{ eos_token }}{% endfor %}""",

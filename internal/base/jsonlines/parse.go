@@ -1,4 +1,4 @@
-package attention
+package jsonlines
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// parseJSON reads a JSON object, which should be what want says. The error says what is wrong in terms of JSON.
-func parseJSON(text []byte, v any, want string) error {
+// Parse reads JSON, which should be what want says. The error says what is wrong in terms of JSON.
+func Parse(text []byte, v any, want string) error {
 	err := json.Unmarshal(text, v)
 	var mismatch *json.UnmarshalTypeError
 	switch {
@@ -27,6 +27,8 @@ func jsonType(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Int, reflect.Int64:
 		return "a whole number below 2^63"
+	case reflect.Uint32:
+		return "a whole number from 0 below 2^32"
 	case reflect.Float64:
 		return "a number"
 	case reflect.String:
