@@ -105,6 +105,9 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.chooseCache(cmd); err != nil {
 		return err
 	}
+	if err := f.billing.CheckCaches([]cache.Spec{f.cache}, mode); err != nil {
+		return err
+	}
 	specs, err := curve.Policies(f.policies, bytes, f.cache)
 	if err != nil {
 		return err
@@ -153,8 +156,9 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 		return stopped
 	}
 	partial := interruption(stopped, len(c.Exact)+len(c.Sampled), planned)
-	bill.Charge(c.Exact)
-	bill.Charge(c.Sampled)
+	if err := cmp.Or(f.billing.Charge(bill, c.Exact, t), f.billing.Charge(bill, c.Sampled, t)); err != nil {
+		return err
+	}
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
 	r.Costs = bill.Between(c.Trace, c.Drawn(), f.blocks)
 	return errors.Join(f.report(cmd, &c, r), partial)

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // TestMeasuredTables runs the commands behind tables of the documentation, and compares every number with the page. It
@@ -55,6 +57,19 @@ func TestMeasuredTables(t *testing.T) {
 			for i, rec := range r.records(t, "lru") {
 				table.compare(t, table.row(t, row), i+1, fmt.Sprint(rec.Misses))
 			}
+		}
+	})
+	t.Run("language-models.md, costs of tiers", func(t *testing.T) {
+		t.Parallel()
+		table := measuredTable(t, "language-models.md", "| 40 GiB in the GPUs and |")
+		prices := "hbm=20 EUR/GiB-month,host=3.20/GiB-month,ssd=0.10/GiB-month,ssd-write=0.09/TB,miss=1024/M"
+		for row, cache := range []string{"prefix", "tiers(host=400GiB)", "tiers(host=4TiB)", "tiers(host=400GiB,ssd=1TiB)",
+			"tiers(host=400GiB,ssd=4TiB)", "tiers(host=400GiB,ssd=16TiB)"} {
+			r := replayed{trace: tracesOf(t, "llm/mooncake-conversation.jsonl.zst"), capacities: "40GiB",
+				flags: []string{"--kv", "model=llama-3.1-70b", "--cache", cache, "--cost", prices}}
+			rec := r.records(t, "lru")[0]
+			table.compare(t, row, 1, fmt.Sprintf("%.2f%%", 100*rec.HitRatio))
+			table.compare(t, row, 7, records.Count(int64(math.Round(rec.Cost))))
 		}
 	})
 	for column, trace := range []struct{ file, capacity string }{
@@ -189,6 +204,7 @@ type measuredRecord struct {
 	Policy   string  `json:"policy"`
 	Misses   int     `json:"misses"`
 	HitRatio float64 `json:"hit_ratio"`
+	Cost     float64 `json:"cost_per_month"`
 }
 
 // records runs the command and returns its records: for each capacity one of each policy.

@@ -50,9 +50,10 @@ Below the table is the capacity that each policy needs for a --target: 90% of th
 policy, another share of it, or a hit ratio. It is interpolated between the two nearest capacities that were replayed.
 In brackets are 95% intervals, from how much 50 blocks of the trace differ.
 
-With --cost, memory, misses and missed bytes have prices: the table has the cost per month, and the lines below it name
-the cheapest capacity and policy, and what they save against lru and against the capacity of --today. Capacities must
-count bytes. With --origin, the table has the misses per second that the origin behind the cache sees.
+With --cost, memory, misses and missed bytes have prices, and so may each tier: the table has the cost per month, and
+the lines below it name the cheapest capacity and policy, what they save against lru and against the capacity of
+--today, and of several caches the cheapest. Capacities must count bytes. With --origin, the table has the misses per
+second that the origin behind the cache sees.
 
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
 Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an
@@ -128,12 +129,12 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if capacities, err = f.billing.Check(capacities, mode); err != nil {
 		return err
 	}
+	var caches []cache.Spec
 	for _, s := range setups {
-		if own, ok := sim.OwnCapacity(s.Parts.Cache); ok {
-			if err := f.billing.CheckUnit(own.Spec, mode); err != nil {
-				return err
-			}
-		}
+		caches = append(caches, s.Parts.Cache)
+	}
+	if err := f.billing.CheckCaches(caches, mode); err != nil {
+		return err
 	}
 	specs, err := defaults.Policies(f.policies, setups, capacities, mode)
 	if err != nil {
@@ -193,7 +194,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	best.MarkAll(recs)
-	bill.Charge(recs)
+	if err := f.billing.Charge(bill, recs, t); err != nil {
+		return err
+	}
 	if f.filled {
 		coldstart.Measure(recs, f.blocks)
 	}

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
+	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -28,22 +32,11 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 		}
 	}
 	if f.format == "table" || f.format == "markdown" {
-		if err := records.PrintAnswers(out, r.Answers, f.format == "markdown", terminal.TextWidth(out)); err != nil {
-			return err
-		}
-		if err := records.PrintAnswers(out, r.Costs, f.format == "markdown", terminal.TextWidth(out)); err != nil {
-			return err
-		}
-		if err := coldstart.Print(out, r.ColdStart, f.format == "markdown", terminal.TextWidth(out)); err != nil {
+		if err := f.printAnswers(out, r); err != nil {
 			return err
 		}
 	} else {
-		for _, a := range r.Answers {
-			commandline.Note(cmd, f.trace.quiet || !f.target.IsSet, a.Sentence())
-		}
-		for _, a := range r.Costs {
-			commandline.Note(cmd, f.trace.quiet, a.Sentence())
-		}
+		f.noteAnswers(cmd, r)
 	}
 	if f.out == "" {
 		return nil
@@ -54,4 +47,24 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are "+
 		"in %s", page.Name, f.out))
 	return nil
+}
+
+// printAnswers prints the answers below a table.
+func (f *replayFlags) printAnswers(out io.Writer, r runs.Results) error {
+	markdown, width := f.format == "markdown", terminal.TextWidth(out)
+	return cmp.Or(records.PrintAnswers(out, r.Answers, markdown, width),
+		records.PrintAnswers(out, r.Costs, markdown, width),
+		records.PrintAnswers(out, cost.Caches(r.Costs), markdown, width),
+		coldstart.Print(out, r.ColdStart, markdown, width))
+}
+
+// noteAnswers notes the answers where the output is data: the target only if the user has asked for it.
+func (f *replayFlags) noteAnswers(cmd *cobra.Command, r runs.Results) {
+	sentences := slices.Concat(records.Sentences(r.Costs), records.Sentences(cost.Caches(r.Costs)))
+	if f.target.IsSet {
+		sentences = append(records.Sentences(r.Answers), sentences...)
+	}
+	for _, sentence := range sentences {
+		commandline.Note(cmd, f.trace.quiet, sentence)
+	}
 }

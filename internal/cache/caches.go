@@ -86,6 +86,8 @@ type Entry struct {
 	Modelled bool
 	// Similarity returns which entries answer a query; nil if only the requested object does.
 	Similarity func(params.Values) Similarity
+	// Tiers returns the caches in front of each other that it consists of, the first one first; nil if it is one.
+	Tiers func(params.Values) ([]Tier, error)
 	// References returns the parameters for replaying references; nil means the same.
 	References func(params.Values) params.Values
 	// BlockTokens returns the tokens in the blocks of prompts that it keeps, 0 for those of the trace: the trace that it
@@ -129,6 +131,14 @@ type Entry struct {
 	// for how many objects; nil for others. Predicted is as in Config.
 	Bytes func(values params.Values, t *traces.Trace, predicted bool) Estimate
 	New   func(Config) (Cache, error)
+}
+
+// Tier is one of several caches in front of each other.
+type Tier struct {
+	Name   string // "" for a first one that the trace names
+	Shared bool   // by all nodes, instead of each having its own
+	// Bytes returns its size on a trace, given that of the first one.
+	Bytes func(t *traces.Trace, first int64) (int64, error)
 }
 
 // GroupOrder is the order in which LRU keeps the objects of a group.

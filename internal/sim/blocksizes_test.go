@@ -262,16 +262,22 @@ func TestBlocksThatCannotBeJoined(t *testing.T) {
 	must.Do(t, sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c))
 }
 
-// TestShareInJoinedBlocks: the share of a capacity is that of the blocks which the capacity counts, those of the trace.
+// TestShareInJoinedBlocks: the share of a capacity is that of the blocks which the capacity counts, those of the trace,
+// also where blocks have bytes.
 func TestShareInJoinedBlocks(t *testing.T) {
 	tr := policytest.RandomPrompts(rand.New(rand.NewPCG(2, 2)), 500, 12, 2)
-	tenth := must.Get(must.Get(capacity.Parse("10%"))(t).On(tr, capacity.AsWritten))(t)
-	want := float64(tenth.Amount) / float64(tr.NumObjects)
-	for _, kind := range []string{"prefix", "prefix(block=64)"} {
-		c := simtest.Cell(t, "lru", tenth, "cache="+kind)
-		rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}), c)
-		if rec.CapacityShare == nil || *rec.CapacityShare != want {
-			t.Errorf("%s: share %v, want %v", kind, *rec.CapacityShare, want)
+	for _, mode := range []capacity.Mode{capacity.AsWritten, capacity.Blocks} {
+		if mode == capacity.Blocks {
+			keyValues(t, tr, "layers=4,kv-heads=2,head-size=8")
+		}
+		tenth := must.Get(must.Get(capacity.Parse("10%"))(t).On(tr, mode))(t)
+		want := float64(tenth.Simulated) / float64(tr.NumObjects)
+		for _, kind := range []string{"prefix", "prefix(block=64)", "tiers(host=2x,block=64)"} {
+			c := simtest.Cell(t, "lru", tenth, "cache="+kind)
+			rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}), c)
+			if rec.CapacityShare == nil || *rec.CapacityShare != want {
+				t.Errorf("%s, %s: share %v, want %v", kind, mode, *rec.CapacityShare, want)
+			}
 		}
 	}
 }

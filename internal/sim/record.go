@@ -153,19 +153,24 @@ func (r *Replayer) hitRatio(v metric.Values, delayed int64) float64 {
 	return max(0, 1-float64(v.Int(metric.Misses)-delayed)/expected)
 }
 
-// share returns a capacity as a share of the distinct objects, or of their total size.
+// share returns a capacity as a share of the distinct objects, or of their total size: of the trace's blocks, which the
+// capacity counts, also where the cache has larger ones.
 func (r *Replayer) share(c capacity.Capacity) float64 {
 	if c.Bytes {
 		return float64(c.Simulated) / float64(max(1, r.sizedOnly().footprint))
 	}
+	objects := r.trace.NumObjects
+	if p := prompts.Of(r.trace.Kind); p != nil && p.Unjoined != nil {
+		objects = len(p.Unjoined.Parents)
+		if c.Block > 0 {
+			c.Block = p.Unjoined.Memory.BlockBytes
+		}
+		c, _ = c.OnSample(r.trace.SampleRate)
+	}
 	if c.Block > 0 {
-		return float64(c.Amount) / float64(c.Block) / float64(r.trace.NumObjects) * r.trace.SampleRate
+		return float64(c.Amount) / float64(c.Block) / float64(objects) * r.trace.SampleRate
 	}
-	if p := prompts.Of(r.trace.Kind); p != nil && p.Unjoined != nil { // of the blocks that the capacity counts
-		unjoined, _ := c.OnSample(r.trace.SampleRate)
-		return float64(unjoined.Simulated) / float64(len(p.Unjoined.Parents))
-	}
-	return float64(c.Simulated) / float64(r.trace.NumObjects)
+	return float64(c.Simulated) / float64(objects)
 }
 
 func ratio(part, whole int64) float64 { return metric.Divide(float64(part), float64(whole)) }

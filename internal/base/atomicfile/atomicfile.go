@@ -272,6 +272,32 @@ func MakeFolder(dir string) error {
 	return nil
 }
 
+// CheckFolder makes sure that a folder that the user has named exists or can be created, which it leaves to MakeFolder.
+func CheckFolder(dir string) error {
+	if isThere(dir) {
+		return MakeFolder(dir) // what is there may be something else
+	}
+	above := filepath.Dir(dir)
+	for !isThere(above) && filepath.Dir(above) != above {
+		above = filepath.Dir(above)
+	}
+	if err := MakeFolder(above); err != nil {
+		return err
+	}
+	temp, err := newTemporary(above)
+	if err != nil {
+		return fmt.Errorf("cannot create the folder %s: %w", dir, cause(err))
+	}
+	temp.drop()
+	return nil
+}
+
+// isThere reports whether a path names something, or cannot name anything.
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // MakeFolderIn creates a folder in an output folder and returns its path. A symbolic link in its place is an error,
 // because files in it would be outside the output folder.
 func MakeFolderIn(dir, name string) (path string, err error) {

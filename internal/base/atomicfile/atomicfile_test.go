@@ -210,6 +210,27 @@ func TestMakeFolder(t *testing.T) {
 	}
 }
 
+// A folder that can be made is not made yet; one that cannot is an error at once.
+func TestCheckFolder(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, CheckFolder(filepath.Join(dir, "a", "b")))
+	must.Do(t, CheckFolder(dir))
+	if entries := must.Get(os.ReadDir(dir))(t); len(entries) > 0 {
+		t.Errorf("the check has left %v", entries)
+	}
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	must.Do(t, Write(t.Context(), file, text("x")))
+	must.Do(t, os.Symlink(filepath.Join(dir, "nowhere"), link))
+	must.Fail(t, CheckFolder(file), "is a file, want a folder")
+	must.Fail(t, CheckFolder(link), "cannot create the folder")
+	for _, path := range []string{filepath.Join(file, "a", "b"), filepath.Join(dir, "a\x00b"),
+		filepath.Join(dir, strings.Repeat("n", 300), "a")} {
+		if err := CheckFolder(path); err == nil {
+			t.Errorf("%.40q was accepted", path)
+		}
+	}
+}
+
 func TestWriteNewKeepsTheFirst(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "new")

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -279,6 +280,42 @@ func onTrace(t tier, c cache.Config) (int64, error) {
 		return 0, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
 	}
 	return on.Simulated, nil
+}
+
+// described returns the tiers that parameters state, for those who want to know what a hierarchy consists of.
+func described(v params.Values) (tiers []cache.Tier, err error) {
+	all, err := parse(v)
+	if err != nil {
+		return nil, err
+	}
+	from := sharedFrom(all, v)
+	for i, t := range all {
+		tiers = append(tiers, cache.Tier{Name: t.name, Shared: i >= from,
+			Bytes: func(on *traces.Trace, first int64) (int64, error) {
+				if i == 0 {
+					return first, nil
+				}
+				return t.bytes(on, first)
+			}})
+	}
+	return tiers, nil
+}
+
+// bytes returns the size of a tier below the first one as the user states it: of prompts, without rounding it down to
+// whole blocks.
+func (t tier) bytes(on *traces.Trace, first int64) (int64, error) {
+	if t.size.times > 0 {
+		return multiple(t, first)
+	}
+	mode := capacity.Bytes
+	if prompts.Of(on.Kind) != nil {
+		mode = capacity.Blocks
+	}
+	c, err := t.size.On(on, mode)
+	if err != nil {
+		return 0, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
+	}
+	return c.Amount, nil
 }
 
 func sampleRate(c cache.Config) float64 {

@@ -88,6 +88,7 @@ var entry = cache.Entry{
 	Holds:       func(v params.Values, overlap bool) bool { return overlap || v.Int("concurrency") > 1 },
 	Capacity:    ownCapacity,
 	Whole:       whole,
+	Tiers:       described,
 	References:  references,
 	CheckParams: checkParams,
 	CheckTrace:  checkTrace,

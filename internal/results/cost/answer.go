@@ -23,6 +23,8 @@ type Offer struct {
 	CostIn     *[2]float64
 	CapacityIn *[2]int64
 	Tied       bool // with the cheapest: they cost the same, or draws do not tell which of them costs less
+
+	shares []share // of the cost
 }
 
 // Answer says which capacity and policy are the cheapest for a group of records.
@@ -85,7 +87,7 @@ func (b Bill) Between(name string, recs []records.Record, set *blocks.Set) []Ans
 // answer finds the cheapest capacities in records of one trace; ok is false if there are none or no prices.
 func (b Bill) answer(name string, recs []records.Record, set *blocks.Set, between bool) (a Answer, ok bool) {
 	a = Answer{Name: name, Bill: b, between: between}
-	if b.Memory.Per != "" {
+	if b.isPriced() {
 		a.curves = b.curves(recs, set)
 	}
 	for _, c := range a.curves {
@@ -120,7 +122,7 @@ func (b Bill) curves(recs []records.Record, set *blocks.Set) (curves []curve) {
 			at = len(curves)
 			curves = append(curves, curve{policy: r.Label, style: r, competes: r.Competes()})
 		}
-		p.drawn = b.drawn(r, set)
+		p.drawn = b.drawn(r, set, p.moved())
 		curves[at].points = append(curves[at].points, p)
 	}
 	for i := range curves {
@@ -134,12 +136,19 @@ func meanPoints(points []point) (means []point) {
 	slices.SortStableFunc(points, func(x, y point) int { return cmp.Compare(x.capacity, y.capacity) })
 	for len(points) > 0 {
 		mean, n := points[0], 1
+		mean.shares = slices.Clone(mean.shares)
 		for n < len(points) && points[n].capacity == mean.capacity {
 			mean.misses += points[n].misses
+			for i := range mean.shares {
+				mean.shares[i].cost += points[n].shares[i].cost
+			}
 			mean.drawn = nil // of several samples, which have requests of their own
 			n++
 		}
 		mean.misses /= float64(n)
+		for i := range mean.shares {
+			mean.shares[i].cost /= float64(n)
+		}
 		means, points = append(means, mean), points[n:]
 	}
 	return means
@@ -160,13 +169,15 @@ func (b Bill) cheapest(c curve, between bool) Offer {
 	}
 	last := c.points[len(c.points)-1]
 	return Offer{Policy: c.policy, Competes: c.competes, Capacity: best.capacity, Cost: best.cost(), Estimated: estimated,
-		AtSmallest: best.capacity == c.points[0].capacity, AtLargest: best.capacity == last.capacity && !last.holdsAll}
+		AtSmallest: best.capacity == c.points[0].capacity, AtLargest: best.capacity == last.capacity && !last.holdsAll,
+		shares: best.shares}
 }
 
 // lowest returns the cheapest point on the way from one to the next: where a byte more costs as much as it saves.
 func (b Bill) lowest(low, high point) point {
 	saved := (low.misses - high.misses) / math.Log(float64(high.capacity)/float64(low.capacity))
-	capacity := saved / b.Memory.of(1)
+	perByte := (high.memory - low.memory) / float64(high.capacity-low.capacity)
+	capacity := saved / perByte
 	if !(capacity > float64(low.capacity)) {
 		return low
 	}
@@ -176,11 +187,22 @@ func (b Bill) lowest(low, high point) point {
 	return b.at(low, high, int64(math.Round(capacity)))
 }
 
-// at returns the point at a capacity between two points.
+// at returns the point at a capacity between two points: memory grows with the capacity, also that of tiers which are
+// multiples of the first one, and misses change with its logarithm.
 func (b Bill) at(low, high point, capacity int64) point {
 	part := math.Log(float64(capacity)/float64(low.capacity)) / math.Log(float64(high.capacity)/float64(low.capacity))
-	return point{capacity: capacity, memory: b.Memory.of(float64(capacity)),
+	linear := float64(capacity-low.capacity) / float64(high.capacity-low.capacity)
+	p := point{capacity: capacity, memory: low.memory + float64(linear*(high.memory-low.memory)),
 		misses: low.misses + float64(part*(high.misses-low.misses))}
+	for i, s := range low.shares {
+		along := part
+		if s.isRent {
+			along = linear
+		}
+		s.cost += float64(along * (high.shares[i].cost - s.cost))
+		p.shares = append(p.shares, s)
+	}
+	return p
 }
 
 // now returns what today's capacity costs.

@@ -17,13 +17,13 @@ const money metric.Unit = "money"
 var (
 	PerMonth = metric.Metric{Name: "cost_per_month", Unit: money, Digits: 2, Better: metric.Lower, Merge: metric.Apart,
 		Column: metric.Column{At: 75, Weight: 92},
-		Doc: "memory of the capacity, and misses and missed bytes of a month, at the prices of the record, in its " +
-			"currency; a month has 730 hours"}
+		Doc: "memory of the capacity and of tiers with a price, and misses, missed bytes, and bytes that tiers read and " +
+			"write in a month, at the prices of the record, in its currency; a month has 730 hours"}
 	RequestRate = metric.Metric{Name: "request_rate", Unit: metric.PerSecond, Digits: 2, Merge: metric.Apart,
 		Doc: "requests per second of the whole trace, by its clock or as given, from which costs follow"}
 )
 
-func init() { metric.Register("prices", PerMonth, RequestRate) }
+func init() { metric.Register("prices", PerMonth, RequestRate, TierBytes) }
 
 // secondsOfMonth is the length of a month of bills.
 const secondsOfMonth = hoursOfMonth * 3600
@@ -50,8 +50,9 @@ func recorded(recs []records.Record) (b Bill, ok bool) {
 // point is what a capacity costs.
 type point struct {
 	capacity int64
-	memory   float64   // for a month
-	misses   float64   // and what is missed in it
+	memory   float64   // of all tiers, for a month
+	misses   float64   // and what is missed, read and written in it
+	shares   []share   // of both, in the same order at all capacities of a curve
 	sampled  bool      // the misses are an estimate from a sample
 	holdsAll bool      // everything that the trace requests fits, so that more memory saves nothing
 	drawn    []float64 // misses of each draw of blocks; nil if they are unknown
@@ -70,12 +71,21 @@ func (b Bill) point(r *records.Record) (p point, ok bool) {
 	if misses := r.Float(metric.Misses); missRatio > 0 && misses > 0 {
 		requests = misses / missRatio // those of a sample have an expected number
 	}
-	p = point{capacity: r.Capacity, memory: b.Memory.of(float64(r.Capacity)) * float64(nodesOf(r)), sampled: r.IsSample(),
-		holdsAll: r.CapacityShare != nil && *r.CapacityShare >= 1}
-	if requests == 0 {
-		return p, true
+	if requests == 0 { // nothing misses, and no byte is moved
+		missRatio, requests = 0, 1
 	}
-	p.misses = b.monthly(missRatio, (r.Float(metric.RequestedBytes)-r.Float(metric.HitBytes))/requests)
+	missedBytes := (r.Float(metric.RequestedBytes) - r.Float(metric.HitBytes)) / requests
+	p = point{capacity: r.Capacity, sampled: r.IsSample(),
+		holdsAll: r.CapacityShare != nil && *r.CapacityShare >= 1 && r.Int(metric.Evictions) == 0}
+	p.shares = append(b.rents(r), b.moves(r, requests)...)
+	p.shares = append(p.shares, share{missed, b.monthly(missRatio, missedBytes), false})
+	for _, s := range p.shares {
+		if s.isRent {
+			p.memory += s.cost
+		} else {
+			p.misses += s.cost
+		}
+	}
 	return p, true
 }
 
@@ -93,15 +103,17 @@ func nodesOf(r *records.Record) int64 {
 }
 
 // counted says what the memory and the requests of a record are, in a line each, where that is not plain.
-func counted(r *records.Record) (lines []string) {
+func (p Prices) counted(r *records.Record) (lines []string) {
 	if n := nodesOf(r); n > 1 {
-		lines = append(lines, fmt.Sprintf("memory: that of all %s nodes", records.Count(n)))
-	}
-	for name := range r.Names() {
-		if strings.HasPrefix(name, tierHits+"[") {
-			lines = append(lines, "memory: that of the first tier; lower tiers have other prices, and are left out")
-			break
+		line := fmt.Sprintf("memory: that of all %s nodes", records.Count(n))
+		if len(belowFirst(r)) > 0 {
+			line += "; tiers that they share count once"
 		}
+		lines = append(lines, line)
+	}
+	if free := p.unpriced(r); len(free) > 0 {
+		lines = append(lines, fmt.Sprintf("the size of tiers without a price is left out: %s; add %s=0.10/GiB-month",
+			strings.Join(free, ", "), free[len(free)-1]))
 	}
 	if _, ok := r.GetInt(prompts); ok {
 		lines = append(lines, "requests and misses: blocks of prompts")
@@ -114,14 +126,25 @@ func (b Bill) monthly(missRatio, missedBytes float64) float64 {
 	return b.PerSecond * secondsOfMonth * (b.Miss.of(missRatio) + b.Egress.of(missedBytes))
 }
 
-// drawn returns what the misses of a record cost in each draw of blocks; nil if that is unknown.
-func (b Bill) drawn(r *records.Record, set *blocks.Set) (misses []float64) {
+// moved returns what tiers read and write for a point.
+func (p point) moved() (sum float64) {
+	for _, s := range p.shares {
+		if !s.isRent && s.of != missed {
+			sum += s.cost
+		}
+	}
+	return sum
+}
+
+// drawn returns what the misses of a record cost in each draw of blocks, with what tiers move, of which blocks know
+// nothing; nil if that is unknown.
+func (b Bill) drawn(r *records.Record, set *blocks.Set, moved float64) (misses []float64) {
 	v, ok := set.Drawn(r)
 	if !ok {
 		return nil
 	}
 	for k := range v.HitRatios {
-		misses = append(misses, b.monthly(1-v.HitRatios[k], v.MissedBytes[k]))
+		misses = append(misses, moved+b.monthly(1-v.HitRatios[k], v.MissedBytes[k]))
 	}
 	return misses
 }
@@ -133,7 +156,7 @@ func isUnlimited(r *records.Record) bool {
 
 // Charge adds the prices and what they come to to the records of a trace whose capacities count bytes.
 func (b Bill) Charge(recs []records.Record) {
-	if b.Memory.Per == "" {
+	if !b.isPriced() {
 		return
 	}
 	for i := range recs {

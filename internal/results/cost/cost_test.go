@@ -156,8 +156,7 @@ func TestCharge(t *testing.T) {
 	}
 }
 
-// Records of two traces, of which one has a hundredth of the requests, cost what each of them states.
-// All nodes have memory; of tiers, the first. What is counted is said.
+// All nodes have memory. What is counted is said.
 func TestWhatIsCounted(t *testing.T) {
 	b := bill(t)
 	plain := rec("lru", records.Online, 1<<30, 500)
@@ -168,23 +167,26 @@ func TestWhatIsCounted(t *testing.T) {
 	if all, _ := b.point(&nodes); one.memory != 1 || all.memory != 8 || all.misses != one.misses {
 		t.Errorf("8 nodes cost %+v, one %+v", all, one)
 	}
-	tiers := plain
+	tiers := nodes
+	tiers.SetInt(metric.Metric{Name: "tier_hits[hbm]"}, 8)
 	tiers.SetInt(metric.Metric{Name: "tier_hits[host]"}, 8)
 	for _, test := range []struct {
 		r    records.Record
 		want string
 	}{
 		{plain, ""}, {nodes, "memory: that of all 8 nodes; requests and misses: blocks of prompts"},
-		{tiers, "memory: that of the first tier; lower tiers have other prices, and are left out"},
+		{tiers, "memory: that of all 8 nodes; tiers that they share count once; the size of tiers without a price is " +
+			"left out: host; add host=0.10/GiB-month; requests and misses: blocks of prompts"},
 	} {
 		answers := b.Answers([]records.Record{test.r}, nil)
-		if got := strings.Join(counted(&test.r), "; "); got != test.want ||
+		if got := strings.Join(b.counted(&test.r), "; "); got != test.want ||
 			test.want != "" && !strings.Contains(strings.Join(answers[0].Explanation(), "; "), test.want) {
 			t.Errorf("%q, want %q in %q", got, test.want, answers[0].Explanation())
 		}
 	}
 }
 
+// Records of two traces, of which one has a hundredth of the requests, cost what each of them states.
 func TestRecordedRatesDiffer(t *testing.T) {
 	busy, quiet := rec("lru", records.Online, gib, 600), rec("lru", records.Online, gib, 600)
 	quiet.Trace = "quiet"

@@ -59,7 +59,11 @@ func (a Answer) figure() (*plots.Figure, error) {
 	if a.Currency != "" {
 		label += " (" + a.Currency + ")"
 	}
-	f := plots.New("Cost per month: "+a.Name, "capacity", label)
+	capacity := "capacity"
+	if len(belowFirst(a.curves[0].style)) > 0 {
+		capacity += " of the first tier"
+	}
+	f := plots.New("Cost per month: "+a.Name, capacity, label)
 	var all []records.Record
 	for _, c := range a.curves {
 		all = append(all, *c.style)

@@ -48,6 +48,9 @@ func (a *Answer) curveOf(policy string) curve {
 // drawnOffers returns the cheapest capacity of a policy in each draw.
 func (a *Answer) drawnOffers(c curve) (offers []Offer) {
 	points := slices.Clone(c.points)
+	for i := range points {
+		points[i].shares = nil // nobody asks for those of a draw
+	}
 	for k := range blocks.Draws {
 		for i := range points {
 			points[i].misses = points[i].drawn[k]

@@ -2,16 +2,17 @@ package cost
 
 import (
 	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// Parts returns what a page says of answers: each in a sentence and a table with a row per policy.
+// Parts returns what a page says of answers: each in a sentence and a table with a row per policy, after the cheapest
+// of several caches.
 func Parts(answers []Answer) (parts []page.Part) {
-	for _, a := range answers {
-		sentence := a.Sentence()
-		if len(answers) > 1 {
-			sentence = a.Name + ": " + sentence
-		}
-		parts = append(parts, page.Part{Answer: sentence}, page.Part{Table: a.table()})
+	for _, sentence := range records.Sentences(Caches(answers)) {
+		parts = append(parts, page.Part{Answer: sentence})
+	}
+	for i, sentence := range records.Sentences(answers) {
+		parts = append(parts, page.Part{Answer: sentence}, page.Part{Table: answers[i].table()})
 	}
 	return parts
 }

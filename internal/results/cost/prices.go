@@ -16,9 +16,17 @@ import (
 // Prices are what a user pays. At least the memory and one of the others have a price.
 type Prices struct {
 	Currency string // as the user writes it: "EUR", "$"; "" for none
-	Memory   Price  // of a byte for a month
+	Memory   Price  // of a byte of the capacity for a month
 	Miss     Price  // of a miss
 	Egress   Price  // of a byte that missed and comes from the origin
+	Tiers    [numTiers]TierPrices
+}
+
+// TierPrices are the prices of one tier.
+type TierPrices struct {
+	Size  Price // of a byte for a month; none for the tier memory, whose price is Memory
+	Write Price // of a byte that is written
+	Read  Price // of a byte that is read
 }
 
 // Price is a price as it was written, and per unit. The zero value means that there is none.
@@ -36,18 +44,16 @@ func (p Price) of(amount float64) float64 {
 	return p.Number * (amount / p.units)
 }
 
-// kind is one of the three prices, as users name it.
+// kind is one of the prices, as users name it.
 type kind struct {
 	name  string
-	units func(per string) (units float64, err error)
+	units func(name, per string) (units float64, err error)
 	field func(*Prices) *Price
 }
 
-var kinds = []kind{
-	{"memory", byteMonths, func(p *Prices) *Price { return &p.Memory }},
-	{"miss", misses, func(p *Prices) *Price { return &p.Miss }},
-	{"egress", bytes, func(p *Prices) *Price { return &p.Egress }},
-}
+var kinds = append(append([]kind{{memory, byteMonths, func(p *Prices) *Price { return &p.Memory }}}, kindsOfTiers()...),
+	kind{"miss", misses, func(p *Prices) *Price { return &p.Miss }},
+	kind{"egress", bytes, func(p *Prices) *Price { return &p.Egress }})
 
 const example = "memory=3.20/GiB-month,miss=0.40/M"
 
@@ -55,6 +61,7 @@ const example = "memory=3.20/GiB-month,miss=0.40/M"
 //
 //	memory=3.20/GiB-month,miss=0.40/M,egress=0.08/GB
 //	memory=3.20 EUR/GiB-month,miss=0.40/M
+//	memory=3.20/GiB-month,ssd=0.10/GiB-month,ssd-write=0.09/TB,miss=0.40/M
 //	elasticache,miss=0.5/M
 //
 // A price that is written takes the place of a preset's.
@@ -78,7 +85,7 @@ func Parse(text string) (p Prices, err error) {
 		written[name] = true
 	}
 	switch {
-	case p.Memory.Per == "":
+	case p.Memory.Per == "" && p.Tiers[at(hbm)].Size.Per == "":
 		return Prices{}, fmt.Errorf("%q: memory has no price; write %s, or add a preset with one: %s", text, example,
 			suggest.List(presetsOf("memory")))
 	case p.Miss.Per == "" && p.Egress.Per == "":
@@ -116,7 +123,11 @@ var priceForm = regexp.MustCompile(`^\s*([\p{L}\p{Sc}]*)\s*(\d+\.?\d*|\.\d+)\s*(
 func (p *Prices) add(name, text string) error {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if i < 0 {
-		return suggest.Unknown("price", name, []string{"memory", "miss", "egress"})
+		var names []string
+		for _, k := range kinds {
+			names = append(names, k.name)
+		}
+		return suggest.Unknown("price", name, names)
 	}
 	parts := priceForm.FindStringSubmatch(text)
 	if parts == nil || parts[1] != "" && parts[3] != "" {
@@ -130,7 +141,7 @@ func (p *Prices) add(name, text string) error {
 	if err != nil || number == 0 || number >= highestPrice {
 		return fmt.Errorf("%s is no price; want a number above 0 and below %.0e", parts[2], highestPrice)
 	}
-	units, err := kinds[i].units(parts[4])
+	units, err := kinds[i].units(name, parts[4])
 	if err != nil {
 		return err
 	}
@@ -175,10 +186,10 @@ var spans = []struct {
 	months float64
 }{{"hour", 1.0 / hoursOfMonth}, {"day", 24.0 / hoursOfMonth}, {"month", 1}, {"year", 12}}
 
-// byteMonths reads what a price of memory is for: "GiB-month".
-func byteMonths(per string) (float64, error) {
+// byteMonths reads what a price of memory, or of another tier, is for: "GiB-month".
+func byteMonths(name, per string) (float64, error) {
 	unit, span, ok := strings.Cut(per, "-")
-	size, err := bytes(unit)
+	size, err := bytes(name, unit)
 	if ok && err == nil {
 		for _, s := range spans {
 			if s.name == span {
@@ -186,11 +197,11 @@ func byteMonths(per string) (float64, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("memory has a price per %q; want a size and a time: GiB-month, GB-hour, MiB-year", per)
+	return 0, fmt.Errorf("%s has a price per %q; want a size and a time: GiB-month, GB-hour, MiB-year", name, per)
 }
 
 // bytes reads what a price of bytes is for: "GB".
-func bytes(per string) (float64, error) {
+func bytes(_, per string) (float64, error) {
 	var names []string
 	for _, u := range byteUnits {
 		if u.name == per {
@@ -202,7 +213,7 @@ func bytes(per string) (float64, error) {
 }
 
 // misses reads for how many misses a price is.
-func misses(per string) (float64, error) {
+func misses(_, per string) (float64, error) {
 	switch per {
 	case "1":
 		return 1, nil

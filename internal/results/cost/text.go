@@ -79,12 +79,8 @@ func capacityIn(o Offer) string {
 
 // Explanation says how the costs are computed and what limits them, in a line each.
 func (a Answer) Explanation() (lines []string) {
-	prices := "prices: memory " + a.Prices.text(a.Memory)
-	if a.Miss.Per != "" {
-		prices += ", a miss " + a.Prices.text(a.Miss)
-	}
-	if a.Egress.Per != "" {
-		prices += ", a missed byte " + a.Prices.text(a.Egress)
+	if line := a.parts(); line != "" {
+		lines = append(lines, line)
 	}
 	rate := RequestRate.Text(a.PerSecond) + " requests/s, as given"
 	if a.Span > 0 {
@@ -93,10 +89,9 @@ func (a Answer) Explanation() (lines []string) {
 			rate += ", which is less than a day: a month may have other rates"
 		}
 	}
-	lines = append(lines, prices+"; "+rate)
-	if len(a.curves) > 0 {
-		lines = append(lines, counted(a.curves[0].style)...)
-	}
+	style := a.curves[0].style
+	lines = append(lines, "prices: "+strings.Join(a.applied(style), ", ")+"; "+rate)
+	lines = append(lines, a.counted(style)...)
 	for _, line := range []string{a.certainty(), a.end()} {
 		if line != "" {
 			lines = append(lines, line)
@@ -109,6 +104,19 @@ func (a Answer) Explanation() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// parts says what the cost of the cheapest consists of, where that is more than memory and misses; "" if it is not.
+func (a Answer) parts() string {
+	best := a.Offers[0]
+	if !best.Competes || len(best.shares) <= 2 {
+		return ""
+	}
+	var texts []string
+	for _, s := range best.shares {
+		texts = append(texts, s.of+" "+PerMonth.Text(s.cost))
+	}
+	return a.Amount(best.Cost) + " = " + strings.Join(texts, " + ")
 }
 
 // end says that the cheapest capacity is at an end of those that were replayed; "" if it is not.
@@ -130,8 +138,11 @@ func (a Answer) end() string {
 func (a Answer) certainty() string {
 	var parts []string
 	if a.Offers[0].CostIn != nil {
-		parts = append(parts, fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ",
-			blocks.Count))
+		line := fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ", blocks.Count)
+		if a.Offers[0].moves() {
+			line += " in misses, not in what tiers read and write"
+		}
+		parts = append(parts, line)
 	}
 	if ties := a.ties(); ties != "" {
 		parts = append(parts, ties)

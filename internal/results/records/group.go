@@ -54,19 +54,9 @@ func partTraits() (all []trait) {
 
 // Groups splits recs into groups in order of first appearance.
 func Groups(recs []Record) []Group {
-	varying := slices.DeleteFunc(slices.Clone(traits), func(t trait) bool {
-		return !slices.ContainsFunc(recs, func(r Record) bool { return t(&r) != t(&recs[0]) })
-	})
 	var groups []Group
 	index := map[string]int{}
-	for i := range recs {
-		parts := []string{recs[i].Trace}
-		for _, t := range varying {
-			if part := t(&recs[i]); part != "" {
-				parts = append(parts, part)
-			}
-		}
-		name := Printable(strings.Join(parts, ", "))
+	for i, name := range names(recs) {
 		at, ok := index[name]
 		if !ok {
 			at = len(groups)
@@ -76,6 +66,33 @@ func Groups(recs []Record) []Group {
 		groups[at].Records = append(groups[at].Records, recs[i])
 	}
 	return groups
+}
+
+// names returns the name of the group of each record.
+func names(recs []Record) (all []string) {
+	varying := slices.DeleteFunc(slices.Clone(traits), func(t trait) bool {
+		return !slices.ContainsFunc(recs, func(r Record) bool { return t(&r) != t(&recs[0]) })
+	})
+	for i := range recs {
+		parts := []string{recs[i].Trace}
+		for _, t := range varying {
+			if part := t(&recs[i]); part != "" {
+				parts = append(parts, part)
+			}
+		}
+		all = append(all, Printable(strings.Join(parts, ", ")))
+	}
+	return all
+}
+
+// WithoutCache returns the name that the group of each record has if all were of one cache: groups that differ in their
+// caches alone have the same one.
+func WithoutCache(recs []Record) []string {
+	same := slices.Clone(recs)
+	for i := range same {
+		same[i].Cache = ""
+	}
+	return names(same)
 }
 
 // Printable replaces invisible characters, so that a file name can neither control a terminal nor break an image.

@@ -188,6 +188,8 @@ func TestNumbersForPeople(t *testing.T) {
 func TestCheckDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	must.Do(t, CheckDir(dir))
+	must.Do(t, os.Mkdir(dir, 0o755)) // the check has not
+	must.Do(t, CheckDir(dir))
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("the folder holds %v (%v)", entries, err)
 	}

@@ -55,22 +55,30 @@ type Answer interface {
 	Explanation() []string
 }
 
-// PrintAnswers writes answers below a table, in Markdown or for a terminal of that width. Several say of which group
-// they are.
+// PrintAnswers writes answers below a table, in Markdown or for a terminal of that width.
 func PrintAnswers[A Answer](w io.Writer, answers []A, markdown bool, width int) error {
+	for i, sentence := range Sentences(answers) {
+		if markdown {
+			sentence = "**" + sentence + "**"
+		}
+		lines := append([]string{sentence}, answers[i].Explanation()...)
+		if err := PrintLines(w, markdown, width, lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sentences returns the sentences of answers. Several say of which group they are.
+func Sentences[A Answer](answers []A) (sentences []string) {
 	for _, a := range answers {
 		sentence := a.Sentence()
 		if len(answers) > 1 {
 			sentence = a.Group() + ": " + sentence
 		}
-		if markdown {
-			sentence = "**" + sentence + "**"
-		}
-		if err := PrintLines(w, markdown, width, append([]string{sentence}, a.Explanation()...)); err != nil {
-			return err
-		}
+		sentences = append(sentences, sentence)
 	}
-	return nil
+	return sentences
 }
 
 // PrintLines writes lines below a table, in Markdown or broken at the width of a terminal.

@@ -3,8 +3,10 @@ package records
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -23,11 +25,14 @@ const (
 // FileNames returns the names of the files that Write creates.
 func FileNames() []string { return []string{jsonName, csvName, parquetName} }
 
-// CheckDir creates dir if it does not exist and makes sure that files can be written there, so that errors show before
-// a long replay.
+// CheckDir makes sure that files can be written to dir, so that errors show before results are computed. It creates
+// neither the folder nor a file, since there may be no results.
 func CheckDir(dir string) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
+	if err := atomicfile.CheckFolder(dir); err != nil {
 		return err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	f, err := atomicfile.CreateIn(dir, jsonName)
 	if err != nil {

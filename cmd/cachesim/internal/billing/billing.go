@@ -11,7 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/results/cost"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -30,7 +33,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 		presets = append(presets, fmt.Sprintf("%s (%s, %s)", p.Name, p.Prices, p.Date))
 	}
 	flags.StringVar(&f.cost, "cost", "", "what memory, misses and missed bytes cost, for the cost per month: "+
-		"'memory=3.20 EUR/GiB-month,miss=0.40/M,egress=0.08/GB', or presets and prices that override theirs: "+
+		"'memory=3.20 EUR/GiB-month,miss=0.40/M,egress=0.08/GB', with the cache tiers also those below the first one: "+
+		"'host=3.20/GiB-month,ssd=0.10/GiB-month,ssd-write=0.09/TB', or presets and prices that override theirs: "+
 		strings.Join(presets, ", "))
 	flags.StringVar(&f.rate, "rate", "", "with --cost: how often requests come (1200/s, or per min, h, day), for "+
 		"traces without a clock or instead of it")
@@ -63,7 +67,7 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 		}
 	}
 	for _, s := range specs {
-		if err := f.CheckUnit(s, mode); err != nil {
+		if err := f.checkUnit(s, mode); err != nil {
 			return nil, err
 		}
 	}
@@ -77,9 +81,90 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 	return append(slices.Clip(specs), today), err
 }
 
-// CheckUnit rejects prices where a capacity counts objects.
-func (f *Flags) CheckUnit(s capacity.Spec, mode capacity.Mode) error {
-	if !f.Asked() || s.InBytes(mode) {
+// CheckCaches rejects prices of tiers that none of the caches has, and caches whose own capacity counts objects.
+func (f *Flags) CheckCaches(caches []cache.Spec, mode capacity.Mode) error {
+	if !f.Asked() {
+		return nil
+	}
+	var names [][]string
+	for _, c := range caches {
+		if own, ok := sim.OwnCapacity(c); ok {
+			if err := f.checkOwn(c, own, mode); err != nil {
+				return err
+			}
+		}
+		tiers, err := tiersOf(c)
+		if err != nil {
+			return err
+		}
+		of := []string{""} // a cache without tiers is one whose name is not known
+		if len(tiers) > 0 {
+			of = nil
+		}
+		for _, t := range tiers {
+			of = append(of, t.Name)
+		}
+		names = append(names, of)
+	}
+	if err := f.bill.Prices.Check(names); err != nil {
+		return fmt.Errorf("--cost: %w", err)
+	}
+	return nil
+}
+
+// checkOwn rejects a capacity of a cache's own that counts objects, or is not today's.
+func (f *Flags) checkOwn(c cache.Spec, own capacity.Capacity, mode capacity.Mode) error {
+	if err := f.checkUnit(own.Spec, mode); err != nil || f.today == "" || own.Is(capacity.OfBytes(f.bill.Today)) {
+		return err
+	}
+	return fmt.Errorf("--today %s: the cache %s has a capacity of its own, %s by its parameters; remove --today, and "+
+		"write a cache of today's capacity beside it", f.today, c, own)
+}
+
+func tiersOf(c cache.Spec) ([]cache.Tier, error) {
+	if c.Entry.Tiers == nil {
+		return nil, nil
+	}
+	return c.Entry.Tiers(c.Params)
+}
+
+// Charge adds the prices, and what they come to, to records of a trace.
+func (f *Flags) Charge(b cost.Bill, recs []records.Record, t *traces.Trace) error {
+	if !f.Asked() {
+		return nil
+	}
+	for i := range recs {
+		if err := addTiers(&recs[i], t); err != nil {
+			return err
+		}
+	}
+	b.Charge(recs)
+	return nil
+}
+
+// addTiers adds the sizes of the tiers to a record.
+func addTiers(r *records.Record, t *traces.Trace) error {
+	c, err := cache.Registry.Parse(r.Cache)
+	if err != nil || r.CapacityUnit != records.Bytes {
+		return err
+	}
+	tiers, err := tiersOf(c)
+	if err != nil {
+		return err
+	}
+	for _, tier := range tiers {
+		bytes, err := tier.Bytes(t, r.Capacity)
+		if err != nil {
+			return err
+		}
+		cost.SetTier(r, tier.Name, bytes, tier.Shared)
+	}
+	return nil
+}
+
+// checkUnit rejects prices where a capacity counts objects.
+func (f *Flags) checkUnit(s capacity.Spec, mode capacity.Mode) error {
+	if s.InBytes(mode) {
 		return nil
 	}
 	return fmt.Errorf("--cost %s: capacity %s counts objects, whose memory is unknown; add --bytes, or give sizes such "+
