@@ -73,7 +73,7 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 
 func (p *policy) Hit(r policies.Request) {
 	// On a hit the entry's topic counts, not the query's. The search is needed only for the anchors that it renews.
-	if p.stale > 0 && !p.isRouted {
+	if !p.isRouted && p.mayRenew(p.queryOf(r)) {
 		p.search(p.queryOf(r))
 	}
 	p.isRouted = false
