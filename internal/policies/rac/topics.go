@@ -22,6 +22,10 @@ type topic struct {
 	least      policies.Object
 	ranked     float64 // its place among the topics with evictable entries
 
+	// when it got that place: its last request, and the importance of the least entry
+	rankedAt    uint32
+	rankedLeast float64
+
 	// The representative is the query that others are compared with to join the topic. It is the anchor or, once the
 	// anchor has been evicted, the last anchor until a new one is needed.
 	anchor         policies.Object
