@@ -28,6 +28,7 @@ type policy struct {
 	settings
 	topicIndex
 	ranksMembers bool // entries of a topic are evicted by importance
+	keysAreLogs  bool // keys of topics are logarithms of TP, or of TP * TSI
 
 	entries []entryState
 	sums    sums // if importance fades
@@ -58,6 +59,7 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 	p := &policy{
 		settings: s, topicIndex: index, compared: newComparison(c.Relations, &index),
 		ranksMembers: s.rule == byValue || s.rule == byImportance,
+		keysAreLogs:  s.rule == byPrevalence || s.rule == byValue && !s.fades() && s.topicWeight == 1,
 		entries:      make([]entryState, c.Objects), seen: make([]uint32, c.Objects),
 	}
 	if s.fades() {
@@ -73,7 +75,7 @@ func newPolicy(c policies.Config, s settings) (*policy, error) {
 
 func (p *policy) Hit(r policies.Request) {
 	// On a hit the entry's topic counts, not the query's. The search is needed only for the anchors that it renews.
-	if p.stale > 0 && !p.isRouted {
+	if !p.isRouted && p.mayRenew(p.queryOf(r)) {
 		p.search(p.queryOf(r))
 	}
 	p.isRouted = false
@@ -163,12 +165,11 @@ func (p *policy) leastValued() topicID {
 	for {
 		s, _ := p.alive.Least()
 		t := &p.topics[s]
-		key := p.key(t, p.entries[t.least].importance)
+		key := p.key(t)
 		if key == t.ranked {
 			return s
 		}
-		p.alive.Set(s, key, uint64(p.seen[t.least]))
-		t.ranked = key
+		p.place(s, key)
 	}
 }
 
@@ -224,6 +225,7 @@ func (p *policy) refade(capacity int64) {
 func (p *policy) rankAll() {
 	for s := range p.topics {
 		if p.alive.Has(topicID(s)) {
+			p.topics[s].rankedAt = math.MaxUint32 // its place was on another scale
 			p.rank(topicID(s))
 		} else if p.dead.Has(topicID(s)) {
 			p.rankDead(topicID(s))
@@ -293,14 +295,30 @@ func (p *policy) rank(s topicID) {
 		p.alive.Remove(s)
 		return
 	}
-	if key := p.key(t, p.entries[t.least].importance); key <= t.ranked || !p.alive.Has(s) {
-		p.alive.Set(s, key, uint64(p.seen[t.least]))
-		t.ranked = key
+	if p.alive.Has(s) && p.hasRisen(t) {
+		return
+	}
+	if key := p.key(t); key <= t.ranked || !p.alive.Has(s) {
+		p.place(s, key)
 	}
 }
 
+// hasRisen reports whether t is known to have risen, without the logarithm that its key would take: it was requested
+// since it got its place, and its least entry is no less important than the one at that time.
+func (p *policy) hasRisen(t *topic) bool {
+	return p.keysAreLogs && t.last > t.rankedAt && p.entries[t.least].importance >= t.rankedLeast
+}
+
+// place moves s to its place among the topics with evictable entries.
+func (p *policy) place(s topicID, key float64) {
+	t := &p.topics[s]
+	t.ranked, t.rankedAt, t.rankedLeast = key, t.last, p.entries[t.least].importance
+	p.alive.Set(s, key, uint64(p.seen[t.least]))
+}
+
 // key is the value of the least entry of a topic, on a scale on which all topics can be compared at any time.
-func (p *policy) key(t *topic, importance float64) float64 {
+func (p *policy) key(t *topic) float64 {
+	importance := p.entries[t.least].importance
 	switch p.rule {
 	case byImportance:
 		return importance

@@ -497,6 +497,32 @@ func TestForgetsLongestIdle(t *testing.T) {
 	}
 }
 
+// TestPlacesAreLowerBounds changes how fast topics fade between requests. No topic may be worth less than its place, or
+// it would not be found when it is the least.
+func TestPlacesAreLowerBounds(t *testing.T) {
+	const objects, topics, capacity = 200, 20, 60
+	labels := make([]int32, objects)
+	for o := range labels {
+		labels[o] = int32(o % topics)
+	}
+	g := randomGraph(1, objects)
+	p := newFor(t, "rac(routing=label)", capacity, g, 2, labels)
+	c := &cacheOf{policy: p, graph: g, tauHit: 2, capacity: capacity, resident: map[policies.Object]bool{}}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for at := range 20_000 {
+		if at%50 == 0 {
+			p.Resize(capacity + rng.Int64N(20*capacity)) // the policy alone, so that all stay resident
+		}
+		c.serve(policies.Object(objects * rng.Float64() * rng.Float64()))
+		for s := range p.topics {
+			x := &p.topics[s]
+			if p.alive.Has(topicID(s)) && p.key(x) < x.ranked {
+				t.Fatalf("request %d: topic %d is worth %v, and its place is %v", at, s, p.key(x), x.ranked)
+			}
+		}
+	}
+}
+
 // TestPageRank compares the importance that comes from links with PageRank as the paper defines it, computed by power
 // iteration: in units of the PageRank of an entry without dependants, less one.
 func TestPageRank(t *testing.T) {

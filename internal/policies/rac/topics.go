@@ -22,6 +22,10 @@ type topic struct {
 	least      policies.Object
 	ranked     float64 // its place among the topics with evictable entries
 
+	// when it got that place: its last request, and the importance of the least entry
+	rankedAt    uint32
+	rankedLeast float64
+
 	// The representative is the query that others are compared with to join the topic. It is the anchor or, once the
 	// anchor has been evicted, the last anchor until a new one is needed.
 	anchor         policies.Object
@@ -46,7 +50,7 @@ type topicIndex struct {
 	from      float32
 	shortlist int
 	presents  []topicID // per object: the topic that it represents, or none
-	stale     int       // topics with entries but no anchor
+	staleNear []int32   // per object: how many topics it could join that have entries but no anchor
 	searches  uint32
 	looked    []topicID // the topics of the last search
 
@@ -67,7 +71,7 @@ func newTopicIndex(c policies.Config, from float32) (topicIndex, error) {
 		x.useLabels(relations.Topics, c.Objects)
 		return x, nil
 	}
-	x.presents = make([]topicID, c.Objects)
+	x.presents, x.staleNear = make([]topicID, c.Objects), make([]int32, c.Objects)
 	for o := range x.presents {
 		x.presents[o] = none
 	}
@@ -92,6 +96,7 @@ func (x *topicIndex) grow(objects int) {
 		return
 	}
 	x.presents = dense.GrownWith(x.presents, objects, none)
+	x.staleNear = dense.Grown(x.staleNear, objects)
 }
 
 func (x *topicIndex) labelOf(o policies.Object) uint32 {
@@ -140,19 +145,34 @@ func (x *topicIndex) represent(s topicID, q policies.Object) {
 	}
 }
 
-// stale is 1 if t has entries and none of them is its anchor.
-func (t *topic) stale() int {
-	if t.members > 0 && t.anchor == none {
-		return 1
+// isStale reports whether t has entries and none of them is its anchor.
+func (t *topic) isStale() bool { return t.members > 0 && t.anchor == none }
+
+// countStale adds to the number of stale topics that queries could join, for those that could join t. Anchors leave far
+// less often than queries hit, so that it is cheaper to count here than to search with each query.
+func (x *topicIndex) countStale(t *topic, change int32) {
+	if x.staleNear == nil {
+		return
 	}
-	return 0
+	x.staleNear[t.representative] += change
+	ids, similarities := x.similar.Of(t.representative)
+	for i, id := range ids {
+		if similarities[i] < x.from {
+			return
+		}
+		x.staleNear[id] += change
+	}
+}
+
+// mayRenew reports whether a search for the topic of q may renew anchors.
+func (x *topicIndex) mayRenew(q policies.Object) bool {
+	return x.staleNear != nil && x.staleNear[q] > 0
 }
 
 // join counts o among the entries of s. A new entry does not replace the anchor: a single request gives the least
 // importance there is, unless importance fades, and then anchors would move all the time.
 func (x *topicIndex) join(s topicID, o policies.Object) {
 	t := &x.topics[s]
-	x.stale -= t.stale()
 	t.members++
 	if t.anchor == none {
 		x.settle(s, o)
@@ -171,12 +191,17 @@ func (x *topicIndex) settle(s topicID, o policies.Object) {
 // leave removes o from the entries of s. The representative of s stays.
 func (x *topicIndex) leave(s topicID, o policies.Object) {
 	t := &x.topics[s]
-	x.stale -= t.stale()
+	wasStale := t.isStale()
 	t.members--
 	if t.anchor == o {
 		t.anchor = none
 	}
-	x.stale += t.stale()
+	switch {
+	case t.isStale() && !wasStale:
+		x.countStale(t, 1)
+	case wasStale && !t.isStale():
+		x.countStale(t, -1)
+	}
 }
 
 // search returns the topic of a query: the one of the shortlist whose representative is nearest, if it is near enough.
@@ -191,10 +216,11 @@ func (p *policy) search(q policies.Object) topicID {
 	x.searches++
 	x.looked = x.looked[:0]
 	refreshed := 0
+	renews := x.mayRenew(q)
 	nearest := x.look(q)
 	for i, id := range ids {
 		// The first topic found is the nearest. The others matter only while there are anchors to renew.
-		if similarities[i] < x.from || x.stale == 0 && nearest != none || len(x.looked) == x.shortlist {
+		if similarities[i] < x.from || !renews && nearest != none || len(x.looked) == x.shortlist {
 			break
 		}
 		if s := x.look(id); nearest == none {
@@ -202,8 +228,8 @@ func (p *policy) search(q policies.Object) topicID {
 		}
 	}
 	for _, s := range x.looked {
-		if x.topics[s].stale() == 1 {
-			x.stale--
+		if t := &x.topics[s]; t.isStale() {
+			x.countStale(t, -1)
 			x.settle(s, p.mostImportant(s))
 			refreshed++
 		}
