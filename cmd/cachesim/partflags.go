@@ -93,7 +93,8 @@ func severalParts(kind *sim.Kind, text string) error {
 	if err != nil || len(parts) < 2 {
 		return nil
 	}
-	return fmt.Errorf("--%s %s lists %d %s; want one (cachesim run takes several)", flagOf(kind), text, len(parts), kind.Plural)
+	return fmt.Errorf("--%s %s lists %d %s; want one (cachesim run takes several)", flagOf(kind), text, len(parts),
+		kind.Plural)
 }
 
 // asks reports whether a policy uses parts of the kind.
