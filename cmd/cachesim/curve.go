@@ -79,6 +79,7 @@ With --format csv or json the output is the records: LRU at every point, and eve
 	f.parts.registerSingle(cmd, sim.CacheKind)
 	flags := cmd.Flags()
 	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
+	flags.Lookup("cache").Usage = "the kind of cache, one of them: what counts as a hit, and what can be evicted"
 	flags.StringVar(
 		&f.policies,
 		"policy",

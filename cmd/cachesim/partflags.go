@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -79,11 +80,21 @@ func (f *partFlags) single(parts *sim.Parts) error {
 		}
 		part, err := kind.Parse(*text)
 		if err != nil {
-			return err
+			return cmp.Or(severalParts(kind, *text), err)
 		}
 		part.Into(parts)
 	}
 	return nil
+}
+
+// severalParts says that a text lists parts where one is wanted; nil if it does not.
+func severalParts(kind *sim.Kind, text string) error {
+	parts, err := kind.ParseList(text)
+	if err != nil || len(parts) < 2 {
+		return nil
+	}
+	return fmt.Errorf("--%s %s lists %d %s; want one (cachesim run takes several)", flagOf(kind), text, len(parts),
+		kind.Plural)
 }
 
 // asks reports whether a policy uses parts of the kind.

@@ -86,6 +86,9 @@ var tenantRules = params.NewRegistry("tenant", "column", tenantEntries...)
 // ParseTenants reads a way to find the tenant of a request.
 func ParseTenants(text string) (TenantRule, error) {
 	rule, err := tenantRules.Parse(text)
+	if err == nil && rule.Name() == tenantColumn && rule.Params.Text("name") == "" {
+		err = fmt.Errorf("tenant column: name is empty: want a column or a field, as in column(name=user)")
+	}
 	if err != nil || rule.Name() != tenantPrefix {
 		return rule, err
 	}
@@ -250,6 +253,10 @@ func salted(id uint64, tenant []byte) uint64 {
 func (l *loader) finishTenants() (err error) {
 	t, y := l.trace, l.tenancy
 	if y.prompts {
+		if t.Limited && y.rule.Name() == tenantColumn && y.column.nobody() {
+			return fmt.Errorf("%s: none of the %d prompts within --limit has a tenant in the field %s; raise the limit, or "+
+				"name another field", t.Name, len(t.Groups), y.rule.Params.Text("name"))
+		}
 		t.Tenants = &Tenants{Names: y.column.names(), OfPrompt: y.column.column}
 		return nil
 	}
@@ -328,6 +335,11 @@ func (c *tenantNumbers) add(name []byte) error {
 	}
 	c.column = append(c.column, number)
 	return nil
+}
+
+// nobody reports whether no request names a tenant.
+func (c *tenantNumbers) nobody() bool {
+	return c.numbers.Len() == 1 && c.numbers.Key(0).String() == unnamedTenant
 }
 
 var errTooManyTenants = fmt.Errorf("more than %d tenants, the limit of a trace: name a column or a prefix "+

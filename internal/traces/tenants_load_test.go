@@ -16,6 +16,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
+// nobodys is a prompt without a tenant.
+const nobodys = `{"input_length": 1024, "hash_ids": [1, 2]}` + "\n"
+
 func writeTenantFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -209,6 +212,10 @@ func TestTenantsOfPrompts(t *testing.T) {
 {"input_length": 100, "hash_ids": [], "user": null}
 {"input_length": 1024, "hash_ids": [1, 3], "user": "ab", "meta": {"team": 5}}
 `)
+	dotted := writeTenantFile(t, "dotted.jsonl", `{"input_length": 1024, "hash_ids": [1, 2], "llm.user": "a"}
+{"input_length": 1024, "hash_ids": [1, 2], "llm": {"user": "b"}}
+{"input_length": 1024, "hash_ids": [1, 2], "llm.user": "c", "llm": 5, "at": {"org.team": "red"}}
+`)
 	later := writeTenantFile(t, "later.jsonl", `{"timestamp": 5, "input_length": 1024, "hash_ids": [1, 2]}
 {"timestamp": 9, "input_length": 1024, "hash_ids": [1, 2]}
 `)
@@ -234,9 +241,13 @@ func TestTenantsOfPrompts(t *testing.T) {
 	}{
 		"field": {[]string{mooncake}, traces.Selection{Tenants: "column(name=user)"}, "ab 7 - ab",
 			[]uint32{0, 1, 0, 1, 2, 0, 3}},
-		"nested": {[]string{mooncake}, traces.Selection{Tenants: "column(name=meta.team.id)"}, "- red - -", nil},
-		"option": {[]string{mooncake}, traces.Selection{Tenants: "column", Format: "mooncake:tenant=x"}, "1 - - -", nil},
-		"limit":  {[]string{mooncake}, traces.Selection{Tenants: "column(name=user)", Limit: 2}, "ab 7", nil},
+		"key with dots":        {[]string{dotted}, traces.Selection{Tenants: "column(name=llm.user)"}, "a b c", nil},
+		"key with dots within": {[]string{dotted}, traces.Selection{Tenants: "column(name=at.org.team)"}, "- - red", nil},
+		"nested": {[]string{mooncake}, traces.Selection{Tenants: "column(name=meta.team.id)"},
+			"- red - -", nil},
+		"option": {[]string{mooncake}, traces.Selection{Tenants: "column", Format: "mooncake:tenant=x"},
+			"1 - - -", nil},
+		"limit": {[]string{mooncake}, traces.Selection{Tenants: "column(name=user)", Limit: 2}, "ab 7", nil},
 		"salt": {[]string{mooncake}, traces.Selection{Tenants: "column(name=user,salt=true)"}, "ab 7 - ab",
 			[]uint32{0, 1, 2, 3, 4, 0, 5}},
 		"files by time": {[]string{later, sooner}, traces.Selection{Tenants: "file", Merge: true},
@@ -263,6 +274,20 @@ func TestTenantsOfPrompts(t *testing.T) {
 		if test.objects != nil && !slices.Equal(got.Objects, test.objects) {
 			t.Errorf("%s: blocks %v, want %v", name, got.Objects, test.objects)
 		}
+	}
+}
+
+// TestTenantsThatComeLate: a field that the beginning of a file lacks is none that all prompts lack.
+func TestTenantsThatComeLate(t *testing.T) {
+	path := writeTenantFile(t, "late.jsonl", strings.Repeat(nobodys, 5000)+
+		`{"input_length": 1024, "hash_ids": [1, 2], "user": "a"}`+"\n")
+	got := must.Get(traces.Load(t.Context(), []string{path},
+		traces.LoadOptions{Selection: traces.Selection{Tenants: "column(name=user)"}}))(t)
+	if of := got.Tenants.OfPrompt; len(of) != 5001 || of[0] != 0 || of[4999] != 0 || of[5000] != 1 {
+		t.Errorf("%d prompts have tenants, the last of them number %d", len(of), of[len(of)-1])
+	}
+	if !slices.Equal(got.Tenants.Names, []string{"-", "a"}) {
+		t.Errorf("tenants %q", got.Tenants.Names)
 	}
 }
 
@@ -328,6 +353,9 @@ func TestTenantsOfPromptsErrors(t *testing.T) {
 	mooncake := writeTenantFile(t, "m.jsonl", good)
 	object := writeTenantFile(t, "o.jsonl", good+`{"input_length": 1024, "hash_ids": [1, 2], "user": {"id": 1}}`+"\n")
 	truth := writeTenantFile(t, "t.jsonl", `{"input_length": 1024, "hash_ids": [1, 2], "user": true}`+"\n")
+	list := writeTenantFile(t, "l.jsonl", good+`{"input_length": 1024, "hash_ids": [1, 2], "user": ["a"]}`+"\n")
+	blank := writeTenantFile(t, "b.jsonl", good+"\n\n")
+	late := writeTenantFile(t, "late.jsonl", strings.Repeat(nobodys, 5000)+good)
 	chat := writeTenantFile(t, "chat.jsonl", `{"timestamp": 2, "input": "a b", "output": "e", "session_id": 1}`+"\n")
 	openai := writeTenantFile(t, "openai.jsonl", `{"messages": [{"role": "user", "content": "hello"}]}`+"\n")
 	table := writeTenantFile(t, "t.csv", "key,tenant\na,x\n")
@@ -336,13 +364,23 @@ func TestTenantsOfPromptsErrors(t *testing.T) {
 		opts  traces.Selection
 		want  string
 	}{
+		"no such field, and blank lines": {[]string{blank}, traces.Selection{Tenants: "column(name=usr)"},
+			`tenant: unknown field "usr"; did you mean "user"? (exists: input_length, hash_ids, user)`},
+		"none within a limit": {[]string{late}, traces.Selection{Tenants: "column(name=user)", Limit: 100},
+			"none of the 100 prompts within --limit has a tenant in the field user; raise the limit, or name another field"},
+		"no name": {[]string{mooncake}, traces.Selection{Tenants: "column(name=)"},
+			"tenant column: name is empty"},
+		"no name of a table": {[]string{table}, traces.Selection{Tenants: "column(name=)"},
+			"tenant column: name is empty"},
 		"no such field": {[]string{mooncake}, traces.Selection{Tenants: "column(name=usr)"},
 			`tenant: unknown field "usr"; did you mean "user"? (exists: input_length, hash_ids, user)`},
 		"none in a chat": {[]string{chat}, traces.Selection{Tenants: "column(name=org)"}, `tenant: unknown field "org"`},
 		"none in a request": {[]string{openai}, traces.Selection{Tenants: "column(name=user)"},
 			`tenant: unknown field "user"`},
 		"object": {[]string{object}, traces.Selection{Tenants: "column(name=user)"},
-			"line 2: tenant: user is no text and no number; want one of them, or null"},
+			"line 2: tenant: user is an object; want a text, a number or null, such as those of its fields: user.NAME"},
+		"list": {[]string{list}, traces.Selection{Tenants: "column(name=user)"},
+			"tenant: user is no text and no number; want one of them, or null"},
 		"truth": {[]string{truth}, traces.Selection{Tenants: "column(name=user)"}, "tenant: user is no text and no number"},
 		"keys": {[]string{mooncake}, traces.Selection{Tenants: "prefix"},
 			"its requests are prompts, whose tenants are named by a field or are files, not by prefix; write --tenant " +

@@ -57,7 +57,11 @@ func saved(best, other Offer) string {
 	case other.Cost <= best.Cost:
 		return "nothing saved"
 	}
-	return records.Share(float64(int(1000*(1-best.Cost/other.Cost)+0.5))/1000) + " saved"
+	thousandths := int(1000*(1-best.Cost/other.Cost) + 0.5)
+	if thousandths == 0 {
+		return "less than 0.1% saved"
+	}
+	return records.Share(float64(thousandths)/1000) + " saved"
 }
 
 // costIn writes the interval of a cost: " (340.12 to 363.01)"; "" if it is unknown.

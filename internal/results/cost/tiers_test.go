@@ -232,6 +232,12 @@ func TestCaches(t *testing.T) {
 	if parts := Parts(b.Answers(recs, nil)); parts[0].Answer != want {
 		t.Errorf("the page begins with %+v", parts[0])
 	}
+	ssd.Cache = "tiers(host=2x,ssd=1x)"
+	set(&ssd, "tier_bytes[ssd]", gib/10)
+	close := Caches(b.Answers([]records.Record{ssd, host}, nil))[0].Sentence()
+	if !strings.HasSuffix(close, "ssd=1x) with lru at 1 GiB: 790.41 EUR, less than 0.1% saved") {
+		t.Error(close)
+	}
 	other := slices.Clone(recs)
 	for i := range other {
 		other[i].Trace = "u"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -98,13 +99,16 @@ func TestOneNodePredictsAsNoRouter(t *testing.T) {
 	}
 }
 
-// everyOther returns the prompts of a trace from one on, each so many-th, with the numbers that their blocks have.
-func everyOther(tr *traces.Trace, from, each int) *traces.Trace {
+// part returns some prompts of a trace, with the numbers that their blocks have.
+func part(tr *traces.Trace, has func(prompt int) bool) *traces.Trace {
 	all := prompts.Of(tr.Kind)
 	own := *all
 	own.InputTokens, own.Arrivals, own.Sessions = nil, nil, nil
 	part := &traces.Trace{Name: "part", NumObjects: tr.NumObjects, Kind: &own, SampleRate: 1}
-	for i := from; i < len(tr.Groups); i += each {
+	for i := range tr.Groups {
+		if !has(i) {
+			continue
+		}
 		blocks, _ := tr.Group(i)
 		part.Groups = append(part.Groups, len(part.Objects))
 		part.Objects = append(part.Objects, blocks...)
@@ -142,7 +146,8 @@ func TestNodesPredictByThemselves(t *testing.T) {
 				if c.Seed ^= uint64(node) * random.Golden; kind[0] == 't' {
 					c.Seed ^= uint64(node)*random.Golden ^ uint64(node)<<8*random.Golden
 				}
-				want := simtest.Replay(t, sim.NewReplayer(everyOther(tr, node, nodes), sim.ReplayerOptions{}), c)
+				want := simtest.Replay(t, sim.NewReplayer(part(tr, func(i int) bool { return i%nodes == node }),
+					sim.ReplayerOptions{}), c)
 				tokens := named(got, replicas.NodeHitTokens.Of(strconv.Itoa(node)))
 				if tokens != want.Float(prefix.HitTokens) {
 					t.Errorf("%s: %v tokens hit on node %d, %v in a cache of its own", what, tokens, node,
@@ -164,7 +169,7 @@ func TestNodesPredictByThemselves(t *testing.T) {
 	}
 }
 
-// TestPredictorsOfNodesThatComeAndGo: results do not depend on what runs beside, and what nodes forgot costs hits.
+// TestPredictorsOfNodesThatComeAndGo: the same nodes come and go with the same hits, and blocks on them are lost.
 func TestPredictorsOfNodesThatComeAndGo(t *testing.T) {
 	tr := randomPrompts(rand.New(rand.NewPCG(1, 63)), 300, 6, 4)
 	for _, kind := range []string{"prefix", "tiers(host=2x)", "tiers(host=2x,remote=9x,shared=remote)"} {
@@ -179,6 +184,51 @@ func TestPredictorsOfNodesThatComeAndGo(t *testing.T) {
 			}
 			if lost := changing.Int(replicas.BlocksLost); lost == 0 {
 				t.Errorf("%s, %s: no block is lost", kind, predictor)
+			}
+		}
+	}
+}
+
+// TestNodesThatComeBackLearnAnew: a node that is removed and added again has the hits of two caches, each with the
+// prompts of one of its lives: nothing of the first is left in the second, neither blocks nor what was learned.
+func TestNodesThatComeBackLearnAnew(t *testing.T) {
+	tr := randomPrompts(rand.New(rand.NewPCG(3, 64)), 240, 6, 4)
+	columns := prompts.Of(tr.Kind)
+	var lives []int // per prompt: 0 for the node that stays, 1 and 2 for the lives of the other
+	for i, next := 0, 0; i < len(tr.Groups); i++ {
+		columns.Arrivals[i] = int64(i) * int64(100*time.Millisecond)
+		nodes, life := 2, 1
+		if i >= 90 {
+			nodes = 1
+		}
+		if i >= 140 {
+			nodes, life = 2, 2
+		}
+		node := next % nodes
+		next = node + 1
+		lives = append(lives, node*life)
+		blocks, first := tr.Group(i)
+		for at := range blocks {
+			tr.Times[first+at] = columns.Arrivals[i]
+		}
+	}
+	for _, kind := range []string{"prefix", "tiers(host=2x)"} {
+		for _, predictor := range pastPredictors {
+			got := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}),
+				predictedCell(t, kind, "fpb", predictor, "round-robin(nodes=2@0s+1@9s+2@14s)", "", 9))
+			want := [2]float64{}
+			for life, node := range []int{0, 1, 1} {
+				c := predictedCell(t, kind, "fpb", predictor, "", "", 9)
+				if c.Seed ^= uint64(node) * random.Golden; kind[0] == 't' {
+					c.Seed ^= uint64(node)*random.Golden ^ uint64(node)<<8*random.Golden
+				}
+				own := part(tr, func(i int) bool { return lives[i] == life })
+				want[node] += simtest.Replay(t, sim.NewReplayer(own, sim.ReplayerOptions{}), c).Float(prefix.HitTokens)
+			}
+			for node, tokens := range want {
+				if hit := named(got, replicas.NodeHitTokens.Of(strconv.Itoa(node))); hit != tokens || hit == 0 {
+					t.Errorf("%s, %s: %v tokens hit on node %d, %v in caches of their own", kind, predictor, hit, node, tokens)
+				}
 			}
 		}
 	}

@@ -102,9 +102,6 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 		return nil, stream.Fields{}, err
 	}
 	if len(lines) > 0 {
-		if err := r.tenant.check(src); err != nil {
-			return nil, stream.Fields{}, err
-		}
 		r.expected = lines[0].has
 		if r.blockTokens == 0 {
 			r.blockTokens = lines[0].blockTokens
@@ -186,6 +183,16 @@ func fitAll(lines []mooncakeLine, blockTokens int) bool {
 }
 
 func (r *mooncakeReader) next(p *prompt) error {
+	err := r.readLine(p)
+	if err == io.EOF {
+		if wrong := r.tenant.check(r.src); wrong != nil {
+			return wrong
+		}
+	}
+	return err
+}
+
+func (r *mooncakeReader) readLine(p *prompt) error {
 	text, err := r.src.Line()
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ func tenantParam() params.Param {
 // tenantField finds the tenant of a prompt in the JSON object that states it. Its methods may be called on nil: no
 // tenants are requested.
 type tenantField struct {
-	path    []string
+	name    string // as the user writes it, with a dot before each field of an object within
 	scanner source.JSONScanner
 	names   map[string]string // each name once, however many prompts have it
 	found   bool              // in some object
@@ -35,11 +35,8 @@ func newTenantField(src *source.Source, opts params.Values) *tenantField {
 		return nil
 	}
 	src.Reading.Tenant = "tenant " + name
-	return &tenantField{path: strings.Split(name, "."), names: map[string]string{}}
+	return &tenantField{name: name, names: map[string]string{}}
 }
-
-// name returns the path as the user writes it.
-func (f *tenantField) name() string { return strings.Join(f.path, ".") }
 
 // of returns the tenant that an object names, "" if it names none. What is no object is for others to refuse.
 func (f *tenantField) of(object []byte) (tenant string, err error) {
@@ -55,24 +52,28 @@ func (f *tenantField) of(object []byte) (tenant string, err error) {
 		if !f.seen {
 			f.others = append(f.others, string(key))
 		}
-		return f.enter(key, f.path, &tenant, &wrong)
+		return f.enter(string(key), f.name, &tenant, &wrong)
 	})
 	f.seen = true
 	return tenant, wrong
 }
 
-// enter reads the value of a key, if it is the first of a path, and skips any other.
-func (f *tenantField) enter(key []byte, path []string, tenant *string, wrong *error) error {
+// enter reads the value of a key that has the name, or in which the rest of the name may be; it skips any other. A key
+// may have dots itself.
+func (f *tenantField) enter(key, name string, tenant *string, wrong *error) error {
 	s := &f.scanner
-	switch {
-	case string(key) != path[0]:
+	if rest, within := strings.CutPrefix(name, key+"."); within && s.Peek() == '{' {
+		return s.Object(func(key []byte) error { return f.enter(string(key), rest, tenant, wrong) })
+	}
+	switch c := s.Peek(); {
+	case key != name || c == 'n':
 		return s.Skip()
-	case len(path) > 1 && s.Peek() == '{':
-		return s.Object(func(key []byte) error { return f.enter(key, path[1:], tenant, wrong) })
-	case len(path) > 1 || s.Peek() == 'n':
+	case c == '{':
+		*wrong = fmt.Errorf("tenant: %s is an object; want a text, a number or null, such as those of its fields: %[1]s.NAME",
+			f.name)
 		return s.Skip()
-	case s.Peek() != '"' && s.Peek() != '-' && !('0' <= s.Peek() && s.Peek() <= '9'):
-		*wrong = fmt.Errorf("tenant: %s is no text and no number; want one of them, or null", f.name())
+	case c != '"' && c != '-' && !('0' <= c && c <= '9'):
+		*wrong = fmt.Errorf("tenant: %s is no text and no number; want one of them, or null", f.name)
 		return s.Skip()
 	}
 	label, err := s.Label()
@@ -94,10 +95,10 @@ func (f *tenantField) once(label []byte) string {
 	return known
 }
 
-// check refuses a field that none of the objects so far has.
+// check refuses a field that none of the objects has, once all have been read.
 func (f *tenantField) check(src *source.Source) error {
 	if f == nil || f.found {
 		return nil
 	}
-	return src.Errorf("tenant: %w", suggest.Unknown("field", f.name(), f.others))
+	return src.Errorf("tenant: %w", suggest.Unknown("field", f.name, f.others))
 }
