@@ -164,6 +164,7 @@ type PoolEstimate struct {
 	Slots   int64 // objects that fit into a pool, at most
 	Sized   bool  // objects have different sizes
 	Chained bool  // only the last blocks of prompts can be evicted
+	Second  bool  // a policy that swaps has no pool here, but slots
 	Pools   int64
 	Shared  bool // several nodes share them, instead of each having its own
 }

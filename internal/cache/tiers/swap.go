@@ -59,11 +59,10 @@ func checkSwaps(all []tier, v params.Values, policy policies.Entry) error {
 // newSwap returns the empty second memory of a tier of prompts.
 func newSwap(c cache.Config, first *prefix.Tier, parents []int32, capacity int64) *swap {
 	policy, _ := first.Swapper()
-	room := min(capacity, int64(len(c.Trace.Objects))) // no more are ever used
+	fresh := min(capacity, int64(len(c.Trace.Objects))) // no more are ever used
 	return &swap{policy: policy, least: c.Params.Int("min-priority"), parents: parents,
-		children: dense.NewLists(len(parents), len(parents)+1), queues: dense.NewLists(int(room), policies.HighestPriority+1),
-		content: make([]policies.Object, 0, room), slots: make([]uint32, c.Room()), fresh: room,
-		loaded: policies.NoObject}
+		children: dense.NewLists(len(parents), len(parents)+1), queues: dense.NewLists(0, policies.HighestPriority+1),
+		slots: make([]uint32, c.Room()), fresh: fresh, loaded: policies.NoObject}
 }
 
 // enqueue adds a slot to the end of a queue.
@@ -82,6 +81,7 @@ func (s *swap) next() (slot uint32, ok bool) {
 	if s.fresh > 0 {
 		s.fresh--
 		s.content = append(s.content, policies.NoObject)
+		s.queues.Grow(cap(s.content)) // as many slots as requests would be too many: each node has slots of its own
 		return uint32(len(s.content) - 1), true
 	}
 	if s.queued == 0 {

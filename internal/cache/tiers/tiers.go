@@ -298,7 +298,8 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 			e.Bytes += accessBytes*int64(len(t.Objects)) - chainBytes*objects
 		}
 		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
-			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from})
+			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from,
+			Second: i > 0 && isPrompts && swaps(all, policies.Entry{Swaps: true}, v.Text("mode"))})
 	}
 	return e
 }
