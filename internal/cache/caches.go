@@ -152,7 +152,8 @@ const (
 
 // Estimate is what a cache with several pools needs.
 type Estimate struct {
-	Bytes int64 // in addition to the policies
+	Bytes    int64 // in addition to the policies, of each node
+	Together int64 // of all nodes
 	// Policies are the cache's, each with the objects of its pool and how many pools there are.
 	Policies []PoolEstimate
 }

@@ -191,7 +191,7 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 // needOfNodes estimates the memory of a cache whose nodes are divided into pools, each with a policy of its own.
 func (r *Replayer) needOfNodes(c Cell) int64 {
 	estimate := c.Cache.Entry.Bytes(c.Cache.Params, r.trace, approximates(c.Model))
-	need := estimate.Bytes * nodesOf(c)
+	need := estimate.Bytes*nodesOf(c) + estimate.Together
 	for _, pools := range estimate.Policies {
 		policy := pools.Policy
 		if policy.New == nil {
