@@ -165,9 +165,11 @@ type PoolEstimate struct {
 	Slots   int64 // objects that fit into a pool, at most
 	Sized   bool  // objects have different sizes
 	Chained bool  // only the last blocks of prompts can be evicted
-	Second  bool  // a policy that swaps has no pool here, but slots
 	Pools   int64
 	Shared  bool // several nodes share them, instead of each having its own
+	// Second estimates the memory of a policy that swaps on all nodes, which has slots here instead of a pool; may be
+	// nil.
+	Second func(c Config, nodes int64) int64
 }
 
 // ServesPrompts reports whether it serves the prompts of a trace, instead of objects one by one.

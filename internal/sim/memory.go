@@ -54,9 +54,6 @@ const (
 	chooserBytes     = 16
 	joinedBytes      = 12
 	joinedRequest    = 8
-	// Of a second memory whose blocks change places with those of the first: per object, and per slot.
-	swappedBytes = 20
-	slotBytes    = 15
 	// Of an offline policy whose requests come one by one, per object.
 	oneByOneBytes = 5
 )
@@ -197,8 +194,8 @@ func (r *Replayer) needOfNodes(c Cell) int64 {
 		if policy.New == nil {
 			policy = c.Policy.Entry
 		}
-		if pools.Second && policy.Swaps {
-			need += swappedBytes*pools.Objects*nodesOf(c) + slotBytes*r.mostSlots(c)
+		if pools.Second != nil && policy.Swaps {
+			need += pools.Second(cacheConfig(c, r.trace, nil), nodesOf(c))
 			continue
 		}
 		each := policy.Memory.Bytes(pools.Objects, pools.Slots, pools.Sized)
@@ -229,17 +226,6 @@ func (r *Replayer) needOfNodes(c Cell) int64 {
 		need += modelledBytes * int64(len(r.trace.Objects))
 	}
 	return need
-}
-
-// mostSlots returns at most how many slots the second memories of all nodes have: no more than fit, and each request
-// takes one at most.
-func (r *Replayer) mostSlots(c Cell) int64 {
-	requests := int64(len(r.trace.Objects))
-	whole, err := c.Cache.Entry.Whole(cacheConfig(c, r.trace, nil))
-	if err != nil || whole > requests/nodesOf(c) { // an error also ends the replay
-		return requests
-	}
-	return whole * nodesOf(c)
 }
 
 // slots estimates the number of objects in the cache of a cell.

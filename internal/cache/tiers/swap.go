@@ -65,6 +65,22 @@ func newSwap(c cache.Config, first *prefix.Tier, parents []int32, capacity int64
 		slots: make([]uint32, c.Room()), fresh: fresh, loaded: policies.NoObject}
 }
 
+// The memory of a second memory: per block of the trace, and per slot, with what it has grown ahead.
+const (
+	swappedBytes = 20
+	slotBytes    = 15
+)
+
+// swapBytes estimates the second memories of all nodes. They have no more slots than fit, and each request takes one at
+// most, on its node.
+func swapBytes(c cache.Config, nodes int64) int64 {
+	slots := int64(len(c.Trace.Objects))
+	if n, err := whole(c); err == nil && n < slots/nodes { // an error also ends the replay
+		slots = n * nodes
+	}
+	return swappedBytes*int64(c.Trace.NumObjects)*nodes + slotBytes*slots
+}
+
 // enqueue adds a slot to the end of a queue.
 func (s *swap) enqueue(slot uint32, priority int) {
 	s.queues.PushFront(priority, slot)

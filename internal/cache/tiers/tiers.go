@@ -298,9 +298,12 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 			e.Bytes -= chainBytes * objects
 			e.Together += accessBytes * int64(len(t.Objects))
 		}
-		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
-			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from,
-			Second: i > 0 && isPrompts && swaps(all, policies.Entry{Swaps: true}, v.Text("mode"))})
+		pools := cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
+			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from}
+		if i > 0 && isPrompts && swaps(all, policies.Entry{Swaps: true}, v.Text("mode")) {
+			pools.Second = swapBytes
+		}
+		e.Policies = append(e.Policies, pools)
 	}
 	return e
 }
