@@ -152,7 +152,8 @@ const (
 
 // Estimate is what a cache with several pools needs.
 type Estimate struct {
-	Bytes int64 // in addition to the policies
+	Bytes    int64 // in addition to the policies, of each node
+	Together int64 // of all nodes
 	// Policies are the cache's, each with the objects of its pool and how many pools there are.
 	Policies []PoolEstimate
 }
@@ -166,6 +167,9 @@ type PoolEstimate struct {
 	Chained bool  // only the last blocks of prompts can be evicted
 	Pools   int64
 	Shared  bool // several nodes share them, instead of each having its own
+	// Second estimates the memory of a policy that swaps on all nodes, which has slots here instead of a pool; may be
+	// nil.
+	Second func(c Config, nodes int64) int64
 }
 
 // ServesPrompts reports whether it serves the prompts of a trace, instead of objects one by one.

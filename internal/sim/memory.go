@@ -188,11 +188,15 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 // needOfNodes estimates the memory of a cache whose nodes are divided into pools, each with a policy of its own.
 func (r *Replayer) needOfNodes(c Cell) int64 {
 	estimate := c.Cache.Entry.Bytes(c.Cache.Params, r.trace, approximates(c.Model))
-	need := estimate.Bytes * nodesOf(c)
+	need := estimate.Bytes*nodesOf(c) + estimate.Together
 	for _, pools := range estimate.Policies {
 		policy := pools.Policy
 		if policy.New == nil {
 			policy = c.Policy.Entry
+		}
+		if pools.Second != nil && policy.Swaps {
+			need += pools.Second(cacheConfig(c, r.trace, nil), nodesOf(c))
+			continue
 		}
 		each := policy.Memory.Bytes(pools.Objects, pools.Slots, pools.Sized)
 		if policy.Kind == policies.Offline {

@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // What an Entry says about its memory is compared with what the policy takes, at a capacity and in units for which it
@@ -76,17 +77,50 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 // What a node keeps does not grow with the requests of the others, of which there are many for each block here.
 func TestNodesTakeNoMemoryForRequestsOfOthers(t *testing.T) {
 	trace := simtest.Generated(t, "llm(prompts=2000,conversations=40)", traces.Needs{Kind: true})
-	c := simtest.Cell(t, "lru", capacity.Of(int64(trace.NumObjects)/10, false), "cache=tiers(host=2x)",
-		"router=round-robin(nodes=60)")
-	r := sim.NewReplayer(trace, sim.ReplayerOptions{})
-	must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
-	before := policytest.ReachableBytes()
-	served := must.Get(r.EmptyCache(t.Context(), c))(t)
-	must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
-	taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
-	runtime.KeepAlive(served)
-	if taken > said {
-		t.Errorf("takes %d bytes and says %d", taken, said)
+	for _, of := range []struct {
+		cache, policy string
+		most          int64 // MiB
+	}{
+		{"tiers(host=2x)", "lru", 20}, {"tiers(host=1000000)", "tensorrt-llm", 40},
+		{"tiers(host=2x,mode=write-through,policies=/vllm-arc)", "vllm", 20},
+	} {
+		c := simtest.Cell(t, of.policy, capacity.Of(int64(trace.NumObjects)/10, false), "cache="+of.cache,
+			"router=round-robin(nodes=60)")
+		c.Parts = c.Replayed()
+		r := sim.NewReplayer(trace, sim.ReplayerOptions{})
+		must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
+		before := policytest.ReachableBytes()
+		served := must.Get(r.EmptyCache(t.Context(), c))(t)
+		must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
+		taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
+		runtime.KeepAlive(served)
+		t.Logf("%s with %s takes %d bytes and says %d", of.cache, of.policy, taken, said)
+		if taken > said || taken > of.most<<20 {
+			t.Errorf("%s with %s takes %d bytes and says %d", of.cache, of.policy, taken, said)
+		}
+	}
+}
+
+// A second memory has a slot for each block that has come to it, if there is room: several for each block of the trace.
+func TestSecondMemoriesTakeTheMemoryThatTheySay(t *testing.T) {
+	trace := simtest.Generated(t, "llm(prompts=20000,conversations=400)", traces.Needs{Kind: true})
+	for _, host := range []string{"100000000", "10TiB", "4000"} {
+		if host == "10TiB" {
+			prompts.Of(trace.Kind).Memory.BlockBytes = 1 << 20
+		}
+		c := simtest.Cell(t, "tensorrt-llm", capacity.Of(300, false), "cache=tiers(host="+host+")")
+		c.Parts = c.Replayed()
+		r := sim.NewReplayer(trace, sim.ReplayerOptions{})
+		must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
+		before := policytest.ReachableBytes()
+		served := must.Get(r.EmptyCache(t.Context(), c))(t)
+		must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
+		taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
+		runtime.KeepAlive(served)
+		t.Logf("host=%s takes %d bytes and says %d", host, taken, said)
+		if taken > said || said > 3*taken {
+			t.Errorf("host=%s takes %d bytes and says %d", host, taken, said)
+		}
 	}
 }
 
@@ -183,6 +217,7 @@ func TestPromptsTakeTheMemoryThatTheySay(t *testing.T) {
 		{"tiers(host=4x,ssd=8x,mode=inclusive)", "arc", 95}, {"tiers(host=4x,ssd=8x,mode=write-back)", "lru", 30},
 		{"tiers(host=4x,mode=write-through)", "sglang-lru", 30}, {"tiers(host=4x,mode=write-back)", "sglang-lru", 52},
 		{"tiers(host=4x,mode=write-through-selective)", "sglang-lfu", 48},
+		{"tiers(host=4x)", "tensorrt-llm", 52}, {"tiers(host=4x,mode=write-through,policies=/vllm-arc)", "vllm", 36},
 	} {
 		cell := simtest.Cell(t, c.policy, capacity.Of(int64(trace.NumObjects)/50, false), "cache="+c.cache)
 		cell.Parts = cell.Replayed()

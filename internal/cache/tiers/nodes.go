@@ -22,6 +22,7 @@ type nodes struct {
 	from   int               // the first tier that all share; as many as there are tiers if none
 	shared []*level          // the tiers from there on, which the first node has built
 	held   [][]prefix.Held   // as in chains: a prompt is served on one node
+	did    [][]access        // per tier, as in store; nil if it is none
 	here   []*chains         // per node; nil if it was removed
 	gone   metric.Values     // of the policies of nodes that were removed
 	groups *cache.NodeGroups // of all nodes, if shared tiers have predictors
@@ -37,7 +38,7 @@ func newNodes(c cache.Config) (cache.Together, error) {
 		return nil, err
 	}
 	c.AnyOrder = true
-	return &nodes{config: c, sizes: sizes, from: sharedFrom(all, c.Params)}, nil
+	return &nodes{config: c, sizes: sizes, from: sharedFrom(all, c.Params), did: make([][]access, len(all))}, nil
 }
 
 // sharedFrom returns the first tier that all nodes share, as many as there are tiers if none.

@@ -107,6 +107,17 @@ func (c *chains) finishStore(l *level, prompt int) {
 	}
 }
 
+// accessesIn returns room for what the prompts of a trace do in a store. Nodes share it: a prompt is served on one.
+func (h *hierarchy) accessesIn(at, requests int) []access {
+	if h.nodes == nil {
+		return make([]access, requests)
+	}
+	if h.nodes.did[at] == nil {
+		h.nodes.did[at] = make([]access, requests)
+	}
+	return h.nodes.did[at]
+}
+
 // accesses are what a prompt has done with each of its blocks in a store.
 func (c *chains) accesses(l *level, prompt int) []access {
 	blocks, at := c.trace.Group(prompt)

@@ -59,11 +59,26 @@ func checkSwaps(all []tier, v params.Values, policy policies.Entry) error {
 // newSwap returns the empty second memory of a tier of prompts.
 func newSwap(c cache.Config, first *prefix.Tier, parents []int32, capacity int64) *swap {
 	policy, _ := first.Swapper()
-	room := min(capacity, int64(len(c.Trace.Objects))) // no more are ever used
+	fresh := min(capacity, int64(len(c.Trace.Objects))) // no more are ever used
 	return &swap{policy: policy, least: c.Params.Int("min-priority"), parents: parents,
-		children: dense.NewLists(len(parents), len(parents)+1), queues: dense.NewLists(int(room), policies.HighestPriority+1),
-		content: make([]policies.Object, 0, room), slots: make([]uint32, c.Room()), fresh: room,
-		loaded: policies.NoObject}
+		children: dense.NewLists(len(parents), len(parents)+1), queues: dense.NewLists(0, policies.HighestPriority+1),
+		slots: make([]uint32, c.Room()), fresh: fresh, loaded: policies.NoObject}
+}
+
+// The memory of a second memory: per block of the trace, and per slot, with what it has grown ahead.
+const (
+	swappedBytes = 20
+	slotBytes    = 15
+)
+
+// swapBytes estimates the second memories of all nodes. They have no more slots than fit, and each request takes one at
+// most, on its node.
+func swapBytes(c cache.Config, nodes int64) int64 {
+	slots := int64(len(c.Trace.Objects))
+	if n, err := whole(c); err == nil && n < slots/nodes { // an error also ends the replay
+		slots = n * nodes
+	}
+	return swappedBytes*int64(c.Trace.NumObjects)*nodes + slotBytes*slots
 }
 
 // enqueue adds a slot to the end of a queue.
@@ -82,6 +97,7 @@ func (s *swap) next() (slot uint32, ok bool) {
 	if s.fresh > 0 {
 		s.fresh--
 		s.content = append(s.content, policies.NoObject)
+		s.queues.Grow(cap(s.content)) // as many slots as requests would be too many: each node has slots of its own
 		return uint32(len(s.content) - 1), true
 	}
 	if s.queued == 0 {

@@ -295,10 +295,15 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 		chained := i < int(trees)
 		if chained && i > 0 && isStore(spec.Entry, v.Text("mode")) {
 			chained = false
-			e.Bytes += accessBytes*int64(len(t.Objects)) - chainBytes*objects
+			e.Bytes -= chainBytes * objects
+			e.Together += accessBytes * int64(len(t.Objects))
 		}
-		e.Policies = append(e.Policies, cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
-			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from})
+		pools := cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
+			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from}
+		if i > 0 && isPrompts && swaps(all, policies.Entry{Swaps: true}, v.Text("mode")) {
+			pools.Second = swapBytes
+		}
+		e.Policies = append(e.Policies, pools)
 	}
 	return e
 }
@@ -460,7 +465,7 @@ func (l *level) fill(c cache.Config, chained bool) (err error) {
 	l.pool = cache.NewPool(p, c.Capacity, c.Room())
 	l.pool.Observe(l)
 	if isStore(entry, l.of.mode) && l.at > 0 && prompts.Of(c.Trace.Kind) != nil {
-		l.store = &store{policy: p.(policies.PromptStore), did: make([]access, len(c.Trace.Objects))}
+		l.store = &store{policy: p.(policies.PromptStore), did: l.of.accessesIn(l.at, len(c.Trace.Objects))}
 	}
 	return nil
 }
