@@ -26,11 +26,13 @@ type Template struct {
 	refused     bool // it has called raise_exception
 	steps       int
 	depth       int
-	written     int64  // bytes that were printed, at most most
-	most        int64  // also of a single value
-	repeats     int64  // of texts in an expression
-	lefts       []bool // for each product that is being computed, whether its left side is a text
-	visited     int64  // values whose sizes were asked for
+	written     int64   // bytes that were printed, at most most
+	most        int64   // also of a single value
+	repeats     int64   // of texts in an expression
+	sum         int64   // bytes that an expression appends
+	repeated    int64   // bytes of the longest of those texts
+	lefts       []int64 // for each product that is being computed, the bytes of the text on its left side
+	work        int64   // bytes that were read and made
 	when        time.Time
 }
 
@@ -57,7 +59,8 @@ const (
 	longestSource = 256 << 10 // bytes; the longest of common models has 25 000
 	mostSteps     = 1 << 20   // of one conversation
 	deepest       = 100       // calls of macros within each other, and brackets in an expression
-	deepestValue  = 10_000    // lists and objects within each other
+	deepestValue  = 1000      // lists and objects within each other
+	mostOperators = 1000      // in a tag
 	mostRepeats   = 1000      // of a text in an expression
 
 	// A text may have leastBytes, and mostGrowth times the bytes of its conversation.
@@ -202,7 +205,8 @@ func (t *Template) Render(c Conversation) (text string, err error) {
 		return "", err
 	}
 	t.steps, t.depth, t.refused = 0, 0, false
-	t.written, t.visited, t.repeats, t.lefts = 0, 0, 1, t.lefts[:0]
+	t.written, t.work, t.lefts = 0, 0, t.lefts[:0]
+	t.endExpression()
 	t.most = leastBytes + mostGrowth*c.bytes()
 	if t.when = c.When; t.when.IsZero() {
 		t.when = DefaultDate
@@ -253,7 +257,9 @@ func (t *Template) valuesOf(c Conversation) (map[string]jinja.Value, error) {
 			return nil, err
 		}
 		if messages[i] = message; message.IsDict() {
-			t.prepare(message.AsDict())
+			if err := t.prepare(message.AsDict()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	values["messages"] = jinja.NewList(messages)
@@ -261,7 +267,7 @@ func (t *Template) valuesOf(c Conversation) (map[string]jinja.Value, error) {
 }
 
 // prepare changes a message as servers do: no content is an empty one, and arguments of calls are read as JSON.
-func (t *Template) prepare(message *jinja.Dict) {
+func (t *Template) prepare(message *jinja.Dict) error {
 	content, ok := message.Get("content")
 	switch {
 	case !ok || content.IsNone():
@@ -274,7 +280,7 @@ func (t *Template) prepare(message *jinja.Dict) {
 		if ok {
 			remove(message, "tool_calls")
 		}
-		return
+		return nil
 	}
 	for _, call := range calls.AsList().Items {
 		if !call.IsDict() {
@@ -286,11 +292,16 @@ func (t *Template) prepare(message *jinja.Dict) {
 		}
 		arguments, ok := function.AsDict().Get("arguments")
 		if ok && arguments.IsString() {
-			if read, err := decode([]byte(arguments.AsString())); err == nil && read.IsDict() {
+			read, err := decode([]byte(arguments.AsString()))
+			if errors.Is(err, errDeep) {
+				return err
+			}
+			if err == nil && read.IsDict() {
 				function.AsDict().Set("arguments", read)
 			}
 		}
 	}
+	return nil
 }
 
 func remove(d *jinja.Dict, key string) {
@@ -322,14 +333,17 @@ func textOf(parts *jinja.List) string {
 func decode(raw []byte) (jinja.Value, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	value, err := decodeNext(d)
+	value, err := decodeNext(d, 0)
 	if err == nil && d.More() {
 		err = errors.New("want one value of JSON")
 	}
 	return value, err
 }
 
-func decodeNext(d *json.Decoder) (jinja.Value, error) {
+func decodeNext(d *json.Decoder, depth int) (jinja.Value, error) {
+	if depth > deepestValue {
+		return jinja.None(), errDeep
+	}
 	token, err := d.Token()
 	if err != nil {
 		return jinja.None(), err
@@ -341,7 +355,7 @@ func decodeNext(d *json.Decoder) (jinja.Value, error) {
 	if delim == '[' {
 		list := []jinja.Value{}
 		for d.More() {
-			item, err := decodeNext(d)
+			item, err := decodeNext(d, depth+1)
 			if err != nil {
 				return item, err
 			}
@@ -356,7 +370,7 @@ func decodeNext(d *json.Decoder) (jinja.Value, error) {
 		if err != nil {
 			return object, err
 		}
-		value, err := decodeNext(d)
+		value, err := decodeNext(d, depth+1)
 		if err != nil {
 			return object, err
 		}

@@ -64,7 +64,12 @@ func TestRender(t *testing.T) {
 			"{% set _ = x.insert(0, 2) %}{% set d = {'a': 1} %}{% set _ = d.update({'b': x}) %}" +
 			"{% set ns.d = d %}{{ ns.l }}{{ ns.d }}",
 			"[[2, 1]]{'a': 1, 'b': [2, 1]}"},
+		"slices": {"{{ 'abcdef'[1:100000000000000000:2] }}{{ 'a'[0:10**17:2] }}{{ 'abc'[::-1] }}" +
+			"{{ [1, 2, 3][-100000000000000000:2] }}{{ [1, 2][0:100000000000000000:2] }}" +
+			"{{ 'abc'[5:-100000000000000000:-1] }}",
+			"bdfacba[1, 2][1]cba"},
 		"macro":             {"{% macro f(x) %}\n<{{ x }}>\n{% endmacro %}{{ f(1) }}{{ f('a') }}", "<1>\n<a>\n"},
+		"default":           {"{% macro f(x='<|a(') %}{{ x }}{% endmacro %}{{ f() }}", "<|a("},
 		"date":              {"{{ strftime_now('%d %b %Y, %-d.%-m.') }}", "26 Jul 2024, 26.7."},
 		"white space":       {"[{{ ' \u3000a\u3000 '.rstrip() }}]", "[ \u3000a]"},
 		"marks of training": {"{% generation %}x{% endgeneration %}", "x"},
@@ -100,6 +105,10 @@ func TestValues(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	const (
+		million = "{% set x = 'a' * 1000 %}{% set x = x * 1000 %}"
+		often   = "{% for i in range(99999) %}"
+	)
 	for name, c := range map[string]struct{ template, want string }{
 		"no end":    {"a{{ x", "{{ without its end"},
 		"no endfor": {"{% for m in messages %}", "for without its end"},
@@ -141,6 +150,28 @@ func TestErrors(t *testing.T) {
 		"indented by a text": {"{{ ('a\n' * 1000)|indent('b' * 1000 * 100) }}", "more than 1000 times"},
 		"formatted": {"{{ '{0}{0}'.format(" + strings.Repeat("'{0}{0}{0}{0}'.format(", 30) + "'abcd'" +
 			strings.Repeat(")", 31) + " }}", "bytes of text"},
+		"replaced by nothing": {million + "{{ x|replace('', x) }}", "bytes of text"},
+		"joined by much":      {million + "{{ range(10000)|join(x) }}", "bytes of text"},
+		"summed":              {million + "{{ " + strings.Repeat("x ~ ", 400) + "x }}", "bytes of text"},
+		"summed lists":        {"{% set x = range(99999) %}{{ " + strings.Repeat("x + ", 400) + "x }}", "bytes of text"},
+		"JSON on lines":       {million + "{{ range(9999)|tojson(indent=x) }}", "bytes of text"},
+		"searched often":      {million + often + "{% if 'b' in x %}{% endif %}{% endfor %}", "bytes of work"},
+		"compared often":      {million + often + "{% if x ~ '' == x %}{% endif %}{% endfor %}", "bytes of work"},
+		"split often":         {million + often + "{% if x.split('a') %}{% endif %}{% endfor %}", "bytes of work"},
+		"characters often":    {million + often + "{% for c in x %}{% break %}{% endfor %}{% endfor %}", "bytes of work"},
+		"filtered often":      {million + often + "{% if x|upper %}{% endif %}{% endfor %}", "bytes of work"},
+		"sliced often":        {million + often + "{% if 'a'[0:99999999:2] %}{% endif %}{% endfor %}", "bytes of work"},
+		"kept": {million + "{% set l = [] %}" + often + "{% set _ = l.append(x ~ '') %}{% endfor %}",
+			"bytes of work"},
+		"sorted often":      {often + "{% if range(99999)|sort %}{% endif %}{% endfor %}", "bytes of work"},
+		"no round":          {often + "{% for b in range(99999) if false %}{% endfor %}{% endfor %}", "1048576 steps"},
+		"no round of pairs": {often + "{% for b, c in range(99999) if false %}{% endfor %}{% endfor %}", "1048576 steps"},
+		"default":           {"{% macro f(x=f()) %}{% endmacro %}{{ f() }}", "the default of a macro's parameter"},
+		"operators":         {"{{ 1" + strings.Repeat(" + 1", 2000) + " }}", "more than 1000 operators"},
+		"words":             {"{{ " + strings.Repeat("not ", 50000) + "x }}", "more than 1000 operators"},
+		"path":              {"{{ x" + strings.Repeat("[0]", 5000) + " }}", "more than 1000 operators"},
+		"deep": {"{% set ns = namespace(x=[1]) %}{% for i in range(2000) %}{% set ns.x = [ns.x] %}{% endfor %}",
+			"more than 1000 lists or objects"},
 		"no such field": {"{{ '{:>9}'.format(1) }}", "want {}, {0} or {name}"},
 		"large range":   {"{{ range(10000000000) }}", "more than 100000 numbers"},
 	} {
@@ -149,6 +180,15 @@ func TestErrors(t *testing.T) {
 			_, err = tm.Render(conversationOf(hello))
 		}
 		must.Fail(t, err, c.want, name)
+	}
+}
+
+func TestDeepArguments(t *testing.T) {
+	tm := must.Get(Parse([]byte("{{ messages }}")))(t)
+	for _, arguments := range []string{strings.Repeat("[", 3_000_000), strings.Repeat(`{\"a\":`, 1_000_000)} {
+		call := `{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "` + arguments + `"}}]}`
+		_, err := tm.Render(conversationOf(call))
+		must.Fail(t, err, "more than 1000 lists or objects within each other", arguments[:9])
 	}
 }
 

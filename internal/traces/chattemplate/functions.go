@@ -16,20 +16,26 @@ type function = func(args []jinja.Value, named map[string]jinja.Value) (jinja.Va
 
 // Names of functions that rewritten templates call. Those of the library differ from Python's.
 const (
-	printName  = "cachesim_print"
-	stepName   = "cachesim_step"
-	enterName  = "cachesim_enter"
-	leaveName  = "cachesim_leave"
-	jsonName   = "cachesim_json"
-	stringName = "cachesim_string"
-	rstripName = "cachesim_rstrip"
-	lstripName = "cachesim_lstrip"
-	listName   = "cachesim_list"
-	appendName = "cachesim_append"
-	textName   = "cachesim_text"
-	holdName   = "cachesim_hold"
-	leftName   = "cachesim_left"
-	timesName  = "cachesim_times"
+	printName    = "cachesim_print"
+	stepName     = "cachesim_step"
+	enterName    = "cachesim_enter"
+	leaveName    = "cachesim_leave"
+	jsonName     = "cachesim_json"
+	stringName   = "cachesim_string"
+	rstripName   = "cachesim_rstrip"
+	lstripName   = "cachesim_lstrip"
+	listName     = "cachesim_list"
+	appendName   = "cachesim_append"
+	textName     = "cachesim_text"
+	holdName     = "cachesim_hold"
+	leftName     = "cachesim_left"
+	timesName    = "cachesim_times"
+	readName     = "cachesim_read"
+	splitName    = "cachesim_split"
+	goesOverName = "cachesim_over"
+	addName      = "cachesim_add"
+	boundName    = "cachesim_bound"
+	eachName     = "cachesim_each"
 
 	replaceName = "cachesim_replace"
 	joinName    = "cachesim_join"
@@ -47,11 +53,11 @@ var errSteps = fmt.Errorf("more than %d steps for one conversation", mostSteps)
 func (t *Template) functions() map[string]function {
 	nothing := jinja.NewString("")
 	count := func() error {
-		t.repeats = 1
+		t.endExpression()
 		if t.steps++; t.steps > mostSteps {
 			return errSteps
 		}
-		return nil
+		return t.addWork(1)
 	}
 	return map[string]function{
 		printName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
@@ -71,9 +77,32 @@ func (t *Template) functions() map[string]function {
 			return first(args), t.repeat(first(args))
 		},
 		leftName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
-			t.lefts = append(t.lefts, first(args).IsString())
+			size := int64(0)
+			if first(args).IsString() {
+				size = int64(len(first(args).AsString()))
+			}
+			t.lefts = append(t.lefts, size)
 			return first(args), nil
 		},
+		readName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return first(args), t.read(first(args))
+		},
+		splitName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return first(args), t.splitUp(first(args))
+		},
+		goesOverName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			if first(args).IsString() {
+				return first(args), t.splitUp(first(args))
+			}
+			return first(args), nil
+		},
+		addName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return first(args), t.add(first(args))
+		},
+		boundName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+			return t.bound(first(args)), nil
+		},
+		eachName: func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) { return jinja.NewBool(true), count() },
 		stepName: func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) { return nothing, count() },
 		enterName: func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
 			if t.depth++; t.depth > deepest {
@@ -103,7 +132,7 @@ func (t *Template) functions() map[string]function {
 			t.refused = true
 			return nothing, errors.New(str(first(args)))
 		},
-		"range": numbers,
+		"range": t.numbers,
 		"strftime_now": func(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
 			return jinja.NewString(formatDate(t.when, str(first(args)))), nil
 		},
@@ -125,7 +154,7 @@ func (t *Template) onText(change func(string) string) function {
 }
 
 // numbers is range, of bounded length.
-func numbers(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+func (t *Template) numbers(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
 	const most = 100_000
 	bounds := make([]int64, 0, 3)
 	for _, arg := range args {
@@ -152,7 +181,8 @@ func numbers(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) 
 			return jinja.Undefined(), fmt.Errorf("range: more than %d numbers", most)
 		}
 	}
-	return jinja.NewList(list), nil
+	const ofNumber = 64
+	return jinja.NewList(list), t.addWork(int64(len(list)) * ofNumber)
 }
 
 // str returns a value as Python's str does. An undefined one is empty.
@@ -256,6 +286,7 @@ type jsonStyle struct {
 	lines     bool
 	ascii     bool
 	sorted    bool
+	most      int // bytes, after which lists and objects are not continued
 }
 
 // toJSON is tojson as transformers defines it.
@@ -293,8 +324,14 @@ func (t *Template) toJSON(args []jinja.Value, named map[string]jinja.Value) (jin
 		style.sorted = v.IsTruthy()
 	}
 	var to strings.Builder
-	err := style.write(&to, first(args), "\n")
-	return jinja.NewString(to.String()), err
+	style.most = int(t.most)
+	if err := style.write(&to, first(args), "\n"); err != nil {
+		return jinja.Undefined(), err
+	}
+	if to.Len() > style.most {
+		return jinja.Undefined(), t.errSize()
+	}
+	return jinja.NewString(to.String()), t.addWork(int64(to.Len()))
 }
 
 // write appends a value; line is the beginning of its lines.
@@ -333,7 +370,7 @@ func (s *jsonStyle) writeAll(to *strings.Builder, begin, end byte, n int, line s
 	write func(i int, line string) error) error {
 	to.WriteByte(begin)
 	inner := line + s.indent
-	for i := range n {
+	for i := 0; i < n && to.Len() <= s.most; i++ {
 		if i > 0 {
 			to.WriteString(s.item)
 		}

@@ -219,7 +219,13 @@ var (
 	// filters and methods that functions of this package stand for.
 	ownFilter    = regexp.MustCompile(`^\|\s*(tojson|string|replace|join|indent)\b`)
 	stripMethods = regexp.MustCompile(`^\.([rl]strip)\(\s*\)\s*([^\s.\[(]|$)`)
-	ownMethod    = regexp.MustCompile(`^\.\s*(replace|format|append|insert|update)\s*\(`)
+	// readOperator is an operator that reads or copies all of its right side, which then is counted.
+	readOperator = regexp.MustCompile(`^(?:[+~]|[=!<>]=|[<>]|in\b)`)
+	quotes       = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`)
+	// constantFilter is a filter that reads little of its value.
+	constantFilter = regexp.MustCompile(`^\|\s*(?:length|count|default|d|items)\b`)
+	method         = regexp.MustCompile(`^\.\s*(\w+)\s*\(`)
+	ownMethod      = regexp.MustCompile(`^\.\s*(replace|format|append|insert|update)\s*\(`)
 )
 
 var (
@@ -259,6 +265,11 @@ func (w *writer) tag(t tag) error {
 	case "for":
 		return w.beginLoop(inside)
 	case "macro", "call":
+		// The library computes defaults before the body of the macro counts its depth.
+		head := macroHead.FindStringSubmatch(quotes.ReplaceAllString(t.inside, ""))
+		if head != nil && strings.ContainsAny(head[1], "(|") {
+			return errors.New("the chat template: a call or a filter in the default of a macro's parameter is not supported")
+		}
 		w.open = append(w.open, scope{name: name})
 		w.write("{%%%s%%}{{ %s(%s) }}", inside, enterName, parameters(inside))
 		return nil
@@ -285,13 +296,20 @@ func (w *writer) beginLoop(inside string) error {
 	s := scope{name: "for"}
 	if found := loop.FindStringSubmatch(inside); found != nil {
 		s.targets = names(found[1])
+		list, end := len(found[0]), len(inside)
+		if at := conditionAt(inside); at >= 0 {
+			end = at
+		}
+		inside = fmt.Sprintf("%s %s(%s) %s", inside[:list], goesOverName, inside[list:end], inside[end:])
 	}
 	if at := conditionAt(inside); at >= 0 && len(s.targets) > 1 {
 		kept := fmt.Sprintf("cachesim_%d", len(w.parts))
 		list := strings.Join(s.targets, ", ")
-		w.write("{%% set %s = %s() %%}{%%%s%%}{%% %s %%}{{ %s(%s, %s) }}{%% endif %%}{%% endfor %%}", kept, listName,
-			inside[:at], inside[at:], appendName, kept, list)
+		w.write("{%% set %s = %s() %%}{%%%s%%}{{ %s() }}{%% %s %%}{{ %s(%s, %s) }}{%% endif %%}{%% endfor %%}", kept, listName,
+			inside[:at], stepName, inside[at:], appendName, kept, list)
 		inside = fmt.Sprintf(" for %s in %s ", list, kept)
+	} else if at >= 0 {
+		inside = fmt.Sprintf("%s if %s() and (%s) ", inside[:at], eachName, inside[at+len(" if "):])
 	}
 	s.before = len(w.parts)
 	w.write("") // the names before the loop
@@ -396,9 +414,13 @@ func (w *writer) end(name string) error {
 // rewriteExpression renames filters, makes calls of some methods calls of functions, and writes texts in quotes with
 // what the library knows of escapes.
 func rewriteExpression(text string) (string, error) {
-	e := expression{to: []byte{' '}}
+	e := expression{to: []byte{' '}, isLoop: strings.HasPrefix(strings.TrimLeft(text, blanks), "for ")}
 	for i := 0; i < len(text); {
 		e.endFactors(i)
+		e.count(strings.IndexByte("([{.|+-~*/%<>=!", text[i]) >= 0)
+		if e.operators > mostOperators {
+			return "", fmt.Errorf("the chat template: more than %d operators in a tag", mostOperators)
+		}
 		rest := text[i:]
 		switch c := rest[0]; {
 		case c == '\'' || c == '"':
@@ -416,6 +438,9 @@ func rewriteExpression(text string) (string, error) {
 				i += len(found[0])
 				continue
 			}
+			if !constantFilter.MatchString(rest) {
+				e.write("|" + readName)
+			}
 		case c == '.':
 			if found := stripMethods.FindStringSubmatch(rest); found != nil {
 				e.write("|" + map[string]string{"rstrip": rstripName, "lstrip": lstripName}[found[1]] + " ")
@@ -427,10 +452,33 @@ func rewriteExpression(text string) (string, error) {
 				e.call(ownMethods[found[1]], !strings.HasPrefix(strings.TrimLeft(text[i:], blanks), ")"))
 				continue
 			}
+			if found := method.FindStringSubmatch(rest); found != nil && e.operand && found[1] != "get" {
+				reads := readName
+				if found[1] == "split" {
+					reads = splitName
+				}
+				e.to = slices.Insert(e.to, e.start, []byte(reads+"(")...)
+				e.write(")")
+			}
 		case strings.HasPrefix(rest, "**"):
 			e.write("**")
 			e.operand = false
 			i += len("**")
+			continue
+		case readOperator.MatchString(rest) && e.isOperator(rest):
+			operator := readOperator.FindString(rest)
+			end, err := factorEnd(rest[len(operator):])
+			if err != nil {
+				return "", err
+			}
+			reads := readName
+			if c == '+' || c == '~' {
+				reads = addName
+			}
+			e.write(operator + " " + reads + "(")
+			e.operand = false
+			e.factors = append(e.factors, i+len(operator)+end)
+			i += len(operator)
 			continue
 		case c == '*':
 			end, err := factorEnd(rest[1:])
@@ -446,12 +494,18 @@ func rewriteExpression(text string) (string, error) {
 			word := wordAhead.FindString(rest)
 			if !e.follows() {
 				e.begin(!slices.Contains(keywords, word))
+				e.count(slices.Contains(keywords, word))
 			}
 			e.write(word)
 			i += len(word)
 			continue
 		}
+		bound := e.boundAfter(text, i)
 		e.mark(rest[0])
+		if bound > 0 {
+			e.write(boundName + "(")
+			e.factors = append(e.factors, bound)
+		}
 		if len(e.open) > deepest {
 			return "", fmt.Errorf("the chat template: more than %d brackets within each other", deepest)
 		}
@@ -473,6 +527,63 @@ type expression struct {
 	operand bool  // a value has been written, which a bracket or a dot can follow
 	open    []int // for each bracket that is open, the start of the value that it ends
 	factors []int // ends of factors in the source, the innermost last
+	// operators counts what may make the tree of the expression deeper.
+	operators int
+	isLoop    bool   // a loop, before its list
+	indexes   []bool // for each bracket that is open in the source, whether it is an index
+}
+
+func (e *expression) count(operator bool) {
+	if operator {
+		e.operators++
+	}
+}
+
+// isOperator reports whether a text begins with an operator that follows a value. The in of a loop is none.
+func (e *expression) isOperator(text string) bool {
+	if text[0] != 'i' {
+		return e.operand
+	}
+	last := e.to[len(e.to)-1]
+	if e.isLoop || strings.IndexByte(blanks+")]}\"", last) < 0 {
+		e.isLoop = e.isLoop && strings.IndexByte(blanks, last) < 0
+		return false
+	}
+	return true
+}
+
+// boundAfter returns the end of the bound of a slice that a bracket or a colon is before; 0 without one.
+func (e *expression) boundAfter(text string, i int) int {
+	last := len(e.indexes) - 1
+	begins := text[i] == '[' && e.operand
+	switch {
+	case strings.IndexByte("([{", text[i]) >= 0:
+		e.indexes = append(e.indexes, begins)
+	case strings.IndexByte(")]}", text[i]) >= 0 && last >= 0:
+		e.indexes = e.indexes[:last]
+	case text[i] == ':' && last >= 0:
+		begins = e.indexes[last]
+	}
+	if !begins {
+		return 0
+	}
+	end, err := boundEnd(text, i+1)
+	if err != nil || end == len(text) || text[i] == '[' && text[end] != ':' || strings.TrimSpace(text[i+1:end]) == "" {
+		return 0
+	}
+	return end
+}
+
+// boundEnd returns where the next colon or bracket is that ends a bound.
+func boundEnd(text string, at int) (int, error) {
+	for at < len(text) && strings.IndexByte(":)]}", text[at]) < 0 {
+		end, err := bracketsEnd(text, at)
+		if err != nil {
+			return 0, err
+		}
+		at = max(end, at+1)
+	}
+	return at, nil
 }
 
 func (e *expression) write(text string) { e.to = append(e.to, text...) }
