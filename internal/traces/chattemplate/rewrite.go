@@ -305,8 +305,8 @@ func (w *writer) beginLoop(inside string) error {
 	if at := conditionAt(inside); at >= 0 && len(s.targets) > 1 {
 		kept := fmt.Sprintf("cachesim_%d", len(w.parts))
 		list := strings.Join(s.targets, ", ")
-		w.write("{%% set %s = %s() %%}{%%%s%%}{{ %s() }}{%% %s %%}{{ %s(%s, %s) }}{%% endif %%}{%% endfor %%}", kept, listName,
-			inside[:at], stepName, inside[at:], appendName, kept, list)
+		w.write("{%% set %s = %s() %%}{%%%s%%}{{ %s() }}{%% %s %%}{{ %s(%s, %s) }}{%% endif %%}{%% endfor %%}", kept,
+			listName, inside[:at], stepName, inside[at:], appendName, kept, list)
 		inside = fmt.Sprintf(" for %s in %s ", list, kept)
 	} else if at >= 0 {
 		inside = fmt.Sprintf("%s if %s() and (%s) ", inside[:at], eachName, inside[at+len(" if "):])
