@@ -46,6 +46,20 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 	}
 }
 
+// takenAndSaid returns the memory that the cache of a cell has taken after a replay of the trace, without what replays
+// share, and the estimate of what it needs.
+func takenAndSaid(t *testing.T, trace *traces.Trace, c sim.Cell) (taken, said int64) {
+	t.Helper()
+	r := sim.NewReplayer(trace, sim.ReplayerOptions{})
+	must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
+	before := policytest.ReachableBytes()
+	served := must.Get(r.EmptyCache(t.Context(), c))(t)
+	must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{Bytes: c.Capacity.Bytes}))(t)
+	taken, said = policytest.ReachableBytes()-before, r.NeedOf(c)
+	runtime.KeepAlive(served)
+	return taken, said
+}
+
 // What a cache says about its memory beside its policy is compared with what both keep.
 func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := simtest.Generated(t, "zipf(requests=400000,objects=200000,alpha=0.9,size=lognormal)",
@@ -58,13 +72,7 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 			for _, size := range []capacity.Capacity{capacity.Of(int64(trace.NumObjects)/5, false),
 				capacity.Of(trace.Footprint()/5, true)} {
 				c := simtest.Cell(t, policy, size, "cache="+e.Name)
-				r := sim.NewReplayer(trace, sim.ReplayerOptions{})
-				must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
-				before := policytest.ReachableBytes()
-				served := must.Get(r.EmptyCache(t.Context(), c))(t)
-				must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{Bytes: size.Bytes}))(t)
-				taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
-				runtime.KeepAlive(served)
+				taken, said := takenAndSaid(t, trace, c)
 				t.Logf("%s with %s at %s takes %d bytes and says %d", e.Name, policy, size, taken, said)
 				if taken > 2*said || said > 3*taken {
 					t.Errorf("%s with %s at %s takes %d bytes and says %d", e.Name, policy, size, taken, said)
@@ -87,13 +95,7 @@ func TestNodesTakeNoMemoryForRequestsOfOthers(t *testing.T) {
 		c := simtest.Cell(t, of.policy, capacity.Of(int64(trace.NumObjects)/10, false), "cache="+of.cache,
 			"router=round-robin(nodes=60)")
 		c.Parts = c.Replayed()
-		r := sim.NewReplayer(trace, sim.ReplayerOptions{})
-		must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
-		before := policytest.ReachableBytes()
-		served := must.Get(r.EmptyCache(t.Context(), c))(t)
-		must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
-		taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
-		runtime.KeepAlive(served)
+		taken, said := takenAndSaid(t, trace, c)
 		t.Logf("%s with %s takes %d bytes and says %d", of.cache, of.policy, taken, said)
 		if taken > said || taken > of.most<<20 {
 			t.Errorf("%s with %s takes %d bytes and says %d", of.cache, of.policy, taken, said)
@@ -110,13 +112,7 @@ func TestSecondMemoriesTakeTheMemoryThatTheySay(t *testing.T) {
 		}
 		c := simtest.Cell(t, "tensorrt-llm", capacity.Of(300, false), "cache=tiers(host="+host+")")
 		c.Parts = c.Replayed()
-		r := sim.NewReplayer(trace, sim.ReplayerOptions{})
-		must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
-		before := policytest.ReachableBytes()
-		served := must.Get(r.EmptyCache(t.Context(), c))(t)
-		must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
-		taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
-		runtime.KeepAlive(served)
+		taken, said := takenAndSaid(t, trace, c)
 		t.Logf("host=%s takes %d bytes and says %d", host, taken, said)
 		if taken > said || said > 3*taken {
 			t.Errorf("host=%s takes %d bytes and says %d", host, taken, said)
@@ -133,13 +129,7 @@ func TestReplicasTakeTheMemoryThatTheySay(t *testing.T) {
 			policy := []string{"lru", "s3fifo"}[(i+k)%2]
 			c := simtest.Cell(t, policy, capacity.Of(int64(trace.NumObjects)/10, false), "cache="+kind,
 				"router="+router+"(nodes=20)")
-			r := sim.NewReplayer(trace, sim.ReplayerOptions{})
-			must.Get(r.EmptyCache(t.Context(), c))(t) // what replays share
-			before := policytest.ReachableBytes()
-			served := must.Get(r.EmptyCache(t.Context(), c))(t)
-			must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
-			taken, said := policytest.ReachableBytes()-before, r.NeedOf(c)
-			runtime.KeepAlive(served)
+			taken, said := takenAndSaid(t, trace, c)
 			if taken > said || said > 3*taken {
 				t.Errorf("%s on %s with %s takes %d bytes and says %d", router, kind, policy, taken, said)
 			}
@@ -221,14 +211,8 @@ func TestPromptsTakeTheMemoryThatTheySay(t *testing.T) {
 	} {
 		cell := simtest.Cell(t, c.policy, capacity.Of(int64(trace.NumObjects)/50, false), "cache="+c.cache)
 		cell.Parts = cell.Replayed()
-		r := sim.NewReplayer(trace, sim.ReplayerOptions{})
-		must.Get(r.EmptyCache(t.Context(), cell))(t) // what replays share
-		before := policytest.ReachableBytes()
-		served := must.Get(r.EmptyCache(t.Context(), cell))(t)
-		must.Get(sim.Replay(t.Context(), trace, served, sim.ReplayOptions{}))(t)
-		taken := float64(policytest.ReachableBytes()-before) / blocks
-		said := float64(r.NeedOf(cell)-sim.ReplayBytes) / blocks
-		runtime.KeepAlive(served)
+		bytes, estimate := takenAndSaid(t, trace, cell)
+		taken, said := float64(bytes)/blocks, float64(estimate-sim.ReplayBytes)/blocks
 		t.Logf("%s with %s takes %.1f bytes per block and says %.1f", c.cache, c.policy, taken, said)
 		if taken > c.most || taken > 1.1*said || said > 4*taken {
 			t.Errorf("%s with %s takes %.1f bytes per block, of at most %g, and says %.1f", c.cache, c.policy, taken, c.most,

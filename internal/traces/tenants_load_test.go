@@ -220,7 +220,8 @@ func TestTenantsOfPrompts(t *testing.T) {
 {"timestamp": 9, "input_length": 1024, "hash_ids": [1, 2]}
 `)
 	sooner := writeTenantFile(t, "sooner.jsonl", `{"timestamp": 7, "input_length": 1024, "hash_ids": [1, 2]}`+"\n")
-	chat := writeTenantFile(t, "chat.jsonl", `{"timestamp": 2, "input": "a b c d", "output": "e", "session_id": 1, "org": "x"}
+	chat := writeTenantFile(t, "chat.jsonl", ""+
+		`{"timestamp": 2, "input": "a b c d", "output": "e", "session_id": 1, "org": "x"}
 {"timestamp": 1, "input": "a b c d", "output": "e", "session_id": 2, "org": "y"}
 `)
 	openai := writeTenantFile(t, "openai.jsonl", `{"body": {"model": "m", "user": "x", "messages": [{"role": "user", `+

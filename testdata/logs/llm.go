@@ -251,13 +251,14 @@ var callKinds = []callKind{
 	}},
 	// LMSYS-Chat-1M, as JSON lines.
 	{file: "lmsys-chat-1m.jsonl", write: eachLast(func(c call) string {
-		return inJSON(object{"conversation_id": c.id(13), "model": "vicuna-13b", "turn": len(c.turns) / 2, "language": "English",
-			"conversation": append(c.turns, turn{"assistant", c.answer}), "redacted": false})
+		return inJSON(object{"conversation_id": c.id(13), "model": "vicuna-13b", "turn": len(c.turns) / 2,
+			"language": "English", "conversation": append(c.turns, turn{"assistant", c.answer}), "redacted": false})
 	})},
 	// WildChat-1M, as JSON lines.
 	{file: "wildchat-1m.jsonl", write: eachLast(func(c call) string {
-		return inJSON(object{"conversation_hash": c.id(14), "model": "gpt-4", "turn": len(c.turns) / 2, "language": "English",
-			"conversation": append(c.turns, turn{"assistant", c.answer}), "timestamp": c.at.Format("2006-01-02T15:04:05+00:00")})
+		return inJSON(object{"conversation_hash": c.id(14), "model": "gpt-4", "turn": len(c.turns) / 2,
+			"language": "English", "conversation": append(c.turns, turn{"assistant", c.answer}),
+			"timestamp": c.at.Format("2006-01-02T15:04:05+00:00")})
 	})},
 	// vllm-project/aibrix, benchmarks/generator/workload_generator: requests of each moment.
 	{file: "workload.jsonl", write: eachCall("", func(c call) string {
@@ -288,12 +289,13 @@ var callKinds = []callKind{
 		})
 	}},
 	// Azure/AzurePublicDataset: the LLM inference traces of 2023.
-	{file: "AzureLLMInferenceTrace_conv.csv", lengthsOnly: true, write: eachCall("TIMESTAMP,ContextTokens,GeneratedTokens\n", func(c call) string {
+	{file: "AzureLLMInferenceTrace_conv.csv", lengthsOnly: true, write: eachCall("TIMESTAMP,"+
+		"ContextTokens,GeneratedTokens\n", func(c call) string {
 		return fmt.Sprintf("%s,%d,%d", c.at.Format("2006-01-02 15:04:05.0000000"), tokens(c.text()), tokens(c.answer))
 	})},
 	// HPMLL/BurstGPT: the traces with sessions; requests to the API have none.
-	{file: "BurstGPT_1.csv", lengthsOnly: true, write: eachCall("Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,"+
-		"Log Type\n", func(c call) string {
+	{file: "BurstGPT_1.csv", lengthsOnly: true, write: eachCall("Timestamp,Session ID,Elapsed time,Model,"+
+		"Request tokens,Response tokens,Total tokens,Log Type\n", func(c call) string {
 		session, kind := fmt.Sprint("Conversation-", c.conversation), "Conversation log"
 		if c.conversation%3 == 0 {
 			session, kind = "", "API log"

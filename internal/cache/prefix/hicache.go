@@ -67,8 +67,7 @@ func NewHiCache(c cache.Config, host int64, copying Copying) (*HiCache, error) {
 	h.queues = &queues{ofGPU.(policies.PromptHolder), ofHost.(policies.PromptHolder), h}
 	h.tree = &tree{nodes: make([]node, objects), parents: columns.Parents, segments: newSegments(objects),
 		policy: h.queues, follower: h.queues}
-	all := int64(objects) + int64(len(c.Trace.Groups)) + 1 // as in usePolicy
-	h.tree.pool = cache.NewPool(h.queues, min(c.Capacity, all), objects)
+	h.tree.pool = newPool(c, h.queues)
 	h.tree.pool.Observe(h)
 	h.host = cache.NewPool(hostPolicy{h.queues.host}, min(host, int64(objects)), objects)
 	return h, nil

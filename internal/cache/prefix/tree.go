@@ -114,11 +114,16 @@ func (t *tree) usePolicy(c cache.Config) error {
 		t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts &&
 			!c.Policy.Entry.Bypasses(c.Policy.Params)
 	}
-	// More room than for all blocks, and one block of each prompt that is not kept, changes nothing.
-	all := int64(c.Trace.NumObjects) + int64(len(c.Trace.Groups)) + 1
-	t.pool = cache.NewPool(t.policy, min(c.Capacity, all), c.Trace.NumObjects)
+	t.pool = newPool(c, t.policy)
 	t.pool.Observe(t)
 	return nil
+}
+
+// newPool returns an empty pool for the blocks of prompts. More room than for all of them, and one block of each prompt
+// that is not kept, changes nothing.
+func newPool(c cache.Config, p policies.Policy) *cache.Pool {
+	all := int64(c.Trace.NumObjects) + int64(len(c.Trace.Groups)) + 1
+	return cache.NewPool(p, min(c.Capacity, all), c.Trace.NumObjects)
 }
 
 func (t *tree) Used() int64                  { return t.pool.Used() }
