@@ -98,7 +98,7 @@ type Reporting interface {
 }
 
 // Remarking is implemented by caches that may have to say, after a replay, that something else happened than a user
-// asked for.
+// asked for. A pool says what its policy does.
 type Remarking interface {
 	Remark() string // "" for nothing
 }
@@ -115,6 +115,14 @@ func CountersOf(p policies.Policy) []policies.Counter {
 		return reporter.Counters()
 	}
 	return nil
+}
+
+// RemarkOf returns what a policy has to say after a replay; "" for nothing.
+func RemarkOf(p policies.Policy) string {
+	if remarker, ok := p.(policies.Remarker); ok {
+		return remarker.Remark()
+	}
+	return ""
 }
 
 // Window is a run of consecutive requests of a trace.

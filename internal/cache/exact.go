@@ -107,6 +107,8 @@ func NewBatchExact(p policies.UnitReplayer) Cache { return batchExact{p} }
 
 func (c batchExact) Counters() []policies.Counter { return CountersOf(c.policy) }
 
+func (c batchExact) Remark() string { return RemarkOf(c.policy) }
+
 func (c batchExact) Serve(w Window, n *Counts) {
 	hits, evictions := c.policy.ReplayUnit(w.Objects, w.First)
 	n.Requests += int64(len(w.Objects))

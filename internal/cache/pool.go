@@ -137,11 +137,17 @@ func (p *Pool) Evictions() int64 { return p.evictions }
 func (p *Pool) Oversized() int64 { return p.oversized }
 
 // Counters implements Reporting with the policy's counters.
-func (p *Pool) Counters() []policies.Counter {
+func (p *Pool) Counters() []policies.Counter { return CountersOf(p.named()) }
+
+// Remark implements Remarking with the policy's remark.
+func (p *Pool) Remark() string { return RemarkOf(p.named()) }
+
+// named returns the policy that the user named.
+func (p *Pool) named() policies.Policy {
 	if told, ok := p.policy.(hitTeller); ok {
-		return CountersOf(told.Policy)
+		return told.Policy
 	}
-	return CountersOf(p.policy)
+	return p.policy
 }
 
 func (p *Pool) Resident(o policies.Object) bool {

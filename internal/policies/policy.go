@@ -145,6 +145,12 @@ type Reporter interface {
 	Counters() []Counter
 }
 
+// Remarker is implemented by policies that may have to say, after a replay, that they did something else than their name
+// promises.
+type Remarker interface {
+	Remark() string // "" for nothing
+}
+
 // Never is the next-use position of an object that is not requested again.
 const Never = oracle.Never
 
@@ -180,8 +186,8 @@ type Config struct {
 	// Uncounted says that a PromptHolder must not count how many prompts have had a block.
 	Uncounted bool
 
-	// Key returns the number that is the key of an object in the trace. Set only for entries with Keys; nil if keys are
-	// unknown, or not all of them are numbers.
+	// Key returns a number for the key of an object in the trace: the smaller the key, the smaller the number. Set only
+	// for entries with Keys; nil if keys are unknown, or not all of them are integers.
 	Key func(Object) uint64
 
 	// Relations is set in every cache for entries with Relates, and for no others.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -27,7 +28,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
-	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // ReplayerOptions are the options of a Replayer.
@@ -424,16 +424,28 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	return served, counted, err
 }
 
-// keysFor returns the numbers that are the keys of objects, if the policy of a cell compares keys and all of them are
-// numbers. Addresses outside the trace that a prefetcher proposes follow them, in the order of their numbers.
+// keysFor returns numbers in the order of the objects' keys, if the policy of a cell compares keys and all of them are
+// integers. Keys are ordered as integers of 64 bits with a sign, as the programs whose ties the policies follow hold
+// them. Addresses outside the trace that a prefetcher proposes follow, in the order of their numbers.
 func keysFor(c Cell, t *traces.Trace) func(policies.Object) uint64 {
-	text := func(k stream.Key) bool { return k.Text != "" }
-	if !policies.NeedsKeys(c.Policy) || t.Keys == nil || slices.ContainsFunc(t.Keys, text) {
+	if !policies.NeedsKeys(c.Policy) || t.Keys == nil {
 		return nil
 	}
+	const sign = 1 << 63 // flipped, it puts negative numbers first
+	ranks := make([]uint64, len(t.Keys))
+	for o, key := range t.Keys {
+		ranks[o] = key.Num ^ sign
+		if key.Text != "" { // a negative number, or none
+			n, err := strconv.ParseInt(key.Text, 10, 64)
+			if err != nil || n >= 0 { // "007" is another key than 7
+				return nil
+			}
+			ranks[o] = uint64(n) ^ sign
+		}
+	}
 	return func(o policies.Object) uint64 {
-		if int(o) < len(t.Keys) {
-			return t.Keys[o].Num
+		if int(o) < len(ranks) {
+			return ranks[o]
 		}
 		return math.MaxUint64 - uint64(policies.NoObject-o)
 	}

@@ -22,9 +22,9 @@ var lecarEntry = policies.Entry{
 			"of the capacity"},
 		{Name: "counts", Default: true, Doc: "a remembered object continues its request count; false starts again at 1, as " +
 			"libCacheSim does"},
-		{Name: "ties", Default: lecarTiesKey, Choices: []string{lecarTiesKey, "lru"}, Doc: "which of the objects with the " +
+		{Name: "ties", Default: "lru", Choices: []string{"lru", lecarTiesKey}, Doc: "which of the objects with the " +
 			"fewest requests LFU evicts. lru: the one requested longest ago; key: the one of the smallest key, as in the " +
-			"authors' program, if all keys are numbers, otherwise as lru"},
+			"authors' program, if all keys are integers, otherwise as lru"},
 	},
 	Keys:   func(v policies.Values) bool { return v.Text("ties") == lecarTiesKey },
 	Random: true,
