@@ -145,8 +145,8 @@ type Reporter interface {
 	Counters() []Counter
 }
 
-// Remarker is implemented by policies that may have to say, after a replay, that they did something else than their name
-// promises.
+// Remarker is implemented by policies that may have to say, after a replay, that they did something else than their
+// name promises.
 type Remarker interface {
 	Remark() string // "" for nothing
 }

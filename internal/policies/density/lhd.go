@@ -146,8 +146,8 @@ func (p *lhd) Remark() string {
 	if p.computations > 0 {
 		return ""
 	}
-	return fmt.Sprintf("lhd has learned nothing: it computes its ranks every %d requests, and the trace is shorter; up to "+
-		"then they fall with the age of an object; lhd(period=N) learns sooner", p.period)
+	return fmt.Sprintf("lhd has learned nothing: it computes its ranks every %d requests, and the trace is shorter; "+
+		"until then ranks fall with the age of an object; lhd(period=N) learns sooner", p.period)
 }
 
 // Resize changes the capacity that explorers may use. The unit of the ages follows the number of residents by itself.
