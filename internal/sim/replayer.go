@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -28,6 +27,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // ReplayerOptions are the options of a Replayer.
@@ -425,23 +425,14 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 }
 
 // keysFor returns numbers in the order of the objects' keys, if the policy of a cell compares keys and all of them are
-// integers. Keys are ordered as integers of 64 bits with a sign, as the programs whose ties the policies follow hold
-// them. Addresses outside the trace that a prefetcher proposes follow, in the order of their numbers.
+// integers. Addresses outside the trace that a prefetcher proposes follow, in the order of their numbers.
 func keysFor(c Cell, t *traces.Trace) func(policies.Object) uint64 {
 	if !policies.NeedsKeys(c.Policy) || t.Keys == nil {
 		return nil
 	}
-	const sign = 1 << 63 // flipped, it puts negative numbers first
-	ranks := make([]uint64, len(t.Keys))
-	for o, key := range t.Keys {
-		ranks[o] = key.Num ^ sign
-		if key.Text != "" { // a negative number, or none
-			n, err := strconv.ParseInt(key.Text, 10, 64)
-			if err != nil || n >= 0 { // "007" is another key than 7
-				return nil
-			}
-			ranks[o] = uint64(n) ^ sign
-		}
+	ranks, ok := stream.KeyRanks(t.Keys)
+	if !ok {
+		return nil
 	}
 	return func(o policies.Object) uint64 {
 		if int(o) < len(ranks) {
