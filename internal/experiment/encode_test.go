@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/base/yamlhint"
 )
 
@@ -68,9 +69,10 @@ func TestEncodeKeepsEverything(t *testing.T) {
 // FuzzEncodeText has a text, also one that YAML misreads without quotes, wherever an experiment may have one. What a
 // file cannot contain is an error that names it.
 func FuzzEncodeText(f *testing.F) {
-	for _, text := range []string{"? b", "{", "x{x", "x[x", "- a", "a: b", "a #b", " a", "a ", "'", `"`, `\"`, "\u00a0", "~", "0.10",
-		"0x1F", "1e3", "2020-01-01", "true", "no", "null", "<<", "---", "...", "%", "|", ">", "&a", "*a", "!!str a", "\tb", "\xff",
-		"a\nb", "\u2028", "😀", "1..4x2", "s3fifo(small=0.1,ghost=0.9)", strings.Repeat("[", 200), strings.Repeat("k", 2000)} {
+	for _, text := range []string{"? b", "{", "x{x", "x[x", "- a", "a: b", "a #b", " a", "a ", "'", `"`, `\"`, "\u00a0",
+		"~", "0.10", "0x1F", "1e3", "2020-01-01", "true", "no", "null", "<<", "---", "...", "%", "|", ">", "&a", "*a",
+		"!!str a", "\tb", "\xff", "a\nb", "\u2028", "😀", "1..4x2", "s3fifo(small=0.1,ghost=0.9)", strings.Repeat("[", 200),
+		strings.Repeat("k", 2000)} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
