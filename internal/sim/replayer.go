@@ -34,10 +34,11 @@ import (
 type ReplayerOptions struct {
 	// Warmup is the number of requests served before counting starts; 0 for a trace whose parts each start with an empty
 	// cache.
-	Warmup     int
-	Jobs       int            // goroutines of a replay that can use several; 0 means one per core
-	Memory     *memory.Budget // of such a replay; nil: all memory
-	Progress   func(n int64)  // called from all replays with requests served since the last call; may be nil
+	Warmup int
+	Jobs   int            // goroutines of a replay that can use several; 0 means one per core
+	Memory *memory.Budget // of such a replay; nil: all memory
+	// Progress is called with requests served since the last call, by several goroutines; it may be nil.
+	Progress   func(n int64)
 	Neighbours NeighbourOptions
 	// Blocks asks for the hits of each block of the trace, where the CPU replays it and no model of time drives the cache.
 	Blocks bool
