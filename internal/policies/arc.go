@@ -78,6 +78,9 @@ func (p *arcState) Grow(objects int) {
 	p.charge.Grow(objects)
 }
 
+// Resized implements SizeFollower. The bound on the ghosts holds again from the next load on.
+func (p *arcState) Resized(o Object, size int64) { p.size[p.where[o]] += p.charge.Change(o, size) }
+
 // take removes o from the list it is on.
 func (p *arcState) take(o Object) {
 	p.lists.Unlink(o)
