@@ -131,13 +131,14 @@ type Window struct {
 	Sizes   []int64 // bytes per request; nil if the capacity counts objects
 	Times   []int64 // nanoseconds per request; nil without a clock
 	First   int     // position of the first request in the trace
+	Writes  bool    // all requests write; otherwise all read
 	// Groups are the positions in the trace at which the groups of this window begin; the first one is First. A window of
 	// a trace with groups contains whole groups. Nil if requests are not grouped.
 	Groups []int
 }
 
 func (w *Window) Request(i int) policies.Request {
-	r := policies.Request{Object: w.Objects[i], Query: w.Objects[i], Pos: w.First + i, Size: 1}
+	r := policies.Request{Object: w.Objects[i], Query: w.Objects[i], Pos: w.First + i, Size: 1, Write: w.Writes}
 	if w.Sizes != nil {
 		r.Size = w.Sizes[i]
 	}

@@ -71,7 +71,7 @@ func (c *Exact) Serve(w Window, n *Counts) {
 // replay is the loop of Serve: Request for each object, inlined, with the cache's counts. All objects are identified by
 // their numbers in the trace. It has few variables of its own, because every call would save them.
 func (p *Pool) replay(w Window, n *Counts) {
-	r := policies.Request{Size: 1}
+	r := policies.Request{Size: 1, Write: w.Writes}
 	for i, o := range w.Objects {
 		r.Object, r.Query, r.Pos = o, o, w.First+i
 		if w.Sizes != nil {
@@ -91,6 +91,10 @@ func (p *Pool) replay(w Window, n *Counts) {
 		n.Hits++
 		if w.Sizes != nil {
 			n.HitBytes += r.Size
+			if w.Writes {
+				p.rewrite(r)
+				continue
+			}
 		}
 		p.policy.Hit(r)
 	}

@@ -39,7 +39,8 @@ type Request = requests.Request
 //
 // The cache counts what is resident and how full it is. Objects larger than the cache never reach the policy.
 type Policy interface {
-	// Hit reports a request to a resident object. The stored size stays as it was at Insert.
+	// Hit reports a request to a resident object. What it is charged stays as it is, unless the request writes and states
+	// another size: see SizeFollower.
 	Hit(r Request)
 	// Miss reports a request to an object that is not resident. Ghosts and statistics are updated here, before room is
 	// made.
@@ -88,6 +89,15 @@ type Resizer interface {
 	// Resize sets the capacity, in the unit of Config.Capacity and at least 1. Setting the same capacity again changes
 	// nothing.
 	Resize(capacity int64)
+}
+
+// SizeFollower is implemented by policies that remember what objects are charged. A policy that is not one does not
+// depend on sizes; a test of the suite checks that.
+type SizeFollower interface {
+	// Resized reports that a write has replaced the value of a resident object, which is charged size from now on, at
+	// most the capacity. It follows the Hit of that write, whose Size it is. More may be resident now than fits: the
+	// cache then asks for victims as for a shrink, and o itself may be one.
+	Resized(o Object, size int64)
 }
 
 // Grower is implemented by policies with memory per object. A pool numbers its objects in the order in which it meets

@@ -537,6 +537,9 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	if t.Fills() {
 		in.Uncounted = t.IsWrite
 	}
+	if t.Ops != nil {
+		in.Writes = t.IsWrite
+	}
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
 	}

@@ -79,7 +79,9 @@ func (f *feeder) serve(from, to int) {
 				counts = &f.Writes
 			}
 		}
-		f.cache.Serve(cache.WindowOf(f.trace, from, end, f.bytes, f.sizes), counts)
+		w := cache.WindowOf(f.trace, from, end, f.bytes, f.sizes)
+		w.Writes = f.trace.IsWrite(from)
+		f.cache.Serve(w, counts)
 		from = end
 	}
 	if f.trace.Ops != nil {

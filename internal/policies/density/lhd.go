@@ -156,6 +156,13 @@ func (p *lhd) Resize(capacity int64) {
 	p.exploreLimit = exploreLimit(capacity)
 }
 
+// Resized implements policies.SizeFollower. An explorer uses as much of the budget as it is charged.
+func (p *lhd) Resized(o policies.Object, size int64) {
+	if by := p.charges.Change(o, size); p.slots.Info(o).explorer {
+		p.exploreBudget -= by
+	}
+}
+
 func (p *lhd) Grow(objects int) {
 	p.slots.Grow(objects)
 	p.charges.Grow(objects)

@@ -235,6 +235,9 @@ func (p *lecar) Resize(capacity int64) {
 	p.trim(frequency)
 }
 
+// Resized implements policies.SizeFollower. Only the sizes of what the experts evicted are summed up.
+func (p *lecar) Resized(o policies.Object, size int64) { p.charge.Set(o, size) }
+
 func (p *lecar) Grow(objects int) {
 	p.where = dense.Grown(p.where, objects)
 	p.recent.Grow(objects)
