@@ -1,6 +1,8 @@
 package tiers
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 )
@@ -183,6 +185,11 @@ func (h *hierarchy) putBack(r policies.Request, l *level) {
 		l.evicted++
 		h.gone++
 	}
+}
+
+// Holds implements cache.Dropping.
+func (c *objects) Holds(o policies.Object) bool {
+	return slices.ContainsFunc(c.levels, func(l *level) bool { return l.pool.Resident(o) })
 }
 
 // Drop implements cache.Dropping.
