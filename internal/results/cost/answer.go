@@ -97,7 +97,7 @@ func (b Bill) Curve(name string, recs []records.Record, set *blocks.Set) []Answe
 	})
 	a.None = Offer{Competes: true, Cost: a.none.cost(), Estimated: a.none.sampled, uses: a.none.uses,
 		origin: a.none.origin}
-	a.Now = a.now()
+	a.Now = a.nowFor(a.Offers[0].Policy)
 	for _, o := range a.others() {
 		o.Tied = o.Cost == a.Best().Cost
 	}
@@ -225,15 +225,14 @@ func (c curve) offer(p point) Offer {
 		uses: p.uses, origin: p.origin}
 }
 
-// now returns what today's capacity costs, or no cache if there is none today.
-func (a *Answer) now() *Offer {
+// nowFor returns what today's capacity costs if a policy is the cheapest, or no cache if there is none today.
+func (a *Answer) nowFor(best string) *Offer {
 	switch {
 	case a.Today == nil:
 		return nil
 	case *a.Today == 0:
 		return new(a.None)
 	}
-	best := a.Offers[0].Policy
 	for _, policy := range []string{a.baselineOf(best), best} {
 		for _, c := range a.curves {
 			i := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == *a.Today })

@@ -15,6 +15,9 @@ import (
 // logRatio is the ratio of the ends of the vertical axis from which it is logarithmic.
 const logRatio = 8
 
+// noCache is the line of no cache, called as its policy is.
+const noCache = "no-cache"
+
 // Draw draws for each answer what the capacities cost, with the cheapest marked. Answers of one capacity have no
 // figure.
 func Draw(ctx context.Context, answers []Answer) (drawn []plots.Drawing, err error) {
@@ -79,20 +82,18 @@ func (a Answer) figure() (*plots.Figure, error) {
 			return nil, err
 		}
 	}
-	best := a.Best()
-	without := "no cache"
-	if best.isNone() {
-		without = "cheapest: no cache, " + a.Amount(best.Cost)
-	}
-	err := f.AddLine(plots.Line{Label: without, Style: plots.PolicyStyle("no-cache", without, records.Bound),
+	err := f.AddLine(plots.Line{Label: noCache, Style: plots.PolicyStyle(noCache, noCache, records.Bound),
 		X: []float64{float64(smallest), float64(largest)}, Y: []float64{a.None.Cost, a.None.Cost}})
 	if err != nil {
 		return nil, err
 	}
-	if !best.isNone() {
-		mark := plots.Style{Color: styles[best.Policy].Color, Marker: wideRing{}}
-		err := f.AddLine(plots.Line{Label: "cheapest: " + a.Amount(best.Cost), Style: mark,
-			X: []float64{float64(best.Capacity)}, Y: []float64{best.Cost}})
+	if a.Offers[0].Competes {
+		best, mark, at := a.Best(), plots.Style{Color: styles[a.Offers[0].Policy].Color, Marker: wideRing{}}, smallest
+		if !best.isNone() {
+			at = best.Capacity
+		}
+		err := f.AddLine(plots.Line{Label: "cheapest: " + a.Amount(best.Cost), Style: mark, X: []float64{float64(at)},
+			Y: []float64{best.Cost}})
 		if err != nil {
 			return nil, err
 		}

@@ -64,11 +64,12 @@ func scaled(x float64, units []string) string {
 	return strconv.FormatFloat(x, 'f', -1, 64) + units[i]
 }
 
-// significant rounds to three digits, and what is below a hundredth to none.
+// significant rounds to three digits, halves up as the page's script does, and what is below a hundredth to none.
 func significant(x float64) float64 {
+	const up = 1 + 1e-14
 	if math.Abs(x) < 0.005 {
 		return 0
 	}
-	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x*up, 'e', 2, 64), 64)
 	return x
 }

@@ -14,7 +14,8 @@ func Parts(answers []Answer) (parts []page.Part) {
 		parts = append(parts, page.Part{Answer: sentence})
 	}
 	for i, sentence := range records.Sentences(answers) {
-		parts = append(parts, page.Part{Answer: sentence}, page.Part{Table: answers[i].table()})
+		parts = append(parts, page.Part{Answer: sentence}, page.Part{HTML: answers[i].calculator()},
+			page.Part{Table: answers[i].table()})
 	}
 	return parts
 }

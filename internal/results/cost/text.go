@@ -147,12 +147,16 @@ func savedShare(best, other Offer) string {
 // share writes a share in tenths of a percent.
 func share(x float64) string { return records.Share(math.Floor(1000*x+0.5) / 1000) }
 
-// costIn writes the interval of a cost: " (340.12 to 363.01)"; "" if it is unknown.
+// costIn writes the interval of a cost: " (340.12 to 363.01)"; "" if it is unknown, or of one value.
 func costIn(o Offer) string {
 	if o.CostIn == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (%s to %s)", PerMonth.Text(o.CostIn[0]), PerMonth.Text(o.CostIn[1]))
+	low, high := PerMonth.Text(o.CostIn[0]), PerMonth.Text(o.CostIn[1])
+	if low == high {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", low, high)
 }
 
 // capacityIn writes the interval of a capacity: " (1.5 MiB to 2.1 MiB)"; "" if all draws have the same.
@@ -242,7 +246,7 @@ func (a Answer) end() string {
 	case offer.AtLargest:
 		return what + " is the largest capacity replayed: larger ones may cost less"
 	case offer.above > 0:
-		return fmt.Sprintf("%s of the capacities replayed: others between %s may cost less", what,
+		return fmt.Sprintf("%s of the capacities replayed: others from %s may cost less", what,
 			records.Between(records.Capacity(offer.below, records.Bytes), records.Capacity(offer.above, records.Bytes)))
 	default: // everything fits
 		return fmt.Sprintf("%s of the capacities replayed: others above %s may cost less", what,
