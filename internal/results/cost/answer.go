@@ -99,7 +99,7 @@ func (b Bill) Curve(name string, recs []records.Record, set *blocks.Set) []Answe
 		origin: a.none.origin}
 	a.Now = a.nowFor(a.Offers[0].Policy)
 	for _, o := range a.others() {
-		o.Tied = o.Cost == a.Best().Cost
+		o.Tied = !isLess(a.Best().Cost, o.Cost)
 	}
 	a.addIntervals()
 	return []Answer{a}
@@ -108,11 +108,14 @@ func (b Bill) Curve(name string, recs []records.Record, set *blocks.Set) []Answe
 // Best is what costs the least: the cheapest policy that competes, or no cache. On a tie it is no cache, which needs
 // nothing.
 func (a *Answer) Best() *Offer {
-	if a.Offers[0].Competes && a.Offers[0].Cost < a.None.Cost {
+	if a.Offers[0].Competes && isLess(a.Offers[0].Cost, a.None.Cost) {
 		return &a.Offers[0]
 	}
 	return &a.None
 }
+
+// isLess reports whether a cost is less than another one by more than what rounding makes of equal ones.
+func isLess(x, y float64) bool { return x < float64(y*(1-1e-9)) }
 
 // others are all offers apart from the best.
 func (a *Answer) others() (others []*Offer) {
@@ -205,7 +208,7 @@ func (b Bill) mean(points []point) point {
 func cheapest(c curve) Offer {
 	best := 0
 	for i, p := range c.points {
-		if p.cost() < c.points[best].cost() {
+		if isLess(p.cost(), c.points[best].cost()) {
 			best = i
 		}
 	}

@@ -65,11 +65,8 @@ func (a Answer) compared() (texts []string) {
 
 // less says how much less one offer costs than another, which has a text.
 func less(best, other Offer, than string) string {
-	switch {
-	case other.Tied:
+	if other.Tied {
 		return "a tie with " + than
-	case other.Cost <= best.Cost:
-		return "as much as " + than
 	}
 	text := savedShare(best, other)
 	if low, high, ok := savedIn(best, other); ok {

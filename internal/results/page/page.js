@@ -276,6 +276,7 @@ const calculator = (place, number) => {
 
   const costOf = (p, times) =>
     data.prices.reduce((sum, price, i) => sum + value(price.name) * (p.r[i] + times * p.f[i]), 0);
+  const isLess = (a, b) => a.cost < b.cost * (1 - 1e-9); // by more than what rounding makes of equal costs
   const update = () => {
     const times = value("rate") / data.rate;
     const offer = (curve, p) => ({ curve, p, cost: costOf(p, times) });
@@ -283,7 +284,7 @@ const calculator = (place, number) => {
     let cache = null;
     for (const curve of data.curves) {
       if (!curve.competes) continue;
-      const own = curve.points.map(p => offer(curve, p)).reduce((a, b) => b.cost < a.cost ? b : a);
+      const own = curve.points.map(p => offer(curve, p)).reduce((a, b) => isLess(b, a) ? b : a);
       if (!cache || own.cost < cache.cost) cache = own;
     }
     const size = p => p.s ? "~" + sizeText(p.c, 3) : sizeText(p.c, 4);
@@ -292,7 +293,7 @@ const calculator = (place, number) => {
     const reaches = o => `${scaledText(times * o.p.q, ["", " k", " M", " G", " T"])} ${nouns}` +
       (o.p.b > 0 && !data.blocks ? ` and ${scaledText(times * o.p.b, [" B", " kB", " MB", " GB", " TB", " PB"])}` : "");
     const versus = (a, b, text) => {
-      if (a.cost === b.cost) return "a tie with " + text;
+      if (!isLess(a, b) && !isLess(b, a)) return "a tie with " + text;
       const [least, most, word] = a.cost < b.cost ? [a, b, " less than "] : [b, a, " more than "];
       const part = a.cost < b.cost ? 1 - least.cost / most.cost : most.cost / least.cost - 1;
       const much = isFinite(part) ? shareText(part) : "infinitely";
@@ -303,7 +304,7 @@ const calculator = (place, number) => {
     if (!cache) {
       sentence.textContent = "cheapest: unknown, because no online policy was replayed; add one with --policy";
     } else {
-      const best = cache.cost < none.cost ? cache : none;
+      const best = isLess(cache, none) ? cache : none;
       let now = null;
       if (data.today && cache.curve.today) {
         const line = data.curves[cache.curve.today[0]];
@@ -404,7 +405,7 @@ const calculator = (place, number) => {
       svgOf("text", { x: right, y: y(none.cost) + 14, "text-anchor": "end" }, "no cache: " + amount(none.cost)));
     svg.append(without);
     if (cache) {
-      const best = cache.cost < none.cost ? cache : none;
+      const best = isLess(cache, none) ? cache : none;
       svg.append(svgOf("circle", { class: "mark", cx: best.curve ? x(best.p.c) : left, cy: y(best.cost), r: 8 }));
     }
     const key = make("p", { className: "key" }, ...data.curves.map(curve => {
