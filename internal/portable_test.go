@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/brief"
 )
 
 // portable lists packages whose results are the same on every machine, down to the last bit.
@@ -19,9 +21,7 @@ var fused = regexp.MustCompile(`\(([^()]*/internal/[^()]*:\d+)\)\s+FN?M(?:ADD|SU
 // TestPortablePackagesFuseNothing compiles packages for arm64, where Go may compute x*y + z with one rounding, other
 // than on amd64. A conversion forbids that: float64(x*y) + z.
 func TestPortablePackagesFuseNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles a large part of the program for arm64; make test does")
-	}
+	brief.Long(t, "compiles a large part of the program for arm64, as make portable does")
 	arguments := []string{"build", "-gcflags=-S"}
 	for _, name := range portable {
 		arguments = append(arguments, "./"+name)
