@@ -31,7 +31,7 @@ func (p *sizedTwoQ) Insert(r Request) {
 	p.twoQ.Insert(r)
 }
 
-// Resized implements SizeFollower. An object of Am may be evicted for its own growth; one that is on its way out stays so.
+// Resized implements SizeFollower. An object of Am may be evicted for its own growth. One on its way out stays so.
 func (p *sizedTwoQ) Resized(o Object, size int64) {
 	if p.segment[o] == 0 {
 		p.charged.Set(o, size)
