@@ -293,5 +293,12 @@ func emptyAt(text []rune, pos int) syntax.EmptyOp {
 	if pos < len(text) {
 		after = text[pos]
 	}
-	return syntax.EmptyOpContext(before, after)
+	ops := syntax.EmptyOpContext(before, after) &^ (syntax.EmptyWordBoundary | syntax.EmptyNoWordBoundary)
+	if isWord(before) != isWord(after) { // package regexp knows words in ASCII
+		return ops | syntax.EmptyWordBoundary
+	}
+	return ops | syntax.EmptyNoWordBoundary
 }
+
+// isWord reports whether \w matches a character.
+func isWord(c rune) bool { return unicode.In(c, unicode.L, unicode.Mn, unicode.Nd, unicode.Pc) }
