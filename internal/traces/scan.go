@@ -58,6 +58,7 @@ type scan struct {
 	visit   func(*stream.Record) error
 	further func(stream.Fields)                      // if set, called when a file after the first is opened
 	batches func(*formats.OracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
+	dropped func()                                   // if set, called where the sample leaves out a row
 	part    func()                                   // if set, called where a file begins, or a file in an archive
 
 	clock    clock
@@ -384,7 +385,16 @@ func (s *scan) readAll(r stream.Reader) error {
 				}
 			}
 			begins = begins || rec.Begins
+			if rec.Op.Kind() == stream.OpFlush { // of all objects, whichever a sample keeps
+				if err := s.visit(&rec); err != nil {
+					return err
+				}
+				continue
+			}
 			if s.sampler != nil && !s.keeps(&rec) {
+				if s.dropped != nil {
+					s.dropped()
+				}
 				continue
 			}
 			if s.salted && rec.Begins {
