@@ -342,7 +342,7 @@ func (f *follower) command(from, end int) {
 			f.trace.Written.Deletions++
 		case op.Kind() == stream.OpTake && holds:
 			if f.row(pos, stream.OpWrite, true); timed && f.trace.Written.Mode.Requests(op) {
-				f.valid.begin(f.trace.Objects[pos], f.trace.Times[pos], ttl)
+				f.valid.begin(f.trace.Objects[pos], ttl)
 			}
 		case op.Kind() == stream.OpWrite && !holds && sources > 0: // the result is empty
 			f.trace.Written.Writes++
@@ -461,7 +461,7 @@ func (f *follower) row(pos int, op stream.Op, holds bool) {
 // begin begins the time to live that a row states, if it states one.
 func (f *follower) begin(pos int) {
 	if ttl := f.ttl(pos); ttl > 0 {
-		f.valid.begin(f.trace.Objects[pos], f.trace.Times[pos], ttl)
+		f.valid.begin(f.trace.Objects[pos], ttl)
 	}
 }
 
@@ -471,7 +471,7 @@ func (f *follower) left(pos int) (ttl int64, timed bool) {
 		return 0, false
 	}
 	end := f.valid.ends[f.trace.Objects[pos]]
-	return end - f.trace.Times[pos], end != math.MaxInt64
+	return end - f.valid.now, end != math.MaxInt64
 }
 
 // load notes a request that loads its object where it misses.
@@ -595,12 +595,13 @@ func newValidity(objects int) *validity {
 	return v
 }
 
-// begin starts a period of validity at a time, unless one is under way.
-func (v *validity) begin(o uint32, at, ttl int64) {
-	if v.ends[o] != math.MaxInt64 || at > math.MaxInt64-ttl {
+// begin starts a period of validity, unless one is under way. It starts at the latest time so far: if the clock of the
+// log goes back, what was just stored would otherwise be too old at once when it goes on.
+func (v *validity) begin(o uint32, ttl int64) {
+	if v.ends[o] != math.MaxInt64 || v.now > math.MaxInt64-ttl {
 		return
 	}
-	v.ends[o] = at + ttl
+	v.ends[o] = v.now + ttl
 	if v.ends[o] < v.next[o] {
 		v.next[o] = v.ends[o]
 		heap.Push(&v.queue, expiry{v.ends[o], o})

@@ -92,7 +92,7 @@ func (c *Curve) title() string {
 	if !cache.IsExact(c.Cache) {
 		in = " in the cache " + c.Cache.String()
 	}
-	return fmt.Sprintf("%s: %s requests, hit ratios%s", c.Trace, records.Count(c.requests()), in)
+	return fmt.Sprintf("%s: %s requests, hit ratios%s", records.Printable(c.Trace), records.Count(c.requests()), in)
 }
 
 func (c *Curve) grid() records.Grid {
