@@ -79,9 +79,7 @@ func (f *feeder) serve(from, to int) {
 				counts = &f.Writes
 			}
 		}
-		w := cache.WindowOf(f.trace, from, end, f.bytes, f.sizes)
-		w.Writes = f.trace.IsWrite(from)
-		f.cache.Serve(w, counts)
+		f.cache.Serve(cache.WindowOf(f.trace, from, end, f.bytes, f.sizes), counts)
 		from = end
 	}
 	if f.trace.Ops != nil {
