@@ -82,6 +82,8 @@ type Driven interface {
 
 // Dropping is implemented by caches from which single objects can be removed between requests: those with Entry.Drops.
 type Dropping interface {
+	// Holds reports whether an object is resident, which changes nothing.
+	Holds(o policies.Object) bool
 	// Drop removes an object, and reports whether it was resident.
 	Drop(o policies.Object) bool
 }

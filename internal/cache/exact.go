@@ -44,7 +44,8 @@ func newExactCache(c Config) (Cache, error) {
 // of the optimum ignores where objects are resident that are written next, which a batch would count as misses.
 func (c *Config) plain() bool {
 	watched := c.Observer != nil || c.Occupancy || c.Asynchronous
-	return !watched && len(c.Trace.Removals) == 0 && !(c.Trace.Fills() && c.Policy.Entry.Kind == policies.Offline)
+	removes := len(c.Trace.Removals) > 0 || c.Trace.Written.Passing > 0
+	return !watched && !removes && !(c.Trace.Fills() && c.Policy.Entry.Kind == policies.Offline)
 }
 
 // Exact is a cache in which a request hits if its own object is resident: one pool, called request by request. It

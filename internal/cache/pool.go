@@ -159,6 +159,9 @@ func (p *Pool) Resident(o policies.Object) bool {
 	return p.Has(o)
 }
 
+// Holds implements Dropping.
+func (p *Pool) Holds(o policies.Object) bool { return p.Resident(o) }
+
 // Has is Resident for a pool without members. It is short enough to be inlined into the loops of caches.
 func (p *Pool) Has(o policies.Object) bool {
 	if p.stored != nil {

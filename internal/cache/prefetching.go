@@ -164,6 +164,9 @@ func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
 	}
 }
 
+// Holds implements Dropping.
+func (c *prefetching) Holds(o policies.Object) bool { return c.Store.Resident(o) }
+
 // Drop implements Dropping. What is on its way does not arrive.
 func (c *prefetching) Drop(o policies.Object) bool {
 	if c.delayed.comes(o) {

@@ -209,6 +209,11 @@ func (h *hierarchy) putBack(r policies.Request, l *level) {
 	}
 }
 
+// Holds implements cache.Dropping.
+func (c *objects) Holds(o policies.Object) bool {
+	return slices.ContainsFunc(c.levels, func(l *level) bool { return l.pool.Resident(o) })
+}
+
 // Drop implements cache.Dropping.
 func (c *objects) Drop(o policies.Object) (was bool) {
 	for _, l := range c.levels {
