@@ -315,7 +315,7 @@ func stated(part, column string) string {
 // Fields returns what the records of this file carry.
 func (p *Parser) Fields() stream.Fields {
 	return stream.Fields{Time: p.has(aTime), Size: p.has(aSize), Op: p.has(anOp), TTL: p.has(aTTL),
-		Served: p.has(aServed), Tenant: p.tenant >= 0}
+		Served: p.has(aServed), Tenant: p.tenant >= 0, SizeMayLack: p.has(aSize)}
 }
 
 // Parse reads a line. The row is valid until the next call, as long as the line is. A line that is no request returns

@@ -58,11 +58,11 @@ var commands = byName(map[string]keysOf{
 })
 
 // byName has an entry for each word of the names.
-func byName(groups map[string]keysOf) map[string]keysOf {
-	all := map[string]keysOf{}
-	for names, keys := range groups {
+func byName[T any](groups map[string]T) map[string]T {
+	all := map[string]T{}
+	for names, value := range groups {
 		for name := range strings.FieldsSeq(names) {
-			all[name] = keys
+			all[name] = value
 		}
 	}
 	return all
