@@ -182,17 +182,27 @@ func (g *growth) follow(name string, args [][]byte, accesses []access, now int64
 			g.state(key, v, accesses[:1])
 		}
 	case extend != nil:
+		if accesses[0].op.Condition() == stream.IfAbsent && g.knows(key) {
+			break
+		}
 		size := extend(g.stringOf(key), args[1:])
 		g.assign(key, size)
-		accesses[0].size, accesses[0].stated = size, true
-	case name == "mset" || name == "msetnx":
 		for i := range accesses {
-			if size := lengthAt(args, 2*i+1); 2*i+1 < len(args) {
+			accesses[i].size, accesses[i].stated = size, accesses[i].op.Writes()
+		}
+	case name == "mset" || name == "msetnx" || name == "msetex":
+		for i := range accesses {
+			at := 2*i + 1
+			if name == "msetex" { // behind the number of keys
+				at++
+			}
+			if at < len(args) {
+				size := length(args[at])
 				g.assign(accesses[i].key, size)
 				accesses[i].size, accesses[i].stated = size, true
 			}
 		}
-	case len(accesses) == 2 && accesses[1].op == put:
+	case len(accesses) == 2:
 		g.between(name, accesses, args)
 	case len(accesses) == 1 && (name == "blpop" || name == "brpop" || name == "bzpopmin" || name == "bzpopmax"):
 		if v := g.find(key, false); v != nil {
@@ -246,7 +256,7 @@ func (g *growth) between(name string, accesses []access, args [][]byte) {
 func (g *growth) live(name string, accesses []access) {
 	for _, a := range accesses {
 		switch v := g.values[g.hash(a.key)]; {
-		case a.op == remove:
+		case a.op.Kind() == remove:
 			g.forget(a.key)
 		case v != nil && a.ttl > 0:
 			v.end = g.now + a.ttl
@@ -302,6 +312,9 @@ func (g *growth) forget(key []byte) {
 		g.parts.Set(name, 0)
 	}
 }
+
+// knows reports whether the log has stored a value under the key.
+func (g *growth) knows(key []byte) bool { return g.find(key, false) != nil || g.partOf(g.stringName(key)) >= 0 }
 
 // assign makes the value of a key a string.
 func (g *growth) assign(key []byte, size int64) {
