@@ -384,7 +384,8 @@ func (s Spec) On(t *traces.Trace, mode Mode) (Capacity, error) {
 			"name it with --kv model=llama-3.1-70b (kv, under the trace of an experiment), or count blocks", s, t.Name)
 	}
 	if c.Bytes && !t.HasSizes() {
-		return c, fmt.Errorf("capacity %q: counts bytes, but %s has no sizes", s, t.Name)
+		return c, fmt.Errorf("capacity %q: counts bytes, but %s has no sizes; say how large objects are with "+
+			"--object-size, such as --object-size 475B", s, t.Name)
 	}
 	amount := s.value
 	if s.kind == capacityShare {

@@ -151,11 +151,11 @@ var valueTypes = byName(map[string]stream.ValueType{
 		"zremrangebylex zremrangebyrank zremrangebyscore bzpopmin bzpopmax zmpop bzmpop zrangestore zdiffstore " +
 		"zinterstore zunionstore geodist geohash geopos georadius_ro georadiusbymember_ro geosearch geoadd georadius " +
 		"georadiusbymember geosearchstore": stream.ValueSortedSet,
-	"xlen xpending xrange xrevrange xread xreadgroup xack xackdel xadd xautoclaim xclaim xdel xdelex xgroup xinfo xsetid " +
+	"xlen xpending xrange xrevrange xread xreadgroup xack xackdel xadd xautoclaim xclaim xdel xdelex xgroup xsetid " +
 		"xtrim": stream.ValueStream,
 	"json.get json.type json.objkeys json.objlen json.arrlen json.arrindex json.strlen json.mget json.mset json.set " +
 		"json.merge json.numincrby json.nummultby json.arrappend json.arrinsert json.arrpop json.arrtrim json.toggle " +
-		"json.strappend json.clear json.del json.forget json.resp json.debug": stream.ValueJSON,
+		"json.strappend json.clear json.del json.forget json.resp": stream.ValueJSON,
 })
 
 // follow sets the sizes and types of what a command accesses, given the words behind its name.
@@ -314,7 +314,9 @@ func (g *growth) forget(key []byte) {
 }
 
 // knows reports whether the log has stored a value under the key.
-func (g *growth) knows(key []byte) bool { return g.find(key, false) != nil || g.partOf(g.stringName(key)) >= 0 }
+func (g *growth) knows(key []byte) bool {
+	return g.find(key, false) != nil || g.partOf(g.stringName(key)) >= 0
+}
 
 // assign makes the value of a key a string.
 func (g *growth) assign(key []byte, size int64) {
