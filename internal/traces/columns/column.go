@@ -29,11 +29,12 @@ type Row struct {
 type Column struct {
 	Name string
 	// Parse reads a cell; nil: the column is not read. The error need not name the column.
-	Parse func(row *Row, cell []byte) error
-	holds part
-	unit  string // of times
-	spare bool   // a header may lack it although it is read
-	must  bool   // a header must have it although it is not read
+	Parse    func(row *Row, cell []byte) error
+	holds    part
+	unit     string // of times
+	spare    bool   // a header may lack it although it is read
+	must     bool   // a header must have it although it is not read
+	ofObject bool   // it is the size of the object, which rows may lack
 }
 
 // part is what a column holds of a request, or several parts.
@@ -128,7 +129,8 @@ func Whole(column Column) Column {
 
 // Size is the column of the size of the object in bytes.
 func Size(name string) Column {
-	return Column{Name: name, holds: aSize, Parse: func(row *Row, cell []byte) error {
+	return Column{Name: name, holds: aSize, ofObject: true, Parse: func(row *Row, cell []byte) error {
+		row.Record.SizeUnknown = false
 		return source.SetSize(&row.Record, cell)
 	}}
 }
