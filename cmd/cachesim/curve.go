@@ -8,12 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/billing"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/curve"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
+	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -138,12 +140,15 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	bill, err := f.billing.Bill(t)
-	if err != nil {
-		return err
-	}
 	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Cache: f.cache, Specs: specs}
 	if c.Capacities, err = curve.Capacities(capacities, mode, t); err != nil {
+		return err
+	}
+	if c.Capacities, err = f.billing.Place(c.Capacities, mode, t); err != nil {
+		return err
+	}
+	bill, err := f.billing.Bill(t)
+	if err != nil {
 		return err
 	}
 	grid := curve.Grid(t, f.cache, c.Capacities, f.points)
@@ -161,7 +166,8 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
-	r.Costs = bill.Between(c.Trace, c.Drawn(), f.blocks)
+	r.Costs = bill.Curve(c.Trace, c.Drawn(), f.blocks)
+	f.today = bill.Today
 	return errors.Join(f.report(cmd, &c, r), partial)
 }
 
@@ -197,6 +203,9 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 	table, beside := design, design
 	table.Inputs, beside.Inputs = inputs(w, c.Capacities, f.trace.seed), inputs(w, grid, f.trace.seed)
 	beside.Entrants = curve.OnePass()
+	if f.billing.HasNoCache() {
+		billing.AddNoCache(&table, c.Capacities)
+	}
 	atTable, err := table.Cells()
 	if err != nil {
 		return 0, err
@@ -243,7 +252,12 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 	capacities := slices.Concat(c.Capacities, grid)
 	whole.Entrants, whole.Inputs = curve.OnePass(), inputs(w, capacities, f.trace.seed)
 	held := curve.Scaled(c.Capacities, f.trace.sample)
-	planned = len(whole.Entrants)*len(capacities) + f.samples*len(design.Entrants)*len(held)
+	planned = len(whole.Entrants) * len(capacities)
+	if f.billing.HasNoCache() {
+		billing.AddNoCache(&whole, c.Capacities)
+		planned++
+	}
+	planned += f.samples * len(design.Entrants) * len(held)
 	if len(held) > 0 {
 		planned += len(c.Specs) * min(2, len(held))
 	}
@@ -328,6 +342,9 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 		return err
 	}
 	r.Answers, r.Tables = f.answers(c), []*page.Table{c.Table()}
+	if len(r.Costs) == 0 {
+		r.Reaches = cost.Reaches(r.Answers, c.Drawn(), f.today)
+	}
 	r.ColdStart = coldstart.Lines(c.Exact, f.blocks, sim.ObjectNoun)
 	if c.Rate > 0 {
 		r.Draw = c.Drawings

@@ -337,7 +337,7 @@ func (c *prefetching) note(o policies.Object, size int64) {
 }
 
 func (c *prefetching) prefetch(o policies.Object, size int64, r policies.Request) bool {
-	r.Object, r.Query, r.Size, r.Reason = o, o, size, policies.Prefetch
+	r.Object, r.Query, r.Size, r.Reason, r.Write = o, o, size, policies.Prefetch, false
 	return c.Load(r)
 }
 

@@ -71,6 +71,7 @@ type scan struct {
 	seen     int           // requests read
 	counted  int           // those of them that belong to hits and misses
 	kept     int           // requests that sampling kept
+	ahead    *ahead        // opens the next files; nil for a single one
 	open     []*Stream     // files being read: all when merging, otherwise one
 	finished int64         // bytes of the files that have been read and closed
 	total    int64         // bytes of all files, 0 if unknown
@@ -165,6 +166,10 @@ func (s *scan) ended(err error) error {
 var errLimit = errors.New("limit reached")
 
 func (s *scan) readFiles() error {
+	if len(s.paths) > 1 {
+		s.ahead = newAhead(s.ctx, s.paths, s.opts)
+		defer s.ahead.close()
+	}
 	if s.opts.Merge {
 		return s.readMerged()
 	}
@@ -251,7 +256,14 @@ func (s *scan) mergeable() (streams []*Stream, err error) {
 
 // openNext opens a file and checks that its records have the same fields as in earlier files.
 func (s *scan) openNext(path string) (*Stream, error) {
-	opened, err := open(s.ctx, path, s.opts, &s.together)
+	var next prepared
+	if s.ahead != nil {
+		next = s.ahead.next()
+	}
+	if next == (prepared{}) {
+		next = prepare(s.ctx, path, s.opts)
+	}
+	opened, err := next.begin(s.opts, &s.together)
 	if err != nil {
 		return nil, err
 	}

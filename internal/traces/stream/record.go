@@ -173,6 +173,24 @@ func (k Key) String() string {
 	return strconv.FormatUint(k.Num, 10)
 }
 
+// KeyRanks returns a number for each key, in the order of the keys as integers of 64 bits with a sign: other programs
+// hold them so. ok is false if a key is no integer.
+func KeyRanks(keys []Key) (ranks []uint64, ok bool) {
+	const sign = 1 << 63 // flipped, it puts negative numbers first
+	ranks = make([]uint64, len(keys))
+	for i, key := range keys {
+		ranks[i] = key.Num ^ sign
+		if key.Text != "" {
+			n, err := strconv.ParseInt(key.Text, 10, 64)
+			if err != nil || n >= 0 { // "007" is another key than 7
+				return nil, false
+			}
+			ranks[i] = uint64(n) ^ sign
+		}
+	}
+	return ranks, true
+}
+
 // Record is one request as a file states it.
 type Record struct {
 	Time int64 // nanoseconds, never negative; 0 if the format has none
