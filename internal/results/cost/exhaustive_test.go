@@ -94,7 +94,7 @@ func TestAnswerIsThatOfAnExhaustiveReplay(t *testing.T) {
 		}
 		text := a.Sentence()
 		saved := func(than float64) string {
-			return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(1000*(1-costs[best]/than)+0.5)/10), ".0") + "%"
+			return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(1000*(1-costs[best]/than)+0.5+1e-9)/10), ".0") + "%"
 		}
 		for _, c := range []struct {
 			at      int64
