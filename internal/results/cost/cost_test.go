@@ -409,5 +409,9 @@ func TestRequestsWithoutASize(t *testing.T) {
 	b.Charge(recs)
 	near(t, "cost", recs[0].Float(PerMonth), 2+1.25*1.0512+10.512)
 	again, _ := recorded(recs)
+	if lines := strings.Join(again.Answers(recs, nil)[0].Explanation(), "\n"); !strings.Contains(lines,
+		"20% of the requests have no size: ") {
+		t.Error(lines)
+	}
 	near(t, "cost by the record", again.Answers(recs, nil)[0].Offers[0].Cost, recs[0].Float(PerMonth))
 }
