@@ -373,7 +373,7 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// TestNoCache: no cache costs the same whatever its row's capacity, as it follows from the rows of others, and it is the
+// TestNoCache: no cache costs the same whatever its row's capacity, as it follows from the rows of others. It is the
 // cheapest where memory costs more than it saves.
 func TestNoCache(t *testing.T) {
 	records.DeclareRole("none-here", records.Role{Idle: true})
@@ -396,8 +396,9 @@ func TestNoCache(t *testing.T) {
 		}
 	}
 	a := b.Answers(recs[3:], nil)[0]
-	if text := a.Sentence(); !a.Best().isNone() || !strings.HasPrefix(text, "cheapest: 28.91 a month, no cache: as today, "+
-		"17.1% less than the cheapest cache (lru at 32 GiB, 34.89); the origin gets 2.63 M requests and 2.63 GB a month") {
+	if text := a.Sentence(); !a.Best().isNone() || !strings.HasPrefix(text, "cheapest: 28.91 a month, no cache: as "+
+		"today, 17.1% less than the cheapest cache (lru at 32 GiB, 34.89); the origin gets 2.63 M requests and 2.63 GB a "+
+		"month") {
 		t.Error(text)
 	}
 }

@@ -116,7 +116,8 @@ func TestAnswerIsThatOfAnExhaustiveReplay(t *testing.T) {
 			}
 		}
 		misses, bytes := missesOfLRU(tr.Objects, tr.ObjectSizes, best)
-		if want := fmt.Sprintf("; the origin gets %d requests and %d B a month", misses, bytes); !strings.Contains(text, want) {
+		want := fmt.Sprintf("; the origin gets %d requests and %d B a month", misses, bytes)
+		if !strings.Contains(text, want) {
 			t.Fatalf("%q lacks %q", text, want)
 		}
 	})

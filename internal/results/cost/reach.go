@@ -97,9 +97,8 @@ func (r Reach) Sentence() string {
 		nouns, reach = "blocks of prompts", " are computed"
 	}
 	all := s.requests / rate
-	text := fmt.Sprintf("%s at %s: %s of the %s (%s of %s)", r.best.Label,
-		records.Capacity(r.best.Capacity, r.best.CapacityUnit), share(s.missed), nouns, records.Count(int64(s.missed*all+0.5)),
-		records.Count(int64(all+0.5)))
+	text := fmt.Sprintf("%s: %s of the %s (%s of %s)", nameOf(&r.best), share(s.missed), nouns,
+		records.Count(int64(s.missed*all+0.5)), records.Count(int64(all+0.5)))
 	bytes, sized := missedOfBytes(&r.best)
 	if sized {
 		total := r.best.Float(metric.RequestedBytes) / rate
@@ -112,13 +111,16 @@ func (r Reach) Sentence() string {
 	case r.now != nil && r.now.Capacity == r.best.Capacity && r.now.Label == r.best.Label:
 		text += " as today"
 	case r.now != nil:
-		text += fmt.Sprintf(", today (%s at %s) %s", r.now.Label, records.Capacity(r.now.Capacity, r.now.CapacityUnit),
-			share(sharesOf(r.now).missed))
+		text += fmt.Sprintf(", today (%s) %s", nameOf(r.now), share(sharesOf(r.now).missed))
 		if today, ok := missedOfBytes(r.now); ok && sized {
 			text += " and " + share(today)
 		}
 	}
 	return records.Printable(text + ", without a cache all of them" + r.overTime())
+}
+
+func nameOf(r *records.Record) string {
+	return r.Label + " at " + records.Capacity(r.Capacity, r.CapacityUnit)
 }
 
 // missedOfBytes returns which share of the requested bytes misses; ok is false if there are no bytes, or only those of

@@ -182,8 +182,8 @@ func (a Answer) Explanation() (lines []string) {
 	style := a.curves[0].style
 	lines = append(lines, "prices: "+strings.Join(a.applied(style), ", ")+"; "+rate)
 	if a.Sized > 0 {
-		lines = append(lines, fmt.Sprintf("%s of the requests have no size: they are not replayed, and counted as missing as "+
-			"often as the others", share(1-a.Sized)))
+		lines = append(lines, share(1-a.Sized)+" of the requests have no size: they are not replayed, and counted as "+
+			"missing as often as the others")
 	}
 	lines = append(lines, a.counted(style)...)
 	for _, line := range []string{a.certainty(), a.end()} {
