@@ -77,7 +77,13 @@ func (c Comparison) Sentence() string {
 		parts = append(parts, fmt.Sprintf("%s with %s at %s: %s, %s", a.cache(), other.Policy, capacityOf(other),
 			a.Amount(other.Cost), saved(offer, other)))
 	}
-	return records.Printable(strings.Join(parts, "; "))
+	none := "without a cache: " + best.Amount(best.None.Cost) + ", "
+	if isLess(best.None.Cost, offer.Cost) {
+		none += "less than any of them"
+	} else {
+		none += saved(offer, best.None)
+	}
+	return records.Printable(strings.Join(append(parts, none), "; "))
 }
 
 // Explanation says nothing: that of each cache does.

@@ -119,8 +119,17 @@ func (r Reach) Sentence() string {
 	return records.Printable(text + ", without a cache all of them" + r.overTime())
 }
 
+// nameOf is what a record is called in a sentence: "lru at 64 MiB", "lru at 300 objects".
 func nameOf(r *records.Record) string {
-	return r.Label + " at " + records.Capacity(r.Capacity, r.CapacityUnit)
+	text := r.Label + " at " + records.Capacity(r.Capacity, r.CapacityUnit)
+	switch {
+	case r.CapacityUnit == records.Bytes:
+	case isOfPrompts(r):
+		text += " blocks"
+	default:
+		text += " " + r.CapacityUnit
+	}
+	return text
 }
 
 // missedOfBytes returns which share of the requested bytes misses; ok is false if there are no bytes, or only those of
