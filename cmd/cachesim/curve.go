@@ -344,7 +344,7 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 	}
 	r.Answers, r.Tables = f.answers(c), []*page.Table{c.Table()}
 	if len(r.Costs) == 0 {
-		r.Reaches = cost.Reaches(r.Answers, c.Drawn(), f.today)
+		r.Reaches = cost.Reaches(r.Answers, c.Drawn(), f.today, f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(c.Exact, f.blocks, sim.ObjectNoun)
 	if c.Rate > 0 {

@@ -312,7 +312,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 	}
 	r.Answers = target.FromRecords(f.target, r.Records, f.blocks, sim.ObjectNoun)
 	if len(r.Costs) == 0 {
-		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today)
+		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today, f.series.HasOrigin() || f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())

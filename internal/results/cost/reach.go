@@ -27,20 +27,44 @@ const (
 	originPeak = "origin_misses_peak"
 )
 
-// Reaches says for each answer what reaches the origin at the capacity that it recommends, which is the first that
-// reaches the target. today is the capacity of today, 0 for no cache, or nil.
-func Reaches(answers []target.Answer, recs []records.Record, today *int64) (reaches []Reach) {
+// Reaches says for each group what reaches the origin at the capacity that its answer recommends, which is the first
+// that reaches the target. today is the capacity of today, 0 for no cache, or nil. If the user has asked, a group without
+// such a capacity has the one with the most hits.
+func Reaches(answers []target.Answer, recs []records.Record, today *int64, isAsked bool) (reaches []Reach) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {
-		at := slices.IndexFunc(answers, func(a target.Answer) bool { return a.Name == g.Name })
-		if at < 0 || len(answers[at].Needs) == 0 {
-			continue
+		r := recommended(answers, g)
+		if r == nil && isAsked {
+			r = mostHits(g.Records)
 		}
-		need := answers[at].Needs[0]
-		if r := find(g.Records, need.Policy, need.Above.Capacity); r != nil && need.Online && need.How != target.MoreThan {
+		if r != nil && r.Contents != records.ContentsUnknown {
 			reaches = append(reaches, reachOf(g, r, today))
 		}
 	}
 	return reaches
+}
+
+// recommended returns the record at the capacity that an answer recommends; nil if there is none.
+func recommended(answers []target.Answer, g records.Group) *records.Record {
+	at := slices.IndexFunc(answers, func(a target.Answer) bool { return a.Name == g.Name })
+	if at < 0 || len(answers[at].Needs) == 0 {
+		return nil
+	}
+	need := answers[at].Needs[0]
+	if !need.Online || need.How == target.MoreThan {
+		return nil
+	}
+	return find(g.Records, need.Policy, need.Above.Capacity)
+}
+
+// mostHits returns the record with the most hits of those that compete; nil if there are none.
+func mostHits(recs []records.Record) (most *records.Record) {
+	for i := range recs {
+		r := &recs[i]
+		if r.Competes() && (most == nil || r.Float(metric.HitRatio) > most.Float(metric.HitRatio)) {
+			most = r
+		}
+	}
+	return most
 }
 
 // Reaching says what reaches the origin with the cheapest of priced records.
