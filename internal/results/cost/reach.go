@@ -49,8 +49,8 @@ func recommended(answers []target.Answer, g records.Group) *records.Record {
 	if at < 0 || len(answers[at].Needs) == 0 {
 		return nil
 	}
-	need := answers[at].Needs[0]
-	if !need.Online || need.How == target.MoreThan {
+	need, level := answers[at].Needs[0], answers[at].Level
+	if !need.Online || level == 0 || need.Above.HitRatio < level {
 		return nil
 	}
 	return find(g.Records, need.Policy, need.Above.Capacity)
