@@ -31,6 +31,16 @@ func (p *sizedTwoQ) Insert(r Request) {
 	p.twoQ.Insert(r)
 }
 
+// Resized implements SizeFollower. An object of Am may be evicted for its own growth. One on its way out stays so.
+func (p *sizedTwoQ) Resized(o Object, size int64) {
+	if p.segment[o] == 0 {
+		p.charged.Set(o, size)
+		return
+	}
+	p.twoQ.Resized(o, size)
+	p.limitAm(0)
+}
+
 // limitAm evicts from Am until it has room for a size.
 func (p *sizedTwoQ) limitAm(size int64) {
 	for p.used[am]+size > p.limit[am] {
