@@ -89,8 +89,8 @@ func (h *histogram) quantile(share float64) float64 {
 	return 0
 }
 
-// values returns the metrics of a cell from the tallies of its heads, in their order. Without effects of heads nothing is
-// weighed by them: importances that are drawn say nothing about losses, and the rule qsac follows them.
+// values returns the metrics of a cell from the tallies of its heads, in their order. Without effects of heads nothing
+// is weighed by them: importances that are drawn say nothing about losses, and the rule qsac follows them.
 func values(heads []tally, serves serving, effects []float64, errors *histogram, shape *attention.Shape) (
 	v metric.Values, c cache.Counts) {
 	var all tally

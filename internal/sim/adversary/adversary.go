@@ -1,7 +1,7 @@
 // Package adversary looks for short traces, and predictions for them, on which a policy misses many more objects than
 // the optimum: the measured side of guarantees that are proven for the worst case. Small games it solves (game.go). In
-// others it climbs from many starts and reports the worst that it found, which bounds the true worst case from below and
-// says nothing from above.
+// others it climbs from many starts and reports the worst that it found, which bounds the true worst case from below
+// and says nothing from above.
 package adversary
 
 import (

@@ -164,5 +164,6 @@ func foundColumns(stated string, f *Found) []string {
 	if f.Solved > 0 {
 		solved = number(f.Solved)
 	}
-	return []string{stated, number(f.Ratio), solved, number(f.Misses), strconv.FormatInt(f.OptMisses, 10), f.Trace, f.Predictor}
+	return []string{stated, number(f.Ratio), solved, number(f.Misses), strconv.FormatInt(f.OptMisses, 10), f.Trace,
+		f.Predictor}
 }
