@@ -39,7 +39,8 @@ func TestCostIntervals(t *testing.T) {
 	if sieve, lru := a.offerOf("sieve"), a.offerOf("lru"); !sieve.Tied || lru.Tied || a.Now.Tied {
 		t.Errorf("sieve %+v, lru %+v, today %+v", sieve, lru, a.Now)
 	}
-	if text := a.Sentence(); !strings.Contains(text, " a month (") || !strings.Contains(text, "arc at 2 GiB: 17.6% (16.9 to 18.3%) less than today") {
+	if text := a.Sentence(); !strings.Contains(text, " a month (12.93 to 14.20), arc at 2 GiB: 17.6% (16.9 to 18.3%) "+
+		"less than today") {
 		t.Error(text)
 	}
 	if text := strings.Join(a.Explanation(), "\n") + "\n"; !strings.Contains(text, "differ; a tie: arc, sieve\n") {

@@ -236,7 +236,6 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	fields.SizeMayLack = fields.Size && fields.Op && format.Writes.Fills()
 	s.Reading.Complete(format, opts, fields)
 	s.Reading = s.In.Together.Join(s.Reading)
 	if !format.Binary && !format.Whole {
