@@ -28,6 +28,7 @@ type traceFlags struct {
 	sample      float64
 	badLines    string
 	tenants     string
+	by          string
 	writes      string
 	embeddings  string
 	kv          string
@@ -58,6 +59,14 @@ func (f *traceFlags) registerTenants(cmd *cobra.Command) {
 		"column(name=host) of access logs, column(name=user) of prompts in JSON; prefix(sep=/) of the key, or "+
 		"prefix(shift=32) of numeric keys; file: each trace file is a tenant; job or directory(depth=1) of reads of files")
 	completeNames(cmd, "tenant", traces.TenantRuleNames)
+}
+
+// registerBy adds the flag for commands that count hits by a label.
+func (f *traceFlags) registerBy(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.by, "by", "", "count the hits of one cache by a column, too: a column of tables or field of "+
+		"JSON; host, client, method, status, path or directory of access logs; user, model or another field of prompts; "+
+		"client, db or command of Redis")
+	cmd.MarkFlagsMutuallyExclusive("by", "tenant")
 }
 
 // registerWrites adds the flag for commands that replay traces.
@@ -143,7 +152,7 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 		}
 	}
 	w.Limit, w.SampleRate, w.Embeddings, w.Tenants = options.Limit, options.SampleRate, f.embeddings, f.tenants
-	w.Writes = f.writes
+	w.Writes, w.By = f.writes, f.by
 	if given := cmd.Flags().Lookup("kv"); f.kv == "" && given != nil && given.Changed {
 		return w, errors.New("--kv is empty; want a model, as in --kv model=llama-3.1-70b, or remove it")
 	}

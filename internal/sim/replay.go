@@ -54,8 +54,10 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		f.serve(from, to)
 		if to == opt.Warmup {
 			warm = f.Tally
+			clear(f.labels)
 			beginCounting(c)
 		}
+		opt.sampler.Labels(f.labels)
 		opt.sampler.Served(to, f.Counts)
 		opt.marks.served(to, f.Counts)
 		if opt.Progress != nil {

@@ -5,19 +5,21 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/results/bylabel"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Tally is what a replay counted.
 type Tally struct {
-	cache.Counts               // of the requests that belong to hits and misses; evictions are those of all
-	Reads, Writes cache.Counts // apart, if the trace has writes
-	Removals      int64        // objects that left the cache although nothing needed their room
+	cache.Counts                 // of the requests that belong to hits and misses; evictions are those of all
+	Reads, Writes cache.Counts   // apart, if the trace has writes
+	Removals      int64          // objects that left the cache although nothing needed their room
+	labels        []cache.Counts // per label of the trace, of the same requests as Counts
 }
 
 func (n Tally) minus(earlier Tally) Tally {
 	return Tally{n.Counts.Minus(earlier.Counts), n.Reads.Minus(earlier.Reads), n.Writes.Minus(earlier.Writes),
-		n.Removals - earlier.Removals}
+		n.Removals - earlier.Removals, n.labels}
 }
 
 // sum sets the counts of the requests that belong to hits and misses, from those of reads and writes.
@@ -33,6 +35,10 @@ func (n *Tally) sum(t *traces.Trace) {
 func (n Tally) addTo(v *metric.Values, t *traces.Trace) {
 	if len(t.Removals) > 0 {
 		v.SetInt(metric.Removals, n.Removals)
+	}
+	for i, of := range n.labels {
+		bylabel.Add(v, t.Labels.Names[i], bylabel.Counts{Requests: of.Requests, Hits: of.Hits, Bytes: of.Bytes,
+			HitBytes: of.HitBytes, Tokens: of.Tokens, HitTokens: of.HitTokens})
 	}
 	if t.Ops == nil {
 		return
@@ -57,11 +63,35 @@ type feeder struct {
 }
 
 func newFeeder(t *traces.Trace, c cache.Cache, bytes bool) *feeder {
-	return &feeder{trace: t, cache: c, bytes: bytes, removals: t.Removals}
+	f := &feeder{trace: t, cache: c, bytes: bytes, removals: t.Removals}
+	if t.Labels != nil {
+		f.labels = make([]cache.Counts, len(t.Labels.Names))
+	}
+	return f
 }
 
-// serve serves the requests [from, to), and what is removed before them.
+// serve serves the requests [from, to), and what is removed before them: those of one label after another if hits are
+// counted by labels.
 func (f *feeder) serve(from, to int) {
+	if f.labels == nil {
+		f.serveAll(from, to)
+		return
+	}
+	of := f.trace.Labels.Of
+	for from < to {
+		end := from + 1
+		for end < to && of[end] == of[from] {
+			end++
+		}
+		before := f.Counts
+		f.serveAll(from, end)
+		f.labels[of[from]] = f.labels[of[from]].Plus(f.Counts.Minus(before))
+		from = end
+	}
+}
+
+// serveAll serves the requests [from, to), whatever their labels.
+func (f *feeder) serveAll(from, to int) {
 	if f.bytes && f.trace.RequestSizes == nil && len(f.sizes) < to-from {
 		f.sizes = make([]int64, max(to-from, longestWindow))
 	}
@@ -146,6 +176,22 @@ func endOfKind(t *traces.Trace, from, to int) int {
 		end++
 	}
 	return end
+}
+
+// checkLabels rejects parts whose hits cannot be counted by labels.
+func checkLabels(c Cell, t *traces.Trace) error {
+	switch {
+	case t.Labels == nil:
+		return nil
+	case c.Model != nil:
+		return fmt.Errorf("--by %s: the model %s serves requests on a clock of its own, and does not count their hits by "+
+			"labels; remove the model", t.Labels.Column, c.Model.Name())
+	case c.Router != nil:
+		return fmt.Errorf("--by %s: hits on several nodes are not counted by labels; remove --nodes", t.Labels.Column)
+	case c.Cache.Entry.Attention:
+		return fmt.Errorf("--by %s: the heads of a language model have no labels", t.Labels.Column)
+	}
+	return nil
 }
 
 // checkWrites rejects parts that cannot replay what writes, deletions and times to live do in a trace.

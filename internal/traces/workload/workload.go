@@ -569,6 +569,7 @@ func (w Workload) Describe(rec *records.Record) error {
 	rec.InputFormat, rec.Merge, rec.PerFile = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile
 	rec.Limit = int64(w.Limit)
 	rec.SampleSeed, rec.Tenants, rec.KV = w.SampleSeed, w.Tenants, w.KV
+	rec.By = w.By
 	rec.WriteMode = cmp.Or(rec.WriteMode, w.Writes)
 	if w.EmbeddingsFile() != "" {
 		rec.Embeddings = w.Embeddings // even if similarity plays no part, since the checksum covers all files
@@ -585,7 +586,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		KV:        rec.KV,
 		Selection: traces.Selection{
 			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
-			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants,
+			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants, By: rec.By,
 			Writes: rec.WriteMode,
 		},
 	}
