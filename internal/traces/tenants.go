@@ -484,8 +484,8 @@ func (t *Trace) divide(c *tenantNumbers) error {
 		}
 	}
 	if n := t.Tenants.Shared; n > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s of %s keys have several tenants, and are an object for each of them, "+
-			"so that none hits what another has loaded; --by counts the hits of each in one cache instead", count(n),
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s of %s keys have several tenants, and are an object for each of "+
+			"them, so that none hits what another has loaded; --by counts the hits of each in one cache instead", count(n),
 			count(old.NumObjects)))
 	}
 	return nil
