@@ -230,6 +230,8 @@ var traceSettings = []struct {
 	{"by", func(t *Trace, value string) error { t.By = value; return nil }},
 	{"kv", func(t *Trace, value string) error { t.KV = value; return nil }},
 	{"writes", func(t *Trace, value string) error { t.Writes = value; return nil }},
+	{"object-sizes", func(t *Trace, value string) error { t.ObjectSizes = splitList([]string{value}); return nil }},
+	{"object-overhead", func(t *Trace, value string) error { t.ObjectOverhead = value; return nil }},
 	{"embeddings", func(t *Trace, value string) error { t.Embeddings = value; return nil }},
 	{"capacities", func(t *Trace, value string) error { t.Capacities = splitList([]string{value}); return nil }},
 	{axisLimit, (*Trace).setLimit},

@@ -476,11 +476,13 @@ func (f *follower) begin(pos int) {
 	}
 }
 
-// end returns when the time to live that a row states ends. Redis counts in whole milliseconds, and an object is there
-// until that of its end is over. MONITOR writes the time of a command a little after that by which the command goes.
+// end returns when the time to live that a row states ends. It begins at the latest time so far: if the clock of the
+// log goes back, what was just stored would otherwise be too old at once when it goes on. Redis counts in whole
+// milliseconds, and an object is there until that of its end is over. MONITOR writes the time of a command a little
+// after that by which the command goes.
 func (f *follower) end(pos int) int64 {
 	const millisecond = 1e6
-	at, ttl := f.trace.Times[pos], f.ttl(pos)
+	at, ttl := f.valid.now, f.ttl(pos)
 	if at > math.MaxInt64-2*millisecond-ttl {
 		return math.MaxInt64
 	}
