@@ -74,6 +74,9 @@ type Selection struct {
 	// Tenants says how to find the tenant of a request, as ParseTenants reads it; "": requests have no tenants. Only
 	// Load and LoadReader use it.
 	Tenants string `json:"tenants,omitempty"`
+
+	// By is the column of the labels by which hits are counted, "" for none: see Labels. Not with Tenants.
+	By string `json:"by,omitempty"`
 }
 
 // UsualBadLines is the share of unreadable lines that commands allow unless the user says otherwise: enough for the
