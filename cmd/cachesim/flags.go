@@ -65,8 +65,8 @@ func (f *traceFlags) registerTenants(cmd *cobra.Command) {
 // registerWrites adds the flag for commands that replay traces.
 func (f *traceFlags) registerWrites(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.writes, "writes", "", "what requests that write do: count (as requests like reads), "+
-		"fill the cache (counted apart), invalidate (take the object out of the cache), or ignore (default: what is "+
-		"usual in the format; see cachesim formats)")
+		"fill the cache (counted apart), store (fill, and reads load nothing that the log says is deleted), invalidate "+
+		"(take the object out of the cache), or ignore (default: what is usual in the format; see cachesim formats)")
 	_ = cmd.RegisterFlagCompletionFunc("writes", cobra.FixedCompletions(stream.WritesNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 }

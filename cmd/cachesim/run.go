@@ -50,12 +50,14 @@ place, and the ratio is an interval up to the lower bound pfoo-l.
 
 Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
 policy, another share of it, or a hit ratio. It is interpolated between the two nearest capacities that were replayed.
-In brackets are 95% intervals, from how much 50 blocks of the trace differ.
+In brackets are 95% intervals, from how much 400 blocks of the trace differ.
 
-With --cost, memory, misses and missed bytes have prices, and so may each tier: the table has the cost per month, and
-the lines below it name the cheapest capacity and policy, what they save against lru and against the capacity of
---today, and of several caches the cheapest. Capacities must count bytes. With --origin, the table has the misses per
-second that the origin behind the cache sees.
+The first line below the table says what a cache saves: how many requests and bytes reach the origin behind it at the
+capacity of --target, at that of --today, and without a cache. With --cost, memory, misses and missed bytes have prices,
+and so may each tier: the table has the cost per month, and the line names the cheapest capacity and policy, and what
+they save against today and against no cache; of several caches another line names the cheapest. Capacities must count
+bytes. With --origin, the table has the misses per second that the origin sees. The row no-cache is what happens without
+a cache.
 
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
 Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an
@@ -310,7 +312,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 	}
 	r.Answers = target.FromRecords(f.target, r.Records, f.blocks, sim.ObjectNoun)
 	if len(r.Costs) == 0 {
-		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today)
+		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today, f.series.HasOrigin() || f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())

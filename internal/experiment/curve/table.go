@@ -92,9 +92,9 @@ func (c *Curve) title() string {
 	if !cache.IsExact(c.Cache) {
 		in = " in the cache " + c.Cache.String()
 	}
-	title := fmt.Sprintf("%s: %s requests, hit ratios%s", c.Trace, records.Count(c.requests()), in)
+	title := fmt.Sprintf("%s: %s requests, hit ratios%s", records.Printable(c.Trace), records.Count(c.requests()), in)
 	if sizes := c.Exact[0].Sizes; sizes != "" {
-		title += "\n" + sizes
+		title += "\n" + records.Printable(sizes)
 	}
 	return title
 }

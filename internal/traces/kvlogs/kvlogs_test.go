@@ -211,6 +211,11 @@ func TestFormatsRefuse(t *testing.T) {
 	}
 }
 
+func optionsOf(format string) (o traces.LoadOptions) {
+	o.Format = format
+	return o
+}
+
 // TestUnknownTenants: what --tenant names is checked when a file is opened.
 func TestUnknownTenants(t *testing.T) {
 	for content, want := range map[string]string{

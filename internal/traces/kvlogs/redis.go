@@ -196,9 +196,16 @@ func (r *redisReader) leaveOut(name []byte) {
 		why = "unknown"
 	}
 	text := fmt.Sprintf("%.30q, which is %s", name, why)
-	if !slices.Contains(r.strange, text) && len(r.strange) < mostStrange {
-		r.strange = append(r.strange, text)
+	if slices.Contains(r.strange, text) {
+		return
+	}
+	switch r.strange = append(r.strange, text); {
+	case len(r.strange) <= mostStrange:
 		r.reading.Why += ", and " + text
+	case len(r.strange) == mostStrange+1:
+		r.reading.Why += ", and others"
+	default:
+		r.strange = r.strange[:len(r.strange)-1]
 	}
 }
 

@@ -60,9 +60,9 @@ func TestRules(t *testing.T) {
 
 func TestPatternsOfKeys(t *testing.T) {
 	for key, want := range map[string]string{
-		"user:1234":                                  "user:*",
-		"user:1234:profile":                          "user:*:profile",
-		"12":                                         "*",
+		"user:1234":         "user:*",
+		"user:1234:profile": "user:*:profile",
+		"12":                "*",
 		"s:123e4567-e89b-12d3-a456-426614174000:end": "s:*:end",
 		"s:123e4567-e89b-12d3-a456-42661417400z":     "s:*-e*b-*d*-a*-*z",
 		"sess:9f86d081884c7d65":                      "sess:*",

@@ -88,7 +88,12 @@ func ParseTTL(text []byte, unit int64) (int64, error) {
 	if ns, ok := parseDecimal(text, unit); ok {
 		return ns, nil
 	}
-	return 0, fmt.Errorf("time to live %.60q: want a number from 0, or nothing where the object never expires", text)
+	const never = "or nothing where the object never expires"
+	if whole, _, _ := bytes.Cut(text, []byte(".")); IsDigits(whole) {
+		return 0, fmt.Errorf("time to live %.60q: is longer than the 292 years that are counted: want at most %d, %s", text,
+			math.MaxInt64/unit, never)
+	}
+	return 0, fmt.Errorf("time to live %.60q: want a number from 0, %s", text, never)
 }
 
 // ParseNumbers reads a line of exactly len(numbers) whole numbers below 10^19, separated by blanks. If it cannot, it

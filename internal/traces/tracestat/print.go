@@ -136,7 +136,7 @@ func (d *Distribution) quantiles() []float64 {
 }
 
 func (s *Summary) printTables(w io.Writer, format string) error {
-	title := s.Trace
+	title := records.Printable(s.Trace)
 	if s.SampleRate < 1 {
 		title += fmt.Sprintf(" (a sample of %s; reuse distances and times scaled to the whole trace)",
 			records.Share(s.SampleRate))

@@ -133,8 +133,9 @@ func (w Workload) besideFile() queries.BesideFile {
 	return queries.BesideFile{}
 }
 
-// Paths returns all files to read, of which the trace's may be folders and patterns: the trace's, then the file of embeddings, if there is one, and then the files that
-// parameters of the generator, options of the format and the description of keys and values name.
+// Paths returns all files to read, of which the trace's may be folders and patterns: the trace's, then the file of
+// embeddings, if there is one, and then the files that parameters of the generator, options of the format and the
+// description of keys and values name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
 	if beside := w.EmbeddingsFile(); beside != "" {
