@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -17,9 +18,7 @@ import (
 // TestMeasuredTables runs the commands behind tables of the documentation, and compares every number with the page. It
 // replays published traces only where CACHESIM_TRACES names the folder that has them.
 func TestMeasuredTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("replays for some seconds")
-	}
+	brief.Long(t, "replays for some seconds")
 	onlyOnce(t)
 	t.Run("igtcache.md, generated", func(t *testing.T) {
 		t.Parallel()

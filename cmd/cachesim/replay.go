@@ -45,6 +45,7 @@ type replayFlags struct {
 func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.trace.register(cmd)
 	f.trace.registerWrites(cmd)
+	f.trace.registerSizes(cmd)
 	f.trace.registerKV(cmd)
 	f.capacity.register(cmd, defaultCapacities)
 	flags := cmd.Flags()

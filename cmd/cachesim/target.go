@@ -42,7 +42,7 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 		return nil
 	}
 	if err := r.Write(cmd.Context(), f.out); err != nil {
-		return err
+		return fmt.Errorf("%w; the results above are complete", err)
 	}
 	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are "+
 		"in %s", page.Name, f.out))

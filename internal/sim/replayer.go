@@ -533,12 +533,10 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	_ *windows.Sampler, _ *marks) (outcome, error) {
 	in := policies.BoundInput{BoundInput: oracle.BoundInput{
 		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, Groups: t.Groups, From: warmup,
+		Writes: t.IsWrite,
 	}}
 	if t.Fills() {
 		in.Uncounted = t.IsWrite
-	}
-	if t.Ops != nil {
-		in.Writes = t.IsWrite
 	}
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
