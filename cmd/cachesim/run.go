@@ -50,7 +50,7 @@ place, and the ratio is an interval up to the lower bound pfoo-l.
 
 Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
 policy, another share of it, or a hit ratio. It is interpolated between the two nearest capacities that were replayed.
-In brackets are 95% intervals, from how much 50 blocks of the trace differ.
+In brackets are 95% intervals, from how much 400 blocks of the trace differ.
 
 The first line below the table says what a cache saves: how many requests and bytes reach the origin behind it at the
 capacity of --target, at that of --today, and without a cache. With --cost, memory, misses and missed bytes have prices,

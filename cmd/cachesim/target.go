@@ -19,11 +19,15 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// finish prints the answers of results below their table, and writes the results to the output folder. Formats other
+// finish prints what limits results and their answers below their table, and writes the results to the output folder. Formats other
 // than tables contain data only; with them the answers are notes, if the user has asked.
 func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	out := cmd.OutOrStdout()
-	for _, sentence := range target.Logged(r.Records, sim.ObjectNoun) {
+	sentences := target.Logged(r.Records, sim.ObjectNoun)
+	if remark := f.blocks.Remark(r.Records); remark != "" && len(r.Answers)+len(r.Costs) > 0 {
+		sentences = append(sentences, remark)
+	}
+	for _, sentence := range sentences {
 		r.Notes = append(r.Notes, sentence)
 		if f.format != "table" && f.format != "markdown" {
 			commandline.Note(cmd, f.trace.quiet, sentence)

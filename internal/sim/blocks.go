@@ -137,16 +137,17 @@ func (m *marks) blocks(v *view, c Cell) *blocks.Blocks {
 
 // addFirsts adds the first requests to objects.
 func (v *view) addFirsts(b *blocks.Blocks, ends []int) {
-	last := v.firsts().Until(ends[0])
-	b.Before, b.BytesBefore = last.Objects, last.Bytes
-	for i := range b.Each {
-		next := v.firsts().Until(ends[i+1])
-		e := &b.Each[i]
-		e.New, e.NewBytes = next.Objects-last.Objects, next.Bytes-last.Bytes
-		if !b.FirstsHit {
-			e.Cold = next.Cold - last.Cold
-		}
+	firsts := v.firsts()
+	begin := firsts.Until(ends[0])
+	b.Before, b.BytesBefore = begin.Objects, begin.Bytes
+	last := begin
+	for half := range b.New {
+		next := firsts.Until(ends[(half+1)*(len(ends)-1)/2])
+		b.New[half], b.NewBytes[half] = next.Objects-last.Objects, next.Bytes-last.Bytes
 		last = next
+	}
+	if !b.FirstsHit {
+		b.Cold = last.Cold - begin.Cold
 	}
 }
 

@@ -42,7 +42,7 @@ func TestIntervals(t *testing.T) {
 	if want := "a hit ratio of 0.5: ~1,000 objects with lru (335 to 2,990)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if text := strings.Join(a.Explanation(), "\n"); !strings.Contains(text, "95% intervals, from how much 50 blocks") {
+	if text := strings.Join(a.Explanation(), "\n"); !strings.Contains(text, "95% intervals, from how much 400 blocks") {
 		t.Error(text)
 	}
 	_, got = intervalsOf(t, 0.69, lru)
