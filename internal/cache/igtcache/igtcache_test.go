@@ -788,6 +788,7 @@ func TestStreamsThatAreDoneFreeTheirShare(t *testing.T) {
 // Workers that take files of several blocks from one list, in order or shuffled: their directory is sequential or
 // random, however many there are, and a random one with a full pool still has readahead.
 func TestInterleavedWorkers(t *testing.T) {
+	brief.Long(t, "replays many interleaved reads")
 	for _, workers := range []int{1, 4, 12} {
 		for _, shuffled := range []bool{false, true} {
 			d := &dataset{}

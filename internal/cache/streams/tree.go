@@ -180,9 +180,18 @@ func (t *Tree) observe(n, child int32, to transition) {
 	if v.stream != nil {
 		v.stream.access(t.now)
 	}
-	if !t.record(n, to) {
-		return // the same child again: recorded as a gap of 0 it would break the test of gaps
+	if t.record(n, to) { // not the same child again: recorded as a gap of 0 it would break the test of gaps
+		t.move(n, to)
 	}
+	// A child that was pruned may have come back to where a reader goes on, which is no transition.
+	if v.stream != nil && t.o.Prune && int(v.children.n) > t.o.Window {
+		t.prune(n)
+	}
+}
+
+// move notes that an access has moved a node to another child, which may make the node a stream.
+func (t *Tree) move(n int32, to transition) {
+	v := &t.nodes[n]
 	if s := v.stream; s != nil {
 		t.moves = append(t.moves, Move{s, to.index})
 		s.moved++
@@ -192,11 +201,6 @@ func (t *Tree) observe(n, child int32, to transition) {
 	} else if t.manyChildren(n) {
 		t.openStream(n)
 		t.moves = append(t.moves, Move{v.stream, to.index})
-	} else {
-		return
-	}
-	if t.o.Prune && int(v.children.n) > t.o.Window {
-		t.prune(n)
 	}
 }
 

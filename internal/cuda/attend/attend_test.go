@@ -159,6 +159,7 @@ func TestSizes(t *testing.T) {
 
 // The results have the bits of package softmax, whatever the numbers.
 func TestBitsOfSoftmax(t *testing.T) {
+	brief.Long(t, "interprets kernels")
 	d := cudatest.Device(t, ptxrun.Options{Seed: 5})
 	rapid.Check(t, func(t *rapid.T) {
 		visible, steps := rapid.IntRange(1, 140).Draw(t, "visible"), rapid.IntRange(1, 6).Draw(t, "steps")

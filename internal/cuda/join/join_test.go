@@ -68,6 +68,7 @@ func check(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, from float
 }
 
 func TestJoinIsThatOfTheCPU(t *testing.T) {
+	brief.Long(t, "interprets kernels")
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		n := rapid.SampledFrom([]int{2, 31, 32, 33, 127, 128, 129, 200}).Draw(t, "n")

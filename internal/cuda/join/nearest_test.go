@@ -40,6 +40,7 @@ func checkNearest(t rapid.TB, d cuda.Device, l limits, v similarity.Vectors, k i
 }
 
 func TestNearestAreThoseOfTheCPU(t *testing.T) {
+	brief.Long(t, "interprets kernels")
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		n := rapid.SampledFrom([]int{2, 31, 32, 33, 128, 129}).Draw(t, "n")

@@ -49,6 +49,7 @@ func agrees(t rapid.TB, s *Stack, cpu *oracle.LRUStack) {
 
 // The device measures what the CPU does: with warm-ups, in one chunk and in several, in traces that follow each other.
 func TestDistancesAreThoseOfTheCPU(t *testing.T) {
+	brief.Long(t, "interprets kernels")
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom(sizes).Draw(t, "requests")
 		numObjects := rapid.SampledFrom([]int{1, 2, 33, 100, 256, 257, 1500, 3000}).Draw(t, "objects")

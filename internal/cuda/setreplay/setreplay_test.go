@@ -165,6 +165,7 @@ func TestReplay(t *testing.T) {
 
 // TestWideSets has sets of more than 32 ways that are full, in batches whose loads tie.
 func TestWideSets(t *testing.T) {
+	brief.Long(t, "interprets kernels")
 	d := cudatest.Device(t, ptxrun.Options{})
 	tr := randomTrace(rand.New(rand.NewPCG(8, 9)), 1500, 600)
 	tr.Batch = 40

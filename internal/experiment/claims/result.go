@@ -97,8 +97,8 @@ func (c *Claim) evaluator(d *Data) *evaluator {
 	return &evaluator{d: d, claim: c, bySeeds: c.speaksOf(fixedDimensions[seedDimension]), leftOut: everySeed}
 }
 
-// collapse merges points that differ only on a dimension that a value combines and nothing else depends on: "max over
-// seed of hit_ratio(random) < hit_ratio(lru)" is the same at every seed.
+// collapse merges points that differ only on a dimension that a value combines and nothing else depends on, intervals
+// included: "max over seed of hit_ratio(random) < hit_ratio(lru)" is the same at every seed.
 func (e *evaluator) collapse(all []outcome) []outcome {
 	for _, o := range e.overs {
 		dims := slices.DeleteFunc(slices.Clone(e.shown), func(d int) bool { return d == o.dimension })
@@ -113,7 +113,7 @@ func (e *evaluator) collapse(all []outcome) []outcome {
 				kept = append(kept, outcome)
 			}
 			same = same && (!ok || before.why == outcome.why && slices.Equal(before.values, outcome.values) &&
-				slices.Equal(before.slots, outcome.slots))
+				slices.Equal(before.slots, outcome.slots) && slices.Equal(before.tests, outcome.tests))
 		}
 		if same {
 			all, e.shown = kept, dims

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 // TestTableIsAMap compares the table with a map, and checks that it stays within its bound.
