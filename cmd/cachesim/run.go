@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
+	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -205,8 +206,17 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		commandline.Note(cmd, f.trace.quiet, f.series.Missing(design.Series, recs, rows))
 	}
 	partial := interruption(stopped, len(recs), experiment.Rows(cells))
+	var answers []target.Answer
+	if partial == nil {
+		known := search.Known{}
+		known.Add(cells, replayed, t.SampleRate)
+		answers, err = f.search(cmd, t, search.Groups(cells, recs), recs, search.Options{Known: known})
+		if partial = searchInterrupted(err); err != nil && partial == nil {
+			return err
+		}
+	}
 	r := f.results(cmd, args, w, t, partial, recs, rows)
-	r.Costs = bill.Answers(recs, f.blocks)
+	r.Answers, r.Costs = answers, bill.Answers(recs, f.blocks)
 	return errors.Join(f.report(cmd, r), partial)
 }
 
@@ -297,7 +307,6 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 		r.Notes = append(r.Notes, remark)
 		commandline.Note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
-	r.Answers = target.FromRecords(f.target, r.Records, f.blocks, sim.ObjectNoun)
 	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())
 }
@@ -310,6 +319,14 @@ func (f *runFlags) print(w io.Writer, recs []records.Record, judged *checks.Judg
 	return judged.Print(w, string(f.format), func(w io.Writer) error {
 		return commandline.PrintRecords(w, recs, "markdown")
 	})
+}
+
+// searchInterrupted is the error that marks a result as partial whose rows are finished; nil for any other error.
+func searchInterrupted(err error) error {
+	if !experiment.Interrupted(err) {
+		return nil
+	}
+	return errors.New("interrupted: all rows are finished, the search for capacities is not")
 }
 
 // interruption is the error that marks a result as partial.

@@ -1,0 +1,226 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/results/records"
+)
+
+// Near is how near to the smallest capacity a search ends: the replay at the capacity that it gives reaches the hit
+// ratio, and one at no less than this share of it does not.
+const Near = 1 / 1.02
+
+// nearInPass is Near where one pass over the trace serves hundreds of capacities.
+const nearInPass = 1 / 1.0001
+
+// point is a replay at a capacity. Its zero value is a cache that holds nothing.
+type point struct {
+	units  int64
+	ratio  float64         // hits
+	record *records.Record // nil for samples, and where a replay is not possible
+}
+
+// finder finds the smallest capacity at which a policy reaches a hit ratio. Which replays it asks for depends on their
+// results, on the level, and on LRU's curve, never on the capacities that somebody has named. Where the hit ratio of a
+// policy falls on the way, as with FIFO (Belady's anomaly), it finds one of the capacities where it rises above the
+// level.
+type finder struct {
+	level    float64
+	top      int64 // units that hold everything
+	step     int64 // two capacities that differ by less are the same
+	first    int64 // where to begin
+	mostRuns int
+	lru      *shape // of LRU's curve; nil if it is unknown
+	// passFrom is from which capacity on one pass serves many; 0 if each is a replay.
+	passFrom int64
+
+	low, high     point // misses and reaches the level; high has 0 units if nothing does so far
+	points        []point
+	runs          int
+	row           int // steps in the same direction
+	stuck         int // steps since the range of the search has halved
+	halved        float64
+	never, inPass bool
+}
+
+// mostInPass is how many capacities one pass over the trace serves.
+const mostInPass = 256
+
+// next returns the capacities to replay next; none at the end.
+func (f *finder) next() []int64 {
+	switch {
+	case f.ended():
+		return nil
+	case f.passFrom > 0 && f.runs == 0:
+		f.inPass = true
+		return f.grid(max(1, f.passFrom), f.top)
+	case f.inPass && f.low.units >= f.passFrom:
+		return f.within()
+	}
+	f.inPass = false
+	return []int64{f.one()}
+}
+
+// ended reports whether nothing is left to replay.
+func (f *finder) ended() bool { return f.never || f.found() || f.runs >= f.mostRuns }
+
+// found reports whether the capacity is known.
+func (f *finder) found() bool {
+	near := Near
+	if f.inPass {
+		near = nearInPass
+	}
+	return f.high.units > 0 && (f.isExact() || float64(f.low.units) >= near*float64(f.high.units))
+}
+
+// isExact reports whether nothing lies between the two capacities.
+func (f *finder) isExact() bool { return f.high.units-f.low.units <= f.step }
+
+// add adds the replays that next asked for.
+func (f *finder) add(points ...point) {
+	f.runs++
+	for _, p := range points {
+		at, known := slices.BinarySearchFunc(f.points, p.units, func(q point, units int64) int {
+			return int(max(-1, min(1, q.units-units)))
+		})
+		if !known {
+			f.points = slices.Insert(f.points, at, p)
+		}
+		f.narrow(p)
+	}
+	if f.high.units == 0 && f.low.units >= f.top {
+		f.never = !f.mayGrow()
+	}
+}
+
+// narrow moves one end of the range to a replay in it.
+func (f *finder) narrow(p point) {
+	reaches := p.ratio >= f.level
+	switch {
+	case p.units <= f.low.units || f.high.units > 0 && p.units >= f.high.units:
+		return
+	case reaches && f.high.units > 0 || !reaches && f.low.units > 0:
+		f.row++
+	default:
+		f.row = 1
+	}
+	if reaches {
+		f.high = p
+	} else {
+		f.low = p
+	}
+	if f.stuck++; f.low.units > 0 && f.high.units > 0 {
+		width := math.Log(float64(f.high.units) / float64(f.low.units))
+		if f.halved == 0 || width <= f.halved/2 {
+			f.halved, f.stuck = width, 0
+		}
+	}
+}
+
+// growths limits how often a capacity that should hold everything, and yet evicts, is doubled: where a cache has a pool
+// for each tenant, sets, or chunks that are larger than what they hold.
+const growths = 3
+
+// mayGrow reports whether a larger capacity may do more than the largest replayed so far.
+func (f *finder) mayGrow() bool {
+	return f.low.record != nil && evicts(f.low.record) && f.low.units < f.top<<growths
+}
+
+// steps are by how much the capacity is multiplied or divided at least while all replays miss the level or all reach
+// it, so that a wrong guess costs few replays.
+var steps = []float64{1.01, 1.05, 1.3, 2, 4, 16}
+
+// one returns the next capacity where each is a replay.
+func (f *finder) one() int64 {
+	low, high := float64(f.low.units), float64(f.high.units)
+	step := steps[max(0, min(f.row, len(steps))-1)]
+	switch {
+	case f.high.units == 0 && f.low.units >= f.top:
+		return 2 * f.low.units // it evicts though it should hold everything
+	case f.low.units == 0 && f.high.units == 0:
+		return max(1, min(f.top, f.first))
+	case f.high.units == 0:
+		return min(f.top, max(f.low.units+f.step, int64(math.Round(min(float64(f.top), max(f.guess()*1.01, low*step))))))
+	case f.low.units == 0:
+		return f.inside(min(f.guess()/1.01, high/step), 0, f.high.units)
+	case f.stuck >= 3:
+		return f.inside(math.Sqrt(low*high), f.low.units, f.high.units)
+	}
+	// On the side of the guess that leaves more: another replay on its other side ends the search.
+	guess := f.guess()
+	if high/guess > guess/low {
+		return f.inside(guess*1.008, f.low.units, f.high.units)
+	}
+	return f.inside(guess/1.008, f.low.units, f.high.units)
+}
+
+// inside rounds a capacity to a whole one that lies between two others, which it does not reach.
+func (f *finder) inside(units float64, low, high int64) int64 {
+	nearest := min(f.step, max(1, (high-low)/2))
+	return max(low+nearest, min(high-nearest, int64(math.Round(units))))
+}
+
+// guess returns where the policy reaches the level if its curve runs along LRU's.
+func (f *finder) guess() float64 {
+	switch {
+	case f.low.units > 0 && f.high.units > 0:
+		return f.lru.between(f.low, f.high, f.level)
+	case f.low.units > 0:
+		return f.lru.beside(f.low, f.level)
+	}
+	return f.lru.beside(f.high, f.level)
+}
+
+// needs returns the capacity at which the policy reaches another hit ratio, from the replays nearest to it.
+func (f *finder) needs(level float64) float64 {
+	reached := slices.IndexFunc(f.points, func(p point) bool { return p.ratio >= level })
+	var units float64
+	switch {
+	case reached == 0:
+		units = f.lru.beside(f.points[0], level)
+	case reached < 0:
+		units = f.lru.beside(f.points[len(f.points)-1], level)
+	default:
+		units = f.lru.between(f.points[reached-1], f.points[reached], level)
+	}
+	return max(1, min(float64(f.top), units))
+}
+
+// grid returns capacities in geometric steps.
+func (f *finder) grid(from, to int64) (units []int64) {
+	to = max(from, to)
+	if to-from < mostInPass {
+		return steady(from, to, 1)
+	}
+	for i := range mostInPass {
+		part := float64(i) / (mostInPass - 1)
+		n := int64(math.Round(float64(from) * math.Pow(float64(to)/float64(from), part)))
+		units = append(units, max(from, min(to, n)))
+	}
+	return slices.Compact(units)
+}
+
+// within returns capacities between the ends: half of them next to each other about the guess, if not all fit.
+func (f *finder) within() (units []int64) {
+	from, to := f.low.units+1, f.high.units-1
+	if to-from < mostInPass {
+		return steady(from, to, 1)
+	}
+	units = steady(from, to, (to-from)/(mostInPass/2))
+	about, step := int64(f.guess()), max(1, int64(float64(f.low.units)*(1-nearInPass)/2))
+	for i := range int64(mostInPass / 2) {
+		if n := about + (i-mostInPass/4)*step; from <= n && n <= to {
+			units = append(units, n)
+		}
+	}
+	slices.Sort(units)
+	return slices.Compact(units)
+}
+
+func steady(from, to, step int64) (units []int64) {
+	for n := from; n <= to; n += step {
+		units = append(units, n)
+	}
+	return units
+}
