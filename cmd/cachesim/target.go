@@ -29,6 +29,9 @@ func (f *replayFlags) search(cmd *cobra.Command, t *traces.Trace, groups []searc
 	o search.Options) (answers []target.Answer, err error) {
 	o.Target, o.Trace, o.Blocks, o.Complete = f.target.Target, t, f.blocks, f.target.IsSet
 	o.InOnePass = func(c experiment.Cell) bool { return f.kept.InOnePass(t, c) }
+	o.LRUHits = func(c experiment.Cell, units []int64) (*sim.LRUHits, error) {
+		return f.kept.LRUHits(cmd.Context(), t, c, units)
+	}
 	o.Replay = func(cells []experiment.Cell) (experiment.Results, error) { return f.probe(cmd, t, cells, 0) }
 	for _, g := range groups {
 		if !f.target.Asks(g.Capacities()) || !f.showsAnswers() {

@@ -623,9 +623,22 @@ func (k *Kept) replayer(t *traces.Trace, warmup int, create func() *sim.Replayer
 // InOnePass reports whether one pass over a trace can serve a cell of LRU together with others.
 func (k *Kept) InOnePass(t *traces.Trace, c Cell) bool {
 	on, err := c.on(t)
-	return err == nil && k.replayer(t, c.Warmup, func() *sim.Replayer {
+	return err == nil && k.ofCell(t, c).InOnePass(on)
+}
+
+// LRUHits is sim.Replayer.LRUHits for a cell.
+func (k *Kept) LRUHits(ctx context.Context, t *traces.Trace, c Cell, units []int64) (*sim.LRUHits, error) {
+	on, err := c.on(t)
+	if err != nil {
+		return nil, err
+	}
+	return k.ofCell(t, c).LRUHits(ctx, on, units)
+}
+
+func (k *Kept) ofCell(t *traces.Trace, c Cell) *sim.Replayer {
+	return k.replayer(t, c.Warmup, func() *sim.Replayer {
 		return sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup})
-	}).InOnePass(on)
+	})
 }
 
 // replay runs a job and delivers its results.

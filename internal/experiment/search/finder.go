@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -11,8 +12,8 @@ import (
 // ratio, and one at no less than this share of it does not.
 const Near = 1 / 1.02
 
-// nearInPass is Near where one pass over the trace serves hundreds of capacities.
-const nearInPass = 1 / 1.0001
+// nearInPass is Near where one pass over the trace serves thousands of capacities.
+const nearInPass = 1 / 1.00001
 
 // point is a replay at a capacity. Its zero value is a cache that holds nothing.
 type point struct {
@@ -32,34 +33,23 @@ type finder struct {
 	first    int64 // where to begin
 	mostRuns int
 	lru      *shape // of LRU's curve; nil if it is unknown
-	// passFrom is from which capacity on one pass serves many; 0 if each is a replay.
-	passFrom int64
 
-	low, high     point // misses and reaches the level; high has 0 units if nothing does so far
-	points        []point
-	runs          int
-	row           int // steps in the same direction
-	stuck         int // steps since the range of the search has halved
-	halved        float64
-	never, inPass bool
+	low, high point // misses and reaches the level; high has 0 units if nothing does so far
+	points    []point
+	runs      int
+	row       int // steps in the same direction
+	stuck     int // steps since the range of the search has halved
+	halved    float64
+	never     bool
+	passed    bool // low and high are of a pass over the trace
 }
 
-// mostInPass is how many capacities one pass over the trace serves.
-const mostInPass = 256
-
-// next returns the capacities to replay next; none at the end.
-func (f *finder) next() []int64 {
-	switch {
-	case f.ended():
-		return nil
-	case f.passFrom > 0 && f.runs == 0:
-		f.inPass = true
-		return f.grid(max(1, f.passFrom), f.top)
-	case f.inPass && f.low.units >= f.passFrom:
-		return f.within()
+// next returns the capacity to replay next; ok is false at the end.
+func (f *finder) next() (units int64, ok bool) {
+	if f.ended() {
+		return 0, false
 	}
-	f.inPass = false
-	return []int64{f.one()}
+	return f.one(), true
 }
 
 // ended reports whether nothing is left to replay.
@@ -67,30 +57,29 @@ func (f *finder) ended() bool { return f.never || f.found() || f.runs >= f.mostR
 
 // found reports whether the capacity is known.
 func (f *finder) found() bool {
-	near := Near
-	if f.inPass {
-		near = nearInPass
-	}
-	return f.high.units > 0 && (f.isExact() || float64(f.low.units) >= near*float64(f.high.units))
+	return f.high.units > 0 && (f.isExact() || float64(f.low.units) >= Near*float64(f.high.units))
 }
 
 // isExact reports whether nothing lies between the two capacities.
 func (f *finder) isExact() bool { return f.high.units-f.low.units <= f.step }
 
-// add adds the replays that next asked for.
-func (f *finder) add(points ...point) {
+// add adds the replay that next asked for.
+func (f *finder) add(p point) {
 	f.runs++
-	for _, p := range points {
-		at, known := slices.BinarySearchFunc(f.points, p.units, func(q point, units int64) int {
-			return int(max(-1, min(1, q.units-units)))
-		})
-		if !known {
-			f.points = slices.Insert(f.points, at, p)
-		}
-		f.narrow(p)
-	}
-	if f.high.units == 0 && f.low.units >= f.top {
+	f.keep(p)
+	f.narrow(p)
+	if f.passed = false; f.high.units == 0 && f.low.units >= f.top {
 		f.never = !f.mayGrow()
+	}
+}
+
+// keep keeps a replay in the order of the capacities.
+func (f *finder) keep(p point) {
+	at, known := slices.BinarySearchFunc(f.points, p.units, func(q point, units int64) int {
+		return int(max(-1, min(1, q.units-units)))
+	})
+	if !known {
+		f.points = slices.Insert(f.points, at, p)
 	}
 }
 
@@ -172,24 +161,40 @@ func (f *finder) guess() float64 {
 	return f.lru.beside(f.high, f.level)
 }
 
-// needs returns the capacity at which the policy reaches another hit ratio, from the replays nearest to it.
-func (f *finder) needs(level float64) float64 {
-	reached := slices.IndexFunc(f.points, func(p point) bool { return p.ratio >= level })
-	var units float64
-	switch {
-	case reached == 0:
-		units = f.lru.beside(f.points[0], level)
-	case reached < 0:
-		units = f.lru.beside(f.points[len(f.points)-1], level)
-	default:
-		units = f.lru.between(f.points[reached-1], f.points[reached], level)
+// needs returns a function that gives the capacity at which the policy reaches another hit ratio, from the replays
+// nearest to it.
+func (f *finder) needs() func(level float64) float64 {
+	points := rising(f.points)
+	return func(level float64) float64 {
+		reached := sort.Search(len(points), func(i int) bool { return points[i].ratio >= level })
+		var units float64
+		switch reached {
+		case 0:
+			units = f.lru.beside(points[0], level)
+		case len(points):
+			units = f.lru.beside(points[reached-1], level)
+		default:
+			units = f.lru.between(points[reached-1], points[reached], level)
+		}
+		return max(1, min(float64(f.top), units))
 	}
-	return max(1, min(float64(f.top), units))
 }
 
-// grid returns capacities in geometric steps.
-func (f *finder) grid(from, to int64) (units []int64) {
-	to = max(from, to)
+// rising returns the points that have a higher hit ratio than all smaller ones.
+func rising(points []point) (higher []point) {
+	for _, p := range points {
+		if p.ratio >= 0 && (len(higher) == 0 || p.ratio > higher[len(higher)-1].ratio) {
+			higher = append(higher, p)
+		}
+	}
+	return higher
+}
+
+// mostInPass is up to how many capacities one pass serves.
+const mostInPass = 1 << 12
+
+// grid returns the capacities of a pass: all of a range or, if they are too many, some in geometric steps.
+func grid(from, to int64) (units []int64) {
 	if to-from < mostInPass {
 		return steady(from, to, 1)
 	}
@@ -201,21 +206,14 @@ func (f *finder) grid(from, to int64) (units []int64) {
 	return slices.Compact(units)
 }
 
-// within returns capacities between the ends: half of them next to each other about the guess, if not all fit.
-func (f *finder) within() (units []int64) {
-	from, to := f.low.units+1, f.high.units-1
-	if to-from < mostInPass {
-		return steady(from, to, 1)
+// within returns the capacities of the next pass, between the ends of the range; none if the capacity is known, or lies
+// below those that passes serve. nearInPass bounds it where objects have sizes: there 4 KB of a GiB make no difference.
+func (f *finder) within(from int64) []int64 {
+	low, high := f.low.units, f.high.units
+	if high == 0 || low < from || high-low <= 1 || float64(low) >= nearInPass*float64(high) {
+		return nil
 	}
-	units = steady(from, to, (to-from)/(mostInPass/2))
-	about, step := int64(f.guess()), max(1, int64(float64(f.low.units)*(1-nearInPass)/2))
-	for i := range int64(mostInPass / 2) {
-		if n := about + (i-mostInPass/4)*step; from <= n && n <= to {
-			units = append(units, n)
-		}
-	}
-	slices.Sort(units)
-	return slices.Compact(units)
+	return steady(low+1, high-1, max(1, (high-low)/mostInPass))
 }
 
 func steady(from, to, step int64) (units []int64) {

@@ -21,8 +21,9 @@ func (s *search) addIntervals(a *target.Answer, everything point) {
 		if n.How != target.Found || noise == nil {
 			continue
 		}
+		needs := p.needs()
 		for _, x := range noise {
-			drawn[i] = append(drawn[i], p.needs(p.level-x))
+			drawn[i] = append(drawn[i], needs(p.level-x))
 		}
 		low, high := blocks.Interval(float64(p.high.units), drawn[i])
 		units := func(x float64) int64 { return s.at(p.Cell, max(1, int64(x))).Amount }

@@ -33,8 +33,9 @@ type Options struct {
 	// Replay replays cells of the trace, and returns the results of those that can be replayed.
 	Replay func([]experiment.Cell) (experiment.Results, error)
 	Known  Known // replays that need not be repeated; receives further ones
-	// InOnePass reports whether one pass over the trace serves a cell and others like it.
+	// InOnePass reports whether one pass over the trace serves a cell of LRU and others like it, and LRUHits is that pass.
 	InOnePass func(experiment.Cell) bool
+	LRUHits   func(c experiment.Cell, units []int64) (*sim.LRUHits, error)
 	// Sampled, if set, returns the hit ratios of policies other than LRU from samples; a negative one if none has room for
 	// a unit of the capacity.
 	Sampled func([]experiment.Cell) ([]float64, error)
@@ -123,7 +124,7 @@ func (g Group) Capacities() int {
 type search struct {
 	Options
 	group   Group
-	hits    func(*records.Record) float64
+	reads   bool // only requests that do not write count
 	replays int
 	lru     *shape
 	all     []*policy
@@ -146,7 +147,7 @@ const (
 
 // Answer says what capacity each policy of a group needs.
 func Answer(g Group, o Options) (target.Answer, error) {
-	s := &search{Options: o, group: g, hits: func(r *records.Record) float64 { return r.Float(metric.HitRatio) }}
+	s := &search{Options: o, group: g}
 	a := target.Answer{Name: g.Name, Target: o.Target, Unit: g.First.CapacityUnit, Noun: sim.ObjectNoun(g.First)}
 	everything, err := s.everything()
 	if err != nil {
@@ -193,7 +194,7 @@ func Logged(g Group, o Options) (*target.Need, error) {
 		return nil, nil
 	}
 	level := g.First.Float(metric.LoggedHitRatio)
-	s := &search{Options: o, group: g, hits: target.OfReads}
+	s := &search{Options: o, group: g, reads: true}
 	s.Complete = true
 	lru, err := s.findLRU(level)
 	if err != nil {
@@ -296,18 +297,60 @@ func (s *search) everything() (point, error) {
 // not.
 func (s *search) findLRU(level float64) (*finder, error) {
 	c := s.with(policies.Recency())
-	c.OnePass = true
 	p := &policy{Policy: Policy{Cell: c}, finder: s.finder(level)}
 	if !fits(c) {
 		return &p.finder, nil
 	}
 	p.first = max(1, p.top/8)
-	p.passFrom = s.passFrom(c, p.top)
+	if err := s.pass(p); err != nil {
+		return nil, err
+	}
 	s.all = []*policy{p}
 	err := s.run()
 	s.all = nil
 	s.lru = newShape(p.points)
 	return &p.finder, err
+}
+
+// pass narrows the search for LRU by passes over the trace, as far as these serve it.
+func (s *search) pass(p *policy) error {
+	c := p.Cell
+	c.OnePass = true
+	from := s.passFrom(c, p.top)
+	if from == 0 {
+		return nil
+	}
+	c.Capacity = s.at(c, p.top)
+	for units := grid(from, max(from, p.top)); len(units) > 0; units = p.within(from) {
+		hits, err := s.LRUHits(c, units)
+		if err != nil {
+			return err
+		}
+		s.replays++
+		p.passed = true
+		for k, n := range units {
+			q := point{units: n, ratio: hits.Ratio(k)}
+			if s.reads {
+				q.ratio = hits.OfReads(k)
+			}
+			p.keep(q)
+			p.narrow(q)
+		}
+	}
+	if p.high.units == 0 {
+		p.never = true
+		return nil
+	}
+	return s.record(p)
+}
+
+// record replays LRU where the passes have found it, for a record.
+func (s *search) record(p *policy) error {
+	points, err := s.replay([]experiment.Cell{p.Cell}, []int64{p.high.units})
+	if err == nil && points[0].record != nil {
+		p.high.record = points[0].record
+	}
+	return err
 }
 
 // passFrom returns from which capacity on one pass over the trace serves many; 0 if none does.
@@ -357,49 +400,38 @@ func (s *search) run() error {
 
 // round replays the next capacities of all searches.
 func (s *search) round() error {
-	type ask struct {
-		of    *policy
-		units []int64
-	}
-	var asks []ask
-	var whole, sampled []experiment.Cell
-	var units []int64
+	var asked, onSamples []*policy
+	var cells, sampled []experiment.Cell
+	var units, unitsSampled []int64
 	for _, p := range s.all {
-		next := p.next()
-		if len(next) == 0 {
-			continue
-		}
-		asks = append(asks, ask{p, next})
-		for _, n := range next {
+		n, ok := p.next()
+		switch {
+		case !ok:
+		case p.sampled:
 			c := p.Cell
 			c.Capacity = s.at(c, n)
-			if p.sampled {
-				sampled = append(sampled, c)
-			} else {
-				whole, units = append(whole, p.Cell), append(units, n)
-			}
+			onSamples, sampled, unitsSampled = append(onSamples, p), append(sampled, c), append(unitsSampled, n)
+		default:
+			asked, cells, units = append(asked, p), append(cells, p.Cell), append(units, n)
 		}
 	}
-	points, err := s.replay(whole, units)
+	points, err := s.replay(cells, units)
 	if err != nil {
 		return err
 	}
-	var ratios []float64
-	if len(sampled) > 0 {
-		if ratios, err = s.Sampled(sampled); err != nil {
-			return err
-		}
-		s.replays += len(sampled)
+	for i, p := range asked {
+		p.add(points[i])
 	}
-	for _, a := range asks {
-		if a.of.sampled {
-			a.of.add(point{units: a.units[0], ratio: ratios[0]})
-			ratios = ratios[1:]
-			continue
-		}
-		n := len(a.units)
-		a.of.add(points[:n]...)
-		points = points[n:]
+	if len(sampled) == 0 {
+		return nil
+	}
+	ratios, err := s.Sampled(sampled)
+	if err != nil {
+		return err
+	}
+	s.replays += len(sampled)
+	for i, p := range onSamples {
+		p.add(point{units: unitsSampled[i], ratio: ratios[i]})
 	}
 	return nil
 }
@@ -407,7 +439,6 @@ func (s *search) round() error {
 // replay replays cells at capacities.
 func (s *search) replay(cells []experiment.Cell, units []int64) (points []point, err error) {
 	var fresh []experiment.Cell
-	passes := map[string]bool{}
 	for i := range cells {
 		cells[i] = plain(cells[i], units[i], s.Trace.SampleRate)
 		c := cells[i]
@@ -415,13 +446,8 @@ func (s *search) replay(cells []experiment.Cell, units []int64) (points []point,
 			continue
 		}
 		fresh = append(fresh, c)
-		if c.OnePass && s.InOnePass(c) {
-			passes[c.Label] = true
-		} else {
-			s.replays++
-		}
 	}
-	s.replays += len(passes)
+	s.replays += len(fresh)
 	if len(fresh) > 0 {
 		results, err := s.Replay(fresh)
 		if err != nil {
@@ -432,17 +458,18 @@ func (s *search) replay(cells []experiment.Cell, units []int64) (points []point,
 	for i, c := range cells {
 		p := point{units: units[i], ratio: -1}
 		if r, ok := s.Known[c.Hash]; ok {
-			rec, err := r.RecordOf(c)
-			if err != nil {
-				return nil, err
-			}
-			rec.Cell = ""
-			r.Times.AddTo(&rec)
-			p.record, p.ratio = &rec, s.hits(&rec)
+			p.record, p.ratio = &r.Record, s.hitRatio(&r.Record)
 		}
 		points = append(points, p)
 	}
 	return points, nil
+}
+
+func (s *search) hitRatio(r *records.Record) float64 {
+	if s.reads {
+		return target.OfReads(r)
+	}
+	return r.Float(metric.HitRatio)
 }
 
 // evicts reports whether objects were evicted in a replay.
@@ -467,11 +494,16 @@ func (s *search) lead() {
 
 // need says what the search for a policy has found.
 func (s *search) need(p *policy) target.Need {
-	n := target.Need{Policy: p.Label, Online: p.Online, Exact: p.isExact() && !p.sampled}
+	n := target.Need{Policy: p.Label, Online: p.Online, Exact: (p.isExact() || p.passed) && !p.sampled}
 	n.Below, n.Above = s.point(p, p.low), s.point(p, p.high)
 	switch {
 	case p.found():
-		n.Capacity, n.Record = n.Above.Capacity, p.high.record
+		n.Capacity = n.Above.Capacity
+		if r := p.high.record; r != nil {
+			named := *r
+			named.Cell = ""
+			n.Record = &named
+		}
 	case p.never:
 		n.How = target.Never
 	default:

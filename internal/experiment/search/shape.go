@@ -9,18 +9,12 @@ import (
 // straight line over the logarithm of the capacity.
 type shape struct{ points []point }
 
-// newShape returns the shape of a curve whose hit ratios rise; nil if it has too few points.
+// newShape returns the shape of a curve; nil if it has too few points.
 func newShape(points []point) *shape {
-	var s shape
-	for _, p := range points {
-		if p.record != nil && (len(s.points) == 0 || p.ratio > s.points[len(s.points)-1].ratio) {
-			s.points = append(s.points, p)
-		}
-	}
-	if len(s.points) < 3 {
+	if points = rising(points); len(points) < 3 {
 		return nil
 	}
-	return &s
+	return &shape{points}
 }
 
 // at returns the logarithm of the capacity at which LRU reaches a hit ratio.

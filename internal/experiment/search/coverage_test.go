@@ -1,4 +1,4 @@
-package target_test
+package search_test
 
 import (
 	"testing"
@@ -7,10 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/target"
-	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -42,47 +39,33 @@ func piece(whole *traces.Trace, from, to int) *traces.Trace {
 	return t
 }
 
-// replayed is the records of a trace with their blocks.
-func replayed(t *testing.T, tr *traces.Trace, warmup int) ([]records.Record, *blocks.Set) {
-	t.Helper()
-	r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: warmup, Blocks: true})
-	set := blocks.NewSet(1)
-	var recs []records.Record
-	for _, policy := range []string{"lru", "sieve"} {
-		for _, n := range []int64{50, 100, 200, 400} {
-			result := simtest.Replay(t, r, simtest.Cell(t, policy, capacity.Of(n, false)))
-			set.Add(&result.Record, result.Blocks)
-			recs = append(recs, result.Record)
-		}
-	}
-	return recs, set
-}
-
 // coverage is in how many pieces of a long trace the intervals hold what the long trace has: the hit ratio of lru at
-// 200 objects, and the capacity that it needs for a hit ratio of 40%.
-func coverage(t *testing.T, whole *traces.Trace, pieces int) (hitRatios, needs int) {
-	flag := target.Flag{Target: target.Target{Value: 0.4}, IsSet: true}
-	answerOf := func(recs []records.Record, set *blocks.Set) target.Need {
-		a := target.FromRecords(flag, recs, set, func(*records.Record) string { return records.Objects })[0]
+// 200 objects, and the capacities that policies need for a hit ratio of 40%.
+func coverage(t *testing.T, whole *traces.Trace, pieces int) (hitRatios int, needs map[string]int) {
+	needsOf := func(tr *traces.Trace) (*replays, map[string]target.Need) {
+		r := newReplays(t, tr, 2000)
+		a := r.answer(target.Target{Value: 0.4}, []string{"lru", "sieve", "s3fifo"}, capacity.Of(200, false))
+		needs := map[string]target.Need{}
 		for _, n := range a.Needs {
-			if n.Policy == "lru" {
-				return n
-			}
+			needs[n.Policy] = n
 		}
-		t.Fatalf("no answer for lru: %+v", a)
-		return target.Need{}
+		return r, needs
 	}
-	recs, _ := replayed(t, whole, 2000)
-	trueRatio, trueNeed := recs[2].Float(metric.HitRatio), answerOf(recs, nil).Capacity
+	all, truly := needsOf(whole)
+	trueRatio := all.records[0].Float(metric.HitRatio)
+	needs = map[string]int{}
 	for i := range pieces {
-		recs, set := replayed(t, piece(whole, i*length, (i+1)*length), 2000)
-		drawn, _ := set.Drawn(&recs[2])
-		low, high := blocks.Interval(recs[2].Float(metric.HitRatio), drawn.HitRatios)
+		r, some := needsOf(piece(whole, i*length, (i+1)*length))
+		at200 := &r.records[0]
+		drawn, _ := r.blocks.Drawn(at200)
+		low, high := blocks.Interval(at200.Float(metric.HitRatio), drawn.HitRatios)
 		if low <= trueRatio && trueRatio <= high {
 			hitRatios++
 		}
-		if n := answerOf(recs, set).Interval; n != nil && n.Low <= trueNeed && trueNeed <= n.High {
-			needs++
+		for policy, n := range some {
+			if of := n.Interval; of != nil && of.Low <= truly[policy].Capacity && truly[policy].Capacity <= of.High {
+				needs[policy]++
+			}
 		}
 	}
 	return hitRatios, needs
@@ -94,14 +77,15 @@ func TestCoverage(t *testing.T) {
 	pieces := brief.Of(200, 40)
 	whole := zipf(pieces*length, 3000)
 	ratios, needs := coverage(t, whole, pieces)
-	t.Logf("%d and %d of %d", ratios, needs, pieces)
-	for what, n := range map[string]int{"hit ratios": ratios, "capacities": needs} {
+	t.Logf("%d hit ratios and %v capacities of %d", ratios, needs, pieces)
+	needs["hit ratios"] = ratios
+	for what, n := range needs {
 		if share := float64(n) / float64(pieces); share < 0.925 || share > brief.Of(0.985, 1) {
 			t.Errorf("the intervals of %s hold the long trace's in %.1f%% of the pieces, want about 95%%", what, 100*share)
 		}
 	}
-	trend, _ := coverage(t, drifts(pieces*length, 3000), pieces)
-	t.Logf("with a trend: %d of %d", trend, pieces)
+	trend, trending := coverage(t, drifts(pieces*length, 3000), pieces)
+	t.Logf("with a trend: %d and %v of %d", trend, trending, pieces)
 	if trend > pieces/2 {
 		t.Errorf("with a trend, %d of %d intervals hold", trend, pieces)
 	}
