@@ -68,9 +68,7 @@ func (f *finder) add(p point) {
 	f.runs++
 	f.keep(p)
 	f.narrow(p)
-	if f.passed = false; f.high.units == 0 && f.low.units >= f.top {
-		f.never = !f.mayGrow()
-	}
+	f.passed, f.never = false, f.high.units == 0 && f.low.units >= f.top<<growths
 }
 
 // keep keeps a replay in the order of the capacities.
@@ -107,14 +105,10 @@ func (f *finder) narrow(p point) {
 	}
 }
 
-// growths limits how often a capacity that should hold everything, and yet evicts, is doubled: where a cache has a pool
-// for each tenant, sets, or chunks that are larger than what they hold.
-const growths = 3
-
-// mayGrow reports whether a larger capacity may do more than the largest replayed so far.
-func (f *finder) mayGrow() bool {
-	return f.low.record != nil && evicts(f.low.record) && f.low.units < f.top<<growths
-}
+// growths limits how often the capacity that holds everything is doubled where a policy misses the level there. A cache
+// may need more: one with a pool for each tenant, with sets, with chunks that are larger than what they hold, or with a
+// queue for new objects into which a large one must fit.
+const growths = 4
 
 // steps are by how much the capacity is multiplied or divided at least while all replays miss the level or all reach
 // it, so that a wrong guess costs few replays.
@@ -126,7 +120,7 @@ func (f *finder) one() int64 {
 	step := steps[max(0, min(f.row, len(steps))-1)]
 	switch {
 	case f.high.units == 0 && f.low.units >= f.top:
-		return 2 * f.low.units // it evicts though it should hold everything
+		return 2 * f.low.units
 	case f.low.units == 0 && f.high.units == 0:
 		return max(1, min(f.top, f.first))
 	case f.high.units == 0:

@@ -38,6 +38,7 @@ func newReplays(t must.TB, trace *traces.Trace, warmup int) *replays {
 func (r *replays) answer(of target.Target, names []string, at ...capacity.Capacity) target.Answer {
 	r.t.Helper()
 	g, o := r.group(of, names, at...)
+	o.Complete = true
 	return must.Get(search.Answer(g, o))(r.t)
 }
 

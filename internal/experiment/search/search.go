@@ -143,6 +143,9 @@ const (
 	manyRequests = 1 << 20
 	// mostRuns limits the replays of one policy.
 	mostRuns = 40
+	// fewRuns is the limit in a search that nobody has asked for, for a policy that has fewer hits than LRU at LRU's
+	// capacity, and for what cannot run in production.
+	fewRuns = 4
 )
 
 // Answer says what capacity each policy of a group needs.
@@ -282,15 +285,19 @@ func (s *search) everything() (point, error) {
 		points, err := s.replay([]experiment.Cell{c}, []int64{s.top()})
 		return points[0], err
 	}
-	p := s.policy(Policy{Cell: s.with(policies.Recency())}, 2, &finder{}) // no hit ratio is 2, so it grows to its end
-	p.first, p.sampled, p.mostRuns = p.top, false, mostRuns
-	if !fits(p.Cell) {
-		p.Cell = s.anyCell()
+	c := s.with(policies.Recency())
+	if !fits(c) {
+		c = s.anyCell()
 	}
-	s.all = []*policy{p}
-	err := s.run()
-	s.all = nil
-	return p.low, err
+	for units := s.top(); ; units *= 2 {
+		points, err := s.replay([]experiment.Cell{c}, []int64{units})
+		if err != nil {
+			return point{}, err
+		}
+		if p := points[0]; p.record == nil || !refuses(p.record) || units >= s.top()<<growths {
+			return p, nil
+		}
+	}
 }
 
 // findLRU searches LRU's capacity, from which the searches for the other policies begin whether LRU is among them or
@@ -392,6 +399,7 @@ func (s *search) run() error {
 		if err := s.round(); err != nil {
 			return err
 		}
+		s.limit()
 		if s.lead(); !slices.ContainsFunc(s.all, func(p *policy) bool { return !p.ended() }) {
 			return nil
 		}
@@ -472,8 +480,19 @@ func (s *search) hitRatio(r *records.Record) float64 {
 	return r.Float(metric.HitRatio)
 }
 
-// evicts reports whether objects were evicted in a replay.
-func evicts(r *records.Record) bool { return r.Int(metric.Evictions) > 0 }
+// refuses reports whether a cache had no room for objects: it evicted some, or bypassed them as too large.
+func refuses(r *records.Record) bool {
+	return r.Int(metric.Evictions) > 0 || r.Int(metric.Oversized) > 0
+}
+
+// limit limits the searches that are of little use, unless somebody has asked.
+func (s *search) limit() {
+	for _, p := range s.all {
+		if !s.Complete && p.runs == 1 && p.lru != nil && (!p.Online || p.points[0].ratio < p.level) {
+			p.mostRuns = min(p.mostRuns, fewRuns)
+		}
+	}
+}
 
 // lead completes the search for the online policy that has the highest hit ratio at LRU's capacity, where the searches
 // of all others have ended there.

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/brief"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -84,9 +85,17 @@ func TestAgainstEveryCapacity(t *testing.T) {
 		if bytes {
 			top = tr.Footprint()
 		}
+		g, o := newReplays(t, tr, 0).group(of, names, drawCapacities(t, bytes)...)
+		quick := must.Get(search.Answer(g, o))(t)
 		for _, n := range a.Needs {
-			ratios := r.curve(n.Policy, top, bytes)
+			q := needOf(quick, n.Policy)
+			ratios := r.curve(n.Policy, max(top, n.Above.Capacity, q.Above.Capacity, n.Below.Capacity,
+				q.Below.Capacity), bytes)
 			checkNeed(t, n, ratios, a.Level)
+			if q.How != target.Between && !sameNeed(q, n) || q.How == target.Between && (ratios[q.Below.Capacity] >= a.Level ||
+				q.Above.Capacity > 0 && ratios[q.Above.Capacity] < a.Level) {
+				t.Errorf("%s: %+v, and %+v by a complete search", n.Policy, q, n)
+			}
 			if n.Policy != "lru" || n.How != target.Found {
 				continue
 			}
