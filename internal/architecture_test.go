@@ -232,8 +232,40 @@ func importsOf(file string, text []byte) (imports []string, err error) {
 }
 
 // forTests are packages that only tests import, their own and each other's.
-var forTests = []string{"base/must", "cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun",
+var forTests = []string{"base/must", "base/seeded", "cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun",
 	"policies/policytest", "sim/simtest", "traces/tracetest"}
+
+// TestPropertyTestsAreSeeded fails on a package whose tests draw other cases in every run: one of them imports package
+// rapid, and none imports the package that fixes its seed.
+func TestPropertyTestsAreSeeded(t *testing.T) {
+	uses, seeds := map[string]string{}, map[string]bool{}
+	for _, root := range []string{".", "../cmd", "../configs", "../tools"} {
+		must.Do(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(file, ".go") {
+				return err
+			}
+			text, err := os.ReadFile(file)
+			if importsRapid.Match(text) {
+				uses[filepath.Dir(file)] = file
+			}
+			seeds[filepath.Dir(file)] = seeds[filepath.Dir(file)] || bytes.Contains(text, []byte(`_ "`+seeded+`"`))
+			return err
+		}))
+	}
+	delete(uses, filepath.FromSlash("base/seeded"))
+	for folder, file := range uses {
+		if !seeds[folder] {
+			t.Errorf("%s imports package rapid: add _ %q to the imports of a test of its package", file, seeded)
+		}
+	}
+	if len(uses) < 50 {
+		t.Errorf("only %d packages that use rapid were found", len(uses))
+	}
+}
+
+const seeded = module + "internal/base/seeded"
+
+var importsRapid = regexp.MustCompile(`(?m)^(import)?\s+(\w+ )?"pgregory\.net/rapid"`)
 
 // TestPackagesForTests fails where the program would contain what only tests need.
 func TestPackagesForTests(t *testing.T) {

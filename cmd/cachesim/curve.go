@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/billing"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -16,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
+	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -35,6 +37,7 @@ type curveFlags struct {
 	cache    cache.Spec
 	points   int
 	samples  int
+	table    []experiment.Cell // of the whole trace
 }
 
 func newCurveCommand() *cobra.Command {
@@ -140,12 +143,15 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	bill, err := f.billing.Bill(t)
-	if err != nil {
-		return err
-	}
 	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Cache: f.cache, Specs: specs}
 	if c.Capacities, err = curve.Capacities(capacities, mode, t); err != nil {
+		return err
+	}
+	if c.Capacities, err = f.billing.Place(c.Capacities, mode, t); err != nil {
+		return err
+	}
+	bill, err := f.billing.Bill(t)
+	if err != nil {
 		return err
 	}
 	grid := curve.Grid(t, f.cache, c.Capacities, f.points)
@@ -172,7 +178,8 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
 	r.Answers, r.Tables = answers, []*page.Table{c.Table()}
-	r.Costs = bill.Between(c.Trace, c.Drawn(), f.blocks)
+	r.Costs = bill.Curve(c.Trace, c.Drawn(), f.blocks)
+	f.today = bill.Today
 	return errors.Join(f.report(cmd, &c, r), partial)
 }
 
@@ -208,6 +215,9 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 	table, beside := design, design
 	table.Inputs, beside.Inputs = inputs(w, c.Capacities, f.trace.seed), inputs(w, grid, f.trace.seed)
 	beside.Entrants = curve.OnePass()
+	if f.billing.HasNoCache() {
+		billing.AddNoCache(&table, c.Capacities)
+	}
 	atTable, err := table.Cells()
 	if err != nil {
 		return 0, err
@@ -217,6 +227,7 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 		return 0, err
 	}
 	results, stopped := f.execute(cmd, t, slices.Concat(atTable, atGrid), 0, nil)
+	f.table = atTable
 	known.Add(slices.Concat(atTable, atGrid), results, t.SampleRate)
 	if c.Exact, err = results.Records(atTable, ""); err != nil {
 		return 0, err
@@ -255,7 +266,12 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 	capacities := slices.Concat(c.Capacities, grid)
 	whole.Entrants, whole.Inputs = curve.OnePass(), inputs(w, capacities, f.trace.seed)
 	held := curve.Scaled(c.Capacities, f.trace.sample)
-	planned = len(whole.Entrants)*len(capacities) + f.samples*len(design.Entrants)*len(held)
+	planned = len(whole.Entrants) * len(capacities)
+	if f.billing.HasNoCache() {
+		billing.AddNoCache(&whole, c.Capacities)
+		planned++
+	}
+	planned += f.samples * len(design.Entrants) * len(held)
 	if len(held) > 0 {
 		planned += len(c.Specs) * min(2, len(held))
 	}
@@ -352,17 +368,16 @@ func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experim
 // answers says what capacity each policy needs for the target.
 func (f *curveFlags) answers(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
 	c *curve.Curve, known search.Known) ([]target.Answer, error) {
-	design.Inputs = inputs(w, c.Capacities, f.trace.seed)
+	if c.Rate == 0 {
+		recs := c.Exact[:experiment.Rows(f.table)] // without further capacities of LRU
+		return f.search(cmd, t, search.Groups(f.table, recs), recs, search.Options{Known: known})
+	}
+	design.Inputs = inputs(w, c.Capacities[:1], f.trace.seed)
 	cells, err := design.Cells()
 	if err != nil {
 		return nil, err
 	}
-	if c.Rate == 0 {
-		recs := c.Exact[:experiment.Rows(cells)] // without further capacities of LRU
-		return f.search(cmd, t, search.Groups(cells, recs), recs, search.Options{Known: known})
-	}
-	one := slices.DeleteFunc(cells, func(cell experiment.Cell) bool { return cell.Capacity != c.Capacities[0] })
-	groups := []search.Group{{Name: c.Trace, First: &c.Exact[0], Policies: c.Policies(one)}}
+	groups := []search.Group{{Name: c.Trace, First: &c.Exact[0], Policies: c.Policies(cells)}}
 	answers, err := f.search(cmd, t, groups, c.Exact, search.Options{Known: known, Rate: c.Rate,
 		Sampled: func(cells []experiment.Cell) ([]float64, error) { return f.onSamples(cmd, t, w, c, cells) }})
 	for i := range answers {
@@ -385,6 +400,9 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 	}
 	if err != nil {
 		return err
+	}
+	if len(r.Costs) == 0 {
+		r.Reaches = cost.Reaches(r.Answers, c.Drawn(), f.today)
 	}
 	r.ColdStart = coldstart.Lines(c.Exact, f.blocks, sim.ObjectNoun)
 	if c.Rate > 0 {

@@ -104,16 +104,10 @@ func (f *embedFlags) run(cmd *cobra.Command, in []string) error {
 	return err
 }
 
-// findAll returns the paths of the files: as given, or in the folder that the environment variable names.
+// findAll returns the paths of the files: as given, or in the folder that the environment variable names, with those that
+// folders and patterns stand for.
 func findAll(paths []string) (found []string, err error) {
-	for _, path := range paths {
-		place, err := workload.Find(path, workload.Dirs(""))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, place)
-	}
-	return found, nil
+	return workload.FindAll(paths, workload.Dirs(""))
 }
 
 // check rejects what cannot work before anything is read.

@@ -35,6 +35,7 @@ type replayFlags struct {
 	out      string
 	target   target.Flag
 	billing  billing.Flags
+	today    *int64      // the capacity that --today comes to on the trace
 	blocks   *blocks.Set // of the cells that were replayed
 	kept     experiment.Kept
 	logged   []string // what logs say of the caches of the servers that wrote them

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/billing"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/defaults"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/overtime"
@@ -19,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
+	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
@@ -167,15 +169,20 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		design.Entrants = experiment.Entrants(specs, lists)
 	}
-	bill, err := f.billing.Bill(t)
-	if err != nil {
-		return err
-	}
 	resolved, err := capacity.Resolve(capacities, mode, t)
 	if err != nil {
 		return err
 	}
-	resolved = f.billing.Place(resolved)
+	if resolved, err = f.billing.Place(resolved, mode, t); err != nil {
+		return err
+	}
+	bill, err := f.billing.Bill(t)
+	if err != nil {
+		return err
+	}
+	if (f.billing.HasNoCache() || f.series.HasOrigin()) && !prompts.IsLengthsOnly(t.Kind) {
+		billing.AddNoCache(&design, resolved)
+	}
 	design.Inputs = inputs(w, resolved, f.trace.seed)
 	cells, err := design.Cells()
 	if err != nil {
@@ -217,6 +224,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	r := f.results(cmd, args, w, t, partial, recs, rows)
 	r.Answers, r.Costs = answers, bill.Answers(recs, f.blocks)
+	if f.series.HasOrigin() {
+		r.Reaches = cost.Reaching(r.Costs, recs, bill.Today)
+	}
+	f.today = bill.Today
 	return errors.Join(f.report(cmd, r), partial)
 }
 
@@ -306,6 +317,9 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 	if remark := judged.Remark(); remark != "" {
 		r.Notes = append(r.Notes, remark)
 		commandline.Note(cmd, f.trace.quiet || judged.Err() != nil, remark)
+	}
+	if len(r.Costs) == 0 {
+		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today)
 	}
 	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())

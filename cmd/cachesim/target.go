@@ -114,8 +114,9 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 // printAnswers prints the answers below a table.
 func (f *replayFlags) printAnswers(out io.Writer, r runs.Results) error {
 	markdown, width := f.format == "markdown", terminal.TextWidth(out)
-	return cmp.Or(records.PrintAnswers(out, r.Answers, markdown, width),
-		records.PrintAnswers(out, r.Costs, markdown, width),
+	return cmp.Or(records.PrintAnswers(out, r.Costs, markdown, width),
+		records.PrintAnswers(out, r.Reaches, markdown, width),
+		records.PrintAnswers(out, r.Answers, markdown, width),
 		records.PrintAnswers(out, cost.Caches(r.Costs), markdown, width),
 		coldstart.Print(out, r.ColdStart, markdown, width))
 }
@@ -123,8 +124,11 @@ func (f *replayFlags) printAnswers(out io.Writer, r runs.Results) error {
 // noteAnswers notes the answers where the output is data: the target only if the user has asked for it.
 func (f *replayFlags) noteAnswers(cmd *cobra.Command, r runs.Results) {
 	sentences := slices.Concat(records.Sentences(r.Costs), records.Sentences(cost.Caches(r.Costs)))
+	if f.target.IsSet || len(r.Costs) > 0 {
+		sentences = append(sentences, records.Sentences(r.Reaches)...)
+	}
 	if f.target.IsSet {
-		sentences = append(records.Sentences(r.Answers), sentences...)
+		sentences = append(sentences, records.Sentences(r.Answers)...)
 	}
 	for _, sentence := range sentences {
 		commandline.Note(cmd, f.trace.quiet, sentence)

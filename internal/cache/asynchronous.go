@@ -18,7 +18,7 @@ func (p *Pool) Ask(r policies.Request, _ int) (hit bool) {
 	if !p.Has(r.Object) {
 		return false
 	}
-	p.policy.Hit(r)
+	p.hit(r)
 	return true
 }
 

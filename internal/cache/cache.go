@@ -82,6 +82,8 @@ type Driven interface {
 
 // Dropping is implemented by caches from which single objects can be removed between requests: those with Entry.Drops.
 type Dropping interface {
+	// Holds reports whether an object is resident, which changes nothing.
+	Holds(o policies.Object) bool
 	// Drop removes an object, and reports whether it was resident.
 	Drop(o policies.Object) bool
 }
@@ -98,7 +100,7 @@ type Reporting interface {
 }
 
 // Remarking is implemented by caches that may have to say, after a replay, that something else happened than a user
-// asked for.
+// asked for. A pool says what its policy does.
 type Remarking interface {
 	Remark() string // "" for nothing
 }
@@ -117,19 +119,28 @@ func CountersOf(p policies.Policy) []policies.Counter {
 	return nil
 }
 
+// RemarkOf returns what a policy has to say after a replay; "" for nothing.
+func RemarkOf(p policies.Policy) string {
+	if remarker, ok := p.(policies.Remarker); ok {
+		return remarker.Remark()
+	}
+	return ""
+}
+
 // Window is a run of consecutive requests of a trace.
 type Window struct {
 	Objects []policies.Object
 	Sizes   []int64 // bytes per request; nil if the capacity counts objects
 	Times   []int64 // nanoseconds per request; nil without a clock
 	First   int     // position of the first request in the trace
+	Writes  bool    // all requests write; otherwise all read
 	// Groups are the positions in the trace at which the groups of this window begin; the first one is First. A window of
 	// a trace with groups contains whole groups. Nil if requests are not grouped.
 	Groups []int
 }
 
 func (w *Window) Request(i int) policies.Request {
-	r := policies.Request{Object: w.Objects[i], Query: w.Objects[i], Pos: w.First + i, Size: 1}
+	r := policies.Request{Object: w.Objects[i], Query: w.Objects[i], Pos: w.First + i, Size: 1, Write: w.Writes}
 	if w.Sizes != nil {
 		r.Size = w.Sizes[i]
 	}

@@ -225,6 +225,9 @@ func (d *Divided) sizeData(c Config) {
 	}
 }
 
+// Holds implements Dropping.
+func (d *Divided) Holds(o policies.Object) bool { return d.pools[d.pool(o)].Resident(o) }
+
 // Drop implements Dropping.
 func (d *Divided) Drop(o policies.Object) bool { return d.pools[d.pool(o)].Drop(o) }
 

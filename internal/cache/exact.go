@@ -44,7 +44,8 @@ func newExactCache(c Config) (Cache, error) {
 // of the optimum ignores where objects are resident that are written next, which a batch would count as misses.
 func (c *Config) plain() bool {
 	watched := c.Observer != nil || c.Occupancy || c.Asynchronous
-	return !watched && len(c.Trace.Removals) == 0 && !(c.Trace.Fills() && c.Policy.Entry.Kind == policies.Offline)
+	removes := len(c.Trace.Removals) > 0 || c.Trace.Written.Passing > 0
+	return !watched && !removes && !(c.Trace.Fills() && c.Policy.Entry.Kind == policies.Offline)
 }
 
 // Exact is a cache in which a request hits if its own object is resident: one pool, called request by request. It
@@ -71,7 +72,7 @@ func (c *Exact) Serve(w Window, n *Counts) {
 // replay is the loop of Serve: Request for each object, inlined, with the cache's counts. All objects are identified by
 // their numbers in the trace. It has few variables of its own, because every call would save them.
 func (p *Pool) replay(w Window, n *Counts) {
-	r := policies.Request{Size: 1}
+	r := policies.Request{Size: 1, Write: w.Writes}
 	for i, o := range w.Objects {
 		r.Object, r.Query, r.Pos = o, o, w.First+i
 		if w.Sizes != nil {
@@ -91,6 +92,10 @@ func (p *Pool) replay(w Window, n *Counts) {
 		n.Hits++
 		if w.Sizes != nil {
 			n.HitBytes += r.Size
+			if w.Writes {
+				p.rewrite(r)
+				continue
+			}
 		}
 		p.policy.Hit(r)
 	}
@@ -106,6 +111,8 @@ type batchExact struct {
 func NewBatchExact(p policies.UnitReplayer) Cache { return batchExact{p} }
 
 func (c batchExact) Counters() []policies.Counter { return CountersOf(c.policy) }
+
+func (c batchExact) Remark() string { return RemarkOf(c.policy) }
 
 func (c batchExact) Serve(w Window, n *Counts) {
 	hits, evictions := c.policy.ReplayUnit(w.Objects, w.First)

@@ -12,13 +12,14 @@ import (
 //
 // Memory: 1 byte per object, 8 if sizes count, in addition to the policy's. It implements requests.Asynchronous.
 type Pool struct {
-	policy   policies.Policy   // or a wrapper that reports its hits
-	admitter policies.Admitter // nil if the policy admits everything
-	expirer  policies.Expirer  // nil if nothing expires
-	members  *Members          // nil if objects are identified by their numbers in the trace
-	observer Observer          // nil if nobody observes
-	loads    LoadObserver      // nil if nobody observes loads
-	resizer  policies.Resizer  // nil if the policy does not need to know its capacity
+	policy   policies.Policy       // or a wrapper that reports its hits
+	admitter policies.Admitter     // nil if the policy admits everything
+	expirer  policies.Expirer      // nil if nothing expires
+	members  *Members              // nil if objects are identified by their numbers in the trace
+	observer Observer              // nil if nobody observes
+	loads    LoadObserver          // nil if nobody observes loads
+	resizer  policies.Resizer      // nil if the policy does not need to know its capacity
+	follower policies.SizeFollower // nil if the policy does not depend on sizes
 
 	capacity int64
 	used     int64
@@ -86,6 +87,7 @@ func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 	pool.admitter, _ = p.(policies.Admitter)
 	pool.expirer, _ = p.(policies.Expirer)
 	pool.resizer, _ = p.(policies.Resizer)
+	pool.follower, _ = p.(policies.SizeFollower)
 	return pool
 }
 
@@ -137,11 +139,17 @@ func (p *Pool) Evictions() int64 { return p.evictions }
 func (p *Pool) Oversized() int64 { return p.oversized }
 
 // Counters implements Reporting with the policy's counters.
-func (p *Pool) Counters() []policies.Counter {
+func (p *Pool) Counters() []policies.Counter { return CountersOf(p.named()) }
+
+// Remark implements Remarking with the policy's remark.
+func (p *Pool) Remark() string { return RemarkOf(p.named()) }
+
+// named returns the policy that the user named.
+func (p *Pool) named() policies.Policy {
 	if told, ok := p.policy.(hitTeller); ok {
-		return CountersOf(told.Policy)
+		return told.Policy
 	}
-	return CountersOf(p.policy)
+	return p.policy
 }
 
 func (p *Pool) Resident(o policies.Object) bool {
@@ -150,6 +158,9 @@ func (p *Pool) Resident(o policies.Object) bool {
 	}
 	return p.Has(o)
 }
+
+// Holds implements Dropping.
+func (p *Pool) Holds(o policies.Object) bool { return p.Resident(o) }
 
 // Has is Resident for a pool without members. It is short enough to be inlined into the loops of caches.
 func (p *Pool) Has(o policies.Object) bool {
@@ -168,6 +179,10 @@ func (p *Pool) Charge(o policies.Object) int64 {
 		}
 		o = n
 	}
+	return p.charge(o)
+}
+
+func (p *Pool) charge(o policies.Object) int64 {
 	switch {
 	case p.stored != nil:
 		return p.stored[o]
@@ -186,7 +201,7 @@ func (p *Pool) residentMember(o policies.Object) bool {
 }
 
 // Request serves a request of the trace: a resident object hits, any other is loaded, unless it is larger than the
-// capacity or the policy bypasses it.
+// capacity or the policy bypasses it. A write that hits changes what its object is charged.
 func (p *Pool) Request(r policies.Request) (hit bool) {
 	if p.expirer != nil {
 		p.expire(r.Time)
@@ -200,15 +215,55 @@ func (p *Pool) Request(r policies.Request) (hit bool) {
 		return false
 	}
 	p.pos, p.time = r.Pos, r.Time
-	p.policy.Hit(r)
+	p.hit(r)
 	return true
+}
+
+func (p *Pool) hit(r policies.Request) {
+	if r.Write {
+		p.rewrite(r)
+	} else {
+		p.policy.Hit(r)
+	}
 }
 
 // Hit is Request for an object that the cache knows to be resident, in a pool without members. It must not be inlined:
 // copying a request that has just been written field by field is slower.
 //
 //go:noinline
-func (p *Pool) Hit(r policies.Request) { p.policy.Hit(r) }
+func (p *Pool) Hit(r policies.Request) { p.hit(r) }
+
+// rewrite serves a write to a resident object, which is charged the new size, and evicts until that fits. Nothing asks
+// whether the object is admitted again. The policy may evict the object itself, and it leaves if it is larger than the
+// pool: both are evictions. It must not be inlined, to keep it out of the path of reads.
+//
+//go:noinline
+func (p *Pool) rewrite(r policies.Request) {
+	r.Size = max(r.Size, 1) // a charge of 0 is that of an object that is not resident
+	fits := r.Size <= p.capacity
+	if fits {
+		p.policy.Hit(r)
+	}
+	was := p.charge(r.Object)
+	if r.Size == was {
+		return
+	}
+	if p.stored == nil {
+		p.weigh()
+	}
+	p.stored[r.Object] = r.Size
+	p.used += r.Size - was
+	switch {
+	case !fits: // so that the policy never sees it
+		p.policy.Remove(r.Object)
+		p.leave(r.Object, ForDemand)
+		return
+	case p.follower != nil:
+		p.follower.Resized(r.Object, r.Size)
+	}
+	p.pos, p.time = r.Pos, r.Time
+	p.makeRoom(0, ForDemand)
+}
 
 // Load makes an object resident without a request of the trace; r.Reason says why, and r.Pos and r.Time are the last
 // served request's. It returns false if the object is already resident, is larger than the capacity, or is bypassed by
@@ -329,11 +384,13 @@ func (p *Pool) Resize(capacity int64) {
 }
 
 // MakeRoom evicts until so much would fit in addition. The room is not reserved: the next load may take it.
-func (p *Pool) MakeRoom(size int64) {
+func (p *Pool) MakeRoom(size int64) { p.makeRoom(size, Shrunk) }
+
+func (p *Pool) makeRoom(size int64, why Departure) {
 	for p.used > p.capacity-size {
 		p.leave(p.policy.Victim(policies.Request{
 			Object: policies.NoObject, Query: policies.NoObject, Pos: p.pos, Time: p.time, Reason: policies.Shrink,
-		}), Shrunk)
+		}), why)
 	}
 }
 

@@ -164,6 +164,9 @@ func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
 	}
 }
 
+// Holds implements Dropping.
+func (c *prefetching) Holds(o policies.Object) bool { return c.Store.Resident(o) }
+
 // Drop implements Dropping. What is on its way does not arrive.
 func (c *prefetching) Drop(o policies.Object) bool {
 	if c.delayed.comes(o) {
@@ -334,7 +337,7 @@ func (c *prefetching) note(o policies.Object, size int64) {
 }
 
 func (c *prefetching) prefetch(o policies.Object, size int64, r policies.Request) bool {
-	r.Object, r.Query, r.Size, r.Reason = o, o, size, policies.Prefetch
+	r.Object, r.Query, r.Size, r.Reason, r.Write = o, o, size, policies.Prefetch, false
 	return c.Load(r)
 }
 

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/params"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	"github.com/cachesim/cachesim/internal/base/yamlhint"
 )
 
 // checkStored encodes an experiment and decodes the text. It does not validate the experiment: only what is stored
@@ -60,6 +64,44 @@ func TestEncodeKeepsEverything(t *testing.T) {
 		drawer{T: t}.fill(reflect.ValueOf(f).Elem())
 		checkStored(t, f)
 	})
+}
+
+// FuzzEncodeText has a text, also one that YAML misreads without quotes, wherever an experiment may have one. What a
+// file cannot contain is an error that names it.
+func FuzzEncodeText(f *testing.F) {
+	for _, text := range []string{"? b", "{", "x{x", "x[x", "- a", "a: b", "a #b", " a", "a ", "'", `"`, `\"`, "\u00a0",
+		"~", "0.10", "0x1F", "1e3", "2020-01-01", "true", "no", "null", "<<", "---", "...", "%", "|", ">", "&a", "*a",
+		"!!str a", "\tb", "\xff", "a\nb", "\u2028", "😀", "1..4x2", "s3fifo(small=0.1,ghost=0.9)", strings.Repeat("[", 200),
+		strings.Repeat("k", 2000)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		values := Values{"x"}
+		if list, err := params.ExpandRange(text); err == nil && len(list) == 1 {
+			values = Values(list)
+		}
+		file := &File{Name: text, About: text, Changes: values, Absent: map[string]string{text: text},
+			Groups:   map[string][]string{text: {text, text}},
+			Caches:   []Part{{Use: text}, {Use: text, As: text}},
+			Policies: []Policy{{Policy: text}, {Policy: text, With: map[string]Values{text: {values[0], "x"}}}},
+			Traces:   []Trace{{Name: text, File: text, Files: values}}}
+		if yamlhint.IsLine(text) {
+			checkStored(t, file)
+			return
+		}
+		if _, err := file.Encode(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("cannot store %q", text)) {
+			t.Fatalf("the text %q is stored, or an error says something else: %v", text, err)
+		}
+	})
+}
+
+// Half-open intervals are texts with open brackets, which nest nothing: a file may have more of them than levels.
+func TestEncodeKeepsOpenBrackets(t *testing.T) {
+	f := &File{Groups: map[string][]string{"intervals": {}}}
+	for i := range 2 * maxNesting {
+		f.Groups["intervals"] = append(f.Groups["intervals"], fmt.Sprintf("[%d, %d)", i, i+1))
+	}
+	checkStored(t, f)
 }
 
 // An empty list or map is the same as none.
@@ -154,8 +196,6 @@ func (d drawer) fillStruct(v reflect.Value) {
 		}
 		optional := strings.Contains(field.Tag.Get("yaml"), ",omitempty")
 		switch {
-		case !optional && keyedTypes[v.Type()] != nil: // may be written without its key, and then has no spaces around it
-			v.Field(i).SetString(oneLine.Draw(d.T, field.Name))
 		case wanted || !optional:
 			inner.fill(v.Field(i))
 		}

@@ -647,7 +647,10 @@ func (e *executor) replay(ctx context.Context, j job) error {
 	task := e.options.Progress.Replaying(all)
 	defer task.End()
 	var done int64
+	var moving sync.Mutex // some caches are replayed on several goroutines
 	replayer := j.replayer.WithProgress(func(n int64) {
+		moving.Lock()
+		defer moving.Unlock()
 		done += n
 		task.Set(done, int64(j.requests))
 	})

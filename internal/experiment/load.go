@@ -12,12 +12,15 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/faults"
@@ -124,10 +127,11 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 		return nil, fmt.Errorf("%s: is not text; want a YAML file with an experiment", name)
 	}
-	if line := deepLine(text); line > 0 {
+	tokens := lexer.Tokenize(strings.TrimPrefix(string(text), "\ufeff"))
+	if line := deepLine(tokens); line > 0 {
 		return nil, fmt.Errorf("%s:%d: is nested more than %d levels deep", name, line, maxNesting)
 	}
-	doc, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0, parser.AllowDuplicateMapKey())
+	doc, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		var at yaml.Error
 		if errors.As(err, &at) && at.GetToken() != nil {
@@ -147,17 +151,25 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 	return doc.Docs[0].Body, nil
 }
 
-// deepLine returns the first line on which brackets, or leading dashes, are nested too deep; 0 if there is none.
-func deepLine(text []byte) int {
-	brackets := 0
-	for i, line := range bytes.Split(text, []byte("\n")) {
-		brackets += bytes.Count(line, []byte("[")) + bytes.Count(line, []byte("{"))
-		dashes := bytes.Count(line, []byte("- "))
-		indent := len(line) - len(bytes.TrimLeft(line, " "))
-		if max(brackets, dashes, indent/2) > maxNesting {
-			return i + 1
+// deepLine returns the first line on which brackets, or leading dashes, are nested too deep; 0 if there is none. What a
+// text contains does not count.
+func deepLine(tokens token.Tokens) int {
+	line, indent, brackets, dashes := 0, 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, indent, dashes = t.Position.Line, t.Position.Column-1, 0
 		}
-		brackets = max(0, brackets-bytes.Count(line, []byte("]"))-bytes.Count(line, []byte("}")))
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets = max(0, brackets-1)
+		case token.SequenceEntryType, token.MappingKeyType:
+			dashes++
+		}
+		if max(brackets, dashes, indent/2) > maxNesting {
+			return line
+		}
 	}
 	return 0
 }
@@ -302,24 +314,35 @@ func (f *File) Encode() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.Contains(absolute, "\n") {
-			return nil, fmt.Errorf("the path of the traces' folder %q contains a line break, which an experiment file cannot "+
-				"store; rename the folder", absolute)
-		}
 		whole.TracesIn = absolute
 	}
-	text, err := yaml.MarshalWithOptions(whole, yaml.IndentSequence(true))
-	if err != nil || whole.readsBackFrom(text) {
-		return text, err
+	// Plain texts are for people, but the YAML library leaves some plain that it then misreads, such as "? a" and "x{x".
+	for _, quoting := range [][]yaml.EncodeOption{nil, quoteAll} {
+		text, err := yaml.MarshalWithOptions(whole, append(quoting, yaml.IndentSequence(true))...)
+		if err != nil || whole.readsBackFrom(text) {
+			return text, err
+		}
 	}
-	// The YAML library does not quote every text that needs it ("? a"). In JSON, which is valid YAML, all texts are
-	// quoted.
-	text, err = yaml.MarshalWithOptions(whole, yaml.JSON())
-	if err == nil && !whole.readsBackFrom(text) {
-		err = fmt.Errorf("%s: the experiment cannot be stored, because it reads back as another one; please report this bug",
-			f.describe())
+	return nil, fmt.Errorf("%s: %w", f.describe(), unstorable(whole))
+}
+
+// quoteAll has the YAML library write every text and every key in double quotes, one to a line.
+var quoteAll = []yaml.EncodeOption{yaml.JSON(), yaml.Flow(false)}
+
+// unstorable returns the error for an experiment that does not read back: it names the text that no file can contain.
+func unstorable(whole File) error {
+	node, err := yaml.ValueToNode(whole, quoteAll...)
+	if err != nil {
+		return err
 	}
-	return text, err
+	for _, n := range ast.Filter(ast.StringType, node) {
+		text, err := strconv.Unquote(n.GetToken().Value)
+		if err == nil && !yamlhint.IsLine(text) {
+			return fmt.Errorf("an experiment file cannot store %q, which has line breaks, tabs, control characters or bytes "+
+				"that are not UTF-8; rename it", text)
+		}
+	}
+	return errors.New("the experiment cannot be stored, because it reads back as another one; please report this bug")
 }
 
 // readsBackFrom reports whether the YAML text parses as this experiment.

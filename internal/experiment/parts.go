@@ -46,7 +46,7 @@ func (p *Part) UnmarshalYAML(node ast.Node) error {
 
 // MarshalYAML writes a part without further keys as a text.
 func (p Part) MarshalYAML() (any, error) {
-	if reflect.DeepEqual(p, Part{Use: p.Use}) {
+	if reflect.DeepEqual(p, Part{Use: strings.TrimSpace(p.Use)}) {
 		return p.Use, nil
 	}
 	return plainPart(p), nil

@@ -175,7 +175,7 @@ func (p *Policy) UnmarshalYAML(node ast.Node) error {
 
 // MarshalYAML writes a policy without further keys as a text.
 func (p Policy) MarshalYAML() (any, error) {
-	if reflect.DeepEqual(p, Policy{Policy: p.Policy}) { // all fields, so that none can be forgotten
+	if reflect.DeepEqual(p, Policy{Policy: strings.TrimSpace(p.Policy)}) { // all fields, so that none can be forgotten
 		return p.Policy, nil
 	}
 	return plainPolicy(p), nil

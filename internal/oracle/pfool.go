@@ -20,6 +20,9 @@ type BoundInput struct {
 	From         int      // position of the first request that counts, after the warm-up
 	// Uncounted reports whether neither a hit nor a miss of the request at pos counts; nil: all from From on count.
 	Uncounted func(pos int) bool
+	// Writes reports whether the request at pos replaces the value of its object, so that this has the size that the
+	// request states; nil: none does.
+	Writes func(pos int) bool
 }
 
 // Counted returns the number of requests that count.
@@ -49,8 +52,8 @@ func (in BoundInput) Counted() (n int64) {
 //
 // With a warm-up, only hits from From on are counted, and of every interval only the part after request From-1, against
 // the room offered since then: both sides of the inequality lose their earlier terms. An object whose size changes
-// keeps the size with which it was loaded, at the least the smallest it has had so far; that is what an interval is
-// charged. An object that has always been larger than the cache cannot hit. Next uses leave out requests that cannot
+// keeps the size with which it was loaded or last written, at the least the smallest it has had since its last write;
+// that is what an interval is charged. An object that has been larger than the cache since then cannot hit. Next uses leave out requests that cannot
 // hit, because their object is removed before, and those whose hits do not count: both sides lose terms again.
 //
 // Time: two passes and the sorting of a small part of the intervals. Memory: about 9 bytes per object.
@@ -114,6 +117,9 @@ func (in BoundInput) intervals(yield func(cost uint64)) (room uint128) {
 		}
 		if in.RequestSizes != nil {
 			charges[o] = min(charges[o], in.RequestSizes[i])
+			if in.Writes != nil && in.Writes(i) {
+				charges[o] = in.RequestSizes[i]
+			}
 		}
 		next := in.NextUse[i]
 		// Intervals that cannot end in a counted hit claim no room: to count them in the demand would only loosen the

@@ -15,7 +15,12 @@ var twoQEntry = Entry{
 		{Name: "kin", Default: 0.25, Min: 0, Max: 1, Doc: "share of the capacity for the FIFO queue of new objects"},
 		{Name: "kout", Default: 0.5, Min: 0, Max: 16, Doc: "capacity of the ghost queue as a share of the cache's"},
 	},
-	New: func(c Config) (Policy, error) { return newTwoQ(c), nil },
+	New: func(c Config) (Policy, error) {
+		if c.Unit {
+			return newTwoQ(c), nil
+		}
+		return &sizedTwoQ{twoQ: newTwoQ(c)}, nil
+	},
 }
 
 // The queues, with the names of the paper. The ghost comes first: an object above it is resident.

@@ -51,6 +51,12 @@ func (p *aging) Insert(r Request) {
 
 func (p *aging) Remove(o Object) { p.heap.Remove(o) }
 
+// Resized implements SizeFollower. The priority follows, and may fall.
+func (p *aging) Resized(o Object, size int64) {
+	p.charges.Set(o, size)
+	p.heap.Reset(o, p.priority(o, p.heap.Requests(o)))
+}
+
 func (p *aging) Grow(objects int) {
 	p.heap.Grow(objects)
 	p.charges.Grow(objects)

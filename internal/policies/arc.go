@@ -78,6 +78,9 @@ func (p *arcState) Grow(objects int) {
 	p.charge.Grow(objects)
 }
 
+// Resized implements SizeFollower.
+func (p *arcState) Resized(o Object, size int64) { p.size[p.where[o]] += p.charge.Change(o, size) }
+
 // take removes o from the list it is on.
 func (p *arcState) take(o Object) {
 	p.lists.Unlink(o)
@@ -212,6 +215,16 @@ func (p *arcState) replaceT1(missed arcList) bool {
 }
 
 func (p *arc) Insert(r Request) { p.load(r) }
+
+// Resized makes room in the directory for what an object is charged in addition. Until the cache has evicted others, T2
+// alone may be larger than it.
+func (p *arc) Resized(o Object, size int64) {
+	p.arcState.Resized(o, size)
+	p.forget(0)
+	for p.size[arcB1] > 0 && p.size[arcT1]+p.size[arcT2]+p.size[arcB1]-p.capacity > p.capacity {
+		p.dropOldest(arcB1)
+	}
+}
 
 func (p *arc) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	where, lists := p.where, p.lists

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
@@ -172,7 +173,7 @@ func TestARCEqualsPaper(t *testing.T) {
 }
 
 // checkLists fails if the directory of ARC or CAR exceeds its bounds, or its sizes do not match its lists.
-func (p *arcState) checkLists(t rapid.TB, stored map[Object]int64, sizes []int64) {
+func (p *arcState) checkLists(t rapid.TB, stored map[Object]int64, sizes []int64, bounded bool) {
 	var sum [arcLists]int64
 	for k := arcT1; k < arcLists; k++ {
 		for _, o := range listed(&p.lists, int(k)) {
@@ -189,7 +190,7 @@ func (p *arcState) checkLists(t rapid.TB, stored map[Object]int64, sizes []int64
 	t1, t2, b1, b2 := sum[arcT1], sum[arcT2], sum[arcB1], sum[arcB2]
 	c := p.capacity
 	switch {
-	case t1+t2 > c, t1+b1 > c, t1+t2+b1+b2 > 2*c:
+	case t1+t2 > c, bounded && (t1+b1 > c || t1+t2+b1+b2 > 2*c):
 		t.Fatalf("capacity %d: T1 %d, T2 %d, B1 %d, B2 %d", c, t1, t2, b1, b2)
 	case p.target < 0 || p.target > float64(c):
 		t.Fatalf("capacity %d: target %v", c, p.target)
@@ -203,7 +204,11 @@ func TestARCInvariants(t *testing.T) {
 func checkARCInvariants(t *testing.T, spec string, state func(Policy) *arcState) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorkload(t)
-		checkAfterEachRequest(t, spec, w, func(d *driven) { state(d.policy).checkLists(t, d.stored, w.sizes) })
+		checkAfterEachRequest(t, spec, w, func(d *driven) {
+			// CAR drops ghosts for the next new object only, so that a write may leave too many.
+			_, trims := d.policy.(*arc)
+			state(d.policy).checkLists(t, d.stored, w.sizes, trims || !d.written)
+		})
 	})
 	// The invariants I5 to I7 of the CAR paper hold for both: nothing is remembered before the cache is full, and it
 	// stays full.

@@ -22,6 +22,7 @@ type step struct {
 	object policies.Object
 	size   int64
 	reason policies.Reason // of a load
+	write  bool            // of a request
 	amount int64           // the new capacity
 }
 
@@ -42,7 +43,8 @@ type script struct {
 	unit     bool
 }
 
-// drawScript draws requests with loads, drops and resizes between them.
+// drawScript draws requests with loads, drops and resizes between them. Where sizes count, some requests write, and give
+// their objects other sizes: any, 1, or one that may be larger than the cache.
 func drawScript(t *rapid.T, unit bool) script {
 	s := script{objects: rapid.IntRange(1, 40).Draw(t, "objects"), unit: unit}
 	s.capacity = s.drawCapacity(t)
@@ -51,10 +53,15 @@ func drawScript(t *rapid.T, unit bool) script {
 		sizes = rapid.SliceOfN(rapid.Int64Range(1, 12), s.objects, s.objects).Draw(t, "sizes")
 	}
 	others := rapid.IntRange(0, 100).Draw(t, "others") // percent of the steps that are not requests
+	writes := rapid.IntRange(0, 60).Draw(t, "writes")  // percent of the requests
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	for range rapid.IntRange(1, 300).Draw(t, "steps") {
 		o := policies.Object(float64(s.objects) * rng.Float64() * rng.Float64())
-		next := step{kind: request, object: o, size: sizes[o]}
+		next := step{kind: request, object: o}
+		if next.write = !unit && rng.IntN(100) < writes; next.write {
+			sizes[o] = 1 + rng.Int64N([]int64{1, 12, 12, 40, 400}[rng.IntN(5)])
+		}
+		next.size = sizes[o]
 		if rng.IntN(100) < others {
 			next.kind = stepKind(rng.IntN(4))
 			next.reason = policies.Prefetch + policies.Reason(rng.IntN(2))
@@ -96,9 +103,10 @@ type driver struct {
 	capacity int64
 	used     int64
 	stored   map[policies.Object]int64
-	pos      int               // of the next request
-	log      []string          // what happened
-	changed  []policies.Object // what was loaded or left
+	pos      int                    // of the next request
+	log      []string               // what happened
+	changed  []policies.Object      // what was loaded or left
+	told     func(size int64) int64 // what the policy is told of a size; nil: the size
 }
 
 // build makes a policy for a script. It starts with so many objects, and can grow if grows is set.
@@ -169,8 +177,12 @@ func (d *driver) do(s step) {
 		d.expire(r.Time)
 		if _, ok := d.stored[s.object]; ok {
 			d.note("hit %d", s.object)
-			d.policy.Hit(r)
-			return
+			if r.Write = s.write; r.Write {
+				d.rewrite(r)
+			} else {
+				d.policy.Hit(d.tell(r))
+			}
+			break
 		}
 		d.note("miss %d", s.object)
 		d.insert(r)
@@ -193,6 +205,29 @@ func (d *driver) do(s step) {
 	}
 }
 
+func (d *driver) tell(r policies.Request) policies.Request {
+	if d.told != nil {
+		r.Size = d.told(r.Size)
+	}
+	return r
+}
+
+func (d *driver) rewrite(r policies.Request) {
+	if r.Size > d.capacity {
+		d.policy.Remove(r.Object)
+		d.remove(r.Object)
+		return
+	}
+	d.policy.Hit(d.tell(r))
+	was := d.stored[r.Object]
+	d.stored[r.Object] = r.Size
+	d.used += r.Size - was
+	if p, ok := d.policy.(policies.SizeFollower); ok && was != r.Size {
+		p.Resized(r.Object, r.Size)
+	}
+	d.makeRoom()
+}
+
 func (d *driver) expire(now int64) {
 	e, ok := d.policy.(policies.Expirer)
 	for ok {
@@ -207,19 +242,20 @@ func (d *driver) insert(r policies.Request) {
 	if r.Size > d.capacity {
 		return
 	}
-	d.policy.Miss(r)
-	if a, ok := d.policy.(policies.Admitter); ok && !a.Admit(r) {
+	told := d.tell(r)
+	d.policy.Miss(told)
+	if a, ok := d.policy.(policies.Admitter); ok && !a.Admit(told) {
 		return
 	}
 	for d.used+r.Size > d.capacity {
-		v := d.policy.Victim(r)
+		v := d.policy.Victim(told)
 		if v == r.Object {
 			d.note("refused %d", v)
 			return
 		}
 		d.remove(v)
 	}
-	d.policy.Insert(r)
+	d.policy.Insert(told)
 	d.stored[r.Object] = r.Size
 	d.used += r.Size
 	d.changed = append(d.changed, r.Object)
@@ -230,6 +266,10 @@ func (d *driver) resize(capacity int64) {
 		p.Resize(capacity)
 	}
 	d.capacity = capacity
+	d.makeRoom()
+}
+
+func (d *driver) makeRoom() {
 	for d.used > d.capacity {
 		d.remove(d.policy.Victim(policies.Request{
 			Object: policies.NoObject, Query: policies.NoObject, Pos: max(d.pos-1, 0), Reason: policies.Shrink,
@@ -345,6 +385,78 @@ func TestSuiteShrinkToOne(t *testing.T) {
 				t.Fatalf("object %d is not loaded into a cache with room for all", st.object)
 			}
 		}
+	})
+}
+
+// TestSuiteFollowsSizes tells policies that are no followers of sizes random ones, which must change nothing.
+func TestSuiteFollowsSizes(t *testing.T) {
+	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
+		rapid.Check(t, func(t *rapid.T) {
+			s := drawScript(t, false)
+			plain := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, false), s.capacity)
+			if _, ok := plain.policy.(policies.SizeFollower); ok {
+				return
+			}
+			wrong := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, false), s.capacity)
+			rng := rand.New(rand.NewPCG(1, 2))
+			wrong.told = func(int64) int64 { return 1 + rng.Int64N(300) }
+			for _, st := range s.steps {
+				plain.do(st)
+				wrong.do(st)
+			}
+			if !slices.Equal(plain.log, wrong.log) {
+				t.Fatalf("%T is no SizeFollower, but follows sizes: with those of the trace\n%q\nwith others\n%q", plain.policy,
+					plain.log, wrong.log)
+			}
+		})
+	})
+}
+
+// TestSuiteResizedAsLoaded loads objects into a cache with room for all and then writes each with another size, or loads
+// them with that size and writes it again: when the cache shrinks, and from then on, both must do the same.
+func TestSuiteResizedAsLoaded(t *testing.T) {
+	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
+		if e.Kind == policies.Offline {
+			t.Skip("ties go to the size class that came first; TestOfflineVictims checks the victims")
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			s := drawScript(t, false)
+			const room = 1 << 20
+			capacity := s.capacity
+			s.capacity = room
+			first, last := map[policies.Object]int64{}, map[policies.Object]int64{}
+			var begin, other []step
+			for _, st := range s.steps {
+				first[st.object] = 1 + int64(st.object)%9
+				last[st.object] = st.size
+			}
+			for o := range policies.Object(s.objects) {
+				if last[o] == 0 {
+					continue
+				}
+				load := step{kind: request, object: o, size: first[o]}
+				write := step{kind: request, object: o, size: last[o], write: true}
+				begin = append(begin, load, write)
+				load.size = last[o]
+				other = append(other, load, write)
+			}
+			shrink := step{kind: resize, amount: capacity}
+			steps := s.steps
+			s.steps = slices.Concat(begin, []step{shrink}, steps)
+			resized := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, false), room)
+			loaded := newDriver(t.Fatalf, build(t.Fatalf, e, &s, s.objects, false), room)
+			for i := range s.steps {
+				resized.do(s.steps[i])
+				if i < len(other) {
+					loaded.do(other[i])
+				} else {
+					loaded.do(s.steps[i])
+				}
+			}
+			if !slices.Equal(resized.log, loaded.log) {
+				t.Fatalf("resized:\n%q\nloaded with that size:\n%q", resized.log, loaded.log)
+			}
+		})
 	})
 }
 

@@ -45,17 +45,32 @@ func newGDSFWithNew(c Config) *gdsfWithNew {
 func (p *gdsfWithNew) Hit(r Request) {
 	o := r.Object
 	p.requests[o]++
+	p.prioritize(o)
+}
+
+func (p *gdsfWithNew) prioritize(o Object) {
 	p.heap.Set(o, p.age+float64(float64(p.requests[o])*p.worth[o]), p.key(o))
 }
 
 func (p *gdsfWithNew) Miss(r Request) {
 	p.victims, p.asked = p.victims[:0], 0
+	p.requests[r.Object], p.worth[r.Object] = 1, p.worthOf(r.Size)
+	p.missed = p.age + p.worth[r.Object]
+}
+
+func (p *gdsfWithNew) worthOf(size int64) float64 {
 	cost := 1.0
 	if p.packets {
-		cost = packets(float64(r.Size))
+		cost = packets(float64(size))
 	}
-	p.requests[r.Object], p.worth[r.Object] = 1, cost/float64(r.Size)
-	p.missed = p.age + p.worth[r.Object]
+	return cost / float64(size)
+}
+
+// Resized implements SizeFollower. The priority follows, and may fall.
+func (p *gdsfWithNew) Resized(o Object, size int64) {
+	p.used += p.charges.Change(o, size)
+	p.worth[o] = p.worthOf(size)
+	p.prioritize(o)
 }
 
 func (p *gdsfWithNew) Victim(r Request) Object {

@@ -124,6 +124,9 @@ func (p *hyperbolic) first(size int64) float64 {
 	return p.leeway + float64((1-p.leeway)*guess)
 }
 
+// Resized implements SizeFollower. The requests so far count by the size that the object has now.
+func (p *hyperbolic) Resized(o Object, size int64) { p.sizes.Set(o, size) }
+
 func (p *hyperbolic) Grow(objects int) {
 	p.slots.Grow(objects)
 	p.sizes.Grow(objects)

@@ -111,6 +111,20 @@ func (p *lirs) Resize(capacity int64) {
 	p.limitGhosts()
 }
 
+// Resized implements SizeFollower. What no longer fits the LIR set moves to the queue, perhaps the object itself.
+func (p *lirs) Resized(o Object, size int64) {
+	by := p.charge.Change(o, size)
+	if p.state[o] == lirsHIROut {
+		return
+	}
+	p.stackSize += by
+	if p.state[o] == lirsLIR {
+		p.lirSize += by
+		p.limitLIR()
+	}
+	p.limitStack()
+}
+
 func (p *lirs) Grow(objects int) {
 	whole := !p.stack.IsObject(p.scan)
 	p.stack.Grow(objects)

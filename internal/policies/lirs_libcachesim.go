@@ -56,6 +56,25 @@ func (p *lirsDemoting) Resize(capacity int64) {
 	p.limitStack()
 }
 
+// Resized makes room in the part of the cache that the object is in, as a load does. An object that its own hit has
+// pushed out of the queue stays on its way out.
+func (p *lirsDemoting) Resized(o Object, size int64) {
+	by := p.charge.Change(o, size)
+	switch p.state[o] {
+	case lirsLIR:
+		p.stackSize, p.lirSize = p.stackSize+by, p.lirSize+by
+		p.shrinkLIR(0)
+	case lirsHIR, lirsHIROut:
+		if p.hirSize += by; p.state[o] == lirsHIR {
+			p.stackSize += by
+		}
+		p.shrinkHIR(0)
+	case lirsGhost:
+		p.stackSize += by
+	}
+	p.limitStack()
+}
+
 func (p *lirsDemoting) Grow(objects int) {
 	p.stack.Grow(objects)
 	p.queue.Grow(objects)

@@ -174,6 +174,9 @@ func (p *lruK) Resize(capacity int64) {
 	p.trim()
 }
 
+// Resized implements SizeFollower. Only the sizes of ghosts are summed up.
+func (p *lruK) Resized(o Object, size int64) { p.charge.Set(o, size) }
+
 func (p *lruK) Grow(objects int) {
 	p.eligible.Grow(objects)
 	p.lists.Grow(objects)

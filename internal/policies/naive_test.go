@@ -63,6 +63,27 @@ func (c *naive) serve(o Object, size int64, now int) (hit bool, victims []Object
 	return false, victims
 }
 
+// write replaces the value of a resident object.
+func (c *naive) write(o Object, size int64, now int) (victims []Object) {
+	i := slices.IndexFunc(c.resident, func(s *naiveObject) bool { return s.object == o })
+	s := c.resident[i]
+	if size > c.capacity {
+		c.resident = slices.Delete(c.resident, i, i+1)
+		c.used -= s.size
+		c.past[o] = s.past + s.requests
+		return []Object{o}
+	}
+	c.used += size - s.size
+	s.size = size
+	s.requests++
+	s.last = now
+	c.touched(s)
+	for c.used > c.capacity {
+		victims = append(victims, c.evict(now))
+	}
+	return victims
+}
+
 func (c *naive) evict(now int) Object {
 	v := 0
 	for i, s := range c.resident {
@@ -84,6 +105,7 @@ type driven struct {
 	policy         Policy
 	capacity, used int64
 	stored         map[Object]int64
+	written        bool // write was called
 }
 
 // drive builds the policy that spec names. With Unit unset in c the capacity counts bytes.
@@ -130,6 +152,29 @@ func (d *driven) serve(o Object, size int64, now int) (hit bool, victims []Objec
 	return false, victims
 }
 
+// write is serve for a request that replaces the value of a resident object.
+func (d *driven) write(o Object, size int64, now int) (victims []Object) {
+	d.written = true
+	if size > d.capacity {
+		d.policy.Remove(o)
+		d.drop(o)
+		return []Object{o}
+	}
+	d.policy.Hit(Request{Object: o, Pos: now, Size: size, Write: true})
+	was := d.stored[o]
+	d.stored[o] = size
+	d.used += size - was
+	if p, ok := d.policy.(SizeFollower); ok && size != was {
+		p.Resized(o, size)
+	}
+	for d.used > d.capacity {
+		v := d.policy.Victim(Request{Object: NoObject, Pos: now, Reason: Shrink})
+		d.drop(v)
+		victims = append(victims, v)
+	}
+	return victims
+}
+
 func (d *driven) drop(o Object) {
 	d.used -= d.stored[o]
 	delete(d.stored, o)
@@ -151,11 +196,12 @@ func checkAgainstNaive(t *testing.T, spec string, reference func(capacity int64)
 }
 
 // checkBuilt replays random traces, by objects and by bytes, and requires the same hits and the same victims in the
-// same order. Now and then Remove takes an object out of both caches.
+// same order. Now and then Remove takes an object out of both caches, and a write gives one another size.
 func checkBuilt(t *testing.T, build func(Config) Policy, reference func(capacity int64) *naive) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorkload(t)
 		removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
+		writeEvery := rapid.IntRange(1, 10).Draw(t, "writeEvery")
 		got, want := newDriven(build, w.config), reference(w.config.Capacity)
 		for i, o := range w.trace {
 			if i%removeEvery == removeEvery-1 && len(want.resident) > 0 {
@@ -165,6 +211,13 @@ func checkBuilt(t *testing.T, build func(Config) Policy, reference func(capacity
 				want.resident = slices.DeleteFunc(want.resident, func(s *naiveObject) bool { return s == gone })
 				got.policy.Remove(gone.object)
 				got.drop(gone.object)
+			}
+			if got.stored[o] != 0 && !w.config.Unit && i%writeEvery == 0 {
+				w.sizes[o] = newSize(t)
+				if victims, naive := got.write(o, w.sizes[o], i), want.write(o, w.sizes[o], i); !slices.Equal(victims, naive) {
+					t.Fatalf("request %d writes object %d with size %d: victims %v; naive: %v", i, o, w.sizes[o], victims, naive)
+				}
+				continue
 			}
 			hit, victims := got.serve(o, w.sizes[o], i)
 			wantHit, wantVictims := want.serve(o, w.sizes[o], i)

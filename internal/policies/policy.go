@@ -39,7 +39,8 @@ type Request = requests.Request
 //
 // The cache counts what is resident and how full it is. Objects larger than the cache never reach the policy.
 type Policy interface {
-	// Hit reports a request to a resident object. The stored size stays as it was at Insert.
+	// Hit reports a request to a resident object. What it is charged stays as it is, unless the request writes and states
+	// another size: see SizeFollower.
 	Hit(r Request)
 	// Miss reports a request to an object that is not resident. Ghosts and statistics are updated here, before room is
 	// made.
@@ -88,6 +89,15 @@ type Resizer interface {
 	// Resize sets the capacity, in the unit of Config.Capacity and at least 1. Setting the same capacity again changes
 	// nothing.
 	Resize(capacity int64)
+}
+
+// SizeFollower is implemented by policies that remember what objects are charged. A policy that is not one does not
+// depend on sizes; a test of the suite checks that.
+type SizeFollower interface {
+	// Resized reports that a write has replaced the value of a resident object, which is charged size from now on, at
+	// most the capacity. It follows the Hit of that write, whose Size it is. More may be resident now than fits: the
+	// cache then asks for victims as for a shrink, and o itself may be one.
+	Resized(o Object, size int64)
 }
 
 // Grower is implemented by policies with memory per object. A pool numbers its objects in the order in which it meets
@@ -145,6 +155,12 @@ type Reporter interface {
 	Counters() []Counter
 }
 
+// Remarker is implemented by policies that may have to say, after a replay, that they did something else than their
+// name promises.
+type Remarker interface {
+	Remark() string // "" for nothing
+}
+
 // Never is the next-use position of an object that is not requested again.
 const Never = oracle.Never
 
@@ -180,8 +196,8 @@ type Config struct {
 	// Uncounted says that a PromptHolder must not count how many prompts have had a block.
 	Uncounted bool
 
-	// Key returns the number that is the key of an object in the trace. Set only for entries with Keys; nil if keys are
-	// unknown, or not all of them are numbers.
+	// Key returns a number for the key of an object in the trace: the smaller the key, the smaller the number. Set only
+	// for entries with Keys; nil if keys are unknown, or not all of them are integers.
 	Key func(Object) uint64
 
 	// Relations is set in every cache for entries with Relates, and for no others.

@@ -63,5 +63,8 @@ func (p *s3fifoSmallFirst) Remove(o Object) {
 	}
 }
 
+// Resized implements SizeFollower. A promotion that overfills the main queue evicts, but a write does not.
+func (p *s3fifoSmallFirst) Resized(o Object, size int64) { p.queues.Resized(o, size) }
+
 func (p *s3fifoSmallFirst) Resize(capacity int64) { p.queues.Resize(capacity) }
 func (p *s3fifoSmallFirst) Grow(objects int)      { p.queues.Grow(objects) }

@@ -55,6 +55,9 @@ func (s *segments) take(o Object) {
 	s.segment[o] = 0
 }
 
+// Resized implements SizeFollower, leaving the limits to the policy.
+func (s *segments) Resized(o Object, size int64) { s.used[s.segment[o]-1] += s.charged.Change(o, size) }
+
 func (s *segments) renew(o Object) {
 	s.list.MoveToFront(int(s.segment[o])-1, o)
 }

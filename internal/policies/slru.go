@@ -99,6 +99,14 @@ func (p *slru) Victim(Request) Object { return p.evict() }
 func (p *slru) Insert(r Request)      { p.load(p.target(r.Size), r) }
 func (p *slru) Remove(o Object)       { p.take(o) }
 
+// Resized lets the overflow of the object's segment fall. The object itself may fall with it.
+func (p *slru) Resized(o Object, size int64) {
+	p.segments.Resized(o, size)
+	for k := int(p.segment[o]) - 1; k > 0; k-- {
+		p.spill(k)
+	}
+}
+
 func (p *slru) ReplayUnit(objects []Object, _ int) (hits, evictions int) {
 	segment, top, list := p.segment, p.top, p.list
 	for _, o := range objects {

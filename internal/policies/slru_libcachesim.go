@@ -34,10 +34,28 @@ func (p *slruEvicting) Hit(r Request) {
 		before -= s.charged.Of(r.Object) // it leaves the segment
 	}
 	s.Hit(r)
+	p.overflow(before)
+}
+
+// overflow evicts what exceeds the share of the lowest segment, if that has grown.
+func (p *slruEvicting) overflow(before int64) {
+	s := p.segments
 	for pushed := s.used[0] > before; pushed && s.used[0] > s.limit[0]; {
 		o, _ := s.pop(0)
 		p.late = append(p.late, o)
 	}
+}
+
+// Resized implements SizeFollower. An object that its own hit has pushed out stays on its way out.
+func (p *slruEvicting) Resized(o Object, size int64) {
+	s := p.segments
+	if s.segment[o] == 0 {
+		s.charged.Set(o, size)
+		return
+	}
+	before := s.used[0]
+	s.Resized(o, size)
+	p.overflow(before)
 }
 
 func (p *slruEvicting) Miss(Request)         {}

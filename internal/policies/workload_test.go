@@ -62,18 +62,30 @@ func checkSameVictims(t *rapid.T, w workload, got, want interface {
 	}
 }
 
-// checkAfterEachRequest replays a random trace with occasional removals, and calls check after each request.
+// checkAfterEachRequest replays a random trace with occasional removals and, where sizes count, writes that change the
+// size of a resident object. It calls check after each request.
 func checkAfterEachRequest(t *rapid.T, spec string, w workload, check func(d *driven)) {
 	removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
+	writeEvery := rapid.IntRange(1, 10).Draw(t, "writeEvery")
 	d := drive(t, spec, w.config)
 	for i, o := range w.trace {
 		if _, resident := d.stored[o]; resident && i%removeEvery == 0 {
 			d.policy.Remove(o)
 			d.drop(o)
 		}
-		d.serve(o, w.sizes[o], i)
+		if d.stored[o] != 0 && !w.config.Unit && i%writeEvery == 0 {
+			w.sizes[o] = newSize(t)
+			d.write(o, w.sizes[o], i)
+		} else {
+			d.serve(o, w.sizes[o], i)
+		}
 		check(d)
 	}
+}
+
+// newSize draws the size of a value that replaces another one: like other objects, or larger than many caches.
+func newSize(t *rapid.T) int64 {
+	return rapid.OneOf(rapid.Int64Range(1, 12), rapid.Int64Range(1, 60)).Draw(t, "new size")
 }
 
 func without(l []Object, o Object) []Object {

@@ -30,7 +30,7 @@ func (r *Replayer) passOf(c Cell) string {
 	if !cache.IsExact(c.Cache) {
 		return v.promptPassOf(c)
 	}
-	if len(v.trace.Removals) > 0 {
+	if len(v.trace.Removals) > 0 || v.trace.Written.Passing > 0 {
 		return ""
 	}
 	if c.Capacity.Bytes && (v.trace.RequestSizes != nil || c.Capacity.Simulated < v.largest) {

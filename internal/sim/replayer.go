@@ -34,10 +34,11 @@ import (
 type ReplayerOptions struct {
 	// Warmup is the number of requests served before counting starts; 0 for a trace whose parts each start with an empty
 	// cache.
-	Warmup     int
-	Jobs       int            // goroutines of a replay that can use several; 0 means one per core
-	Memory     *memory.Budget // of such a replay; nil: all memory
-	Progress   func(n int64)  // called from all replays with requests served since the last call; may be nil
+	Warmup int
+	Jobs   int            // goroutines of a replay that can use several; 0 means one per core
+	Memory *memory.Budget // of such a replay; nil: all memory
+	// Progress is called with requests served since the last call, by several goroutines; it may be nil.
+	Progress   func(n int64)
 	Neighbours NeighbourOptions
 	// Blocks asks for the hits of each block of the trace, where the CPU replays it and no model of time drives the cache.
 	Blocks bool
@@ -432,16 +433,19 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	return served, counted, err
 }
 
-// keysFor returns the numbers that are the keys of objects, if the policy of a cell compares keys and all of them are
-// numbers. Addresses outside the trace that a prefetcher proposes follow them, in the order of their numbers.
+// keysFor returns numbers in the order of the objects' keys, if the policy of a cell compares keys and all of them are
+// integers. Addresses outside the trace that a prefetcher proposes follow, in the order of their numbers.
 func keysFor(c Cell, t *traces.Trace) func(policies.Object) uint64 {
-	text := func(k stream.Key) bool { return k.Text != "" }
-	if !policies.NeedsKeys(c.Policy) || t.Keys == nil || slices.ContainsFunc(t.Keys, text) {
+	if !policies.NeedsKeys(c.Policy) || t.Keys == nil {
+		return nil
+	}
+	ranks, ok := stream.KeyRanks(t.Keys)
+	if !ok {
 		return nil
 	}
 	return func(o policies.Object) uint64 {
-		if int(o) < len(t.Keys) {
-			return t.Keys[o].Num
+		if int(o) < len(ranks) {
+			return ranks[o]
 		}
 		return math.MaxUint64 - uint64(policies.NoObject-o)
 	}
@@ -540,6 +544,9 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	}}
 	if t.Fills() {
 		in.Uncounted = t.IsWrite
+	}
+	if t.Ops != nil {
+		in.Writes = t.IsWrite
 	}
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes

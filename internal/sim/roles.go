@@ -17,7 +17,7 @@ func init() {
 	})
 	for i, e := range policies.Registry.All() {
 		for _, name := range append([]string{e.Name}, e.Aliases...) { // published results may have either
-			records.DeclareRole(name, records.Role{Rank: i, Unlimited: e.Unbounded,
+			records.DeclareRole(name, records.Role{Rank: i, Unlimited: e.Unbounded, Idle: e.Idle,
 				Color: int(e.Look.Color), Mark: int(e.Look.Mark), Dashes: e.Look.Dashes})
 		}
 	}

@@ -79,11 +79,37 @@ func (f *feeder) serve(from, to int) {
 				counts = &f.Writes
 			}
 		}
-		f.cache.Serve(cache.WindowOf(f.trace, from, end, f.bytes, f.sizes), counts)
+		if f.trace.Passes(from) {
+			f.pass(from, end, counts)
+		} else {
+			f.cache.Serve(f.window(from, end), counts)
+		}
 		from = end
 	}
 	if f.trace.Ops != nil {
 		f.sum(f.trace)
+	}
+}
+
+// window returns requests that all read or all write.
+func (f *feeder) window(from, to int) cache.Window {
+	w := cache.WindowOf(f.trace, from, to, f.bytes, f.sizes)
+	w.Writes = f.trace.IsWrite(from)
+	return w
+}
+
+// pass serves requests that load nothing where they miss: the cache sees only those that hit.
+func (f *feeder) pass(from, to int, counts *cache.Counts) {
+	holding := f.cache.(cache.Dropping)
+	for pos := from; pos < to; pos++ {
+		if holding.Holds(f.trace.Objects[pos]) {
+			f.cache.Serve(f.window(pos, pos+1), counts)
+			continue
+		}
+		counts.Requests++
+		if f.bytes {
+			counts.Bytes += f.trace.Size(pos)
+		}
 	}
 }
 
@@ -112,10 +138,11 @@ func (f *feeder) endOfRun(from, to int) int {
 	return end
 }
 
-// endOfKind returns where the requests from one position on, up to another, that all read or all write end.
+// endOfKind returns where the requests from one position on, up to another, that all read or all write, and load what
+// they miss or do not, end.
 func endOfKind(t *traces.Trace, from, to int) int {
-	end, write := from+1, t.IsWrite(from)
-	for end < to && t.IsWrite(end) == write {
+	end, write, passes := from+1, t.IsWrite(from), t.Passes(from)
+	for end < to && t.IsWrite(end) == write && t.Passes(end) == passes {
 		end++
 	}
 	return end
@@ -123,7 +150,7 @@ func endOfKind(t *traces.Trace, from, to int) int {
 
 // checkWrites rejects parts that cannot replay what writes, deletions and times to live do in a trace.
 func checkWrites(c Cell, t *traces.Trace) error {
-	if len(t.Removals) == 0 && !t.Fills() {
+	if len(t.Removals) == 0 && !t.Fills() && t.Written.Passing == 0 {
 		return nil
 	}
 	what := fmt.Sprintf("cannot follow what takes objects out of a cache, or fills it (%s: %s)", t.Name, t.Written.Text())

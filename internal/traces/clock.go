@@ -108,12 +108,15 @@ func age(path string) (log string, number int) {
 // rotatedWarning says that a log is read before an older part of it, judged by their names since there are no times;
 // "" if none is. Numbers alone say nothing: parts of a trace have them, too, and then mostly grow with time.
 func rotatedWarning(paths []string) string {
+	lastOlder := map[string]int{} // per log: where its last older part is
+	for i, path := range paths {
+		if stem, number := age(path); number > 0 {
+			lastOlder[stem] = i
+		}
+	}
 	for i, log := range paths {
 		stem, number := age(log)
-		if number > 0 || !slices.ContainsFunc(paths[i+1:], func(p string) bool {
-			of, older := age(p)
-			return of == stem && older > 0
-		}) {
+		if number > 0 || lastOlder[stem] <= i {
 			continue
 		}
 		older := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { of, _ := age(p); return of != stem })

@@ -29,7 +29,7 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 		return nil, err
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: stream.NewNumbering()}
-	s.begin, s.further, s.visit = l.begin, l.keepTTL, l.add
+	s.begin, s.further, s.visit, s.dropped = l.begin, l.keepTTL, l.add, l.unchain
 	if err := l.beginTenants(); err != nil {
 		return nil, err
 	}
@@ -112,6 +112,7 @@ type loader struct {
 	// mixedLimit is the limit, if it counts requests of files that are mixed after they were read; 0: none.
 	mixedLimit int
 	ttls       []int64 // per request; shorter, or nil, until a row has one
+	flushed    *flushes
 	// statesUses says that the options request next uses, and that the file has stated every repeated request so far.
 	statesUses bool
 }
@@ -195,7 +196,7 @@ func (l *loader) finish() (*Trace, error) {
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.counted
 	}
-	if l.opts.Keys || l.tenancy.byPrefix() {
+	if l.wantsKeys() || l.tenancy.byPrefix() {
 		t.Keys = l.numbering.AllKeys()
 	}
 	if l.tenancy != nil {
@@ -242,6 +243,13 @@ func traceName(paths []string) string {
 }
 
 func (l *loader) add(rec *stream.Record) error {
+	if rec.Op.Kind() == stream.OpFlush {
+		if l.flushed == nil {
+			l.flushed = &flushes{}
+		}
+		l.flushed.rows = append(l.flushed.rows, flushRow{len(l.trace.Objects), string(rec.Text)})
+		return nil
+	}
 	if err := l.makeRoom(1); err != nil {
 		return err
 	}
@@ -275,6 +283,9 @@ func (l *loader) add(rec *stream.Record) error {
 	return nil
 }
 
+// wantsKeys reports whether the keys of the objects are needed to the end.
+func (l *loader) wantsKeys() bool { return l.opts.Keys || l.flushed != nil }
+
 // number returns the number of the object of a record, the last one that was read.
 func (l *loader) number(rec *stream.Record) (uint32, error) {
 	if l.numbers != nil {
@@ -299,6 +310,13 @@ func (l *loader) addOperation(rec *stream.Record) {
 	}
 	if rec.Served != stream.ServedUnknown {
 		t.Served = put(t.Served, pos, rec.Served)
+	}
+}
+
+// unchain separates the last request from the row after it, which is left out.
+func (l *loader) unchain() {
+	if pos := len(l.trace.Objects) - 1; pos >= 0 && pos == len(l.trace.Ops)-1 {
+		l.trace.Ops[pos] &^= stream.WithNext
 	}
 }
 

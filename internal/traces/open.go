@@ -33,36 +33,51 @@ func Open(path string, opts LoadOptions) (*Stream, error) {
 
 // open is Open with a context, which ends waiting for a pipe, and with what files that are read together share.
 func open(ctx context.Context, path string, opts LoadOptions, t *source.Together) (*Stream, error) {
-	if attention.IsFolder(path) {
-		return nil, fmt.Errorf("%s: %w", path, attention.ErrNoRequests)
-	}
+	return prepare(ctx, path, opts).begin(opts, t)
+}
+
+// prepare opens a file and recognises its compression.
+func prepare(ctx context.Context, path string, opts LoadOptions) prepared {
 	in, err := source.OpenFile(ctx, path, opts.Stdin)
 	if err != nil {
-		return nil, err
+		if attention.IsFolder(path) {
+			err = fmt.Errorf("%s: %w", path, attention.ErrNoRequests)
+		}
+		return prepared{err: err}
 	}
-	in.Together, in.Budget, in.Tenant = t, opts.Memory, opts.tenantColumn()
-	in.NoSizes = !opts.Sizes
+	in.Budget, in.Tenant, in.NoSizes = opts.Memory, opts.tenantColumn(), !opts.Sizes
 	in.Merged, in.Context, in.Find, in.BadLines = opts.Merge, ctx, opts.Find, opts.BadLines
-	opened, err := openStream(in, opts.Format, opts.Merge)
+	src, err := source.New(in, in.Label, in.Path, in)
 	if err != nil {
 		in.Close()
+		return prepared{err: err}
+	}
+	return prepared{in: in, src: src}
+}
+
+// begin recognises what the file holds and starts to read it.
+func (p prepared) begin(opts LoadOptions, t *source.Together) (*Stream, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	p.in.Together = t
+	opened, err := openStream(p.in, p.src, opts.Format, opts.Merge)
+	if err != nil {
+		p.in.Close()
 		return nil, err
 	}
 	return opened, nil
 }
 
 // openStream detects what the input holds and starts to read it. wholeMembers applies to the members of an archive.
-func openStream(in *source.File, spec string, wholeMembers bool) (*Stream, error) {
-	src, err := source.New(in, in.Label, in.Path, in)
-	if err != nil {
-		return nil, err
-	}
+func openStream(in *source.File, src *source.Source, spec string, wholeMembers bool) (*Stream, error) {
 	s := &Stream{in: in}
 	if src.IsTar() {
 		members, err := openTar(src, spec, wholeMembers)
 		s.Reader, s.Fields, s.Info = members, members.fields, members.reading
 		return s, err
 	}
+	var err error
 	s.Reader, s.Fields, err = formats.Open(src, spec, source.NewReading(in, src.Compression))
 	s.Info = src.Reading
 	return s, err

@@ -3,6 +3,7 @@ package traces
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -61,12 +63,16 @@ func RotationOrder(ctx context.Context, paths []string, opts LoadOptions) []int 
 	}
 	first := make([]int64, len(paths))
 	order := make([]int, len(paths))
-	for i, path := range paths {
-		at, ok := firstTime(ctx, path, opts)
+	err := parallel.For(ctx, parallel.Jobs(0), len(paths), func(ctx context.Context, _, i int) error {
+		at, ok := firstTime(ctx, paths[i], opts)
 		if !ok {
-			return nil
+			return errNoFirstTime
 		}
 		first[i], order[i] = at, i
+		return nil
+	})
+	if err != nil {
+		return nil
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(first[a], first[b]) })
 	if slices.IsSorted(order) {
@@ -74,6 +80,8 @@ func RotationOrder(ctx context.Context, paths []string, opts LoadOptions) []int 
 	}
 	return order
 }
+
+var errNoFirstTime = errors.New("a file has no first time")
 
 // firstTime returns the time of the first request of a file; false if there is none, or the file cannot be read, which
 // reading it will report.

@@ -58,6 +58,7 @@ type scan struct {
 	visit   func(*stream.Record) error
 	further func(stream.Fields)                      // if set, called when a file after the first is opened
 	batches func(*formats.OracleGeneralReader) error // if set, reads all of a file that is neither sampled nor merged
+	dropped func()                                   // if set, called where the sample leaves out a row
 	part    func()                                   // if set, called where a file begins, or a file in an archive
 
 	clock    clock
@@ -70,6 +71,7 @@ type scan struct {
 	seen     int           // requests read
 	counted  int           // those of them that belong to hits and misses
 	kept     int           // requests that sampling kept
+	ahead    *ahead        // opens the next files; nil for a single one
 	open     []*Stream     // files being read: all when merging, otherwise one
 	finished int64         // bytes of the files that have been read and closed
 	total    int64         // bytes of all files, 0 if unknown
@@ -164,6 +166,10 @@ func (s *scan) ended(err error) error {
 var errLimit = errors.New("limit reached")
 
 func (s *scan) readFiles() error {
+	if len(s.paths) > 1 {
+		s.ahead = newAhead(s.ctx, s.paths, s.opts)
+		defer s.ahead.close()
+	}
 	if s.opts.Merge {
 		return s.readMerged()
 	}
@@ -250,7 +256,14 @@ func (s *scan) mergeable() (streams []*Stream, err error) {
 
 // openNext opens a file and checks that its records have the same fields as in earlier files.
 func (s *scan) openNext(path string) (*Stream, error) {
-	opened, err := open(s.ctx, path, s.opts, &s.together)
+	var next prepared
+	if s.ahead != nil {
+		next = s.ahead.next()
+	}
+	if next == (prepared{}) {
+		next = prepare(s.ctx, path, s.opts)
+	}
+	opened, err := next.begin(s.opts, &s.together)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +385,16 @@ func (s *scan) readAll(r stream.Reader) error {
 				}
 			}
 			begins = begins || rec.Begins
+			if rec.Op.Kind() == stream.OpFlush { // of all objects, whichever a sample keeps
+				if err := s.visit(&rec); err != nil {
+					return err
+				}
+				continue
+			}
 			if s.sampler != nil && !s.keeps(&rec) {
+				if s.dropped != nil {
+					s.dropped()
+				}
 				continue
 			}
 			if s.salted && rec.Begins {

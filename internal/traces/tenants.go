@@ -279,7 +279,7 @@ func (l *loader) finishTenants() (err error) {
 	if err := t.divide(y.column); err != nil {
 		return fmt.Errorf("%s: %w", t.Name, err)
 	}
-	if !l.opts.Keys {
+	if !l.wantsKeys() {
 		t.Keys = nil
 	}
 	return nil

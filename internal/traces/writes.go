@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -25,11 +26,13 @@ type Written struct {
 	Rows      int // requests and others
 	Writes    int // rows that write
 	Deletions int // rows that delete
+	Flushes   int // rows that delete all objects
 	Expiries  int // objects whose time to live ended before they were deleted, written or replaced
+	Passing   int // requests whose misses load nothing: see Trace.Passes
 }
 
 // Any reports whether the files have any of these.
-func (w Written) Any() bool { return w.Writes+w.Deletions+w.Expiries > 0 }
+func (w Written) Any() bool { return w.Writes+w.Deletions+w.Flushes+w.Expiries > 0 }
 
 // Text says in a few words what there is, "" if there is nothing: "writes fill (4,211 of 80,000 requests), 17
 // deletions".
@@ -42,7 +45,8 @@ func (w Written) Text() string {
 	for _, n := range []struct {
 		count    int
 		one, all string
-	}{{w.Deletions, "deletion", "deletions"}, {w.Expiries, "expiry", "expiries"}} {
+	}{{w.Deletions, "deletion", "deletions"}, {w.Flushes, "flush of all objects", "flushes of all objects"},
+		{w.Expiries, "expiry", "expiries"}} {
 		if noun := n.all; n.count > 0 {
 			if n.count == 1 {
 				noun = n.one
@@ -68,10 +72,14 @@ func (t *Trace) removalsIn(from, to int) (in []Removal) {
 func compareRemoval(r Removal, pos int) int { return cmp.Compare(int(r.Before), pos) }
 
 // IsWrite reports whether the request at pos writes.
-func (t *Trace) IsWrite(pos int) bool { return t.Ops != nil && t.Ops[pos] == stream.OpWrite }
+func (t *Trace) IsWrite(pos int) bool { return t.Ops != nil && t.Ops[pos].Writes() }
+
+// Passes reports whether the request at pos loads nothing where it misses: it reads an object that the log says is
+// missing, or changes only what is there.
+func (t *Trace) Passes(pos int) bool { return t.Ops != nil && t.Ops[pos]&stream.IfPresent != 0 }
 
 // Fills reports whether the trace has writes that fill a cache, and are no part of hits and misses.
-func (t *Trace) Fills() bool { return t.Ops != nil && t.Written.Mode == stream.WritesFill }
+func (t *Trace) Fills() bool { return t.Ops != nil && t.Written.Mode.Fills() }
 
 // Counted returns how many of the requests [from, to) belong to hits and misses: all but the writes that fill.
 func (t *Trace) Counted(from, to int) (n int) {
@@ -121,9 +129,13 @@ func (t *Trace) nextInPart() []uint32 {
 	soonest := slices.Repeat([]uint32{oracle.Never}, t.NumObjects)
 	for pos := len(t.Objects) - 1; pos >= 0; pos-- {
 		o := t.Objects[pos]
-		next[pos], soonest[o] = soonest[o], uint32(pos)
-		if fills && t.IsWrite(pos) {
+		next[pos] = soonest[o]
+		switch {
+		case t.Passes(pos): // not worth keeping the object for: it is no read that could hit
+		case fills && t.IsWrite(pos):
 			soonest[o] = oracle.Never
+		default:
+			soonest[o] = uint32(pos)
 		}
 		for n := len(removals); n > 0 && int(removals[n-1].Before) >= pos; n-- {
 			soonest[removals[n-1].Object] = oracle.Never
@@ -137,13 +149,13 @@ func (t *Trace) nextInPart() []uint32 {
 // objects out of the cache or does nothing, and the Removals.
 func (l *loader) applyWrites() (*Trace, error) {
 	t := l.trace
-	if l.opts.Writes != "" && !slices.Contains(t.Ops, stream.OpWrite) {
+	if l.opts.Writes != "" && !slices.ContainsFunc(t.Ops, stream.Op.Writes) {
 		t.Warnings = append(t.Warnings, "writes "+l.opts.Writes+" changes nothing: no request writes")
 	}
 	if l.ttls == nil && !l.opts.wantTimes(l.keep) {
 		t.Times = nil // kept for times to live, of which there are none
 	}
-	if l.opts.Ops || t.Ops == nil && l.ttls == nil {
+	if l.opts.Ops || t.Ops == nil && l.ttls == nil && l.flushed == nil {
 		return t, nil
 	}
 	if l.ttls != nil && l.tenancy.mixes() && !l.opts.Merge {
@@ -151,17 +163,23 @@ func (l *loader) applyWrites() (*Trace, error) {
 			"share; add --merge, or write --tenant 'file(mix=none)'", t.Name)
 	}
 	t.Written = Written{Mode: l.writes, Rows: len(t.Objects)}
-	t.removeObjects(l.ttls)
+	t.removeObjects(l.ttls, l.flushed)
 	l.ttls = nil
+	if !l.opts.Keys {
+		t.Keys = nil
+	}
 	if !l.opts.wantTimes(l.keep) {
 		t.Times = nil
 	}
 	t, err := l.requestsOf(t)
-	if err == nil && !slices.Contains(t.Ops, stream.OpWrite) {
+	if err == nil && !slices.ContainsFunc(t.Ops, isNoPlainRead) {
 		t.Ops = nil
 	}
 	return t, err
 }
+
+// isNoPlainRead reports whether a request must be told apart from a read that loads what it misses.
+func isNoPlainRead(op stream.Op) bool { return op.Writes() || op&stream.IfPresent != 0 }
 
 // requestsOf returns a trace without the rows that are no requests, for which it needs the memory of the others again.
 func (l *loader) requestsOf(t *Trace) (*Trace, error) {
@@ -194,60 +212,369 @@ func errOnlyWrites(t *Trace) error {
 		t.Name, t.Written.Rows)
 }
 
+// life is what the log has said about an object so far.
+type life uint8
+
+const (
+	unsaid  life = iota // nothing: it may have been stored before the log began
+	stored              // it was written
+	missing             // it was deleted, or its time to live ended
+)
+
+// follower follows what the rows of a trace do to its objects, and replaces their operations by those that a replay
+// knows: reads and writes, with stream.IfPresent where a miss loads nothing.
+type follower struct {
+	trace   *Trace
+	ttls    []int64   // per row; nil without times to live
+	valid   *validity // nil without times to live
+	lives   []life
+	present []bool   // a cache may have the object
+	flushed *flushes // nil if nothing is deleted all at once
+}
+
 // removeObjects fills Removals, from the operations and the times to live, and counts what it finds. An object that no
 // request can have loaded since it was last removed is not removed again.
-func (t *Trace) removeObjects(ttls []int64) {
-	w := &t.Written
-	present := make([]bool, t.NumObjects)
-	var valid *validity
+func (t *Trace) removeObjects(ttls []int64, flushed *flushes) {
+	f := &follower{trace: t, ttls: ttls, lives: make([]life, t.NumObjects), present: make([]bool, t.NumObjects),
+		flushed: flushed}
 	if ttls != nil {
-		valid = newValidity(t.NumObjects)
-	}
-	remove := func(pos int, o uint32) {
-		if present[o] {
-			present[o] = false
-			t.Removals = append(t.Removals, Removal{uint32(pos), o})
-		}
+		f.valid = newValidity(t.NumObjects)
 	}
 	starts := t.Starts
-	for pos, o := range t.Objects {
+	for pos := 0; pos < len(t.Objects); {
 		if len(starts) > 0 && starts[0] == pos {
 			starts = starts[1:]
-			valid.reset()
+			f.flush(pos)
+			f.valid.reset()
+			clear(f.lives)
+			f.flushed.reset()
 		}
-		if valid != nil {
-			for gone, ok := valid.expired(t.Times[pos]); ok; gone, ok = valid.expired(t.Times[pos]) {
-				w.Expiries++
-				remove(pos, gone)
-			}
+		f.flush(pos)
+		f.expire(pos)
+		end := f.endOfCommand(pos)
+		if end-pos > 1 {
+			f.command(pos, end)
+		} else {
+			f.row(pos, f.op(pos), true)
 		}
-		op := stream.OpUnknown
-		if t.Ops != nil {
-			op = t.Ops[pos]
-		}
-		switch op {
-		case stream.OpDelete:
-			w.Deletions++
-			remove(pos, o)
-			valid.clear(o)
-			continue
-		case stream.OpWrite:
-			w.Writes++
-			switch w.Mode {
-			case stream.WritesIgnore:
-				continue
-			case stream.WritesInvalidate:
-				remove(pos, o)
-				valid.clear(o)
-				continue
-			}
-			valid.clear(o)
-		}
-		present[o] = true
-		if valid != nil && ttls[pos] > 0 {
-			valid.begin(o, t.Times[pos], ttls[pos])
+		pos = end
+	}
+}
+
+func (f *follower) op(pos int) stream.Op {
+	if f.trace.Ops == nil {
+		return stream.OpUnknown
+	}
+	return f.trace.Ops[pos]
+}
+
+// follows reports whether it counts what is stored: under other modes conditions always hold.
+func (f *follower) follows() bool { return f.trace.Written.Mode.Fills() }
+
+// endOfCommand returns where the rows of the command that begins at a position end.
+func (f *follower) endOfCommand(pos int) int {
+	for f.op(pos)&stream.WithNext != 0 && pos+1 < len(f.trace.Objects) {
+		pos++
+	}
+	return pos + 1
+}
+
+// expire removes what is no longer valid at the time of a row.
+func (f *follower) expire(pos int) {
+	if f.valid == nil {
+		return
+	}
+	for gone, ok := f.valid.expired(f.trace.Times[pos]); ok; gone, ok = f.valid.expired(f.trace.Times[pos]) {
+		f.trace.Written.Expiries++
+		f.lives[gone] = missing
+		f.remove(pos, gone)
+	}
+}
+
+func (f *follower) remove(pos int, o uint32) {
+	if f.present[o] {
+		f.present[o] = false
+		f.trace.Removals = append(f.trace.Removals, Removal{uint32(pos), o})
+	}
+}
+
+// flush removes what is deleted all at once before a row.
+func (f *follower) flush(pos int) {
+	for f.flushed.waits(pos) {
+		f.trace.Written.Flushes++
+		for _, o := range f.flushed.next(f.trace.Keys) {
+			f.lives[o] = missing
+			f.valid.clear(o)
+			f.remove(pos, o)
 		}
 	}
+}
+
+// isMissing reports whether the log says that there is no such object.
+func (f *follower) isMissing(o uint32) bool {
+	return f.lives[o] == missing || f.lives[o] == unsaid && f.flushed.covers(o, f.trace.Keys)
+}
+
+// command does what a command of several rows does.
+func (f *follower) command(from, end int) {
+	sources, found, required := 0, 0, true
+	holds := true // the conditions of all rows that store
+	ttl, timed := int64(0), false
+	for pos := from; pos < end; pos++ {
+		op, o := f.op(pos), f.trace.Objects[pos]
+		if pos == end-1 || op.Kind() == stream.OpWrite {
+			holds = holds && f.holds(pos, op)
+			continue
+		}
+		sources++
+		if !f.isMissing(o) {
+			found++
+			ttl, timed = f.left(pos)
+		} else if op.Condition() == stream.IfPresent {
+			required = false
+		}
+	}
+	holds = holds && (sources == 0 || found > 0 && required) || !f.follows()
+	for pos := from; pos < end; pos++ {
+		op := f.op(pos) &^ stream.WithNext
+		switch {
+		case op.Kind() == stream.OpDelete && !holds: // a name that stays
+			f.trace.Written.Deletions++
+		case op.Kind() == stream.OpTake && holds:
+			if f.row(pos, stream.OpWrite, true); timed && f.trace.Written.Mode.Requests(op) {
+				f.valid.begin(f.trace.Objects[pos], f.trace.Times[pos], ttl)
+			}
+		case op.Kind() == stream.OpWrite && !holds && sources > 0: // the result is empty
+			f.trace.Written.Writes++
+			f.pass(pos, op)
+			f.delete(pos)
+		case op.Writes() && !holds:
+			f.row(pos, op, false)
+		case op.Kind() == stream.OpUpdate && pos < end-1: // a source
+			f.row(pos, op, true)
+		default:
+			f.row(pos, op.Kind(), true)
+		}
+	}
+}
+
+// holds reports whether the condition of a row does. Where the log cannot say, it does.
+func (f *follower) holds(pos int, op stream.Op) bool {
+	if !f.follows() {
+		return true
+	}
+	o := f.trace.Objects[pos]
+	switch op.Condition() {
+	case stream.IfAbsent:
+		return f.lives[o] != stored
+	case stream.IfPresent:
+		return !f.isMissing(o)
+	case 0:
+		return true
+	}
+	ttl, timed := f.left(pos)
+	known := timed || f.lives[o] == stored
+	switch op.Condition() {
+	case stream.IfLasting:
+		return !timed
+	case stream.IfExpiring:
+		return timed || !known
+	case stream.IfLater:
+		return timed && f.ttl(pos) > ttl || !known
+	case stream.IfCut:
+		return timed && f.ttl(pos) < ttl || !known
+	}
+	return !timed || f.ttl(pos) < ttl // stream.IfSooner
+}
+
+func (f *follower) ttl(pos int) int64 {
+	if f.ttls == nil {
+		return 0
+	}
+	return f.ttls[pos]
+}
+
+// row does what one row does, whose condition holds or not.
+func (f *follower) row(pos int, op stream.Op, holds bool) {
+	t, o := f.trace, f.trace.Objects[pos]
+	mode := t.Written.Mode
+	f.flushed.mention(o)
+	if op.Writes() {
+		t.Written.Writes++
+		switch mode {
+		case stream.WritesIgnore:
+			return
+		case stream.WritesInvalidate:
+			f.delete(pos)
+			return
+		}
+	}
+	holds = holds && f.holds(pos, op)
+	switch op.Kind() {
+	case stream.OpDelete:
+		t.Written.Deletions++
+		if holds {
+			f.delete(pos)
+		}
+		return
+	case stream.OpWrite, stream.OpTake:
+		if !holds {
+			f.pass(pos, op)
+			return
+		}
+		f.lives[o] = stored
+		f.valid.clear(o)
+		f.load(pos, stream.OpWrite)
+	case stream.OpUpdate:
+		if f.follows() && op.Condition() == stream.IfPresent || !holds {
+			f.pass(pos, op)
+			return
+		}
+		f.lives[o] = stored
+		if f.ttl(pos) > 0 {
+			f.valid.clear(o)
+		}
+		f.load(pos, stream.OpWrite)
+	case stream.OpExpire:
+		if f.follows() {
+			f.pass(pos, op)
+		} else {
+			f.load(pos, stream.OpWrite)
+		}
+		if !holds || f.follows() && f.isMissing(o) {
+			return
+		}
+		f.valid.clear(o)
+	default:
+		if mode == stream.WritesStore && f.isMissing(o) {
+			f.pass(pos, op)
+			return
+		}
+		if mode == stream.WritesStore && f.ttl(pos) > 0 {
+			f.valid.clear(o)
+		}
+		f.load(pos, op)
+	}
+	f.begin(pos)
+}
+
+// begin begins the time to live that a row states, if it states one.
+func (f *follower) begin(pos int) {
+	if ttl := f.ttl(pos); ttl > 0 {
+		f.valid.begin(f.trace.Objects[pos], f.trace.Times[pos], ttl)
+	}
+}
+
+// left returns how long the object of a row is still valid; false if it has no time to live.
+func (f *follower) left(pos int) (ttl int64, timed bool) {
+	if f.valid == nil {
+		return 0, false
+	}
+	end := f.valid.ends[f.trace.Objects[pos]]
+	return end - f.trace.Times[pos], end != math.MaxInt64
+}
+
+// load notes a request that loads its object where it misses.
+func (f *follower) load(pos int, op stream.Op) {
+	o := f.trace.Objects[pos]
+	if f.trace.Ops != nil {
+		f.trace.Ops[pos] = op.Kind()
+	}
+	f.present[o] = true
+	if f.lives[o] == missing {
+		f.lives[o] = unsaid // a cache that loads what it reads has it again
+	}
+}
+
+// pass notes a request that loads nothing: of an object that is missing, or one that only changes what is there.
+func (f *follower) pass(pos int, op stream.Op) {
+	kind := stream.OpRead
+	if op.Writes() {
+		kind = stream.OpWrite
+	}
+	if f.trace.Ops == nil {
+		f.trace.Ops = make([]stream.Op, len(f.trace.Objects))
+	}
+	f.trace.Ops[pos] = kind | stream.IfPresent
+	f.trace.Written.Passing++
+}
+
+// delete removes the object of a row.
+func (f *follower) delete(pos int) {
+	o := f.trace.Objects[pos]
+	f.lives[o] = missing
+	f.remove(pos, o)
+	f.valid.clear(o)
+}
+
+// flushes are the rows that delete all objects, and the objects that were mentioned since. Its methods may be called on
+// nil: there are none.
+type flushes struct {
+	rows      []flushRow // that come
+	over      []string   // the keys of those that came
+	mentioned []uint32   // objects since all were deleted
+	listed    []bool     // per object: it is among mentioned
+}
+
+// flushRow is a row that deletes all objects before a position, or those that stream.FlushAll describes.
+type flushRow struct {
+	before int
+	key    string
+}
+
+func (f *flushes) waits(pos int) bool { return f != nil && len(f.rows) > 0 && f.rows[0].before <= pos }
+
+// next returns the objects that the next row deletes, of those that were mentioned.
+func (f *flushes) next(keys []stream.Key) (gone []uint32) {
+	key := f.rows[0].key
+	f.rows = f.rows[1:]
+	if !slices.Contains(f.over, key) {
+		f.over = append(f.over, key)
+	}
+	if key == stream.FlushAll {
+		gone, f.mentioned = f.mentioned, nil
+		clear(f.listed)
+		return gone
+	}
+	for _, o := range f.mentioned {
+		if deletes(key, keys[o]) {
+			gone = append(gone, o)
+		}
+	}
+	return gone
+}
+
+// covers reports whether an object that was not mentioned before was deleted with all others.
+func (f *flushes) covers(o uint32, keys []stream.Key) bool {
+	return f != nil && slices.ContainsFunc(f.over, func(key string) bool {
+		return key == stream.FlushAll || deletes(key, keys[o])
+	})
+}
+
+func (f *flushes) mention(o uint32) {
+	if f == nil {
+		return
+	}
+	f.listed = padded(f.listed, int(o)+1)
+	if !f.listed[o] {
+		f.listed[o] = true
+		f.mentioned = append(f.mentioned, o)
+	}
+}
+
+func (f *flushes) reset() {
+	if f != nil {
+		f.over = nil
+	}
+}
+
+// deletes reports whether a row with a key of stream.FlushAll's form deletes an object.
+func deletes(row string, key stream.Key) bool {
+	database, _, found := strings.Cut(key.Text, "/")
+	if !found || !source.IsDigits([]byte(database)) {
+		database = "0"
+	}
+	return row == database+"/*"
 }
 
 // validity knows until when objects are valid, in nanoseconds. Its methods may be called on nil: all are for ever.

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 func TestShorten(t *testing.T) {

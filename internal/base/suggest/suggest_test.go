@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 var names = []string{"lru", "lfu", "s3fifo", "w-tinylfu", "opt-bypass", "policy", "train"}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 func TestWrap(t *testing.T) {

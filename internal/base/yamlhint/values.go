@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -66,6 +67,11 @@ func oneLine(text string) string {
 		return text
 	}
 	return strings.Join(strings.Fields(text), " ")
+}
+
+// IsLine reports whether Scalar can return a text: one line of printable characters.
+func IsLine(text string) bool {
+	return utf8.ValidString(text) && text == oneLine(text) && isPrintable(text)
 }
 
 // isPrintable reports whether a text has no tabs or other control characters, which no name or sentence needs.

@@ -29,6 +29,7 @@ type eviction struct {
 	config    policies.Config
 	other     policies.Policy // made by makeOther; nil unless the pattern uses it
 	resizer   policies.Resizer
+	follower  policies.SizeFollower
 	admitter  policies.Admitter
 	expirer   policies.Expirer
 	charge    func(o policies.Object) int64 // of a resident object
@@ -116,6 +117,7 @@ func (e *eviction) follow(p streams.Pattern) error {
 func (e *eviction) use(p policies.Policy) {
 	e.other = p
 	e.resizer, _ = p.(policies.Resizer)
+	e.follower, _ = p.(policies.SizeFollower)
 	e.admitter, _ = p.(policies.Admitter)
 	e.expirer, _ = p.(policies.Expirer)
 }
@@ -283,6 +285,13 @@ func (e *eviction) Resize(capacity int64) {
 	if room := max(1, capacity+e.spare()); room != e.room {
 		e.room = room
 		e.resizer.Resize(room)
+	}
+}
+
+// Resized implements policies.SizeFollower.
+func (e *eviction) Resized(o policies.Object, size int64) {
+	if e.follower != nil {
+		e.follower.Resized(o, size)
 	}
 }
 

@@ -166,8 +166,21 @@ func (s *system) hit(u *unit, r policies.Request) bool {
 	if holder == nil {
 		return false
 	}
+	if r.Write {
+		s.makeRoomFor(holder, r.Size-holder.pool.Charge(r.Object))
+	}
 	holder.pool.Request(r)
 	return true
+}
+
+// makeRoomFor gives a unit more capacity if so much does not fit in addition to what it has.
+func (s *system) makeRoomFor(u *unit, size int64) {
+	if need := u.pool.Used() + size - u.pool.Capacity(); need > 0 {
+		s.makeRoom(u, need)
+	}
+	if u.policy.resizer != nil {
+		u.policy.Resize(u.pool.Capacity()) // what is free may have changed
+	}
 }
 
 // Load loads an object without a request. It is charged to the stream that it belongs to: the one for which it was
@@ -216,12 +229,7 @@ func (s *system) load(u *unit, r policies.Request) (loaded bool) {
 		s.oversized++
 		return false
 	}
-	if need := u.pool.Used() + r.Size - u.pool.Capacity(); need > 0 {
-		s.makeRoom(u, need)
-	}
-	if u.policy.resizer != nil {
-		u.policy.Resize(u.pool.Capacity()) // what is free may have changed
-	}
+	s.makeRoomFor(u, r.Size)
 	if r.Size > u.pool.Capacity() {
 		return false
 	}

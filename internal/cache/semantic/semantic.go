@@ -164,6 +164,9 @@ func New(c cache.Config) (*Cache, error) {
 func (s *Cache) Counters() []policies.Counter { return s.entries.Counters() }
 func (s *Cache) Used() int64                  { return s.entries.Used() }
 
+// Holds implements cache.Dropping.
+func (s *Cache) Holds(o policies.Object) bool { return s.entries.Resident(o) }
+
 // Drop implements cache.Dropping.
 func (s *Cache) Drop(o policies.Object) bool { return s.entries.Drop(o) }
 

@@ -1,6 +1,8 @@
 package tiers
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 )
@@ -114,8 +116,14 @@ func (c *objects) hit(r policies.Request, at int) {
 		return
 	}
 	size := l.pool.Charge(r.Object)
+	if r.Write {
+		size = r.Size
+	}
 	if c.mode != exclusive || size > c.levels[0].pool.Capacity() { // otherwise it leaves the tier
 		c.touch(r, at)
+		if r.Write && c.find(r.Object) < 0 { // it has outgrown the tier
+			return
+		}
 	}
 	r.Size = size
 	c.bringUp(r, at)
@@ -153,6 +161,10 @@ func (c *objects) copyUp(r policies.Request) {
 
 // touch reports a hit to the tiers from a level on that have the object. With write-through, the others get it again.
 func (c *objects) touch(r policies.Request, at int) {
+	if r.Write {
+		c.rewrite(r, at)
+		return
+	}
 	for _, l := range c.levels[at:] {
 		if l.pool.Has(r.Object) {
 			l.pool.Hit(r)
@@ -160,6 +172,18 @@ func (c *objects) touch(r policies.Request, at int) {
 			again := r
 			again.Size = c.levels[at].pool.Charge(r.Object)
 			l.insert(again)
+		}
+	}
+}
+
+// rewrite is touch for a write, which replaces the value in every tier that has it. The last tier comes first: what a
+// tier then has no room for goes down, and is no hit there. With write-through, the others get it again.
+func (c *objects) rewrite(r policies.Request, at int) {
+	for _, l := range slices.Backward(c.levels[at:]) {
+		if l.pool.Has(r.Object) {
+			l.pool.Hit(r)
+		} else if c.mode == writeThrough {
+			l.insert(r)
 		}
 	}
 }
@@ -183,6 +207,11 @@ func (h *hierarchy) putBack(r policies.Request, l *level) {
 		l.evicted++
 		h.gone++
 	}
+}
+
+// Holds implements cache.Dropping.
+func (c *objects) Holds(o policies.Object) bool {
+	return slices.ContainsFunc(c.levels, func(l *level) bool { return l.pool.Resident(o) })
 }
 
 // Drop implements cache.Dropping.

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 // simple is a model of one layer with one head, and a machine whose times are easy to compute by hand: a weight takes a

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 // TestAgendaAgainstSorting schedules and runs at random, and compares the order with a list that is searched.

@@ -220,7 +220,7 @@ func storageConfig(v params.Values) storage.Config {
 
 // readsOf returns the reads of a trace: requests that come together, or each request.
 func readsOf(t *traces.Trace, closed bool) storage.Reads {
-	r := storage.Reads{Objects: t.Objects, Size: t.Size, ObjectSizes: t.ObjectSizes, Starts: t.Groups}
+	r := storage.Reads{Objects: t.Objects, Size: t.Size, Write: t.IsWrite, ObjectSizes: t.ObjectSizes, Starts: t.Groups}
 	if r.Starts == nil {
 		r.Starts = make([]int, len(t.Objects))
 		for i := range r.Starts {

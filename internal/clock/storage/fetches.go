@@ -174,7 +174,7 @@ func (m *model) arrived(at int32) {
 		return
 	}
 	for w := f.first; w != none; w = m.waiters[w].next {
-		r := m.request(f.object, m.Size(m.waiters[w].request))
+		r := m.demanded(m.waiters[w].request)
 		if w == f.first {
 			m.cache.Arrive(r)
 		} else {

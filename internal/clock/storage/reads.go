@@ -68,7 +68,7 @@ func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 	}
 	object, bytes := m.Objects[request], m.Size(request)
 	m.asked++
-	if hit = m.cache.Ask(m.request(object, bytes), request); hit {
+	if hit = m.cache.Ask(m.demanded(request), request); hit {
 		m.pos++
 	}
 	if m.Asked != nil {
@@ -87,6 +87,13 @@ func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 		m.err = m.endWindow(m.loop.Now(), m.loop.Now())
 	}
 	return hit
+}
+
+// demanded returns a request of the trace as the cache sees it now.
+func (m *model) demanded(at int) requests.Request {
+	r := m.request(m.Objects[at], m.Size(at))
+	r.Write = m.Write(at)
+	return r
 }
 
 // request returns a request as the cache sees it now.

@@ -135,8 +135,9 @@ func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
 		if j.suite.Name == "" {
 			j.suite.Name = recs[i].Trace
 		}
+		role, _ := records.RoleOf(recs[i].Policy)
 		for _, floor := range slices.Backward(f.list) {
-			if recs[i].Meets(floor.where) {
+			if recs[i].Meets(floor.where) && (!role.Idle || len(floor.where) > 0) { // no cache has no hits
 				j.add(&recs[i], floor)
 				break
 			}

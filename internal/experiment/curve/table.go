@@ -141,10 +141,34 @@ func (c *Curve) grid() records.Grid {
 	for _, s := range c.Specs {
 		g.Heads = append(g.Heads, records.Head{Name: c.heading(s)})
 	}
+	if row := c.noCache(); row != nil {
+		g.Rows = append(g.Rows, row)
+	}
 	for _, capacity := range c.Capacities {
 		g.Rows = append(g.Rows, c.row(capacity))
 	}
 	return g
+}
+
+// noCache is the row of no cache, if it was replayed next to the others; nil if it was not.
+func (c *Curve) noCache() (row []string) {
+	i := slices.IndexFunc(c.Exact, func(r records.Record) bool {
+		role, _ := records.RoleOf(r.Policy)
+		return role.Idle
+	})
+	idle := func(s policies.Spec) bool { return s.Entry.Idle }
+	if i < 0 || slices.ContainsFunc(c.Specs, idle) {
+		return nil
+	}
+	cell := fmt.Sprintf("%.2f%%", 100*c.Exact[i].Float(metric.HitRatio))
+	row = append(row, c.Exact[i].Label, cell)
+	if c.Rate > 0 {
+		row = append(row, "", "")
+	}
+	for range c.Specs {
+		row = append(row, cell)
+	}
+	return row
 }
 
 func (c *Curve) heading(s policies.Spec) string {

@@ -91,6 +91,8 @@ func Groups(cells []experiment.Cell, recs []records.Record) (groups []Group) {
 			continue
 		case sim.HasOwnCapacity(cells[i].Parts.Cache) || r.Contents == records.ContentsUnknown:
 			continue
+		case cells[i].Parts.Policy.Entry.Idle: // no cache
+			continue
 		}
 		at := slices.IndexFunc(groups, func(g Group) bool { return g.Name == name })
 		if at < 0 {
@@ -520,7 +522,7 @@ func (s *search) need(p *policy) target.Need {
 		n.Capacity = n.Above.Capacity
 		if r := p.high.record; r != nil {
 			named := *r
-			named.Cell = ""
+			named.Cell, named.Label = "", p.Label
 			n.Record = &named
 		}
 	case p.never:

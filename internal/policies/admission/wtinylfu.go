@@ -164,6 +164,15 @@ func (p *wTinyLFU) Resize(capacity int64) {
 	}
 }
 
+// Resized implements policies.SizeFollower. What no longer fits a segment moves to probation, perhaps the object itself.
+func (p *wTinyLFU) Resized(o policies.Object, size int64) {
+	p.used[p.segment[o]] += p.sizes.Change(o, size)
+	if p.windowed {
+		p.leaveWindow()
+		p.demote()
+	}
+}
+
 func (p *wTinyLFU) Grow(objects int) {
 	p.lists.Grow(objects)
 	p.segment = dense.GrownWith(p.segment, objects, notResident)

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -169,7 +170,12 @@ func TestWTinyLFUAccountsInBytes(t *testing.T) {
 		d := policytest.Drive(t, "w-tinylfu(window=0.2)", c)
 		p := d.Policy.(*wTinyLFU)
 		for i, o := range trace {
-			d.Serve(o, sizes[o], i)
+			if d.Stored[o] != 0 && i%3 == 0 {
+				sizes[o] = policytest.NewSize(t)
+				d.Write(o, sizes[o], i)
+			} else {
+				d.Serve(o, sizes[o], i)
+			}
 			if sum := p.used[inWindow] + p.used[inProbation] + p.used[inProtected]; sum != d.Used() {
 				t.Fatalf("segments hold %d bytes, the cache %d", sum, d.Used())
 			}

@@ -193,6 +193,9 @@ func (p *twoRandom) Expired(now int64) (policies.Object, bool) {
 	return p.next(), true
 }
 
+// Resized implements policies.SizeFollower.
+func (p *twoRandom) Resized(o policies.Object, size int64) { p.used += p.charges.Change(o, size) }
+
 func (p *twoRandom) Resize(capacity int64) { p.capacity = capacity }
 
 func (p *twoRandom) Grow(objects int) {

@@ -1,6 +1,6 @@
 package dense
 
-// Charges remembers what each object was charged when it was last loaded, for policies that bound their lists. If the
+// Charges remembers what each object is charged, or was when it was last resident, for policies that bound their lists. If the
 // capacity counts objects, nothing is stored and every charge is 1: that is the nil Charges.
 type Charges []int64
 
@@ -23,6 +23,13 @@ func (c Charges) Set(o uint32, size int64) {
 	if c != nil {
 		c[o] = size
 	}
+}
+
+// Change is Set for an object that counts in a sum of charges, and returns by how much that grows.
+func (c Charges) Change(o uint32, size int64) (by int64) {
+	by = size - c.Of(o)
+	c.Set(o, size)
+	return by
 }
 
 // Grow makes room for objects up to objects-1.

@@ -90,6 +90,15 @@ func (h *LazyHeap) Raise(o Object, priority float64) {
 	}
 }
 
+// Reset gives o, which must be present, another priority, which may fall. It is the last of those with that priority,
+// as if it had been requested now; with ByLoad, as if it had been loaded now.
+func (h *LazyHeap) Reset(o Object, priority float64) {
+	requests := h.states[o].requests
+	h.Remove(o)
+	h.Add(o, priority)
+	h.states[o].requests = requests
+}
+
 // PopLeast removes the object of lowest priority from the heap, which must not be empty.
 func (h *LazyHeap) PopLeast() (o Object, priority float64) {
 	h.fillHole()

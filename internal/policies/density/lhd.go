@@ -2,9 +2,11 @@
 package density
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
@@ -12,6 +14,10 @@ import (
 
 // Entries are the policies of this package.
 var Entries = []policies.Entry{lhdEntry}
+
+// rankComputations says whether LHD has learned anything.
+var rankComputations = metric.Metric{Name: "rank_computations", Unit: metric.Count,
+	Doc: "how often the policy has computed its ranks from what it saw; at 0 it has learned nothing"}
 
 var lhdEntry = policies.Entry{
 	Name:    "lhd",
@@ -38,8 +44,9 @@ var lhdEntry = policies.Entry{
 			"in their program, the unit starts at 1024 requests and is adapted at the 6th and 26th computation, and 8 " +
 			"objects are drawn up to the 51st"},
 	},
-	Random: true,
-	New:    func(c policies.Config) (policies.Policy, error) { return newLHD(c), nil },
+	Random:  true,
+	Metrics: []metric.Metric{rankComputations},
+	New:     func(c policies.Config) (policies.Policy, error) { return newLHD(c), nil },
 }
 
 // lhd ranks an object by its hit density: its expected hits, divided by the space and time that it will use until its
@@ -129,10 +136,31 @@ func newLHD(c policies.Config) *lhd {
 // exploreLimit returns how much of the capacity explorers may use.
 func exploreLimit(capacity int64) int64 { return int64(float64(capacity) * explorerShare) }
 
+// Counters implements policies.Reporter.
+func (p *lhd) Counters() []policies.Counter {
+	return []policies.Counter{policies.Count(rankComputations, float64(p.computations))}
+}
+
+// Remark implements policies.Remarker: it says that the trace was too short to learn from.
+func (p *lhd) Remark() string {
+	if p.computations > 0 {
+		return ""
+	}
+	return fmt.Sprintf("lhd has learned nothing: it computes its ranks every %d requests, and the trace is shorter; "+
+		"until then ranks fall with the age of an object; lhd(period=N) learns sooner", p.period)
+}
+
 // Resize changes the capacity that explorers may use. The unit of the ages follows the number of residents by itself.
 func (p *lhd) Resize(capacity int64) {
 	p.exploreBudget += exploreLimit(capacity) - p.exploreLimit
 	p.exploreLimit = exploreLimit(capacity)
+}
+
+// Resized implements policies.SizeFollower. An explorer uses as much of the budget as it is charged.
+func (p *lhd) Resized(o policies.Object, size int64) {
+	if by := p.charges.Change(o, size); p.slots.Info(o).explorer {
+		p.exploreBudget -= by
+	}
 }
 
 func (p *lhd) Grow(objects int) {

@@ -172,7 +172,11 @@ func TestLHDExplorationBudget(t *testing.T) {
 	explored := false
 	for i := range 20000 {
 		o := policies.Object(rng.ExpFloat64()*100) % objects
-		d.Serve(o, 1+int64(o%40), i)
+		if i%7 == 0 {
+			d.Write(o, 1+int64(i%60), i)
+		} else {
+			d.Serve(o, 1+int64(o%40), i)
+		}
 		if i%10 == 0 && d.Stored[o] != 0 {
 			p.Remove(o)
 			d.Drop(o)

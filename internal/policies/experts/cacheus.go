@@ -235,6 +235,14 @@ func (p *cacheus) Resize(capacity int64) {
 	}
 }
 
+// Resized implements policies.SizeFollower. What no longer fits R falls to SR, as when a hit moves an object there.
+func (p *cacheus) Resized(o policies.Object, size int64) {
+	p.size[p.objects[o].list] += p.charge.Change(o, size)
+	for p.size[cacheusR] > p.limitR {
+		p.demote()
+	}
+}
+
 func (p *cacheus) Grow(objects int) {
 	p.lists.Grow(objects)
 	p.objects = dense.GrownWith(p.objects, objects, cacheusObject{list: cacheusAbsent})

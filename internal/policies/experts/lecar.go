@@ -22,9 +22,9 @@ var lecarEntry = policies.Entry{
 			"of the capacity"},
 		{Name: "counts", Default: true, Doc: "a remembered object continues its request count; false starts again at 1, as " +
 			"libCacheSim does"},
-		{Name: "ties", Default: lecarTiesKey, Choices: []string{lecarTiesKey, "lru"}, Doc: "which of the objects with the " +
+		{Name: "ties", Default: "lru", Choices: []string{"lru", lecarTiesKey}, Doc: "which of the objects with the " +
 			"fewest requests LFU evicts. lru: the one requested longest ago; key: the one of the smallest key, as in the " +
-			"authors' program, if all keys are numbers, otherwise as lru"},
+			"authors' program, if all keys are integers, otherwise as lru"},
 	},
 	Keys:   func(v policies.Values) bool { return v.Text("ties") == lecarTiesKey },
 	Random: true,
@@ -234,6 +234,9 @@ func (p *lecar) Resize(capacity int64) {
 	p.trim(recency)
 	p.trim(frequency)
 }
+
+// Resized implements policies.SizeFollower. Only the sizes of what the experts evicted are summed up.
+func (p *lecar) Resized(o policies.Object, size int64) { p.charge.Set(o, size) }
 
 func (p *lecar) Grow(objects int) {
 	p.where = dense.Grown(p.where, objects)

@@ -141,9 +141,9 @@ func TestLeCaREqualsNaive(t *testing.T) {
 				want.key = append(want.key, uint64(o)*7919%1000)
 			}
 			w.Config.Key = func(o policies.Object) uint64 { return want.key[o] }
-			spec := "lecar(ties=lru)"
+			spec := "lecar"
 			if byKey {
-				spec = "lecar"
+				spec = "lecar(ties=key)"
 			}
 			w.SameVictims(t, policytest.Drive(t, spec, w.Config), want)
 		})
@@ -153,7 +153,7 @@ func TestLeCaREqualsNaive(t *testing.T) {
 func TestLeCaRInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := policytest.DrawWorkload(t)
-		spec := rapid.SampledFrom([]string{"lecar", "lecar(ties=lru)",
+		spec := rapid.SampledFrom([]string{"lecar", "lecar(ties=key)",
 			"lecar(rate=5,history=0.4,counts=false)"}).Draw(t, "spec")
 		d := policytest.Drive(t, spec, w.Config)
 		w.AfterEachRequest(t, d, func() {

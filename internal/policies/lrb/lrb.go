@@ -372,6 +372,9 @@ func (p *lrb) Resize(capacity int64) {
 	}
 }
 
+// Resized implements policies.SizeFollower. Trials have followed the write itself, which those may hold that miss here.
+func (p *lrb) Resized(o policies.Object, size int64) { p.sizes.Set(o, size) }
+
 func (p *lrb) Grow(objects int) {
 	p.tracked.grow(objects)
 	p.flags = dense.Grown(p.flags, objects)

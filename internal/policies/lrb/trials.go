@@ -63,6 +63,9 @@ func (t *trial) serve(r policies.Request) (hit bool) {
 	if p.flags[r.Object]&resident != 0 {
 		if r.Reason == policies.Demand {
 			p.Hit(r)
+			if r.Write {
+				t.rewrite(r)
+			}
 		}
 		return r.Reason == policies.Demand
 	}
@@ -71,6 +74,12 @@ func (t *trial) serve(r policies.Request) (hit bool) {
 	p.Insert(r)
 	t.used += r.Size
 	return false
+}
+
+// rewrite follows a write that may give an object another size. No request is larger than the cache.
+func (t *trial) rewrite(r policies.Request) {
+	t.used += t.policy.sizes.Change(r.Object, r.Size)
+	t.makeRoom(policies.Request{})
 }
 
 // makeRoom evicts until the object of a request fits.

@@ -133,6 +133,9 @@ func (p *mq) Resize(capacity int64) {
 	p.trim()
 }
 
+// Resized implements policies.SizeFollower. Only the sizes of objects in Qout are summed up.
+func (p *mq) Resized(o policies.Object, size int64) { p.charge.Set(o, size) }
+
 func (p *mq) Grow(objects int) {
 	p.lists.Grow(objects)
 	p.where = dense.GrownWith(p.where, objects, mqAbsent)

@@ -62,8 +62,15 @@ func newBeladySize(c policies.Config) *beladySize {
 func (p *beladySize) Hit(r policies.Request) {
 	p.forget(r.Object)
 	p.known.pass(r)
+	if r.Write {
+		p.classify(r)
+	}
 	p.expect(r.Object)
 }
+
+// Resized implements policies.SizeFollower. Hit has followed: an object changes its class only together with its next
+// request, so that its entry in the old class is stale.
+func (p *beladySize) Resized(policies.Object, int64) {}
 
 func (p *beladySize) Miss(r policies.Request) { p.known.miss(r) }
 
@@ -90,6 +97,12 @@ func (p *beladySize) Victim(r policies.Request) policies.Object {
 }
 
 func (p *beladySize) Insert(r policies.Request) {
+	p.classify(r)
+	p.expect(r.Object)
+}
+
+// classify records the size of r's object.
+func (p *beladySize) classify(r policies.Request) {
 	number := sizeClassOf(r.Size, p.perTwo)
 	at, ok := p.classAt[number]
 	if !ok {
@@ -98,7 +111,6 @@ func (p *beladySize) Insert(r policies.Request) {
 		p.classes = append(p.classes, dense.FarthestHeap{})
 	}
 	p.held[r.Object] = heldObject{size: r.Size, class: uint32(at)}
-	p.expect(r.Object)
 }
 
 func (p *beladySize) Remove(o policies.Object) {

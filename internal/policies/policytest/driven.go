@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
@@ -35,7 +36,37 @@ func Drive(tb rapid.TB, spec string, c policies.Config) *Driven {
 
 // Serve serves the request at position now and returns whether it hit and the victims in order.
 func (d *Driven) Serve(o policies.Object, size int64, now int) (hit bool, victims []policies.Object) {
-	r := policies.Request{Object: o, Pos: now, Size: size}
+	return d.serve(policies.Request{Object: o, Pos: now, Size: size})
+}
+
+// Write is Serve for a request that replaces the value of its object.
+func (d *Driven) Write(o policies.Object, size int64, now int) (hit bool, victims []policies.Object) {
+	r := policies.Request{Object: o, Pos: now, Size: size, Write: true}
+	switch was := d.Stored[o]; {
+	case was == 0:
+		return d.serve(r)
+	case size > d.capacity:
+		d.Policy.Remove(o)
+		d.Drop(o)
+		return true, []policies.Object{o}
+	default:
+		d.Policy.Hit(r)
+		d.Stored[o] = size
+		d.used += size - was
+		if p, ok := d.Policy.(policies.SizeFollower); ok && size != was {
+			p.Resized(o, size)
+		}
+	}
+	for d.used > d.capacity {
+		v := d.Policy.Victim(policies.Request{Object: policies.NoObject, Pos: now, Reason: policies.Shrink})
+		d.Drop(v)
+		victims = append(victims, v)
+	}
+	return true, victims
+}
+
+func (d *Driven) serve(r policies.Request) (hit bool, victims []policies.Object) {
+	o, size := r.Object, r.Size
 	if d.Stored[o] != 0 {
 		d.Policy.Hit(r)
 		return true, nil
@@ -124,17 +155,29 @@ func (w Workload) SameVictims(t *rapid.T, got, want Server) {
 	}
 }
 
-// AfterEachRequest replays w with occasional removals, and calls check after each request.
+// AfterEachRequest replays w with occasional removals and, where sizes count, writes that change the size of a resident
+// object. It calls check after each request.
 func (w Workload) AfterEachRequest(t *rapid.T, d *Driven, check func()) {
 	removeEvery := rapid.IntRange(5, 100).Draw(t, "removeEvery")
+	writeEvery := rapid.IntRange(1, 10).Draw(t, "writeEvery")
 	for i, o := range w.Trace {
 		if _, resident := d.Stored[o]; resident && i%removeEvery == 0 {
 			d.Policy.Remove(o)
 			d.Drop(o)
 		}
-		d.Serve(o, w.Sizes[o], i)
+		if d.Stored[o] != 0 && !w.Config.Unit && i%writeEvery == 0 {
+			w.Sizes[o] = NewSize(t)
+			d.Write(o, w.Sizes[o], i)
+		} else {
+			d.Serve(o, w.Sizes[o], i)
+		}
 		check()
 	}
+}
+
+// NewSize draws the size of a value that replaces another one: like other objects, or larger than many caches.
+func NewSize(t *rapid.T) int64 {
+	return rapid.OneOf(rapid.Int64Range(1, 12), rapid.Int64Range(1, 60)).Draw(t, "new size")
 }
 
 // Listed returns the objects of list k, front first.

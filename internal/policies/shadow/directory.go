@@ -44,13 +44,17 @@ func (d *Directory) Grow(objects int) {
 	d.policy.(policies.Grower).Grow(objects)
 }
 
-// Serve serves a request, or loads an object without one, and reports whether the object was there.
+// Serve serves a request, or loads an object without one, and reports whether the object was there. A write changes what
+// the object is charged.
 func (d *Directory) Serve(r policies.Request, capacity int64) (hit bool) {
 	d.evicted = d.evicted[:0]
 	d.expire(r.Time)
 	if d.has[r.Object] {
 		if r.Reason == policies.Demand {
 			d.policy.Hit(r)
+			if r.Write && r.Size != d.charge.Of(r.Object) {
+				d.rewrite(r, capacity)
+			}
 		}
 		return true
 	}
@@ -73,6 +77,27 @@ func (d *Directory) Serve(r policies.Request, capacity int64) (hit bool) {
 	d.used += r.Size
 	d.policy.Insert(r)
 	return false
+}
+
+// rewrite follows a write that gives an object another size.
+func (d *Directory) rewrite(r policies.Request, capacity int64) {
+	if r.Size > capacity {
+		d.policy.Remove(r.Object)
+		d.left(r.Object)
+		return
+	}
+	d.used += d.charge.Change(r.Object, r.Size)
+	if p, ok := d.policy.(policies.SizeFollower); ok {
+		p.Resized(r.Object, r.Size)
+	}
+	d.makeRoom(r.Pos, capacity)
+}
+
+// makeRoom evicts what no longer fits.
+func (d *Directory) makeRoom(pos int, capacity int64) {
+	for d.used > capacity {
+		d.left(d.policy.Victim(policies.Request{Object: policies.NoObject, Pos: pos, Reason: policies.Shrink}))
+	}
 }
 
 // expire removes what the policy keeps no longer.
@@ -106,7 +131,5 @@ func (d *Directory) Resize(capacity int64) {
 	if p, ok := d.policy.(policies.Resizer); ok {
 		p.Resize(capacity)
 	}
-	for d.used > capacity {
-		d.left(d.policy.Victim(policies.Request{Object: policies.NoObject, Reason: policies.Shrink}))
-	}
+	d.makeRoom(0, capacity)
 }

@@ -2,48 +2,53 @@ package cost
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// Offer is the cheapest capacity of a policy.
+// Offer is the cheapest capacity of a policy, or no cache.
 type Offer struct {
-	Policy    string
-	Competes  bool // it could run in production; others show what is possible
+	Policy    string // "" for no cache
+	Competes  bool   // it could run in production; others show what is possible
 	Capacity  int64
 	Cost      float64 // for a month
-	Estimated bool    // the capacity is between two that were replayed, or a sample was
+	Estimated bool    // by a sample
 	// The capacity is the smallest or the largest one that was replayed, so that another may be cheaper. Where everything
 	// that the trace requests fits, a larger one is not.
 	AtSmallest, AtLargest bool
+	below, above          int64 // the nearest capacities that were replayed; 0 if there are none
 	// The ranges of 95% of the draws of blocks; nil if they are unknown.
 	CostIn     *[2]float64
 	CapacityIn *[2]int64
 	Tied       bool // with the cheapest: they cost the same, or draws do not tell which of them costs less
 
-	shares []share // of the cost
+	uses   []use
+	origin load
+	drawn  []float64 // the cost in each draw; nil if they are unknown
 }
+
+func (o Offer) isNone() bool { return o.Policy == "" }
 
 // Answer says which capacity and policy are the cheapest for a group of records.
 type Answer struct {
 	Name string // of the group: the trace, and what else distinguishes it
 	Bill
 	Offers []Offer // of policies that compete first, then by cost
-	// Now is what the capacity of today costs under lru or, if that was not replayed, the cheapest policy; nil if it is
-	// unknown.
+	None   Offer   // without a cache
+	// Now is what the capacity of today costs under lru or, if that was not replayed, the cheapest policy; no cache if
+	// there is none today, nil if it is unknown.
 	Now *Offer
 
-	curves  []curve
-	between bool // capacities between two that were replayed count, too
+	curves []curve
+	none   point
 }
 
 // baseline is the policy that others are compared with, in each case with the same other parts.
 const baseline = "lru"
 
-// curve is the costs of one policy.
+// curve is the costs of one policy at the capacities where it was replayed.
 type curve struct {
 	policy   string
 	style    *records.Record // with the names from which its look follows
@@ -55,9 +60,7 @@ type curve struct {
 // Where the set has blocks of the records, costs have intervals.
 func (b Bill) Answers(recs []records.Record, set *blocks.Set) (answers []Answer) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {
-		if a, ok := b.answer(g.Name, g.Records, set, false); ok {
-			answers = append(answers, a)
-		}
+		answers = append(answers, b.Curve(g.Name, g.Records, set)...)
 	}
 	return answers
 }
@@ -67,34 +70,24 @@ func (b Bill) Answers(recs []records.Record, set *blocks.Set) (answers []Answer)
 func Recorded(recs []records.Record) (answers []Answer) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {
 		if b, ok := recorded(g.Records); ok {
-			if a, ok := b.answer(g.Name, g.Records, nil, false); ok {
-				answers = append(answers, a)
-			}
+			answers = append(answers, b.Curve(g.Name, g.Records, nil)...)
 		}
 	}
 	return answers
 }
 
-// Between finds the cheapest capacity on the curves of one trace, also between capacities that were replayed: there
-// misses are on a line over the logarithm of the capacity. Of several samples it takes the mean.
-func (b Bill) Between(name string, recs []records.Record, set *blocks.Set) []Answer {
-	if a, ok := b.answer(name, recs, set, true); ok {
-		return []Answer{a}
-	}
-	return nil
-}
-
-// answer finds the cheapest capacities in records of one trace; ok is false if there are none or no prices.
-func (b Bill) answer(name string, recs []records.Record, set *blocks.Set, between bool) (a Answer, ok bool) {
-	a = Answer{Name: name, Bill: b, between: between}
+// Curve finds the cheapest of the capacities that were replayed of one trace; nothing if there are none, or no prices.
+// Of several samples at a capacity it takes the mean.
+func (b Bill) Curve(name string, recs []records.Record, set *blocks.Set) []Answer {
+	a := Answer{Name: name, Bill: b}
 	if b.isPriced() {
-		a.curves = b.curves(recs, set)
+		a.addCurves(recs, set)
+	}
+	if len(a.curves) == 0 {
+		return nil
 	}
 	for _, c := range a.curves {
-		a.Offers = append(a.Offers, b.cheapest(c, between))
-	}
-	if len(a.Offers) == 0 {
-		return a, false
+		a.Offers = append(a.Offers, cheapest(c))
 	}
 	slices.SortStableFunc(a.Offers, func(x, y Offer) int {
 		if x.Competes != y.Competes {
@@ -102,117 +95,152 @@ func (b Bill) answer(name string, recs []records.Record, set *blocks.Set, betwee
 		}
 		return cmp.Compare(x.Cost, y.Cost)
 	})
-	a.Now = a.now()
-	for i := range a.Offers {
-		a.Offers[i].Tied = i > 0 && a.Offers[i].Cost == a.Offers[0].Cost
+	a.None = Offer{Competes: true, Cost: a.none.cost(), Estimated: a.none.sampled, uses: a.none.uses,
+		origin: a.none.origin}
+	a.Now = a.nowFor(a.Offers[0].Policy)
+	for _, o := range a.others() {
+		o.Tied = !isLess(a.Best().Cost, o.Cost)
 	}
 	a.addIntervals()
-	return a, true
+	return []Answer{a}
 }
 
-func (b Bill) curves(recs []records.Record, set *blocks.Set) (curves []curve) {
+// Best is what costs the least: the cheapest policy that competes, or no cache. On a tie it is no cache, which needs
+// nothing.
+func (a *Answer) Best() *Offer {
+	if a.Offers[0].Competes && isLess(a.Offers[0].Cost, a.None.Cost) {
+		return &a.Offers[0]
+	}
+	return &a.None
+}
+
+// isLess reports whether a cost is less than another one by more than what rounding makes of equal ones.
+func isLess(x, y float64) bool { return x < float64(y*(1-1e-9)) }
+
+// others are all offers apart from the best.
+func (a *Answer) others() (others []*Offer) {
+	best := a.Best()
+	if !best.isNone() {
+		others = append(others, &a.None)
+	}
+	for i := range a.Offers {
+		if best != &a.Offers[i] {
+			others = append(others, &a.Offers[i])
+		}
+	}
+	if a.Now != nil && !a.Now.isAt(*best) {
+		others = append(others, a.Now)
+	}
+	return others
+}
+
+// addCurves adds the curves of the policies, and no cache, which is as it was replayed or, if it was not, as it
+// follows from the requests of the first record.
+func (a *Answer) addCurves(recs []records.Record, set *blocks.Set) {
+	known, replayed := false, false
 	for i := range recs {
 		r := &recs[i]
-		p, ok := b.point(r)
+		p, ok := a.point(r)
 		if !ok {
 			continue
 		}
-		at := slices.IndexFunc(curves, func(c curve) bool { return c.policy == r.Label })
-		if at < 0 {
-			at = len(curves)
-			curves = append(curves, curve{policy: r.Label, style: r, competes: r.Competes()})
+		p.drawn = a.drawn(r, set, a.moved(p))
+		if isNone(r) {
+			if !replayed {
+				a.none, replayed = p, true
+			}
+			continue
 		}
-		p.drawn = b.drawn(r, set, p.moved())
-		curves[at].points = append(curves[at].points, p)
+		if !known {
+			known = true
+			if !replayed {
+				a.none = a.Bill.none(r)
+			}
+		}
+		at := slices.IndexFunc(a.curves, func(c curve) bool { return c.policy == r.Label })
+		if at < 0 {
+			at = len(a.curves)
+			a.curves = append(a.curves, curve{policy: r.Label, style: r, competes: r.Competes()})
+		}
+		a.curves[at].points = append(a.curves[at].points, p)
 	}
-	for i := range curves {
-		curves[i].points = meanPoints(curves[i].points)
+	for i := range a.curves {
+		a.curves[i].points = a.meanPoints(a.curves[i].points)
 	}
-	return curves
 }
 
 // meanPoints returns the points by capacity, and of several at one capacity their mean.
-func meanPoints(points []point) (means []point) {
+func (b Bill) meanPoints(points []point) (means []point) {
 	slices.SortStableFunc(points, func(x, y point) int { return cmp.Compare(x.capacity, y.capacity) })
 	for len(points) > 0 {
-		mean, n := points[0], 1
-		mean.shares = slices.Clone(mean.shares)
-		for n < len(points) && points[n].capacity == mean.capacity {
-			mean.misses += points[n].misses
-			for i := range mean.shares {
-				mean.shares[i].cost += points[n].shares[i].cost
-			}
-			mean.drawn = nil // of several samples, which have requests of their own
+		first, n := points[0], 1
+		for n < len(points) && points[n].capacity == first.capacity {
 			n++
 		}
-		mean.misses /= float64(n)
-		for i := range mean.shares {
-			mean.shares[i].cost /= float64(n)
+		if n > 1 {
+			first = b.mean(points[:n])
 		}
-		means, points = append(means, mean), points[n:]
+		means, points = append(means, first), points[n:]
 	}
 	return means
 }
 
+// mean returns the mean of several samples at one capacity. They have requests of their own, so that it has no draws.
+func (b Bill) mean(points []point) point {
+	n := float64(len(points))
+	uses := slices.Clone(points[0].uses)
+	var origin load
+	for i := range uses {
+		uses[i].units = 0
+		for _, p := range points {
+			uses[i].units += p.uses[i].units / n
+		}
+	}
+	for _, p := range points {
+		origin.requests, origin.bytes = origin.requests+p.origin.requests/n, origin.bytes+p.origin.bytes/n
+	}
+	m := b.newPoint(points[0].capacity, uses, origin)
+	m.sampled, m.holdsAll = points[0].sampled, points[0].holdsAll
+	return m
+}
+
 // cheapest returns the cheapest capacity of a policy; ties go to the smaller one.
-func (b Bill) cheapest(c curve, between bool) Offer {
-	best, estimated := c.points[0], c.points[0].sampled
+func cheapest(c curve) Offer {
+	best := 0
 	for i, p := range c.points {
-		if i > 0 && between {
-			if q := b.lowest(c.points[i-1], p); q.cost() < min(best.cost(), p.cost()) {
-				best, estimated = q, true
-			}
-		}
-		if p.cost() < best.cost() {
-			best, estimated = p, p.sampled
+		if isLess(p.cost(), c.points[best].cost()) {
+			best = i
 		}
 	}
-	last := c.points[len(c.points)-1]
-	return Offer{Policy: c.policy, Competes: c.competes, Capacity: best.capacity, Cost: best.cost(), Estimated: estimated,
-		AtSmallest: best.capacity == c.points[0].capacity, AtLargest: best.capacity == last.capacity && !last.holdsAll,
-		shares: best.shares}
+	o, last := c.offer(c.points[best]), len(c.points)-1
+	o.AtSmallest, o.AtLargest = best == 0, best == last && !c.points[last].holdsAll
+	if best > 0 {
+		o.below = c.points[best-1].capacity
+	}
+	if best < last {
+		o.above = c.points[best+1].capacity
+	}
+	return o
 }
 
-// lowest returns the cheapest point on the way from one to the next: where a byte more costs as much as it saves.
-func (b Bill) lowest(low, high point) point {
-	saved := (low.misses - high.misses) / math.Log(float64(high.capacity)/float64(low.capacity))
-	perByte := (high.memory - low.memory) / float64(high.capacity-low.capacity)
-	capacity := saved / perByte
-	if !(capacity > float64(low.capacity)) {
-		return low
-	}
-	if capacity >= float64(high.capacity) {
-		return high
-	}
-	return b.at(low, high, int64(math.Round(capacity)))
+func (c curve) offer(p point) Offer {
+	return Offer{Policy: c.policy, Competes: c.competes, Capacity: p.capacity, Cost: p.cost(), Estimated: p.sampled,
+		uses: p.uses, origin: p.origin}
 }
 
-// at returns the point at a capacity between two points: memory grows with the capacity, also that of tiers which are
-// multiples of the first one, and misses change with its logarithm.
-func (b Bill) at(low, high point, capacity int64) point {
-	part := math.Log(float64(capacity)/float64(low.capacity)) / math.Log(float64(high.capacity)/float64(low.capacity))
-	linear := float64(capacity-low.capacity) / float64(high.capacity-low.capacity)
-	p := point{capacity: capacity, memory: low.memory + float64(linear*(high.memory-low.memory)),
-		misses: low.misses + float64(part*(high.misses-low.misses))}
-	for i, s := range low.shares {
-		along := part
-		if s.isRent {
-			along = linear
-		}
-		s.cost += float64(along * (high.shares[i].cost - s.cost))
-		p.shares = append(p.shares, s)
+// nowFor returns what today's capacity costs if a policy is the cheapest, or no cache if there is none today.
+func (a *Answer) nowFor(best string) *Offer {
+	switch {
+	case a.Today == nil:
+		return nil
+	case *a.Today == 0:
+		return new(a.None)
 	}
-	return p
-}
-
-// now returns what today's capacity costs.
-func (a *Answer) now() *Offer {
-	best := a.Offers[0].Policy
 	for _, policy := range []string{a.baselineOf(best), best} {
 		for _, c := range a.curves {
-			i := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == a.Today })
+			i := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == *a.Today })
 			if c.policy == policy && i >= 0 {
-				return &Offer{Policy: policy, Competes: c.competes, Capacity: a.Today, Cost: c.points[i].cost()}
+				return new(c.offer(c.points[i]))
 			}
 		}
 	}

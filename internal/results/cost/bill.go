@@ -21,9 +21,12 @@ var (
 			"write in a month, at the prices of the record, in its currency; a month has 730 hours"}
 	RequestRate = metric.Metric{Name: "request_rate", Unit: metric.PerSecond, Digits: 2, Merge: metric.Apart,
 		Doc: "requests per second of the whole trace, by its clock or as given, from which costs follow"}
+	SizedShare = metric.Metric{Name: "sized_share", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
+		Doc: "share of the requests that have a size; the others are not replayed, but cost as many misses; absent if all " +
+			"have one"}
 )
 
-func init() { metric.Register("prices", PerMonth, RequestRate, TierBytes) }
+func init() { metric.Register("prices", PerMonth, RequestRate, SizedShare, TierBytes) }
 
 // secondsOfMonth is the length of a month of bills.
 const secondsOfMonth = hoursOfMonth * 3600
@@ -32,8 +35,9 @@ const secondsOfMonth = hoursOfMonth * 3600
 type Bill struct {
 	Prices
 	PerSecond float64       // requests of the whole trace
+	Sized     float64       // share of them that have a size, and are replayed; 0 if all have one
 	Span      time.Duration // of the trace's clock, which gave the rate; 0 if the user did
-	Today     int64         // the capacity that the user has today, in bytes; 0 if unknown
+	Today     *int64        // the capacity that the user has today, in bytes, 0 for no cache; nil if it is unknown
 }
 
 // recorded returns the bill that records have; ok is false if they have no prices.
@@ -41,52 +45,111 @@ func recorded(recs []records.Record) (b Bill, ok bool) {
 	for i := range recs {
 		if r := &recs[i]; r.Prices != "" {
 			prices, err := Parse(r.Prices)
-			return Bill{Prices: prices, PerSecond: r.Float(RequestRate)}, err == nil
+			return Bill{Prices: prices, PerSecond: r.Float(RequestRate), Sized: r.Float(SizedShare)}, err == nil
 		}
 	}
 	return b, false
 }
 
+// requests returns how many requests a month has, and how many of them have a size.
+func (b Bill) requests() (all, sized float64) {
+	all = b.PerSecond * secondsOfMonth
+	if b.Sized == 0 {
+		return all, all
+	}
+	return all, all * b.Sized
+}
+
+// use is what is paid for in a month: so many units of one price.
+type use struct {
+	of     string  // "ssd", "written to ssd", missed
+	price  string  // as users name it: "memory", "ssd-write", "miss"
+	units  float64 // of the price: GiB-months, millions of misses
+	isRent bool    // grows with the capacity, whatever is requested
+}
+
+// add adds an amount of something that has a price.
+func (b Bill) add(uses []use, of, name string, amount float64, isRent bool) []use {
+	if p := b.price(name); p.Per != "" {
+		uses = append(uses, use{of, name, amount / p.units, isRent})
+	}
+	return uses
+}
+
+// cost is the one place that turns amounts into money.
+func (b Bill) cost(u use) float64 { return float64(b.price(u.price).Number * u.units) }
+
 // point is what a capacity costs.
 type point struct {
 	capacity int64
-	memory   float64   // of all tiers, for a month
+	uses     []use     // with the same prices in the same order at all capacities of a curve
+	memory   float64   // what all tiers cost in a month
 	misses   float64   // and what is missed, read and written in it
-	shares   []share   // of both, in the same order at all capacities of a curve
+	origin   load      // in a month
 	sampled  bool      // the misses are an estimate from a sample
 	holdsAll bool      // everything that the trace requests fits, so that more memory saves nothing
 	drawn    []float64 // misses of each draw of blocks; nil if they are unknown
 }
 
+// newPoint adds up what is used.
+func (b Bill) newPoint(capacity int64, uses []use, origin load) point {
+	p := point{capacity: capacity, uses: uses, origin: origin}
+	for _, u := range uses {
+		if u.isRent {
+			p.memory += b.cost(u)
+		} else {
+			p.misses += b.cost(u)
+		}
+	}
+	return p
+}
+
 func (p point) cost() float64 { return p.memory + p.misses }
+
+// moved returns what tiers read and write for a point.
+func (b Bill) moved(p point) (sum float64) {
+	for _, u := range p.uses {
+		if !u.isRent && u.of != missed {
+			sum += b.cost(u)
+		}
+	}
+	return sum
+}
 
 // point returns the costs of a record; ok is false if it has none: a bound has no misses of its own, and a cache
 // without limit needs another memory than its capacity.
 func (b Bill) point(r *records.Record) (p point, ok bool) {
-	if r.CapacityUnit != records.Bytes || r.Kind == records.Bound || isUnlimited(r) {
+	role, _ := records.RoleOf(r.Policy)
+	switch {
+	case r.CapacityUnit != records.Bytes || r.Kind == records.Bound || role.Unlimited ||
+		r.Contents == records.ContentsUnknown:
 		return p, false
+	case isNone(r):
+		return b.none(r), true
 	}
-	missRatio := 1 - r.Float(metric.HitRatio)
-	requests := r.Float(metric.Requests)
-	if misses := r.Float(metric.Misses); missRatio > 0 && misses > 0 {
-		requests = misses / missRatio // those of a sample have an expected number
-	}
-	if requests == 0 { // nothing misses, and no byte is moved
-		missRatio, requests = 0, 1
-	}
-	missedBytes := (r.Float(metric.RequestedBytes) - r.Float(metric.HitBytes)) / requests
-	p = point{capacity: r.Capacity, sampled: r.IsSample(),
-		holdsAll: r.CapacityShare != nil && *r.CapacityShare >= 1 && r.Int(metric.Evictions) == 0}
-	p.shares = append(b.rents(r), b.moves(r, requests)...)
-	p.shares = append(p.shares, share{missed, b.monthly(missRatio, missedBytes), false})
-	for _, s := range p.shares {
-		if s.isRent {
-			p.memory += s.cost
-		} else {
-			p.misses += s.cost
-		}
-	}
+	s := sharesOf(r)
+	origin := b.load(s.missed, s.missedBytes)
+	p = b.newPoint(r.Capacity, b.missing(append(b.rents(r), b.moves(r, s.requests)...), origin), origin)
+	p.sampled = r.IsSample()
+	p.holdsAll = r.CapacityShare != nil && *r.CapacityShare >= 1 && r.Int(metric.Evictions) == 0
 	return p, true
+}
+
+// none returns what the requests of a record cost without a cache: all of them miss, and nothing else is paid.
+func (b Bill) none(r *records.Record) point {
+	origin := b.load(1, metric.Divide(r.Float(metric.RequestedBytes), r.Float(metric.Requests)))
+	return b.newPoint(0, b.missing(nil, origin), origin)
+}
+
+// isNone reports whether a record is of no cache: its policy loads nothing.
+func isNone(r *records.Record) bool {
+	role, _ := records.RoleOf(r.Policy)
+	return role.Idle && r.Int(metric.Hits) == 0
+}
+
+// missing adds what reaches the origin.
+func (b Bill) missing(uses []use, origin load) []use {
+	return b.add(b.add(uses, missed, "miss", origin.requests, false), missed, "egress", origin.bytes, false)
 }
 
 // Names of metrics of what a record replayed.
@@ -115,25 +178,15 @@ func (p Prices) counted(r *records.Record) (lines []string) {
 		lines = append(lines, fmt.Sprintf("the size of tiers without a price is left out: %s; add %s=0.10/GiB-month",
 			strings.Join(free, ", "), free[len(free)-1]))
 	}
-	if _, ok := r.GetInt(prompts); ok {
+	if isOfPrompts(r) {
 		lines = append(lines, "requests and misses: blocks of prompts")
 	}
 	return lines
 }
 
-// monthly returns what misses cost in a month, given the share of the requests and the bytes per request that miss.
-func (b Bill) monthly(missRatio, missedBytes float64) float64 {
-	return b.PerSecond * secondsOfMonth * (b.Miss.of(missRatio) + b.Egress.of(missedBytes))
-}
-
-// moved returns what tiers read and write for a point.
-func (p point) moved() (sum float64) {
-	for _, s := range p.shares {
-		if !s.isRent && s.of != missed {
-			sum += s.cost
-		}
-	}
-	return sum
+func isOfPrompts(r *records.Record) bool {
+	_, ok := r.GetInt(prompts)
+	return ok
 }
 
 // drawn returns what the misses of a record cost in each draw of blocks, with what tiers move, of which blocks know
@@ -143,15 +196,15 @@ func (b Bill) drawn(r *records.Record, set *blocks.Set, moved float64) (misses [
 	if !ok {
 		return nil
 	}
+	var uses [2]use
 	for k := range v.HitRatios {
-		misses = append(misses, moved+b.monthly(1-v.HitRatios[k], v.MissedBytes[k]))
+		cost := moved
+		for _, u := range b.missing(uses[:0], b.load(1-v.HitRatios[k], v.MissedBytes[k])) {
+			cost += b.cost(u)
+		}
+		misses = append(misses, cost)
 	}
 	return misses
-}
-
-func isUnlimited(r *records.Record) bool {
-	role, _ := records.RoleOf(r.Policy)
-	return role.Unlimited
 }
 
 // Charge adds the prices and what they come to to the records of a trace whose capacities count bytes.
@@ -165,6 +218,9 @@ func (b Bill) Charge(recs []records.Record) {
 			r.Prices, r.Currency = b.Prices.String(), b.Currency
 			r.Set(PerMonth, p.cost())
 			r.Set(RequestRate, b.PerSecond)
+			if b.Sized > 0 {
+				r.Set(SizedShare, b.Sized)
+			}
 		}
 	}
 }

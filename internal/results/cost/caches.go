@@ -72,8 +72,7 @@ func (c Comparison) Sentence() string {
 		costIn(offer), offer.Policy, capacityOf(offer))}
 	for _, a := range c.answers[1:] {
 		other := a.Offers[0]
-		other.Tied = other.Cost == offer.Cost || best.isKnown() && a.isKnown() &&
-			isTied(a.drawnOffers(a.curveOf(other.Policy)), best.drawnOffers(best.curveOf(offer.Policy)))
+		other.Tied = !isLess(offer.Cost, other.Cost) || other.drawn != nil && offer.drawn != nil && isTied(other.drawn, offer.drawn)
 		parts = append(parts, fmt.Sprintf("%s with %s at %s: %s, %s", a.cache(), other.Policy, capacityOf(other),
 			a.Amount(other.Cost), saved(offer, other)))
 	}
@@ -84,6 +83,3 @@ func (c Comparison) Sentence() string {
 func (c Comparison) Explanation() []string { return nil }
 
 func (a Answer) cache() string { return a.curves[0].style.Cache }
-
-// isKnown reports whether the cost of the cheapest is known in each draw.
-func (a Answer) isKnown() bool { return a.curveOf(a.Offers[0].Policy).isDrawn() }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -24,11 +25,17 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
+// costOf is what an amount costs that has one of the prices.
+func costOf(p Prices, name string, amount float64) float64 {
+	b := Bill{Prices: p}
+	return b.cost(b.add(nil, "", name, amount, false)[0])
+}
+
 func TestPrices(t *testing.T) {
 	p := must.Get(Parse("memory=3.20 EUR/GiB-month,miss=.4/M,egress=0.08/GB"))(t)
-	near(t, "2 GiB", p.Memory.of(2*gib), 6.4)
-	near(t, "5 M misses", p.Miss.of(5e6), 2)
-	near(t, "250 GB", p.Egress.of(250e9), 20)
+	near(t, "2 GiB", costOf(p, "memory", 2*gib), 6.4)
+	near(t, "5 M misses", costOf(p, "miss", 5e6), 2)
+	near(t, "250 GB", costOf(p, "egress", 250e9), 20)
 	if p.Currency != "EUR" || p.String() != "memory=3.2 EUR/GiB-month,miss=0.4 EUR/M,egress=0.08 EUR/GB" {
 		t.Errorf("%q in %q", p, p.Currency)
 	}
@@ -39,7 +46,7 @@ func TestPrices(t *testing.T) {
 		"memory=$2/MB-month,miss=1/1":   2000,
 		"memory=1/TB-month,egress=1/GB": 0.001,
 	} {
-		near(t, text, must.Get(Parse(text))(t).Memory.of(1e9), month)
+		near(t, text, costOf(must.Get(Parse(text))(t), "memory", 1e9), month)
 	}
 }
 
@@ -88,9 +95,9 @@ func TestPresets(t *testing.T) {
 		}
 	}
 	p := must.Get(Parse("miss=0.5/M,elasticache,s3"))(t)
-	near(t, "a price before its preset", p.Miss.of(1e6), 0.5)
+	near(t, "a price before its preset", costOf(p, "miss", 1e6), 0.5)
 	p = must.Get(Parse("elasticache,s3,miss=0.5/M"))(t)
-	near(t, "a price after its preset", p.Miss.of(1e6), 0.5)
+	near(t, "a price after its preset", costOf(p, "miss", 1e6), 0.5)
 }
 
 func TestStringIsRead(t *testing.T) {
@@ -206,7 +213,7 @@ func TestRecordedRatesDiffer(t *testing.T) {
 
 func TestAnswer(t *testing.T) {
 	b := bill(t)
-	b.Today, b.Span = 8*gib, 3*time.Hour
+	b.Today, b.Span = new(int64(8*gib)), 3*time.Hour
 	var recs []records.Record
 	for i, hits := range [][3]int64{{300, 400, 700}, {500, 600, 900}, {550, 610, 950}, {600, 620, 950}} {
 		recs = append(recs, rec("lru", records.Online, gib<<i, hits[0]), rec("s3fifo", records.Online, gib<<i, hits[1]),
@@ -216,8 +223,9 @@ func TestAnswer(t *testing.T) {
 	if len(answers) != 1 {
 		t.Fatalf("%d answers", len(answers))
 	}
-	want := "cheapest: 13.56 a month, s3fifo at 2 GiB; lru at its cheapest, 2 GiB: 16.45, 17.6% saved; " +
-		"today, lru at 8 GiB: 19.56, 30.7% saved"
+	want := "cheapest: 13.56 a month, s3fifo at 2 GiB: 30.7% less than today (lru at 8 GiB, 19.56), 53.1% less than " +
+		"without a cache (28.91); the origin gets 1.05 M requests and 1.05 GB a month, today 1.05 M requests and 1.05 GB, " +
+		"without a cache 2.63 M requests and 2.63 GB"
 	if got := answers[0].Sentence(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -229,7 +237,8 @@ func TestAnswer(t *testing.T) {
 		}
 	}
 	parts := Parts(answers)
-	if rows := parts[1].Table.Rows; len(parts) != 2 || len(rows) != 4 || rows[3][0] != "lru, today" {
+	if rows := parts[2].Table.Rows; len(parts) != 3 || len(rows) != 5 || rows[3][0] != "no cache" ||
+		rows[4][0] != "lru, today" {
 		t.Errorf("%+v", parts)
 	}
 	drawn := must.Get(Draw(t.Context(), answers))(t)
@@ -258,8 +267,8 @@ func TestLimitsOfAnAnswer(t *testing.T) {
 		if lines := strings.Join(a.Explanation(), "\n"); !strings.Contains(lines, "the cheapest is the "+end) {
 			t.Errorf("%s\ndoes not say that it is the %s", lines, end)
 		}
-		if !strings.Contains(a.Sentence(), "not compared with lru, which was not replayed") {
-			t.Error(a.Sentence())
+		if lines := a.Explanation(); lines[0] != "not compared with lru, which was not replayed" {
+			t.Error(lines)
 		}
 	}
 }
@@ -267,7 +276,7 @@ func TestLimitsOfAnAnswer(t *testing.T) {
 // Where parts give one policy several lines, the cheapest is compared with lru with the same parts.
 func TestBaselineWithTheSameParts(t *testing.T) {
 	b := bill(t)
-	b.Today = gib
+	b.Today = new(int64(gib))
 	var recs []records.Record
 	for _, c := range []struct {
 		policy, router, predictor string
@@ -280,18 +289,22 @@ func TestBaselineWithTheSameParts(t *testing.T) {
 		r.Router, r.Predictor = c.router, c.predictor
 		recs = append(recs, r)
 	}
-	text := b.Answers(recs, nil)[0].Sentence()
-	for _, want := range []string{"blind, gbm, random at 1 GiB", "; lru, random at its cheapest, 1 GiB: ",
-		"; today, lru, random at 1 GiB: "} {
+	said := func(recs []records.Record) string {
+		a := b.Answers(recs, nil)[0]
+		return a.Sentence() + "\n" + strings.Join(a.Explanation(), "\n")
+	}
+	text := said(recs)
+	for _, want := range []string{"blind, gbm, random at 1 GiB", "\nlru, random at its cheapest, 1 GiB: ",
+		" less than today (lru, random at 1 GiB, "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nlacks %q", text, want)
 		}
 	}
 	recs[1].Policy, recs[1].Label = "arc", "arc"
-	if text := b.Answers(recs, nil)[0].Sentence(); !strings.Contains(text, "not compared with lru") {
+	if text := said(recs); !strings.Contains(text, "not compared with lru") {
 		t.Error(text)
 	}
-	if text := b.Answers(recs[:1], nil)[0].Sentence(); strings.Contains(text, "compared") {
+	if text := said(recs[:1]); strings.Contains(text, "compared") {
 		t.Error(text)
 	}
 }
@@ -307,7 +320,7 @@ func TestEndsOfTheRange(t *testing.T) {
 		recs []records.Record
 		want string
 	}{
-		{[]records.Record{part, whole}, ""},
+		{[]records.Record{part, whole}, "the cheapest of the capacities replayed: others above 1 GiB may cost less"},
 		{[]records.Record{part}, "only one capacity was replayed"},
 		{[]records.Record{whole}, "smaller ones may cost less"},
 	} {
@@ -321,54 +334,30 @@ func TestEndsOfTheRange(t *testing.T) {
 // Policies that cost the same tie without blocks, too; an offline one is never said to be saved.
 func TestEqualCostsTie(t *testing.T) {
 	b := bill(t)
-	b.Today = gib
+	b.Today = new(int64(gib))
 	a := b.Answers([]records.Record{rec("lru", records.Online, gib, 500), rec("arc", records.Online, gib, 500),
 		rec("fifo", records.Online, gib, 400), rec("opt", records.Offline, gib, 700)}, nil)[0]
 	if lines := strings.Join(a.Explanation(), "\n"); !strings.Contains(lines, "a tie: lru, arc\n") {
 		t.Error(lines)
 	}
-	if text := a.Sentence(); !strings.HasSuffix(text, "today, lru at 1 GiB: 15.45, nothing saved") {
+	if text := a.Sentence(); !strings.HasPrefix(text, "cheapest: 15.45 a month, lru at 1 GiB: as today, ") {
 		t.Error(text)
 	}
 	var saved []string
-	for _, row := range Parts([]Answer{a})[1].Table.Rows {
+	for _, row := range Parts([]Answer{a})[2].Table.Rows {
 		saved = append(saved, row[3])
 	}
-	if want := []string{"", "a tie", "15.8% saved", "", ""}; !slices.Equal(saved, want) {
+	if want := []string{"", "a tie", "15.8% saved", "", "46.5% saved", ""}; !slices.Equal(saved, want) {
 		t.Errorf("saved: %q, want %q", saved, want)
 	}
-}
-
-// TestCheapestBetween compares the closed form with a search.
-func TestCheapestBetween(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		b := Bill{PerSecond: rapid.Float64Range(0.01, 10).Draw(t, "rate")}
-		b.Prices, _ = Parse("memory=1/GiB-month,miss=1/M")
-		hits := rapid.SliceOfN(rapid.Int64Range(0, 1000), 2, 5).Draw(t, "hits")
-		var recs []records.Record
-		for i, h := range hits {
-			recs = append(recs, rec("lru", records.Online, gib<<i, h))
-		}
-		a := b.Between("t", recs, nil)[0]
-		points := a.curves[0].points
-		least := math.Inf(1)
-		for i := 1; i < len(points); i++ {
-			for c := points[i-1].capacity; c <= points[i].capacity; c += gib >> 8 {
-				least = min(least, b.at(points[i-1], points[i], c).cost())
-			}
-		}
-		if got := a.Offers[0]; got.Cost > least*(1+1e-9) || got.Cost < least*(1-1e-3) {
-			t.Fatalf("%v at %d, a search finds %v", got.Cost, got.Capacity, least)
-		}
-	})
 }
 
 // Of several samples at a capacity the mean counts, and their cost is an estimate.
 func TestSamplesAreAveraged(t *testing.T) {
 	a, b := rec("arc", records.Online, gib, 400), rec("arc", records.Online, gib, 600)
 	a.SampleRate, b.SampleRate, b.Seed = 0.1, 0.1, 1
-	whole := bill(t).Between("t", []records.Record{rec("arc", records.Online, gib, 500)}, nil)[0]
-	of := bill(t).Between("t", []records.Record{a, b}, nil)[0]
+	whole := bill(t).Curve("t", []records.Record{rec("arc", records.Online, gib, 500)}, nil)[0]
+	of := bill(t).Curve("t", []records.Record{a, b}, nil)[0]
 	near(t, "cost", of.Offers[0].Cost, whole.Offers[0].Cost)
 	if !of.Offers[0].Estimated || whole.Offers[0].Estimated {
 		t.Errorf("%+v, %+v", of.Offers, whole.Offers)
@@ -382,4 +371,44 @@ func TestLasting(t *testing.T) {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
+}
+
+// TestNoCache: no cache costs the same whatever its row's capacity, as it follows from the rows of others, and it is the
+// cheapest where memory costs more than it saves.
+func TestNoCache(t *testing.T) {
+	records.DeclareRole("none-here", records.Role{Idle: true})
+	b := bill(t)
+	b.Today = new(int64)
+	recs := []records.Record{rec("none-here", records.Online, gib, 0), rec("none-here", records.Online, 4*gib, 0),
+		rec("lru", records.Online, gib, 500), rec("lru", records.Online, 32*gib, 900)}
+	b.Charge(recs)
+	const none = 2.628 + 26.28
+	near(t, "no cache", recs[0].Float(PerMonth), none)
+	near(t, "no cache, larger", recs[1].Float(PerMonth), none)
+	for _, of := range [][]records.Record{recs, recs[2:]} {
+		a := b.Answers(of, nil)[0]
+		near(t, "no cache", a.None.Cost, none)
+		if len(a.Offers) != 1 || a.Best().Policy != "lru" {
+			t.Errorf("%d offers, %s is the cheapest", len(a.Offers), a.Best().Policy)
+		}
+		if text := a.Sentence(); !strings.Contains(text, "lru at 1 GiB: 46.5% less than today, without a cache (28.91); ") {
+			t.Error(text)
+		}
+	}
+	a := b.Answers(recs[3:], nil)[0]
+	if text := a.Sentence(); !a.Best().isNone() || !strings.HasPrefix(text, "cheapest: 28.91 a month, no cache: as today, "+
+		"17.1% less than the cheapest cache (lru at 32 GiB, 34.89); the origin gets 2.63 M requests and 2.63 GB a month") {
+		t.Error(text)
+	}
+}
+
+// Requests without a size cost as many misses as the others, and no bytes: 1,000 of 1,250 have one.
+func TestRequestsWithoutASize(t *testing.T) {
+	b := bill(t)
+	b.PerSecond, b.Sized = 1.25, 0.8
+	recs := []records.Record{rec("lru", records.Online, 2*gib, 600)}
+	b.Charge(recs)
+	near(t, "cost", recs[0].Float(PerMonth), 2+1.25*1.0512+10.512)
+	again, _ := recorded(recs)
+	near(t, "cost by the record", again.Answers(recs, nil)[0].Offers[0].Cost, recs[0].Float(PerMonth))
 }

@@ -15,8 +15,8 @@ import (
 // logRatio is the ratio of the ends of the vertical axis from which it is logarithmic.
 const logRatio = 8
 
-// steps is how many points a line has between two capacities where costs in between are estimated.
-const steps = 16
+// noCache is the line of no cache, called as its policy is.
+const noCache = "no-cache"
 
 // Draw draws for each answer what the capacities cost, with the cheapest marked. Answers of one capacity have no
 // figure.
@@ -69,24 +69,31 @@ func (a Answer) figure() (*plots.Figure, error) {
 		all = append(all, *c.style)
 	}
 	styles := plots.StylesOf(all, records.DimPolicy)
-	low, high := math.Inf(1), 0.0
+	low, high := a.None.Cost, a.None.Cost
+	smallest, largest := int64(math.MaxInt64), int64(0)
 	for _, c := range a.curves {
 		l := plots.Line{Label: c.policy, Style: styles[c.policy]}
-		for i, p := range c.points {
-			if i > 0 && a.between {
-				a.addBetween(&l, c.points[i-1], p)
-			}
+		for _, p := range c.points {
 			l.X, l.Y = append(l.X, float64(p.capacity)), append(l.Y, p.cost())
 			low, high = min(low, p.cost()), max(high, p.cost())
+			smallest, largest = min(smallest, p.capacity), max(largest, p.capacity)
 		}
 		if err := f.AddLine(l); err != nil {
 			return nil, err
 		}
 	}
-	if best := a.Offers[0]; best.Competes {
-		mark := plots.Style{Color: styles[best.Policy].Color, Marker: wideRing{}}
-		err := f.AddLine(plots.Line{Label: "cheapest: " + a.Amount(best.Cost), Style: mark,
-			X: []float64{float64(best.Capacity)}, Y: []float64{best.Cost}})
+	err := f.AddLine(plots.Line{Label: noCache, Style: plots.PolicyStyle(noCache, noCache, records.Bound),
+		X: []float64{float64(smallest), float64(largest)}, Y: []float64{a.None.Cost, a.None.Cost}})
+	if err != nil {
+		return nil, err
+	}
+	if a.Offers[0].Competes {
+		best, mark, at := a.Best(), plots.Style{Color: styles[a.Offers[0].Policy].Color, Marker: wideRing{}}, smallest
+		if !best.isNone() {
+			at = best.Capacity
+		}
+		err := f.AddLine(plots.Line{Label: "cheapest: " + a.Amount(best.Cost), Style: mark, X: []float64{float64(at)},
+			Y: []float64{best.Cost}})
 		if err != nil {
 			return nil, err
 		}
@@ -96,20 +103,6 @@ func (a Answer) figure() (*plots.Figure, error) {
 		f.SetY(plots.Log, plots.Number)
 	}
 	return f, nil
-}
-
-// addBetween adds the estimates between two points to a line.
-func (a Answer) addBetween(l *plots.Line, low, high point) {
-	step := math.Pow(float64(high.capacity)/float64(low.capacity), 1.0/steps)
-	last := low.capacity
-	for k := 1; k < steps; k++ {
-		capacity := int64(float64(low.capacity) * math.Pow(step, float64(k)))
-		if capacity > last && capacity < high.capacity {
-			p := a.at(low, high, capacity)
-			l.X, l.Y = append(l.X, float64(p.capacity)), append(l.Y, p.cost())
-			last = capacity
-		}
-	}
 }
 
 // wideRing is a ring around the mark of a line.

@@ -12,23 +12,26 @@ func (a *Answer) addIntervals() {
 		slices.ContainsFunc(a.curves, func(c curve) bool { return c.competes && !c.isDrawn() }) {
 		return
 	}
-	best := a.drawnOffers(a.curveOf(a.Offers[0].Policy))
 	for i := range a.Offers {
 		o := &a.Offers[i]
-		c := a.curveOf(o.Policy)
-		if !c.isDrawn() {
-			continue
-		}
-		drawn := a.drawnOffers(c)
-		o.addIntervals(drawn)
-		o.Tied = i > 0 && isTied(drawn, best)
+		o.addIntervals(a.curveOf(o.Policy))
 	}
-	if now := a.Now; now != nil {
+	a.None.addIntervals(curve{points: []point{a.none}})
+	switch now := a.Now; {
+	case now == nil:
+	case now.isNone():
+		*now = a.None
+	default:
 		c := a.curveOf(now.Policy)
 		at := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == now.Capacity })
-		drawn := a.drawnOffers(curve{points: c.points[at : at+1]})
-		now.addIntervals(drawn)
-		now.Tied = !now.isAt(a.Offers[0]) && isTied(drawn, best)
+		c.points = c.points[at : at+1]
+		now.addIntervals(c)
+	}
+	best := a.Best()
+	for _, o := range a.others() {
+		if o.drawn != nil && best.drawn != nil {
+			o.Tied = isTied(o.drawn, best.drawn)
+		}
 	}
 }
 
@@ -45,37 +48,46 @@ func (a *Answer) curveOf(policy string) curve {
 	return a.curves[slices.IndexFunc(a.curves, func(c curve) bool { return c.policy == policy })]
 }
 
-// drawnOffers returns the cheapest capacity of a policy in each draw.
-func (a *Answer) drawnOffers(c curve) (offers []Offer) {
-	points := slices.Clone(c.points)
-	for i := range points {
-		points[i].shares = nil // nobody asks for those of a draw
+// addIntervals adds the cheapest capacity of a policy in each draw, and what follows from it.
+func (o *Offer) addIntervals(c curve) {
+	if !c.isDrawn() {
+		return
 	}
+	points := slices.Clone(c.points)
+	var capacities []float64
+	o.drawn = nil
 	for k := range blocks.Draws {
 		for i := range points {
 			points[i].misses = points[i].drawn[k]
 		}
-		offers = append(offers, a.cheapest(curve{policy: c.policy, points: points}, a.between))
+		d := cheapest(curve{policy: c.policy, points: points})
+		o.drawn, capacities = append(o.drawn, d.Cost), append(capacities, float64(d.Capacity))
 	}
-	return offers
-}
-
-func (o *Offer) addIntervals(drawn []Offer) {
-	var costs, capacities []float64
-	for _, d := range drawn {
-		costs, capacities = append(costs, d.Cost), append(capacities, float64(d.Capacity))
-	}
-	low, high := blocks.Interval(o.Cost, costs)
+	low, high := blocks.Interval(o.Cost, o.drawn)
 	o.CostIn = &[2]float64{low, high}
 	low, high = blocks.Interval(float64(o.Capacity), capacities)
 	o.CapacityIn = &[2]int64{int64(low), int64(high)}
 }
 
 // isTied reports whether draws do not tell which of two costs less.
-func isTied(some, others []Offer) bool {
+func isTied(some, others []float64) bool {
 	differences := make([]float64, len(some))
 	for k := range differences {
-		differences[k] = some[k].Cost - others[k].Cost
+		differences[k] = some[k] - others[k]
 	}
 	return blocks.Tie(differences)
+}
+
+// savedIn returns the range of 95% of the draws of how much less one offer costs than another, as a share of the
+// other's cost; ok is false if it is unknown.
+func savedIn(best, other Offer) (low, high float64, ok bool) {
+	if best.drawn == nil || other.drawn == nil {
+		return 0, 0, false
+	}
+	saved := make([]float64, len(best.drawn))
+	for k := range saved {
+		saved[k] = 1 - best.drawn[k]/other.drawn[k]
+	}
+	low, high = blocks.Interval(1-best.Cost/other.Cost, saved)
+	return low, high, true
 }

@@ -1,6 +1,8 @@
 package cost
 
 import (
+	"cmp"
+
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -12,7 +14,8 @@ func Parts(answers []Answer) (parts []page.Part) {
 		parts = append(parts, page.Part{Answer: sentence})
 	}
 	for i, sentence := range records.Sentences(answers) {
-		parts = append(parts, page.Part{Answer: sentence}, page.Part{Table: answers[i].table()})
+		parts = append(parts, page.Part{Answer: sentence}, page.Part{HTML: answers[i].calculator()},
+			page.Part{Table: answers[i].table()})
 	}
 	return parts
 }
@@ -24,10 +27,14 @@ func (a Answer) table() *page.Table {
 			{Name: "cost per month", Class: page.Number}, {Name: "saved by the cheapest", Class: page.Number}},
 		Notes: a.Explanation(),
 	}
-	best := a.Offers[0]
+	best := *a.Best()
 	add := func(name string, o Offer) {
-		row := []string{name, capacityOf(o) + capacityIn(o), a.Amount(o.Cost) + costIn(o), ""}
-		if best.Competes && o.Competes && !o.isAt(best) {
+		capacity := ""
+		if !o.isNone() {
+			capacity = capacityOf(o) + capacityIn(o)
+		}
+		row := []string{name, capacity, a.Amount(o.Cost) + costIn(o), ""}
+		if a.Offers[0].Competes && o.Competes && !o.isAt(best) {
 			row[3] = saved(best, o)
 		}
 		t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, o.Policy)
@@ -39,8 +46,9 @@ func (a Answer) table() *page.Table {
 		}
 		add(name, o)
 	}
+	add(a.None.name(), a.None)
 	if a.Now != nil {
-		add(a.Now.Policy+", today", *a.Now)
+		add(cmp.Or(a.Now.Policy, a.Now.name())+", today", *a.Now)
 	}
 	return t
 }

@@ -36,14 +36,6 @@ type Price struct {
 	units  float64 // byte-months, misses or bytes that it pays for
 }
 
-// of returns what an amount costs.
-func (p Price) of(amount float64) float64 {
-	if p.Per == "" {
-		return 0
-	}
-	return p.Number * (amount / p.units)
-}
-
 // kind is one of the prices, as users name it.
 type kind struct {
 	name  string
@@ -54,6 +46,12 @@ type kind struct {
 var kinds = append(append([]kind{{memory, byteMonths, func(p *Prices) *Price { return &p.Memory }}}, kindsOfTiers()...),
 	kind{"miss", misses, func(p *Prices) *Price { return &p.Miss }},
 	kind{"egress", bytes, func(p *Prices) *Price { return &p.Egress }})
+
+// price returns a price by the name that users give it; the zero Price if there is none.
+func (p Prices) price(name string) Price {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	return *kinds[i].field(&p)
+}
 
 const example = "memory=3.20/GiB-month,miss=0.40/M"
 

@@ -1,7 +1,10 @@
 package cost
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,28 +21,98 @@ func (b Bill) Amount(x float64) string {
 	return text
 }
 
-// Sentence is the answer: "cheapest: 41.30 EUR a month, s3fifo at 64 MiB; lru at its cheapest, 128 MiB: 45.10 EUR,
-// 8.4% saved".
+// Sentence is the answer: "cheapest: 41.30 EUR a month, s3fifo at 64 MiB: 8.4% less than today (lru at 128 MiB, 45.10
+// EUR), 60.2% less than without a cache (103.70 EUR); the origin gets 12.1 M requests and 402 GB a month, today 13.4 M
+// requests and 431 GB, without a cache 40.3 M requests and 1.31 TB".
 func (a Answer) Sentence() string {
 	if !a.Offers[0].Competes {
 		return "cheapest: unknown, because no online policy was replayed; add one with --policy"
 	}
-	best := a.Offers[0]
-	parts := []string{fmt.Sprintf("cheapest: %s a month%s, %s at %s", a.Amount(best.Cost), costIn(best), best.Policy,
-		capacityOf(best)+capacityIn(best))}
-	switch other := a.offerOf(a.baselineOf(best.Policy)); {
-	case other != nil && other.Policy == best.Policy:
-	case other == nil:
-		parts = append(parts, "not compared with "+baseline+", which was not replayed")
+	best := a.Best()
+	text := fmt.Sprintf("cheapest: %s a month%s, %s", a.Amount(best.Cost), costIn(*best), best.name())
+	if !best.isNone() {
+		text += capacityIn(*best)
+	}
+	return records.Printable(text + ": " + strings.Join(a.compared(), ", ") + "; " + a.reaching())
+}
+
+// name is what an offer is called in a sentence: "s3fifo at 64 MiB".
+func (o Offer) name() string {
+	if o.isNone() {
+		return "no cache"
+	}
+	return o.Policy + " at " + capacityOf(o)
+}
+
+// compared says how much less than today, and than without a cache, the best costs.
+func (a Answer) compared() (texts []string) {
+	best, none := a.Best(), a.Amount(a.None.Cost)
+	switch now := a.Now; {
+	case now == nil:
+	case now.isAt(*best):
+		texts = append(texts, "as today")
+	case now.isNone():
+		return append(texts, less(*best, *now, "today, without a cache ("+none+")"))
 	default:
-		parts = append(parts, fmt.Sprintf("%s at its cheapest, %s: %s, %s", other.Policy, capacityOf(*other),
-			a.Amount(other.Cost), saved(best, *other)))
+		texts = append(texts, less(*best, *now, "today ("+now.name()+", "+a.Amount(now.Cost)+")"))
 	}
-	if a.Now != nil {
-		parts = append(parts, fmt.Sprintf("today, %s at %s: %s, %s", a.Now.Policy, capacityOf(*a.Now),
-			a.Amount(a.Now.Cost), saved(best, *a.Now)))
+	if best.isNone() {
+		cache := a.Offers[0]
+		return append(texts, less(*best, cache, "the cheapest cache ("+cache.name()+", "+a.Amount(cache.Cost)+")"))
 	}
-	return records.Printable(strings.Join(parts, "; "))
+	return append(texts, less(*best, a.None, "without a cache ("+none+")"))
+}
+
+// less says how much less one offer costs than another, which has a text.
+func less(best, other Offer, than string) string {
+	if other.Tied {
+		return "a tie with " + than
+	}
+	text := savedShare(best, other)
+	if low, high, ok := savedIn(best, other); ok {
+		number, _ := strings.CutSuffix(share(low), "%")
+		text += fmt.Sprintf(" (%s to %s)", number, share(high))
+	}
+	return text + " less than " + than
+}
+
+// reaching says what reaches the origin with the best, today and without a cache.
+func (a Answer) reaching() string {
+	best := a.Best()
+	nouns, does := "requests", "the origin gets "
+	if isOfPrompts(a.curves[0].style) {
+		nouns, does = "blocks of prompts", "to compute: "
+	}
+	of := func(o *Offer) string {
+		if nouns != "requests" {
+			o.origin.bytes = 0 // of keys and values, which nobody sends
+		}
+		return o.origin.text(nouns)
+	}
+	text := does + of(best) + " a month"
+	if now := a.Now; now != nil && !now.isNone() && !now.isAt(*best) {
+		text += ", today " + of(now)
+	}
+	if !best.isNone() {
+		text += ", without a cache " + of(&a.None)
+	}
+	return text
+}
+
+// against says what lru costs at its cheapest; "" if lru is the best, or nothing is.
+func (a Answer) against() string {
+	best := a.Offers[0]
+	if !best.Competes {
+		return ""
+	}
+	switch other := a.offerOf(a.baselineOf(best.Policy)); {
+	case other == nil:
+		return "not compared with " + baseline + ", which was not replayed"
+	case other.Policy != best.Policy:
+		return fmt.Sprintf("%s at its cheapest, %s: %s, %s", other.Policy, capacityOf(*other), a.Amount(other.Cost),
+			saved(*a.Best(), *other))
+	}
+	return ""
 }
 
 func capacityOf(o Offer) string {
@@ -57,19 +130,30 @@ func saved(best, other Offer) string {
 	case other.Cost <= best.Cost:
 		return "nothing saved"
 	}
-	thousandths := int(1000*(1-best.Cost/other.Cost) + 0.5)
-	if thousandths == 0 {
-		return "less than 0.1% saved"
-	}
-	return records.Share(float64(thousandths)/1000) + " saved"
+	return savedShare(best, other) + " saved"
 }
 
-// costIn writes the interval of a cost: " (340.12 to 363.01)"; "" if it is unknown.
+// savedShare is the share of the other's cost that the best saves.
+func savedShare(best, other Offer) string {
+	if text := share(1 - best.Cost/other.Cost); text != "0%" {
+		return text
+	}
+	return "less than 0.1%"
+}
+
+// share writes a share in tenths of a percent.
+func share(x float64) string { return records.Share(math.Floor(1000*x+0.5) / 1000) }
+
+// costIn writes the interval of a cost: " (340.12 to 363.01)"; "" if it is unknown, or of one value.
 func costIn(o Offer) string {
 	if o.CostIn == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (%s to %s)", PerMonth.Text(o.CostIn[0]), PerMonth.Text(o.CostIn[1]))
+	low, high := PerMonth.Text(o.CostIn[0]), PerMonth.Text(o.CostIn[1])
+	if low == high {
+		return ""
+	}
+	return fmt.Sprintf(" (%s to %s)", low, high)
 }
 
 // capacityIn writes the interval of a capacity: " (1.5 MiB to 2.1 MiB)"; "" if all draws have the same.
@@ -83,8 +167,10 @@ func capacityIn(o Offer) string {
 
 // Explanation says how the costs are computed and what limits them, in a line each.
 func (a Answer) Explanation() (lines []string) {
-	if line := a.parts(); line != "" {
-		lines = append(lines, line)
+	for _, line := range []string{a.against(), a.parts()} {
+		if line != "" {
+			lines = append(lines, records.Printable(line))
+		}
 	}
 	rate := RequestRate.Text(a.PerSecond) + " requests/s, as given"
 	if a.Span > 0 {
@@ -113,37 +199,65 @@ func (a Answer) Explanation() (lines []string) {
 // parts says what the cost of the cheapest consists of, where that is more than memory and misses; "" if it is not.
 func (a Answer) parts() string {
 	best := a.Offers[0]
-	if !best.Competes || len(best.shares) <= 2 {
+	shares := a.shares(best)
+	if !best.Competes || len(shares) <= 2 {
 		return ""
 	}
 	var texts []string
-	for _, s := range best.shares {
+	for _, s := range shares {
 		texts = append(texts, s.of+" "+PerMonth.Text(s.cost))
 	}
 	return a.Amount(best.Cost) + " = " + strings.Join(texts, " + ")
 }
 
+// costShare is a part of what an offer costs in a month.
+type costShare struct {
+	of   string
+	cost float64
+}
+
+// shares returns what an offer is paid for: misses and missed bytes are one share.
+func (a Answer) shares(o Offer) (shares []costShare) {
+	for _, u := range o.uses {
+		if n := len(shares); n > 0 && shares[n-1].of == u.of {
+			shares[n-1].cost += a.cost(u)
+		} else {
+			shares = append(shares, costShare{u.of, a.cost(u)})
+		}
+	}
+	return shares
+}
+
 // end says that the cheapest capacity is at an end of those that were replayed; "" if it is not.
 func (a Answer) end() string {
-	switch best := a.Offers[0]; {
-	case !best.Competes:
-		return ""
-	case best.AtSmallest && best.AtLargest:
+	offer, what := a.Offers[0], "the cheapest"
+	if a.Best().isNone() {
+		what = "the cheapest cache"
+	}
+	switch {
+	case !offer.Competes:
+	case offer.AtSmallest && offer.AtLargest:
 		return "only one capacity was replayed: others may cost less"
-	case best.AtSmallest:
-		return "the cheapest is the smallest capacity replayed: smaller ones may cost less"
-	case best.AtLargest:
-		return "the cheapest is the largest capacity replayed: larger ones may cost less"
+	case offer.AtSmallest:
+		return what + " is the smallest capacity replayed: smaller ones may cost less"
+	case offer.AtLargest:
+		return what + " is the largest capacity replayed: larger ones may cost less"
+	case offer.above > 0:
+		return fmt.Sprintf("%s of the capacities replayed: others from %s may cost less", what,
+			records.Between(records.Capacity(offer.below, records.Bytes), records.Capacity(offer.above, records.Bytes)))
+	default: // everything fits
+		return fmt.Sprintf("%s of the capacities replayed: others above %s may cost less", what,
+			records.Capacity(offer.below, records.Bytes))
 	}
 	return ""
 }
 
-// certainty says what the brackets are, and which policies may be as cheap as the cheapest; "" if nothing is known.
+// certainty says what the brackets are, and what may be as cheap as the cheapest; "" if nothing is known.
 func (a Answer) certainty() string {
 	var parts []string
-	if a.Offers[0].CostIn != nil {
+	if best := a.Best(); best.CostIn != nil {
 		line := fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ", blocks.Count)
-		if a.Offers[0].moves() {
+		if best.moves() {
 			line += " in misses, not in what tiers read and write"
 		}
 		parts = append(parts, line)
@@ -156,16 +270,18 @@ func (a Answer) certainty() string {
 
 // ties names the policies that may be as cheap as the cheapest; "" if there are none.
 func (a Answer) ties() string {
-	names := []string{a.Offers[0].Policy}
-	for _, o := range a.Offers {
-		if o.Competes && o.Tied {
-			names = append(names, o.Policy)
+	name := func(o Offer) string { return cmp.Or(o.Policy, o.name()) }
+	best := a.Best()
+	names := []string{name(*best)}
+	for _, o := range a.others() {
+		if o.Competes && o.Tied && o != a.Now && !slices.Contains(names, name(*o)) {
+			names = append(names, name(*o))
 		}
 	}
 	if len(names) == 1 {
 		return ""
 	}
-	return "a tie: " + strings.Join(names, ", ")
+	return records.Printable("a tie: " + strings.Join(names, ", "))
 }
 
 // Lasting writes a duration in the largest unit of which there are two: "36 hours", "3.5 days".

@@ -139,28 +139,19 @@ func belowFirst(r *records.Record) []string {
 	return tiers[min(1, len(tiers)):]
 }
 
-// missed is the share of misses and missed bytes.
+// missed is what misses and missed bytes are part of.
 const missed = "misses"
 
-// share is a part of what a cache costs in a month.
-type share struct {
-	of     string // "ssd", "written to ssd", missed
-	cost   float64
-	isRent bool // grows with the capacity, whatever is requested
-}
-
-// rents returns what the capacity of a record, and its tiers, cost in a month.
-func (b Bill) rents(r *records.Record) (shares []share) {
+// rents returns what is paid for the capacity of a record, and for its tiers, in a month.
+func (b Bill) rents(r *records.Record) (uses []use) {
 	below := belowFirst(r)
-	name, price := b.first(firstOf(r), below)
-	shares = append(shares, share{name, price.of(float64(r.Capacity)) * float64(nodesOf(r)), true})
+	name, _ := b.first(firstOf(r), below)
+	uses = b.add(uses, name, name, float64(r.Capacity)*float64(nodesOf(r)), true)
 	for _, name := range below {
-		if price := b.size(name); price.Per != "" {
-			bytes, _ := r.GetInt(TierBytes.Of(name))
-			shares = append(shares, share{name, price.of(float64(bytes)), true})
-		}
+		bytes, _ := r.GetInt(TierBytes.Of(name))
+		uses = b.add(uses, name, name, float64(bytes), true)
 	}
-	return shares
+	return uses
 }
 
 // Metrics of the bytes that tiers read and write.
@@ -170,34 +161,34 @@ const (
 	prefetchedBytes = "tier_prefetched_bytes"
 )
 
-// moves returns what reading from tiers and writing to them costs in a month; the record stands for so many requests.
-func (b Bill) moves(r *records.Record, requests float64) (shares []share) {
-	for i, name := range tierNames {
+// moves returns what is paid for reading from tiers and writing to them in a month; the record stands for so many
+// requests.
+func (b Bill) moves(r *records.Record, requests float64) (uses []use) {
+	_, monthly := b.requests()
+	for _, name := range tierNames {
 		for _, m := range []struct {
-			what    string
-			price   Price
-			metrics []string
+			of, price string
+			metrics   []string
 		}{
-			{"written to " + name, b.Tiers[i].Write, []string{writtenBytes}},
-			{"read from " + name, b.Tiers[i].Read, []string{readBytes, prefetchedBytes}},
+			{"written to " + name, name + "-write", []string{writtenBytes}},
+			{"read from " + name, name + "-read", []string{readBytes, prefetchedBytes}},
 		} {
 			total, isKnown := 0.0, false
 			for _, counter := range m.metrics {
 				bytes, ok := r.Get(counter + "[" + name + "]")
 				total, isKnown = total+bytes, isKnown || ok
 			}
-			if m.price.Per != "" && isKnown {
-				monthly := m.price.of(total/requests) * b.PerSecond * secondsOfMonth
-				shares = append(shares, share{m.what, monthly, false})
+			if isKnown && !isFirst(name) {
+				uses = b.add(uses, m.of, m.price, total/requests*monthly, false)
 			}
 		}
 	}
-	return shares
+	return uses
 }
 
 // moves reports whether it pays for bytes that tiers read or write.
 func (o Offer) moves() bool {
-	return slices.ContainsFunc(o.shares, func(s share) bool { return !s.isRent && s.of != missed })
+	return slices.ContainsFunc(o.uses, func(u use) bool { return !u.isRent && u.of != missed })
 }
 
 // applied returns the prices that a record has a use for, as people read them.

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/blocks"
@@ -42,19 +40,19 @@ func TestCostOfTiers(t *testing.T) {
 	set(&r, "tier_read_bytes[remote]", 2e5)
 	set(&r, "tier_prefetched_bytes[remote]", 1e5)
 	set(&r, "tier_hits[remote]", 1) // a tier of unknown size
-	want := []share{{"hbm", 30, true}, {"host", 30, true}, {"ssd", 10, true}, {"remote", 0, true},
-		{"written to ssd", 5.256, false}, {"read from remote", 2.3652, false}, {missed, 1.0512, false}}
+	want := []costShare{{"hbm", 30}, {"host", 30}, {"ssd", 10}, {"remote", 0}, {"written to ssd", 5.256},
+		{"read from remote", 2.3652}, {missed, 1.0512}}
 	recs := []records.Record{r}
 	b.Charge(recs)
 	near(t, "cost", recs[0].Float(PerMonth), 30+30+10+5.256+2.3652+1.0512)
 	a := b.Answers(recs, nil)[0]
-	got := a.Offers[0].shares
+	got := a.shares(a.Offers[0])
 	if len(got) != len(want) {
 		t.Fatalf("%+v, want %+v", got, want)
 	}
 	for i := range want {
 		near(t, want[i].of, got[i].cost, want[i].cost)
-		if got[i].of != want[i].of || got[i].isRent != want[i].isRent {
+		if got[i].of != want[i].of {
 			t.Errorf("%+v, want %+v", got[i], want[i])
 		}
 	}
@@ -155,46 +153,9 @@ func TestPricesOfTiersThatAreNotThere(t *testing.T) {
 	}
 }
 
-// Between two capacities a tier that is a multiple of the first one grows with it; one in bytes does not.
-func TestCheapestBetweenWithTiers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		b := Bill{PerSecond: rapid.Float64Range(0.01, 10).Draw(t, "rate")}
-		b.Prices, _ = Parse("memory=1/GiB-month,host=0.5/GiB-month,ssd=0.1/GiB-month,ssd-write=1/GB,miss=1/M")
-		times := rapid.Int64Range(1, 10).Draw(t, "times")
-		var recs []records.Record
-		for i, h := range rapid.SliceOfN(rapid.Int64Range(0, 1000), 2, 5).Draw(t, "hits") {
-			r := rec("lru", records.Online, gib<<i, h)
-			SetTier(&r, "memory", gib<<i, false)
-			SetTier(&r, "host", times*gib<<i, false)
-			SetTier(&r, "ssd", 100*gib, false)
-			set(&r, "tier_written_bytes[ssd]", 1000*(1000-h))
-			recs = append(recs, r)
-		}
-		a := b.Between("t", recs, nil)[0]
-		points := a.curves[0].points
-		least := math.Inf(1)
-		for i := 1; i < len(points); i++ {
-			for c := points[i-1].capacity; c <= points[i].capacity; c += gib >> 8 {
-				p := b.at(points[i-1], points[i], c)
-				if want := (1 + 0.5*float64(times)) * float64(c) / gib; math.Abs(p.memory-10-want) > 1e-6 {
-					t.Fatalf("%d bytes cost %v, want %v", c, p.memory, want+10)
-				}
-				least = min(least, p.cost())
-			}
-		}
-		got, sum := a.Offers[0], 0.0
-		for _, s := range got.shares {
-			sum += s.cost
-		}
-		if got.Cost > least*(1+1e-9) || got.Cost < least*(1-1e-3) || math.Abs(sum-got.Cost) > 1e-6*sum {
-			t.Fatalf("%v at %d, of which %+v; a search finds %v", got.Cost, got.Capacity, got.shares, least)
-		}
-	})
-}
-
 // Intervals are of misses, and leave out how what tiers move differs.
 func TestIntervalsWithTiers(t *testing.T) {
-	b := pricedAs(t, "memory=1/GiB-month,ssd=0.1/GiB-month,ssd-write=1/MB,miss=1/M")
+	b := pricedAs(t, "memory=1/GiB-month,ssd=0.1/GiB-month,ssd-write=1/MB,miss=10/K")
 	s := blocks.NewSet(1)
 	r := withBlocks(s, "lru", gib, 15, 9)
 	SetTier(&r, "memory", gib, false)

@@ -28,7 +28,7 @@ var policies = map[string]ours{
 	"lirs":       same("lirs(stack=2,rule=libcachesim)"),
 	"beladysize": {label: "belady-size", kind: records.Offline, near: true},
 	"random":     near("random"), "randomtwo": near("2-random(low=1,items=1)"), "lhd": near("lhd"),
-	"lecar": near("lecar(ties=lru)"), "cacheus": near("cacheus"), "lfuda": near("lfu-da"),
+	"lecar": near("lecar"), "cacheus": near("cacheus"), "lfuda": near("lfu-da"),
 	"hyperbolic":          near("hyperbolic(leeway=1)"),
 	"wtinylfu-w0.01-slru": near("w-tinylfu"), "wtinylfu-w0.10-slru": near("w-tinylfu(window=0.1)"),
 

@@ -36,6 +36,16 @@ func Properties() []Property {
 	return all
 }
 
+// PropertyOf returns the name of the property that a page has for a colour; that of text for any other.
+func PropertyOf(c color.NRGBA) string {
+	for _, p := range Properties() {
+		if p.Color == c {
+			return p.Name
+		}
+	}
+	return Properties()[0].Name
+}
+
 // LineColors returns the colours that lines may have.
 func LineColors() []color.NRGBA { return palette }
 

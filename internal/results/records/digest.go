@@ -15,8 +15,20 @@ import (
 const digestName = "digest"
 
 // digest returns the digest of all other set fields, by name and value. It is therefore the same in every format, and
-// independent of how a program writes unset fields: null, zero or nothing.
+// independent of how a program writes unset fields: null, zero or nothing. It leaves out what depends on the machine, so
+// that two runs with the same results have the same digest.
 func (r *Record) digest() string {
+	return r.digestOf(func(name string) bool {
+		m, _ := metric.Lookup(name)
+		return !m.OfMachine
+	})
+}
+
+// firstDigest is the digest that records had before it left anything out.
+func (r *Record) firstDigest() string { return r.digestOf(func(string) bool { return true }) }
+
+// digestOf returns the digest of all set fields, and of the metrics that covers names.
+func (r *Record) digestOf(covers func(name string) bool) string {
 	var lines []string
 	add := func(f field) {
 		if f.name != digestName && !f.isZero(r) {
@@ -28,7 +40,9 @@ func (r *Record) digest() string {
 		add(f)
 	}
 	for name := range r.Values.Names() {
-		add(metricFieldOf(name))
+		if covers(name) {
+			add(metricFieldOf(name))
+		}
 	}
 	for _, f := range behind {
 		add(f)
@@ -63,7 +77,7 @@ func sealed(recs []Record) []Record {
 
 // checkRead rejects a record that no replay can have produced, or that was changed after it was written.
 func (r *Record) checkRead() error {
-	if err := r.Check(); err != nil || r.Digest == "" || r.Digest == r.digest() {
+	if err := r.Check(); err != nil || r.Digest == "" || r.Digest == r.digest() || r.Digest == r.firstDigest() {
 		return err
 	}
 	return fmt.Errorf("the record is damaged, or was changed after it was written: its digest is %.80q, want %q; run it "+

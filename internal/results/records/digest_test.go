@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
@@ -80,13 +81,44 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	}
 }
 
+// isOneOf compares what the digest covers.
 func isOneOf(r Record, recs []Record) bool {
+	r.Values, _ = r.Values.Split()
 	for _, other := range recs {
+		other.Values, _ = other.Values.Split()
 		if reflect.DeepEqual(r, other) {
 			return true
 		}
 	}
 	return false
+}
+
+// TestDigestOfTwoRuns has two runs that differ only in how long they took, and two that differ in a miss.
+func TestDigestOfTwoRuns(t *testing.T) {
+	first, slower, other := sample(), sample(), sample()
+	for i := range first {
+		slower[i].Set(metric.NsPerRequest, 1e6+float64(i))
+		other[i].SetInt(metric.Misses, other[i].Int(metric.Misses)+1)
+		a, b, c := sealed(first)[i].Digest, sealed(slower)[i].Digest, sealed(other)[i].Digest
+		if a != b || a == c {
+			t.Errorf("record %d: digest %s, slower %s, with another miss %s; want the same, and another", i, a, b, c)
+		}
+	}
+}
+
+// TestFirstDigestsAreAccepted reads records of the time when the digest covered the times, and finds damage in them.
+func TestFirstDigestsAreAccepted(t *testing.T) {
+	recs := sealed(sample())
+	recs[0].Set(metric.NsPerRequest, 12.5)
+	recs[0].Digest = recs[0].firstDigest()
+	if recs[0].Digest == recs[0].digest() {
+		t.Fatal("the digest covers the times")
+	}
+	must.Do(t, recs[0].checkRead())
+	recs[0].Set(metric.NsPerRequest, 12.25)
+	if recs[0].checkRead() == nil {
+		t.Error("a record passes whose time has changed, which its digest covers")
+	}
 }
 
 func TestWhatDigestsDoNotShowIsSaid(t *testing.T) {

@@ -290,6 +290,9 @@ func footer(g Group, p paint) string {
 	if slices.ContainsFunc(g.Records, func(r Record) bool { return r.Best }) {
 		lines = append(lines, "* highest hit ratio of the online policies at this capacity")
 	}
+	if i := slices.IndexFunc(g.Records, func(r Record) bool { return roles[r.Policy].Idle }); i >= 0 {
+		lines = append(lines, Printable(g.Records[i].Label)+": without a cache; the same at every capacity")
+	}
 	for _, line := range []string{FutureNote(g.Records), ratioLine(g.Records), elsewhereLine(g.Records)} {
 		if line != "" {
 			lines = append(lines, line)

@@ -16,6 +16,7 @@ const (
 type Role struct {
 	Rank      int    // its place in the list of policies
 	Unlimited bool   // it ignores the capacity, so it does not compete
+	Idle      bool   // it loads nothing, so that it is what happens without a cache, and does not compete
 	Optimum   bool   // it is optimal under some rules, and may lose to online policies under others
 	Reference bool   // the optimum of plain caches, which looks like what others are compared with
 	Bound     string // the lower bound on misses to show with it, if it replaces an optimum
@@ -48,9 +49,10 @@ func (r *Record) Foresees() string {
 
 // Competes reports whether the record may be the best, in tables, figures, targets and claims alike: its policy could
 // run in production and has to choose. A policy that knows the future, itself or through a part, does not compete, nor
-// does a cache without bounds.
+// does a cache without bounds, or none.
 func (r *Record) Competes() bool {
-	return r.Kind == Online && !roles[r.Policy].Unlimited && r.Foresees() == ""
+	role := roles[r.Policy]
+	return r.Kind == Online && !role.Unlimited && !role.Idle && r.Foresees() == ""
 }
 
 // FutureNote says which online policies do not compete because a part of theirs knows the future; "" if there are none.

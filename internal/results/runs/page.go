@@ -25,8 +25,13 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 			p.Sections = append(p.Sections, page.Section{ID: id, Title: title, Parts: parts})
 		}
 	}
-	add("answer", "Which capacity", r.answers())
 	add("cost", "What it costs", cost.Parts(r.Costs))
+	var saves []page.Part
+	for _, sentence := range records.Sentences(r.Reaches) {
+		saves = append(saves, page.Part{Answer: sentence})
+	}
+	add("origin", "What reaches the origin", saves)
+	add("answer", "Which capacity", r.answers())
 	var starts []page.Part
 	for _, line := range r.ColdStart {
 		starts = append(starts, page.Part{Text: line})

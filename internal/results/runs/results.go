@@ -22,6 +22,7 @@ type Results struct {
 	Rows    []series.Row
 	Answers []target.Answer
 	Costs   []cost.Answer
+	Reaches []cost.Reach
 	// ColdStart says what the beginning of the trace does to the results.
 	ColdStart []string
 	Replayed  []records.Setting // what was read, and how

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 // magnitudes are kinds of finite numbers: those of attention, and those whose sums and products are rounded in other

@@ -114,9 +114,9 @@ func (r *reader) sizeFrom(record []byte) (int64, error) {
 var operations = [...]stream.Op{
 	0: stream.OpUnknown, 1: stream.OpRead, 2: stream.OpRead, // nop, get, gets
 	3: stream.OpWrite, 4: stream.OpWrite, 5: stream.OpWrite, 6: stream.OpWrite, // set, add, cas, replace
-	7: stream.OpWrite, 8: stream.OpWrite, 9: stream.OpDelete, // append, prepend, delete
-	10: stream.OpWrite, 11: stream.OpWrite, // incr, decr
-	12: stream.OpRead, 13: stream.OpWrite, 14: stream.OpWrite, // read, write, update
+	7: stream.OpUpdate, 8: stream.OpUpdate, 9: stream.OpDelete, // append, prepend, delete
+	10: stream.OpUpdate, 11: stream.OpUpdate, // incr, decr
+	12: stream.OpRead, 13: stream.OpWrite, 14: stream.OpUpdate, // read, write, update
 }
 
 // opFrom reads an operation: a number of libCacheSim's, or a word.

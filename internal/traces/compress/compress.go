@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
@@ -27,7 +29,7 @@ var errWindow = fmt.Errorf("needs a window of more than %d MiB, compress it agai
 type compression struct {
 	name  string
 	magic string // "?" stands for any byte
-	open  func(release func(func() error), r *bufio.Reader) (io.Reader, error)
+	open  func(d *decompressed, r *bufio.Reader) (io.Reader, error)
 }
 
 var compressions = []compression{
@@ -44,25 +46,65 @@ var compressions = []compression{
 // magicLen is the number of bytes that recognising a compression needs.
 const magicLen = 10
 
-func openGzip(_ func(func() error), r *bufio.Reader) (io.Reader, error) { return gzip.NewReader(r) }
+// Decoders are used again for the next file, since those of thousands of small files cost more than their content. One
+// that has read a large file is not kept: it may hold a large window.
+var gzips, zstds, lz4s, snappies, raws sync.Pool
 
-func openBzip2(_ func(func() error), r *bufio.Reader) (io.Reader, error) {
-	return bzip2.NewReader(r), nil
+// reuse puts a decoder into its pool on release, unless it has read much.
+func (d *decompressed) reuse(pool *sync.Pool, decoder any, forget func()) {
+	d.release(func() error {
+		const most = 4 << 20
+		if d.n <= most {
+			forget()
+			pool.Put(decoder)
+		}
+		return nil
+	})
 }
 
-func openLZ4(_ func(func() error), r *bufio.Reader) (io.Reader, error) { return lz4.NewReader(r), nil }
-
-func openS2(_ func(func() error), r *bufio.Reader) (io.Reader, error) { return s2.NewReader(r), nil }
-
-func openZstd(release func(func() error), r *bufio.Reader) (io.Reader, error) {
-	// One goroutine was the fastest in trials; decoding ahead only moves the work.
-	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow),
-		zstd.WithDecoderLowmem(true))
-	if err != nil {
-		return nil, err
+func openGzip(d *decompressed, r *bufio.Reader) (io.Reader, error) {
+	z, ok := gzips.Get().(*gzip.Reader)
+	if !ok {
+		z = new(gzip.Reader)
 	}
-	release(func() error { d.Close(); return nil })
-	return d, nil
+	d.reuse(&gzips, z, func() {})
+	return z, z.Reset(r)
+}
+
+func openBzip2(_ *decompressed, r *bufio.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }
+
+func openLZ4(d *decompressed, r *bufio.Reader) (io.Reader, error) {
+	z, ok := lz4s.Get().(*lz4.Reader)
+	if !ok {
+		z = lz4.NewReader(nil)
+	}
+	z.Reset(r)
+	d.reuse(&lz4s, z, func() { z.Reset(nil) })
+	return z, nil
+}
+
+func openS2(d *decompressed, r *bufio.Reader) (io.Reader, error) {
+	z, ok := snappies.Get().(*s2.Reader)
+	if !ok {
+		z = s2.NewReader(nil)
+	}
+	z.Reset(r)
+	d.reuse(&snappies, z, func() { z.Reset(nil) })
+	return z, nil
+}
+
+func openZstd(d *decompressed, r *bufio.Reader) (io.Reader, error) {
+	z, ok := zstds.Get().(*zstd.Decoder)
+	if !ok {
+		// One goroutine was the fastest in trials; decoding ahead only moves the work.
+		var err error
+		if z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow),
+			zstd.WithDecoderLowmem(true)); err != nil {
+			return nil, err
+		}
+	}
+	d.reuse(&zstds, z, func() { _ = z.Reset(nil) })
+	return z, z.Reset(r)
 }
 
 // decompressed is the decompressed content of a file. Errors name the file and how far it could be read.
@@ -71,13 +113,24 @@ type decompressed struct {
 	Compression string // "" for none
 	r           io.Reader
 	n           int64 // decompressed bytes so far
+	release     func(func() error)
 }
 
-// Decompress recognises the compression of r from its content. It passes to release what must be called to free memory
-// and goroutines.
+// Decompress recognises the compression of r from its content. It passes to release what must be called once nothing
+// more is read, to free memory: what is read later is an error.
 func Decompress(release func(func() error), place string, r io.Reader) (*decompressed, error) {
-	raw := bufio.NewReaderSize(r, 64<<10)
-	d := &decompressed{place: place, r: raw}
+	raw, ok := raws.Get().(*bufio.Reader)
+	if !ok {
+		raw = bufio.NewReaderSize(nil, 64<<10)
+	}
+	raw.Reset(r)
+	d := &decompressed{place: place, r: raw, release: release}
+	release(func() error {
+		raw.Reset(nil)
+		raws.Put(raw)
+		d.r = closed{}
+		return nil
+	})
 	c, found, err := recogniseCompression(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", place, err)
@@ -86,11 +139,16 @@ func Decompress(release func(func() error), place string, r io.Reader) (*decompr
 		return d, nil
 	}
 	d.Compression = c.name
-	if d.r, err = c.open(release, raw); err != nil {
+	if d.r, err = c.open(d, raw); err != nil {
 		return nil, d.fail(err)
 	}
 	return d, nil
 }
+
+// closed is read from when the decoder may belong to another file.
+type closed struct{}
+
+func (closed) Read([]byte) (int, error) { return 0, os.ErrClosed }
 
 // recogniseCompression looks at the first bytes of r.
 func recogniseCompression(r *bufio.Reader) (compression, bool, error) {

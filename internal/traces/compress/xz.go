@@ -10,7 +10,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-func openXZ(_ func(func() error), r *bufio.Reader) (io.Reader, error) {
+func openXZ(_ *decompressed, r *bufio.Reader) (io.Reader, error) {
 	guard := &xzGuard{r: r, need: xzStreamHeader, step: (*xzGuard).streamHeader}
 	x, err := xz.NewReader(bufio.NewReader(guard))
 	if guard.err != nil {

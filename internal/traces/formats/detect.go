@@ -29,6 +29,10 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 		return source.Format{}, s.Errorf("holds only %q, the first bytes of a Parquet file: the file is cut off",
 			head.Bytes)
 	}
+	together := s.In.Together
+	if together.Recognised.Has(head, s.FormatName) {
+		return *together.Recognised.Format, nil
+	}
 	candidates, best := surest(head, s.FormatName)
 	// Any first bytes may begin a binary trace, but text that looks like JSON is JSON.
 	readsJSON := slices.ContainsFunc(candidates, func(f source.Format) bool { return f.JSON })
@@ -41,6 +45,7 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 	case 0:
 		return source.Format{}, s.Errorf("looks like %s, but matches no known trace format; %s", describe(head), advice(head))
 	case 1:
+		together.Recognise(candidates[0], best, head)
 		return candidates[0], nil
 	}
 	return source.Format{}, s.Errorf("could be %s; name the right one with --input-format NAME",
@@ -72,6 +77,9 @@ func checkNamed(s *source.Source, head source.Head, format source.Format) (rathe
 	why := ""
 	if format.Impossible != nil {
 		why = format.Impossible(head)
+	}
+	if why == "" && format.NoRequests == "" && format.Detect(head, s.FormatName) == source.Certain {
+		return nil, nil // no other format can be surer
 	}
 	others, sure := surest(head, s.FormatName)
 	if sure == source.Certain && others[0].NoRequests != "" {
@@ -203,7 +211,7 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	fields.SizeMayLack = fields.Size && fields.Op && format.Writes == stream.WritesFill
+	fields.SizeMayLack = fields.Size && fields.Op && format.Writes.Fills()
 	s.Reading.Complete(format, opts, fields)
 	s.Reading = s.In.Together.Join(s.Reading)
 	if !format.Binary && !format.Whole {

@@ -3,6 +3,7 @@ package kvlogs
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -11,8 +12,15 @@ import (
 
 const (
 	get    = stream.OpRead
-	put    = stream.OpWrite
+	put    = stream.OpWrite  // ends a time to live
+	update = stream.OpUpdate // keeps it
+	touch  = stream.OpUpdate | stream.IfPresent
 	remove = stream.OpDelete
+	take   = stream.OpTake
+
+	// What a command reads to write something else: nothing is written if all of these keys are missing, or a needed one.
+	operand = get | stream.WithNext
+	needed  = operand | stream.IfPresent
 
 	millisecond = int64(1e6)
 )
@@ -21,48 +29,104 @@ const (
 type keysOf func(r *redisReader, args [][]byte) error
 
 // commands are the commands of Redis that use keys, by their names in lower case; their keys are specified in
-// https://redis.io/docs/latest/commands. Commands that only ask about a key (TTL, TYPE, OBJECT) are none of them:
-// Redis does not count them as a use of the object. Nor are scripts, since MONITOR prints the commands that they run.
+// https://redis.io/docs/latest/commands. What they do to a time to live is measured at a server: only those that
+// replace an object end it.
 var commands = byName(map[string]keysOf{
-	"get getrange substr strlen getbit bitcount bitpos bitfield_ro dump sort_ro " +
-		"hget hmget hgetall hexists hkeys hvals hlen hstrlen hrandfield hscan " +
+	"get getrange substr strlen getbit bitcount bitpos bitfield_ro digest dump sort_ro " +
+		"hget hmget hgetall hexists hkeys hvals hlen hstrlen hrandfield hscan hgetex " +
+		"httl hpttl hexpiretime hpexpiretime " +
 		"lindex llen lrange lpos scard sismember smismember smembers srandmember sscan " +
 		"zcard zcount zlexcount zmscore zrandmember zrange zrangebylex zrangebyscore zrank " +
 		"zrevrange zrevrangebylex zrevrangebyscore zrevrank zscan zscore " +
 		"geodist geohash geopos georadius_ro georadiusbymember_ro geosearch xlen xpending xrange xrevrange " +
-		"json.get json.type json.objkeys json.objlen json.arrlen json.arrindex json.strlen": first(get),
-	"lcs": first(get, get), "mget exists touch pfcount sdiff sinter sunion": every(get),
-	"json.mget": allButLast(get), "sintercard zdiff zinter zintercard zunion": counted(get),
+		"arcount arget argetrange argrep arinfo arlastitems arlen armget arnext arop arscan " +
+		"vcard vdim vemb vgetattr vinfo vismember vlinks vrandmember vrange vsim " +
+		"json.get json.type json.objkeys json.objlen json.arrlen json.arrindex json.strlen json.resp " +
+		"bf.card bf.exists bf.info bf.mexists bf.scandump cf.count cf.exists cf.info cf.mexists cf.scandump " +
+		"cms.info cms.query tdigest.byrank tdigest.byrevrank tdigest.cdf tdigest.info tdigest.max tdigest.min " +
+		"tdigest.quantile tdigest.rank tdigest.revrank tdigest.trimmed_mean topk.count topk.info topk.list " +
+		"topk.query ts.get ts.info ts.range ts.revrange ts.read ft.sugget ft.suglen ft.get": first(get),
+	"lcs": first(get, get), "mget exists pfcount sdiff sinter sunion": every(get),
+	"json.mget": allButLast(get),
+	"sintercard sdiffcard sunioncard zdiff zinter zintercard zunion ts.nrange ts.nrevrange": counted(get),
 	"xread xreadgroup": streams,
 
-	"append incr incrby incrbyfloat decr decrby setbit setrange bitfield persist restore sort " +
-		"hset hmset hsetnx hdel hincrby hincrbyfloat hsetex hgetdel hgetex hexpire hpexpire hexpireat hpexpireat " +
-		"hpersist linsert lpop lpush lpushx lrem lset ltrim rpop rpush rpushx sadd spop srem " +
-		"zadd zincrby zpopmax zpopmin zrem zremrangebylex zremrangebyrank zremrangebyscore " +
-		"geoadd georadius georadiusbymember pfadd xack xadd xautoclaim xclaim xdel xsetid xtrim " +
-		"json.set json.merge json.numincrby json.arrappend json.arrinsert json.arrpop json.arrtrim json.toggle " +
-		"json.strappend json.clear": first(put),
-	"blpop brpop bzpopmin bzpopmax": allButLast(put), "lmpop zmpop": counted(put), "blmpop bzmpop": after(1, counted(put)),
-	"lmove blmove rpoplpush brpoplpush smove": first(put, put),
+	"append incr incrby incrbyfloat decr decrby setbit hset hmset hsetnx hincrby hincrbyfloat lpush rpush sadd " +
+		"zincrby pfadd arinsert armset arring arset vadd " +
+		"json.set json.merge bf.add bf.madd bf.reserve bf.loadchunk cf.add cf.addnx cf.reserve cf.loadchunk " +
+		"cms.initbydim cms.initbyprob tdigest.create topk.reserve ts.add ts.create ts.incrby ts.decrby " +
+		"ft.sugadd ft.add ft.safeadd": first(update),
+	"setrange": setRange, "bitfield": bitField, "increx": incrEx,
+	"zadd geoadd": unless("xx", 1), "hsetex": unless("fxx", 1), "xadd": unless("nomkstream", 1),
+	"bf.insert cf.insert cf.insertnx": unless("nocreate", 1),
 
-	"sdiffstore sinterstore sunionstore pfmerge": into(every(get)), "zrangestore geosearchstore": first(put, get),
-	"zdiffstore zinterstore zunionstore": into(counted(get)), "bitop": after(1, into(every(get))),
-	"copy": first(get, put), "rename renamenx": first(remove, put),
+	"touch": every(touch),
+	"hdel hgetdel hexpire hpexpire hexpireat hpexpireat hpersist linsert lpop lpushx lrem lset ltrim rpop rpushx " +
+		"spop srem zpopmax zpopmin zrem zremrangebylex zremrangebyrank zremrangebyscore " +
+		"xack xackdel xautoclaim xcfgset xclaim xdel xdelex xidmprecord xnack xsetid xtrim " +
+		"ardel ardelrange arseek vrem vsetattr " +
+		"json.numincrby json.nummultby json.numpowby json.arrappend json.arrinsert json.arrpop json.arrtrim " +
+		"json.toggle json.strappend json.clear cf.del cf.compact cms.incrby tdigest.add tdigest.reset " +
+		"topk.add topk.incrby ts.alter ts.del ft.sugdel": first(touch),
+	"blpop brpop bzpopmin bzpopmax": allButLast(touch), "lmpop zmpop": counted(touch),
+	"blmpop bzmpop": after(1, counted(touch)), "ts.createrule ts.deleterule": first(touch, touch),
+	"ts.madd": everyThird(touch), "json.mset": everyThird(update),
+	"json.del json.forget": jsonDel, "xgroup": xgroup,
 
-	"set": set, "setnx getset": stored(1, 0), "setex": stored(2, second), "psetex": stored(2, millisecond),
-	"mset msetnx": pairs, "getex": getEx,
+	"lmove blmove lmovem blmovem rpoplpush brpoplpush smove": first(touch|stream.WithNext, update),
+
+	"sunionstore": into(every(operand)), "sinterstore": into(every(needed)), "sdiffstore": into(firstNeeded),
+	"zunionstore": into(counted(operand)), "zinterstore": into(counted(needed)),
+	"zdiffstore":                  into(after(1, firstNeeded)),
+	"zrangestore geosearchstore":  storedFrom,
+	"sort":                        storeOption("store"),
+	"georadius georadiusbymember": storeOption("store", "storedist"),
+	"bitop":                       after(1, into(every(operand))),
+	"pfmerge":                     merged(every(get), update), "tdigest.merge": merged(counted(get), update),
+	"cms.merge": merged(counted(get), touch),
+	"copy":      copied, "move": moved, "rename": first(remove|stream.WithNext, take),
+	"renamenx": first(remove|stream.WithNext, take|stream.IfAbsent),
+
+	"set": set, "setnx": stored(1, 0, stream.IfAbsent), "getset": stored(1, 0, 0), "setex": stored(2, second, 0),
+	"psetex": stored(2, millisecond, 0), "mset": pairs(0), "msetnx": pairs(stream.IfAbsent), "msetex": setMany,
+	"himport": himport, "getex": getEx, "restore restore-asking": restore,
 	"expire": expires(second, false), "pexpire": expires(millisecond, false),
-	"expireat": expires(second, true), "pexpireat": expires(millisecond, true),
+	"expireat": expires(second, true), "pexpireat": expires(millisecond, true), "persist": first(stream.OpExpire),
 
-	"del unlink": every(remove), "json.del json.forget": first(remove), "getdel": twice(get, remove),
+	"del unlink": every(remove), "delex": first(remove), "getdel": twice(get, remove), "ft.del": after(1, first(remove)),
+	"migrate": migrate, "flushall": flush(true), "flushdb": flush(false),
 })
 
+// asking are commands that ask about a key without using it: Redis does not count them as a use of the object, as it
+// does not those of OBJECT and DEBUG.
+const asking = "ttl pttl expiretime pexpiretime type object memory xinfo watch debug pfdebug bf.debug cf.debug " +
+	"json.debug"
+
+// keyless are commands without keys, or with keys that name no object. MONITOR prints what scripts and functions call.
+const keyless = "acl asking auth backup bgrewriteaof bgsave client cluster command config dbsize discard echo eval " +
+	"eval_ro evalsha evalsha_ro exec failover fcall fcall_ro function hello hotkeys info keys lastsave latency lolwut " +
+	"module monitor multi pfselftest ping psubscribe psync publish pubsub punsubscribe quit randomkey readonly " +
+	"readwrite replconf reset role save scan script select shutdown slowlog spublish ssubscribe subscribe sunsubscribe " +
+	"sync time unsubscribe unwatch wait waitaof " +
+	"ft.aggregate ft.aliasadd ft.aliasdel ft.aliaslist ft.aliasupdate ft.alter ft.config ft.create ft.cursor " +
+	"ft.dictadd ft.dictdel ft.dictdump ft.explain ft.explaincli ft.hybrid ft.info ft.mget " +
+	"ft.profile ft.search ft.spellcheck ft.synadd ft.syndump ft.synupdate ft.tagvals ft._aliasaddifnx " +
+	"ft._aliasdelifx ft._alterifnx ft._createifnx ft._list search.clusterinfo search.clusterrefresh " +
+	"search.clusterset timeseries.clusterset timeseries.refreshcluster ts.mget ts.mrange ts.mrevrange ts.queryindex " +
+	"ts.querylabels _ft.config _ft.debug"
+
+// unfollowed are commands that change keys which they do not name. They are left out, which a warning says.
+const unfollowed = "swapdb replicaof slaveof trimslots ft.drop ft.dropindex ft._dropifx ft._dropindexifx"
+
+// leftOut says why a command without a request is left out: nothing to say, or that its effect is not known.
+var leftOut = byName(map[string]string{asking: "", keyless: "", unfollowed: "not followed"})
+
 // byName has an entry for each word of the names.
-func byName(groups map[string]keysOf) map[string]keysOf {
-	all := map[string]keysOf{}
-	for names, keys := range groups {
+func byName[T any](groups map[string]T) map[string]T {
+	all := map[string]T{}
+	for names, value := range groups {
 		for name := range strings.FieldsSeq(names) {
-			all[name] = keys
+			all[name] = value
 		}
 	}
 	return all
@@ -158,17 +222,266 @@ func after(skipped int, keys keysOf) keysOf {
 	}
 }
 
-// into reads the keys behind the first word, and then writes to the first.
+// firstNeeded takes each word as a source, of which the first must not be missing.
+func firstNeeded(r *redisReader, args [][]byte) error {
+	if err := r.addAll(needed, args[:min(1, len(args))]); err != nil || len(args) == 1 {
+		return err
+	}
+	return r.addAll(operand, args[1:])
+}
+
+// everyThird takes the first of each three words as a key.
+func everyThird(op stream.Op) keysOf {
+	return func(r *redisReader, args [][]byte) error {
+		if err := need(args, 3); err != nil {
+			return err
+		}
+		for ; len(args) >= 3; args = args[3:] {
+			if err := r.add(op, args[0], 0, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// merged reads the keys behind the first word, and then changes the first.
+func merged(sources keysOf, op stream.Op) keysOf {
+	return func(r *redisReader, args [][]byte) error {
+		if err := need(args, 1); err != nil {
+			return err
+		}
+		if len(args) > 1 {
+			if err := sources(r, args[1:]); err != nil {
+				return err
+			}
+		}
+		return r.add(op, args[0], 0, 0)
+	}
+}
+
+// into stores in the first word what comes of the keys behind it, and deletes the first if nothing does.
 func into(sources keysOf) keysOf {
 	return func(r *redisReader, args [][]byte) error {
 		if err := need(args, 2); err != nil {
 			return err
 		}
-		if err := sources(r, args[1:]); err != nil {
+		return merged(sources, put)(r, args)
+	}
+}
+
+// storedFrom stores in the first word what comes of the second.
+func storedFrom(r *redisReader, args [][]byte) error {
+	if err := need(args, 2); err != nil {
+		return err
+	}
+	return into(every(operand))(r, args[:2])
+}
+
+// storeOption reads the first word, and stores what comes of it in the key behind an option.
+func storeOption(options ...string) keysOf {
+	return func(r *redisReader, args [][]byte) error {
+		if err := need(args, 1); err != nil {
 			return err
 		}
-		return r.add(put, args[0], 0, 0)
+		for i, word := range args[1:] {
+			if isAny(word, options...) && i+2 < len(args) {
+				return storedFrom(r, [][]byte{args[i+2], args[0]})
+			}
+		}
+		return r.add(get, args[0], 0, 0)
 	}
+}
+
+// copied is a key, that of its copy and options.
+func copied(r *redisReader, args [][]byte) error {
+	if err := need(args, 2); err != nil {
+		return err
+	}
+	op, db := take|stream.IfAbsent, r.db
+	for i, word := range args[2:] {
+		switch {
+		case isAny(word, "replace"):
+			op = take
+		case isAny(word, "db") && i+3 < len(args):
+			db = args[i+3]
+		}
+	}
+	if err := r.add(needed, args[0], 0, 0); err != nil {
+		return err
+	}
+	return r.addIn(db, op, args[1], 0, 0)
+}
+
+// moved is a key and the database that it moves to.
+func moved(r *redisReader, args [][]byte) error {
+	if err := need(args, 2); err != nil {
+		return err
+	}
+	if err := r.add(remove|stream.WithNext, args[0], 0, 0); err != nil {
+		return err
+	}
+	return r.addIn(args[1], take|stream.IfAbsent, args[0], 0, 0)
+}
+
+// flush deletes all keys of the database, or of all.
+func flush(all bool) keysOf {
+	return func(r *redisReader, _ [][]byte) error {
+		if all || !r.several && string(r.db) == "0" {
+			r.addText(stream.OpFlush, []byte(stream.FlushAll))
+			return nil
+		}
+		r.addText(stream.OpFlush, append(slices.Clone(r.db), "/*"...))
+		return nil
+	}
+}
+
+// migrate moves keys to another server, or copies them.
+func migrate(r *redisReader, args [][]byte) error {
+	if err := need(args, 5); err != nil {
+		return err
+	}
+	op, keys := remove, args[2:3]
+	for i, word := range args[5:] {
+		switch {
+		case isAny(word, "copy"):
+			op = get
+		case isAny(word, "keys"):
+			keys = args[5+i+1:]
+		}
+		if isAny(word, "keys") {
+			break
+		}
+	}
+	return r.addAll(op, keys)
+}
+
+// unless is a key that is changed, or created unless an option comes behind it, before the first number.
+func unless(option string, keys int) keysOf {
+	return func(r *redisReader, args [][]byte) error {
+		if err := need(args, keys); err != nil {
+			return err
+		}
+		op := update
+		for _, word := range args[keys:] {
+			if len(word) == 0 || word[0] != '-' && word[0] != '+' && (word[0] < 'A' || word[0] > 'z') {
+				break
+			}
+			if isAny(word, option) {
+				op = touch
+			}
+		}
+		return r.add(op, args[0], 0, 0)
+	}
+}
+
+// setRange creates a key only if it has something to write.
+func setRange(r *redisReader, args [][]byte) error {
+	if err := need(args, 3); err != nil {
+		return err
+	}
+	if len(args[2]) == 0 {
+		return r.add(touch, args[0], 0, 0)
+	}
+	return r.add(update, args[0], 0, 0)
+}
+
+// bitField reads, unless it has an operation that writes.
+func bitField(r *redisReader, args [][]byte) error {
+	if err := need(args, 1); err != nil {
+		return err
+	}
+	for _, word := range args[1:] {
+		if isAny(word, "set", "incrby") {
+			return r.add(update, args[0], 0, 0)
+		}
+	}
+	return r.add(get, args[0], 0, 0)
+}
+
+// incrEx changes a number and its time to live.
+func incrEx(r *redisReader, args [][]byte) error {
+	if err := need(args, 1); err != nil {
+		return err
+	}
+	if err := r.add(update, args[0], 0, 0); err != nil {
+		return err
+	}
+	e, err := r.expiry(args[1:])
+	switch {
+	case err != nil || e.fails || !e.stated:
+		return err
+	case e.lasting:
+		return r.add(stream.OpExpire|stream.IfLasting, args[0], 0, e.ttl)
+	case e.gone:
+		return r.add(remove, args[0], 0, 0)
+	}
+	return r.add(stream.OpExpire, args[0], 0, e.ttl)
+}
+
+// jsonDel deletes a key, or with a path what is there.
+func jsonDel(r *redisReader, args [][]byte) error {
+	if err := need(args, 1); err != nil {
+		return err
+	}
+	if len(args) > 1 && string(args[1]) != "$" && string(args[1]) != "." {
+		return r.add(touch, args[0], 0, 0)
+	}
+	return r.add(remove, args[0], 0, 0)
+}
+
+// xgroup changes the groups of a stream, which it may create.
+func xgroup(r *redisReader, args [][]byte) error {
+	if err := need(args, 1); err != nil {
+		return err
+	}
+	if len(args) < 2 { // XGROUP HELP
+		return nil
+	}
+	op := touch
+	if isAny(args[len(args)-1], "mkstream") || len(args) > 4 && isAny(args[4], "mkstream") {
+		op = update
+	}
+	return r.add(op, args[1], 0, 0)
+}
+
+// himport fills a hash from values alone; its other subcommands use no key.
+func himport(r *redisReader, args [][]byte) error {
+	if len(args) < 2 || !isAny(args[0], "set") {
+		return nil
+	}
+	return r.add(put, args[1], 0, 0)
+}
+
+// restore is a key, its time to live in ms, its value and options.
+func restore(r *redisReader, args [][]byte) error {
+	if err := need(args, 3); err != nil {
+		return err
+	}
+	op, at := put|stream.IfAbsent, false
+	for _, word := range args[3:] {
+		switch {
+		case isAny(word, "replace"):
+			op = put
+		case isAny(word, "absttl"):
+			at = true
+		}
+	}
+	if string(args[1]) == "0" {
+		return r.add(op, args[0], length(args[2]), 0)
+	}
+	ttl, gone, err := r.ttlOf(args[1], millisecond, at)
+	switch {
+	case err != nil:
+		return err
+	case gone && !at: // Redis refuses it
+		return nil
+	case gone && op == put:
+		return r.add(remove, args[0], 0, 0)
+	case gone:
+		return nil
+	}
+	return r.add(op, args[0], length(args[2]), ttl)
 }
 
 // streams takes the first half of the words behind STREAMS as keys; the others are ids.
@@ -182,32 +495,68 @@ func streams(r *redisReader, args [][]byte) error {
 	return fmt.Errorf("want the word STREAMS before the keys")
 }
 
-// pairs are keys and values in turns.
-func pairs(r *redisReader, args [][]byte) error {
-	if err := need(args, 2); err != nil {
-		return err
+// pairs are keys and values in turns, under a condition for all of them.
+func pairs(condition stream.Op) keysOf {
+	return func(r *redisReader, args [][]byte) error {
+		if err := need(args, 2); err != nil {
+			return err
+		}
+		return r.addPairs(args, put|condition, 0)
 	}
+}
+
+// addPairs adds keys and values in turns, which a condition ties together.
+func (r *redisReader) addPairs(args [][]byte, op stream.Op, ttl int64) error {
 	for ; len(args) >= 2; args = args[2:] {
-		if err := r.add(put, args[0], length(args[1]), 0); err != nil {
+		op := op
+		if op.Condition() != 0 && len(args) >= 4 {
+			op |= stream.WithNext
+		}
+		if err := r.add(op, args[0], length(args[1]), ttl); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// setMany is a number of keys, keys and values in turns, and options.
+func setMany(r *redisReader, args [][]byte) error {
+	if err := need(args, 3); err != nil {
+		return err
+	}
+	n, ok := source.ParseDigits(args[0])
+	if !ok || n == 0 || n > uint64(len(args)-1)/2 {
+		return fmt.Errorf("%.20q keys: want a number from 1 to %d, as many as keys with values follow", args[0],
+			(len(args)-1)/2)
+	}
+	e, err := r.expiry(args[1+2*n:])
+	switch {
+	case err != nil || e.fails:
+		return err
+	case e.gone:
+		for i := range n {
+			if err := r.add(remove, args[1+2*i], 0, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r.addPairs(args[1:1+2*n], e.write(), e.ttl)
+}
+
 // stored is a key with its value at an index, behind the time to live in a unit if that is not 0.
-func stored(value int, unit int64) keysOf {
+func stored(value int, unit int64, condition stream.Op) keysOf {
 	return func(r *redisReader, args [][]byte) (err error) {
 		if err := need(args, value+1); err != nil {
 			return err
 		}
-		ttl := int64(0)
+		ttl, gone := int64(0), false
 		if unit > 0 {
-			if ttl, _, err = r.ttlOf(args[1], unit, false); err != nil {
+			if ttl, gone, err = r.ttlOf(args[1], unit, false); err != nil || gone { // which Redis refuses
 				return err
 			}
 		}
-		return r.add(put, args[0], length(args[value]), ttl)
+		return r.add(put|condition, args[0], length(args[value]), ttl)
 	}
 }
 
@@ -216,49 +565,104 @@ func set(r *redisReader, args [][]byte) error {
 	if err := need(args, 2); err != nil {
 		return err
 	}
-	ttl, gone, err := r.expiry(args[2:])
-	if err != nil {
+	e, err := r.expiry(args[2:])
+	switch {
+	case err != nil || e.fails:
 		return err
-	}
-	if gone {
+	case e.gone && e.condition == stream.IfAbsent:
+		return r.add(touch, args[0], 0, 0)
+	case e.gone:
 		return r.add(remove, args[0], 0, 0)
 	}
-	return r.add(put, args[0], length(args[1]), ttl)
+	return r.add(e.write(), args[0], length(args[1]), e.ttl)
 }
 
-// getEx reads a key, and sets its time to live.
+// getEx reads a key, and sets its time to live or ends it.
 func getEx(r *redisReader, args [][]byte) error {
 	if err := need(args, 1); err != nil {
 		return err
 	}
-	ttl, gone, err := r.expiry(args[1:])
-	if err != nil {
+	e, err := r.expiry(args[1:])
+	if err != nil || e.fails {
 		return err
 	}
-	if err := r.add(get, args[0], 0, ttl); err != nil || !gone {
+	if err := r.add(get, args[0], 0, e.ttl); err != nil {
 		return err
 	}
-	return r.add(remove, args[0], 0, 0)
+	switch {
+	case e.gone:
+		return r.add(remove, args[0], 0, 0)
+	case e.stated && e.ttl == 0:
+		return r.add(stream.OpExpire, args[0], 0, 0)
+	}
+	return nil
 }
 
-// expiry finds the time to live among the options of SET and GETEX.
-func (r *redisReader) expiry(options [][]byte) (ttl int64, gone bool, err error) {
-	for i := 0; i+1 < len(options); i++ {
+// expiry is what the options of SET and similar commands say.
+type expiry struct {
+	ttl       int64
+	stated    bool      // they say something of a time to live
+	gone      bool      // it is over
+	keeps     bool      // KEEPTTL
+	lasting   bool      // ENX
+	fails     bool      // Redis refuses the command
+	condition stream.Op // NX, XX and those of Redis 8.4, which compare values
+}
+
+// write returns the operation of a command that stores a value.
+func (e *expiry) write() stream.Op {
+	if e.keeps {
+		return update | e.condition
+	}
+	return put | e.condition
+}
+
+// expiry reads the options of SET, GETEX and similar commands. What compares values is taken to hold.
+func (r *redisReader) expiry(options [][]byte) (e expiry, err error) {
+	for i := 0; i < len(options); i++ {
 		switch string(lower(options[i])) {
-		case "ex":
-			return r.ttlOf(options[i+1], second, false)
-		case "px":
-			return r.ttlOf(options[i+1], millisecond, false)
-		case "exat":
-			return r.ttlOf(options[i+1], second, true)
-		case "pxat":
-			return r.ttlOf(options[i+1], millisecond, true)
+		case "nx":
+			e.condition = stream.IfAbsent
+		case "xx":
+			e.condition = stream.IfPresent
+		case "ifeq", "ifdeq":
+			e.condition, i = stream.IfPresent, i+1
+		case "ifne", "ifdne", "byint", "byfloat", "lbound", "ubound":
+			i++
+		case "keepttl":
+			e.keeps = true
+		case "persist":
+			e.stated = true
+		case "enx":
+			e.lasting = true
+		case "ex", "px", "exat", "pxat":
+			if i++; i == len(options) {
+				e.fails = true
+				return e, nil
+			}
+			unit, at := second, len(options[i-1]) == 4
+			if options[i-1][0] == 'p' {
+				unit = millisecond
+			}
+			e.stated = true
+			if e.ttl, e.gone, err = r.ttlOf(options[i], unit, at); err != nil {
+				return e, err
+			}
+			e.fails = isNegative(options[i])
 		}
 	}
-	return 0, false, nil
+	return e, nil
 }
 
-// expires is a key and its time to live, or the time at which it ends.
+// isNegative reports whether a word is 0 or a number below: no time to live, and no time.
+func isNegative(word []byte) bool { return len(word) == 0 || string(word) == "0" || word[0] == '-' }
+
+// isAny reports whether a word is one of some in lower case, whatever its own case.
+func isAny(word []byte, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(string(word), w) })
+}
+
+// expires is a key and its time to live, or the time at which it ends, and a condition.
 func expires(unit int64, at bool) keysOf {
 	return func(r *redisReader, args [][]byte) error {
 		if err := need(args, 2); err != nil {
@@ -268,9 +672,46 @@ func expires(unit int64, at bool) keysOf {
 		if err != nil {
 			return err
 		}
-		if gone {
-			return r.add(remove, args[0], 0, 0)
+		var condition, later stream.Op
+		for _, word := range args[2:] {
+			switch string(lower(word)) {
+			case "nx":
+				if condition = stream.IfLasting; len(args) > 3 { // which Redis refuses
+					return nil
+				}
+			case "xx":
+				condition = stream.IfExpiring
+			case "gt":
+				later = stream.IfLater
+			case "lt":
+				later = stream.IfSooner
+			}
 		}
-		return r.add(put, args[0], 0, ttl)
+		if later != 0 && condition == stream.IfExpiring {
+			return r.expireBoth(args[0], ttl, gone, later)
+		}
+		condition |= later
+		switch {
+		case !gone:
+			return r.add(stream.OpExpire|condition, args[0], 0, ttl)
+		case condition == stream.IfLater: // no object has expired before
+			return r.add(touch, args[0], 0, 0)
+		case condition == stream.IfSooner:
+			condition = 0
+		}
+		return r.add(remove|condition, args[0], 0, 0)
 	}
+}
+
+// expireBoth is a condition beside XX. An object without a time to live fails GT as well.
+func (r *redisReader) expireBoth(key []byte, ttl int64, gone bool, condition stream.Op) error {
+	switch {
+	case condition == stream.IfLater && gone:
+		return r.add(touch, key, 0, 0)
+	case gone:
+		return r.add(remove|stream.IfExpiring, key, 0, 0)
+	case condition == stream.IfLater:
+		return r.add(stream.OpExpire|stream.IfLater, key, 0, ttl)
+	}
+	return r.add(stream.OpExpire|stream.IfCut, key, 0, ttl)
 }

@@ -17,8 +17,8 @@ const second = int64(1e9)
 var memcachedWords = []columns.Word{
 	{Text: "get", Op: stream.OpRead}, {Text: "gets", Op: stream.OpRead}, {Text: "set", Op: stream.OpWrite},
 	{Text: "add", Op: stream.OpWrite}, {Text: "replace", Op: stream.OpWrite}, {Text: "cas", Op: stream.OpWrite},
-	{Text: "append", Op: stream.OpWrite}, {Text: "prepend", Op: stream.OpWrite},
-	{Text: "delete", Op: stream.OpDelete}, {Text: "incr", Op: stream.OpWrite}, {Text: "decr", Op: stream.OpWrite},
+	{Text: "append", Op: stream.OpUpdate}, {Text: "prepend", Op: stream.OpUpdate},
+	{Text: "delete", Op: stream.OpDelete}, {Text: "incr", Op: stream.OpUpdate}, {Text: "decr", Op: stream.OpUpdate},
 }
 
 // twitter is described in the README of the traces, github.com/twitter/cache-trace.

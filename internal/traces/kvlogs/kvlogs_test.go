@@ -21,6 +21,13 @@ func read(key string, at int64) stream.Record {
 	return stream.Record{Text: []byte(key), Op: stream.OpRead, Time: at}
 }
 
+// operand is a read for what the next row writes.
+func operand(key string, at int64, condition stream.Op) stream.Record {
+	rec := read(key, at)
+	rec.Op |= stream.WithNext | condition
+	return rec
+}
+
 // routed is a line that mcrouter's LoggingRoute writes.
 func routed(at, key, response string) string {
 	return at + "  4711 LoggingRoute.h:63] request key: " + key + " response: " + response + " user ip: ::1\n"
@@ -43,10 +50,10 @@ func TestFormats(t *testing.T) {
 			"7.5 [0 lua] \"setex\" \"a\" \"9\" \"xyz\"\n7.5 [0 lua] \"psetex\" \"a\" \"9\" \"x\"\n" +
 			"7.5 [0 lua] \"pexpire\" \"a\" \"1500\"\n7.5 [0 lua] \"set\" \"a\" \"\" \"exat\" \"17\"\n" +
 			"7.5 [0 lua] \"getex\" \"a\" \"pxat\" \"8000\"\n7.5 [0 lua] \"expireat\" \"a\" \"7\"\n", "", []stream.Record{
-			{Text: []byte("a"), Op: stream.OpWrite, Time: at, Size: 2, TTL: 60 * second},
+			{Text: []byte("a"), Op: stream.OpWrite | stream.IfAbsent, Time: at, Size: 2, TTL: 60 * second},
 			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, Size: 3, TTL: 9 * second},
 			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, Size: 1, TTL: 9 * milli},
-			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, TTL: 1500 * milli},
+			{Text: []byte("a"), Op: stream.OpExpire, Time: at + 500*milli, TTL: 1500 * milli},
 			{Text: []byte("a"), Op: stream.OpWrite, Time: at + 500*milli, TTL: 9500 * milli},
 			{Text: []byte("a"), Op: stream.OpRead, Time: at + 500*milli, TTL: 500 * milli},
 			{Text: []byte("a"), Op: stream.OpDelete, Time: at + 500*milli}}},
@@ -55,8 +62,9 @@ func TestFormats(t *testing.T) {
 			read("a", 8*second), {Text: []byte("a"), Op: stream.OpDelete, Time: 8 * second}}},
 		"redis, commands with numbers of keys": {monitor(`"zunionstore" "to" "2" "a" "b" "WEIGHTS" "1" "2"`) +
 			"7 [0 x] \"xread\" \"COUNT\" \"2\" \"STREAMS\" \"s\" \"t\" \"0-0\" \"0-0\"\n7 [0 x] \"copy\" \"s\" \"t\"\n", "",
-			[]stream.Record{read("a", at), read("b", at), {Text: []byte("to"), Op: stream.OpWrite, Time: at},
-				read("s", at), read("t", at), read("s", at), {Text: []byte("t"), Op: stream.OpWrite, Time: at}}},
+			[]stream.Record{operand("a", at, 0), operand("b", at, 0), {Text: []byte("to"), Op: stream.OpWrite, Time: at},
+				read("s", at), read("t", at), operand("s", at, stream.IfPresent),
+				{Text: []byte("t"), Op: stream.OpTake | stream.IfAbsent, Time: at}}},
 		"redis, another database, and a client of IPv6": {"7 [3 [::1]:52342] \"get\" \"a\"\n", "",
 			[]stream.Record{read("3/a", at)}},
 		"redis, escapes": {monitor(`"get" "\xc3\xa4\"\x01\\"`), "", []stream.Record{read("ä\"\\x01\\\\", at)}},

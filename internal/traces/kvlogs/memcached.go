@@ -291,7 +291,10 @@ func (w *watched) request(text []byte) (err error) {
 	case "gat", "gats":
 		w.Op, key = stream.OpRead, words[2]
 		w.TTL, err = expiryOf(words[1], w.Time)
-	case "set", "add", "replace", "append", "prepend", "cas":
+	case "append", "prepend":
+		w.Op = stream.OpUpdate
+		w.Size, err = source.ParseSize(words[4])
+	case "set", "add", "replace", "cas":
 		w.Op = stream.OpWrite
 		if w.TTL, err = expiryOf(words[3], w.Time); err == nil {
 			w.Size, err = source.ParseSize(words[4])
@@ -302,9 +305,9 @@ func (w *watched) request(text []byte) (err error) {
 			w.Size, err = source.ParseSize(words[2])
 		}
 	case "incr", "decr", "ma":
-		w.Op = stream.OpWrite
+		w.Op = stream.OpUpdate
 	case "touch":
-		w.Op = stream.OpWrite
+		w.Op = stream.OpExpire
 		w.TTL, err = expiryOf(words[2], w.Time)
 	case "delete", "md":
 		w.Op = stream.OpDelete

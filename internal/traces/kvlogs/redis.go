@@ -25,7 +25,7 @@ var redisFormat = source.Format{
 		Doc: "the tenant, for dividing a cache among tenants: the client's address without its port, or the number of " +
 			"the database; by default none",
 	}},
-	Writes: stream.WritesFill,
+	Writes: stream.WritesStore,
 	Detect: source.CertainIf(looksLikeMonitor),
 	Open:   openRedis,
 }
@@ -78,9 +78,12 @@ type access struct {
 
 // redisReader reads commands, and gives one request per key that each uses. It implements stream.Reader.
 type redisReader struct {
-	lines  stream.Reader
-	ops    source.OpFilter
-	tenant string
+	lines   stream.Reader
+	reading *source.Reading
+	ops     source.OpFilter
+	tenant  string
+	several bool     // databases
+	strange []string // commands that are not followed, or not known
 	event
 	words    [][]byte // of the command, without quotes, with their escapes
 	accesses []access // of the command
@@ -89,7 +92,7 @@ type redisReader struct {
 }
 
 func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	r := &redisReader{ops: source.NewOpFilter(opts.Text("ops")), tenant: opts.Text("tenant")}
+	r := &redisReader{reading: src.Reading, ops: source.NewOpFilter(opts.Text("ops")), tenant: opts.Text("tenant")}
 	if tenants := []string{"client", "db"}; r.tenant != "" && !slices.Contains(tenants, r.tenant) {
 		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", r.tenant, tenants))
 	}
@@ -148,8 +151,11 @@ func (r *redisReader) parse(line []byte, _ *stream.Record) (err error) {
 	if r.words, err = cutQuoted(r.words[:0], r.command); err != nil {
 		return err
 	}
-	keys := commands[string(lower(r.words[0]))]
+	r.several = r.several || string(r.db) != "0"
+	name := lower(r.words[0])
+	keys := commands[string(name)]
 	if keys == nil {
+		r.leaveOut(name)
 		return source.ErrLeftOut
 	}
 	if err := keys(r, r.words[1:]); err != nil {
@@ -159,7 +165,27 @@ func (r *redisReader) parse(line []byte, _ *stream.Record) (err error) {
 	if len(r.accesses) == 0 {
 		return source.ErrLeftOut
 	}
+	r.accesses[len(r.accesses)-1].op &^= stream.WithNext
 	return nil
+}
+
+// mostStrange is how many commands are named that are not followed.
+const mostStrange = 8
+
+// leaveOut notes a command without a request, if it may have changed a key all the same.
+func (r *redisReader) leaveOut(name []byte) {
+	why, known := leftOut[string(name)]
+	if known && why == "" {
+		return
+	}
+	if !known {
+		why = "unknown"
+	}
+	text := fmt.Sprintf("%.30q, which is %s", name, why)
+	if !slices.Contains(r.strange, text) && len(r.strange) < mostStrange {
+		r.strange = append(r.strange, text)
+		r.reading.Why += ", and " + text
+	}
 }
 
 // lower returns a word in lower case, in place.
@@ -222,16 +248,26 @@ func length(word []byte) int64 {
 
 // add adds a key that the command uses. The key of a database other than 0 begins with its number.
 func (r *redisReader) add(op stream.Op, word []byte, size, ttl int64) error {
+	return r.addIn(r.db, op, word, size, ttl)
+}
+
+// addIn is add for a key of a database.
+func (r *redisReader) addIn(db []byte, op stream.Op, word []byte, size, ttl int64) error {
 	if len(word) == 0 {
 		return fmt.Errorf("the key is empty")
 	}
 	start := len(r.text)
-	if string(r.db) != "0" {
-		r.text = append(append(r.text, r.db...), '/')
+	if string(db) != "0" {
+		r.text = append(append(r.text, db...), '/')
 	}
 	r.text = appendPlain(r.text, word)
 	r.accesses = append(r.accesses, access{r.text[start:], op, size, ttl})
 	return nil
+}
+
+// addText adds a key as it is.
+func (r *redisReader) addText(op stream.Op, key []byte) {
+	r.accesses = append(r.accesses, access{key: key, op: op})
 }
 
 // appendPlain appends a word without the escapes of quotes and of bytes above ASCII. Control characters and backslashes

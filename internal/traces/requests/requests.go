@@ -38,6 +38,9 @@ type Request struct {
 	Size   int64 // what the object is charged: bytes, or 1 if the capacity is in objects; 0 for Shrink
 	Time   int64 // nanoseconds, never decreasing within a well-formed trace; 0 if the trace has no clock
 	Reason Reason
+	// Write says that the request replaces the value of its object: from then on a resident object is charged Size. A
+	// read never changes what its object is charged.
+	Write bool
 }
 
 // Asynchronous is implemented by caches into which a model of time loads objects: other requests are served between a

@@ -85,14 +85,14 @@ func (s *Source) Unwrap() error {
 	if streams["stderr"] > streams["stdout"] {
 		u.stream = "stderr"
 	}
-	s.held, s.Container, s.buf = nil, "container log, "+u.stream, bufio.NewReaderSize(u, MaxLine)
+	s.held, s.Container, s.buf = nil, "container log, "+u.stream, newBuffer(u)
 	return nil
 }
 
 // unwrapper implements io.Reader with the lines of one stream of a container.
 type unwrapper struct {
 	src     *Source
-	wrapped *bufio.Reader
+	wrapped *buffer
 	stream  string
 	scanner JSONScanner
 	left    []byte // of the last line, not returned yet

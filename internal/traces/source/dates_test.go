@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 // TestDatesAsPackageTime writes points in time in each form, and reads them again.

@@ -30,14 +30,19 @@ var opWords = map[string]stream.Op{
 	"add":       stream.OpWrite,
 	"replace":   stream.OpWrite,
 	"cas":       stream.OpWrite,
-	"append":    stream.OpWrite,
-	"prepend":   stream.OpWrite,
-	"incr":      stream.OpWrite,
-	"decr":      stream.OpWrite,
-	"update":    stream.OpWrite,
+	"append":    stream.OpUpdate,
+	"prepend":   stream.OpUpdate,
+	"incr":      stream.OpUpdate,
+	"decr":      stream.OpUpdate,
+	"update":    stream.OpUpdate,
 	"insert":    stream.OpWrite,
 	"post":      stream.OpWrite,
 	"patch":     stream.OpWrite,
+
+	"expire":  stream.OpExpire,
+	"persist": stream.OpExpire,
+	"take":    stream.OpTake,
+	"flush":   stream.OpFlush,
 
 	"d":      stream.OpDelete,
 	"delete": stream.OpDelete,
@@ -71,8 +76,9 @@ func ParseOp(word []byte) (stream.Op, bool) {
 		}
 		lower[i] = c
 	}
-	op, ok := opWords[string(lower)]
-	return op, ok
+	kind, suffix := stream.ParseOpSuffix(lower)
+	op, ok := opWords[string(kind)]
+	return op | suffix, ok
 }
 
 // OpsOption chooses which rows are requests. By default all are, so that converting a trace loses none.
@@ -83,19 +89,20 @@ func OpsOption() params.Param {
 	}
 }
 
-// OpFilter is a set of operations, one bit each.
+// OpFilter is a set of kinds of operations, one bit each.
 type OpFilter uint8
 
 // NewOpFilter reads the value of OpsOption.
 func NewOpFilter(choice string) OpFilter {
+	const reads = OpFilter(1 << stream.OpRead)
 	switch choice {
 	case "reads":
-		return 1 << stream.OpRead
+		return reads
 	case "accesses":
-		return 1<<stream.OpRead | 1<<stream.OpWrite | 1<<stream.OpUnknown
+		return ^OpFilter(1<<stream.OpDelete | 1<<stream.OpFlush)
 	}
-	return 1<<stream.OpRead | 1<<stream.OpWrite | 1<<stream.OpDelete | 1<<stream.OpUnknown
+	return ^OpFilter(0)
 }
 
 // Has reports whether requests with the operation are kept.
-func (f OpFilter) Has(op stream.Op) bool { return f>>op&1 == 1 }
+func (f OpFilter) Has(op stream.Op) bool { return f>>op.Kind()&1 == 1 }

@@ -27,6 +27,9 @@ const (
 	chunksAheadTogether, chunkBytesTogether = 4, 128 << 10
 )
 
+// leastAhead is the size of a compressed file from which reading ahead is worth a goroutine and its buffers.
+const leastAhead = 64 << 10
+
 // chunk is what the goroutine has read at once.
 type chunk struct {
 	buffer []byte

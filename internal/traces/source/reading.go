@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path/filepath"
@@ -239,6 +240,67 @@ type Together struct {
 	readings []*Reading     // how they were read, each way once
 	beside   map[string]any // per path: what ReadBeside read
 	shared   map[string]any // per name: what Shared created
+
+	// Recognised is what the content of one of the files was recognised as.
+	Recognised Recognised
+}
+
+// Recognised says how a file was recognised, so that further files like it are recognised without asking all formats.
+type Recognised struct {
+	Format *Format // nil before the first
+	Sure   Confidence
+	mask   []byte // of its lines
+}
+
+// Recognise remembers the format of a file.
+func (t *Together) Recognise(format Format, sure Confidence, head Head) {
+	t.Recognised = Recognised{Format: &format, Sure: sure, mask: linesMask(sure, head)}
+}
+
+// linesMask returns the first line with a 0 for each run of digits: the keys of files that are written alike differ in
+// numbers. If the format is a guess, other lines follow that differ in more.
+func linesMask(sure Confidence, head Head) (mask []byte) {
+	lines := WithoutBlankEnd(head.Lines)
+	if len(lines) == 0 {
+		return nil
+	}
+	mask = maskDigits(nil, lines[0])
+	if sure >= Likely {
+		return mask
+	}
+	first := mask
+	var other []byte
+	for _, line := range lines[1:] {
+		if other = maskDigits(other[:0], line); !bytes.Equal(other, first) {
+			mask = append(append(mask, '\n'), other...)
+		}
+	}
+	return mask
+}
+
+// maskDigits appends a line with a 0 for each run of digits.
+func maskDigits(to, line []byte) []byte {
+	within := false
+	for _, c := range line {
+		digit := c >= '0' && c <= '9'
+		switch {
+		case !digit:
+			to = append(to, c)
+		case !within:
+			to = append(to, '0')
+		}
+		within = digit
+	}
+	return to
+}
+
+// Has reports whether a file is in the same format, and looks like that no less: it has its signature, or a first line
+// like that of the other one, except for numbers. If the format was a guess, so must all other lines.
+func (r *Recognised) Has(head Head, name string) bool {
+	if r.Format == nil || r.Sure < Certain && !bytes.Equal(linesMask(r.Sure, head), r.mask) {
+		return false
+	}
+	return r.Format.Detect(head, name) == r.Sure
 }
 
 // Shared returns what files that are read together share under a name. The first of them creates it.

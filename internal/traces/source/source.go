@@ -24,7 +24,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/compress"
 )
 
-// MaxLine is the longest line that is read, in bytes, and the size of a Source's buffer.
+// MaxLine is the longest line that is read, in bytes, and the largest size of a Source's buffer.
 const MaxLine = 1 << 20
 
 // File is an opened file, or standard input, with its raw bytes.
@@ -200,7 +200,7 @@ type Source struct {
 	Container   string        // what was unwrapped, if the content is the log of a container; "" otherwise
 	held        *bytes.Reader // the content, if it is in memory
 	Reading     *Reading
-	buf         *bufio.Reader
+	buf         *buffer
 	LineNumber  int // number of the line that Line last returned
 	// Unended says that the line that Line or LongLine last returned ends with the file, and without a line break.
 	Unended  bool
@@ -219,7 +219,7 @@ func New(in *File, place, name string, r io.Reader) (*Source, error) {
 	}
 	content := io.Reader(d)
 	// Not for a pipe: it may stay silent forever, and stop would wait for the goroutine.
-	if d.Compression != "" && r == io.Reader(in) && in.Size > 0 {
+	if d.Compression != "" && r == io.Reader(in) && in.Size >= leastAhead {
 		in.ahead = newReadAhead(in, d)
 		in.OnClose(in.ahead.stop)
 		content = in.ahead
@@ -230,7 +230,7 @@ func New(in *File, place, name string, r io.Reader) (*Source, error) {
 	}
 	s := &Source{
 		In: in, held: held, Place: place, FormatName: StrippedName(name),
-		Compression: d.Compression, buf: bufio.NewReaderSize(content, MaxLine),
+		Compression: d.Compression, buf: newBuffer(content),
 	}
 	in.OnClose(s.countLines)
 	if _, err := s.buf.Peek(1); err == io.EOF {

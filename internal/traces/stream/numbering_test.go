@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/random"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 )
 
 func TestNumberingEqualsMap(t *testing.T) {

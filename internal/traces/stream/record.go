@@ -11,27 +11,85 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
-// Op is what a request does.
+// Op is what a request does: a kind, and for requests to stores a condition under which they do it.
 type Op uint8
 
 const (
 	OpUnknown Op = iota
 	OpRead       // get, read, pread
-	OpWrite      // set, write, put
+	OpWrite      // set, write, put: replaces the object, and so ends its time to live
 	OpDelete
+	OpUpdate // incr, append, hset: changes an object, or creates one; its time to live goes on
+	OpExpire // sets the time to live of an object, if there is one: Record.TTL, 0 for none
+	OpTake   // the object of the row before becomes this one with its time to live, as a copy or under a new name
+	OpFlush  // deletes all objects: see FlushAll
+
+	opKind = 1<<3 - 1
 )
 
-// String returns the word for o in text formats, "" for OpUnknown.
-func (o Op) String() string {
-	switch o {
-	case OpRead:
-		return "read"
-	case OpWrite:
-		return "write"
-	case OpDelete:
-		return "delete"
+// Conditions of operations on stores. One that fails leaves the object as it is.
+const (
+	IfAbsent   Op = (iota + 1) << 3 // if there is no such object
+	IfPresent                       // if there is one; of a read, it must not be missing: see WithNext
+	IfLasting                       // if it has no time to live
+	IfExpiring                      // if it has one
+	IfLater                         // if its time to live becomes longer
+	IfSooner                        // if it becomes shorter, or there is none
+	IfCut                           // if there is one, and it becomes shorter
+
+	opCondition = 7 << 3
+)
+
+// WithNext says that a row and the next one are of one command. Reads, deletions and updates before the last row are
+// its sources: nothing is stored if all of them are missing, or one with IfPresent. Of writes, either all are stored or
+// none.
+const WithNext Op = 1 << 6
+
+// FlushAll is the key of OpFlush for all objects. "3/*" stands for those whose keys begin with 3/, "0/*" for those
+// whose keys begin with no number and a slash.
+const FlushAll = "*"
+
+// Kind returns the operation without its condition.
+func (o Op) Kind() Op { return o & opKind }
+
+// Condition returns the condition alone, 0 for none.
+func (o Op) Condition() Op { return o & opCondition }
+
+// Writes reports whether an operation writes: it may store something, or change what is stored or how long.
+func (o Op) Writes() bool {
+	switch o.Kind() {
+	case OpWrite, OpUpdate, OpExpire, OpTake:
+		return true
 	}
-	return ""
+	return false
+}
+
+var (
+	opNames        = []string{"", "read", "write", "delete", "update", "expire", "take", "flush"}
+	conditionNames = []string{"", "-nx", "-xx", "-lasting", "-expiring", "-later", "-sooner", "-cut"}
+)
+
+// String returns the word for o in text formats, "" for OpUnknown: "write", or with a condition "write-nx", and with
+// WithNext "write-nx&".
+func (o Op) String() string {
+	name := opNames[o.Kind()] + conditionNames[o.Condition()>>3]
+	if o&WithNext != 0 {
+		name += "&"
+	}
+	return name
+}
+
+// ParseOpSuffix separates the condition from a word that String wrote: "write-nx&" is "write" and the rest.
+func ParseOpSuffix(word []byte) (kind []byte, suffix Op) {
+	if text, ok := bytes.CutSuffix(word, []byte("&")); ok {
+		word, suffix = text, WithNext
+	}
+	if dash := bytes.LastIndexByte(word, '-'); dash > 0 {
+		if i := slices.Index(conditionNames, string(word[dash:])); i > 0 {
+			return word[:dash], suffix | Op(i)<<3
+		}
+	}
+	return word, suffix
 }
 
 // Served says what the server that wrote a log found in its own cache.
@@ -62,9 +120,10 @@ const (
 	WritesFill                     // it puts the object into the cache, and is counted apart from reads
 	WritesInvalidate               // it takes the object out of the cache
 	WritesIgnore                   // nothing
+	WritesStore                    // as WritesFill, and what the log deleted is missing until it is written again
 )
 
-var writesNames = []string{"count", "fill", "invalidate", "ignore"}
+var writesNames = []string{"count", "fill", "invalidate", "ignore", "store"}
 
 // WritesNames returns the words for what a write does, as ParseWrites reads them.
 func WritesNames() []string { return slices.Clone(writesNames) }
@@ -83,18 +142,21 @@ func ParseWrites(text string) (Writes, error) {
 // Requests reports whether rows with an operation are requests: those that write are not if they take objects out of
 // the cache or do nothing, and those that delete never are.
 func (w Writes) Requests(op Op) bool {
-	switch op {
-	case OpWrite:
-		return w == WritesCount || w == WritesFill
-	case OpDelete:
+	switch {
+	case op.Writes():
+		return w == WritesCount || w.Fills()
+	case op.Kind() == OpDelete, op.Kind() == OpFlush:
 		return false
 	}
 	return true
 }
 
+// Fills reports whether writes put objects into the cache, and are counted apart from reads.
+func (w Writes) Fills() bool { return w == WritesFill || w == WritesStore }
+
 // Counts reports whether requests with an operation belong to the hits and misses of a replay: those that write do not
 // if they fill the cache.
-func (w Writes) Counts(op Op) bool { return w.Requests(op) && !(w == WritesFill && op == OpWrite) }
+func (w Writes) Counts(op Op) bool { return w.Requests(op) && !(w.Fills() && op.Writes()) }
 
 // Key is the name of an object in a trace file: a number, or text that is not a canonical decimal number.
 // "7" and "7.0" are the number 7; "007" and "+7" are text, so that different spellings stay different objects.
@@ -111,6 +173,24 @@ func (k Key) String() string {
 	return strconv.FormatUint(k.Num, 10)
 }
 
+// KeyRanks returns a number for each key, in the order of the keys as integers of 64 bits with a sign: other programs
+// hold them so. ok is false if a key is no integer.
+func KeyRanks(keys []Key) (ranks []uint64, ok bool) {
+	const sign = 1 << 63 // flipped, it puts negative numbers first
+	ranks = make([]uint64, len(keys))
+	for i, key := range keys {
+		ranks[i] = key.Num ^ sign
+		if key.Text != "" {
+			n, err := strconv.ParseInt(key.Text, 10, 64)
+			if err != nil || n >= 0 { // "007" is another key than 7
+				return nil, false
+			}
+			ranks[i] = uint64(n) ^ sign
+		}
+	}
+	return ranks, true
+}
+
 // Record is one request as a file states it.
 type Record struct {
 	Time int64 // nanoseconds, never negative; 0 if the format has none
@@ -119,7 +199,8 @@ type Record struct {
 	Text []byte // key text, nil for a numeric key; valid until the next call of Read
 	Op   Op
 
-	// TTL is how long the object stays valid after this request, in nanoseconds; 0: for ever, or the log does not say.
+	// TTL is how long the object stays valid after this request, in nanoseconds; 0: for ever, as before for OpUpdate, or
+	// the log does not say.
 	TTL    int64
 	Served Served
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 )
 
 // apacheFields are the directives of Apache's module log_config that say something about a request, without modifiers.
@@ -102,6 +103,25 @@ var nicknames = map[string]string{
 
 // compile compiles the format that a user pasted: a nickname, nginx's log_format or Apache's LogFormat.
 func compile(format string) (*layout, error) {
+	if last := lastCompiled.Load(); last != nil && last.format == format {
+		return last.layout, nil
+	}
+	l, err := compileNew(format)
+	if err == nil {
+		lastCompiled.Store(&compiled{format, l})
+	}
+	return l, err
+}
+
+// lastCompiled is the last format that was compiled: thousands of files that are read together have the same.
+var lastCompiled atomic.Pointer[compiled]
+
+type compiled struct {
+	format string
+	layout *layout
+}
+
+func compileNew(format string) (*layout, error) {
 	if known, ok := nicknames[strings.ToLower(strings.TrimSpace(format))]; ok {
 		format = known
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -22,13 +23,15 @@ type common struct {
 // commonCore is what the lines of nearly all access logs have: anything may come before it and after it.
 const commonCore = `$client [$time_local] "$request" $status $body_bytes_sent`
 
+var compiledCore = sync.OnceValues(func() (*layout, error) { return compileNew(commonCore) })
+
 // mostLooked is how many lines detection looks at.
 const mostLooked = 50
 
 // recogniseCommon finds out which variant of the common log format the first lines of a file have. They need not all
 // have it: damaged lines are reported when they are read.
 func recogniseCommon(lines [][]byte) (c common, err error) {
-	core, err := compile(commonCore)
+	core, err := compiledCore()
 	if err != nil {
 		return c, err
 	}

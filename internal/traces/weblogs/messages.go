@@ -1,6 +1,7 @@
 package weblogs
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 )
@@ -11,7 +12,8 @@ const messages = "with messages of the server"
 // isMessage reports whether a line that is no request is a message of a server: containers, and HAProxy everywhere,
 // write them to the same place as the log of requests.
 func isMessage(line []byte) bool {
-	return messageStart.Match(line) || haproxyTag.Match(line) && !haproxyRequest.Match(line)
+	return messageStart.Match(line) ||
+		bytes.Contains(line, []byte("haproxy[")) && haproxyTag.Match(line) && !haproxyRequest.Match(line)
 }
 
 // messageStart is how messages begin. Their lines are written by nginx (error_log), Apache (ErrorLog), Envoy, Istio,

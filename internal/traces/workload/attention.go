@@ -22,7 +22,9 @@ func (w Workload) IsAttention(ctx context.Context, dirs []string) bool {
 		spec, err := gen.Parse(w.Generator, "")
 		return err == nil && spec.Entry.Attention != nil
 	}
-	return slices.ContainsFunc(w.Files, func(path string) bool {
+	// Of thousands of files the first are enough to see what they are: any other is refused when its turn comes.
+	const mostLooked = 16
+	return slices.ContainsFunc(w.Files[:min(len(w.Files), mostLooked)], func(path string) bool {
 		if path == "-" {
 			return w.Format == attention.Format
 		}
@@ -105,15 +107,15 @@ func (w Workload) loadAttention(ctx context.Context, dirs []string, options trac
 	columns := &attention.Columns{Shape: &shape, Open: open}
 	t.Kind = columns
 	found, err := w.find(dirs)
-	if err != nil || len(found) == 0 {
+	if err != nil || len(found.trace) == 0 {
 		return t, "", err
 	}
-	if columns.Importances = attention.ImportancesOf(found[0]); columns.Importances != "" {
+	if columns.Importances = attention.ImportancesOf(found.trace[0]); columns.Importances != "" {
 		t.Readings[0].Layout += ", importances of heads in " + filepath.Base(columns.Importances)
 	}
 	sum := ""
 	if takeSum {
-		sum, err = w.verified(ctx, found)
+		sum, err = w.verified(ctx, found.all())
 	}
 	return t, sum, err
 }

@@ -16,29 +16,25 @@ const countedRequests = 1_000_000
 // byte at the start of the first file. Files that are not at their path are searched for in dirs.
 func (w Workload) EstimateRequests(dirs []string) (float64, error) {
 	var bytes int64
-	for _, path := range w.Files {
-		place, err := Find(path, dirs)
-		if err != nil {
-			return 0, err
-		}
+	places, err := FindAll(w.Files, dirs)
+	if err != nil {
+		return 0, err
+	}
+	for _, place := range places {
 		info, err := os.Stat(place)
 		if err != nil {
 			return 0, err
 		}
 		bytes += info.Size()
 	}
-	if len(w.Files) == 0 {
+	if len(places) == 0 {
 		return 0, nil
 	}
-	perByte, err := w.requestsPerByte(dirs)
+	perByte, err := w.requestsPerByte(places[0], dirs)
 	return perByte * float64(bytes), err
 }
 
-func (w Workload) requestsPerByte(dirs []string) (float64, error) {
-	path, err := Find(w.Files[0], dirs)
-	if err != nil {
-		return 0, err
-	}
+func (w Workload) requestsPerByte(path string, dirs []string) (float64, error) {
 	find := func(path string) (string, error) { return Find(path, dirs) }
 	opened, err := traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: w.Format}, Find: find})
 	if err != nil {

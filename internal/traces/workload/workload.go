@@ -20,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/llm"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
@@ -99,14 +100,7 @@ func Find(path string, dirs []string) (string, error) {
 	if err := source.CheckLocal(path); err != nil {
 		return "", err
 	}
-	places := []string{path}
-	if filepath.IsAbs(path) {
-		dirs = nil
-	}
-	for _, dir := range dirs {
-		places = append(places, filepath.Join(dir, path))
-	}
-	for _, place := range places {
+	for _, place := range places(path, dirs) {
 		if _, err := os.Stat(place); err == nil {
 			return place, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -114,6 +108,17 @@ func Find(path string, dirs []string) (string, error) {
 		}
 	}
 	return "", &MissingError{Path: path, Dirs: dirs}
+}
+
+// places returns where Find looks for a file.
+func places(path string, dirs []string) []string {
+	all := []string{path}
+	if !filepath.IsAbs(path) {
+		for _, dir := range dirs {
+			all = append(all, filepath.Join(dir, path))
+		}
+	}
+	return all
 }
 
 // EmbeddingsFile returns the path of the file with the embeddings, "" if they come from elsewhere.
@@ -127,7 +132,7 @@ func (w Workload) besideFile() queries.BesideFile {
 	return queries.BesideFile{}
 }
 
-// Paths returns all files to read: the trace's, then the file of embeddings, if there is one, and then the files that
+// Paths returns all files to read, of which the trace's may be folders and patterns: the trace's, then the file of embeddings, if there is one, and then the files that
 // parameters of the generator, options of the format and the description of keys and values name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
@@ -144,18 +149,29 @@ func (w Workload) Paths() []string {
 	return paths
 }
 
-// find returns where all files are, in the order of Paths.
-func (w Workload) find(dirs []string) (found []string, err error) {
+// placed is where all files of a workload are, in the order of Paths.
+type placed struct {
+	trace  []string // of Files, for each of which there may be several
+	beside []string // the others
+}
+
+func (p placed) all() []string { return slices.Concat(p.trace, p.beside) }
+
+// find returns where all files are.
+func (w Workload) find(dirs []string) (found placed, err error) {
+	if found.trace, err = FindAll(w.Files, dirs); err != nil {
+		return placed{}, err
+	}
 	ofFormat := formats.FilesOf(w.Format)
-	for _, path := range w.Paths() {
+	for _, path := range w.Paths()[len(w.Files):] {
 		place, err := Find(path, dirs)
 		if missing := (*MissingError)(nil); errors.As(err, &missing) && slices.Contains(ofFormat, path) {
 			missing.What = "file, though the trace format names it"
 		}
 		if err != nil {
-			return nil, err
+			return placed{}, err
 		}
-		found = append(found, place)
+		found.beside = append(found.beside, place)
 	}
 	return found, nil
 }
@@ -201,7 +217,7 @@ func (w Workload) ReadChecksum(ctx context.Context, dirs []string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return ChecksumOf(ctx, found)
+	return ChecksumOf(ctx, found.all())
 }
 
 // ChecksumOf returns the checksum of files as ReadChecksum does. An attention trace is all of its files.
@@ -210,37 +226,42 @@ func ChecksumOf(ctx context.Context, paths []string) (string, error) {
 		paths = attention.FilesOf(paths[0])
 	}
 	return interruptible.Call(ctx, func() (string, error) {
-		all := sha256.New()
-		var digest []byte
-		for _, path := range paths {
-			var err error
-			if digest, err = digestOf(path); err != nil {
-				return "", err
-			}
-			all.Write(digest)
+		digests := make([][sha256.Size]byte, len(paths))
+		err := parallel.For(ctx, parallel.Jobs(0), len(paths), func(_ context.Context, _, i int) (err error) {
+			digests[i], err = digestOf(paths[i])
+			return err
+		})
+		if err != nil {
+			return "", err
 		}
+		digest := digests[0]
 		if len(paths) > 1 {
-			digest = all.Sum(nil)
+			all := sha256.New()
+			for i := range digests {
+				all.Write(digests[i][:])
+			}
+			all.Sum(digest[:0])
 		}
-		return "sha256:" + hex.EncodeToString(digest), nil
+		return "sha256:" + hex.EncodeToString(digest[:]), nil
 	})
 }
 
-func digestOf(path string) ([]byte, error) {
+func digestOf(path string) (digest [sha256.Size]byte, err error) {
 	state, err := filestate.Of(path)
 	if err != nil {
-		return nil, err
+		return digest, err
 	}
 	f, err := filestate.Open(path)
 	if err != nil {
-		return nil, err
+		return digest, err
 	}
 	defer f.Close()
-	digest := sha256.New()
-	if _, err = io.Copy(digest, f); err == nil {
+	hash := sha256.New()
+	if _, err = io.Copy(hash, f); err == nil {
 		err = state.Check()
 	}
-	return digest.Sum(nil), err
+	hash.Sum(digest[:0])
+	return digest, err
 }
 
 // Load reads or generates the trace. Files that are not at their path are searched for in dirs, in this order. If w has
@@ -258,21 +279,21 @@ func (w Workload) inOrder(ctx context.Context, dirs []string, options traces.Loa
 	if w.Checksum != "" || w.EmbeddingsFile() != "" {
 		return w, ""
 	}
-	var found []string
-	for _, path := range w.Files {
-		place, err := Find(path, dirs)
-		if err != nil {
-			return w, "" // which loading reports
-		}
-		found = append(found, place)
+	found, err := w.find(dirs)
+	if err != nil {
+		return w, "" // which loading reports
 	}
-	order := traces.RotationOrder(ctx, found, options)
+	order := traces.RotationOrder(ctx, found.trace, options)
 	if order == nil {
 		return w, ""
 	}
+	named := w.Files
+	if len(named) != len(found.trace) { // a folder or a pattern, which has no order
+		named = found.trace
+	}
 	files := make([]string, len(order))
 	for i, at := range order {
-		files[i] = w.Files[at]
+		files[i] = named[at]
 	}
 	w.Files = files
 	return w, traces.RotationNote(files)
@@ -321,8 +342,11 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 	if err != nil {
 		return nil, sum, err
 	}
-	if w.Name != "" {
+	switch {
+	case w.Name != "":
 		t.Name = w.Name
+	case slices.ContainsFunc(w.Files, func(path string) bool { return StandsForFiles(path, dirs) }):
+		t.Name = strings.Join(w.Files, "+") // as the files in it may be thousands
 	}
 	if err := keyValues.set(t); err != nil {
 		return nil, sum, err
@@ -389,21 +413,22 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 		return nil, "", err
 	}
 	options.Find = func(path string) (string, error) { return Find(path, dirs) }
-	special := slices.IndexFunc(found, func(path string) bool { return !isRegular(path) })
+	paths := found.all()
+	special := slices.IndexFunc(paths, func(path string) bool { return !isRegular(path) })
 	if special >= 0 && w.Checksum != "" {
 		return nil, "", fmt.Errorf("%s: not a regular file, so its checksum cannot be compared with the recorded %s",
-			found[special], w.Checksum)
+			paths[special], w.Checksum)
 	}
 	var beside queries.BesideFile
 	if options.Embeddings && w.EmbeddingsFile() != "" {
-		beside = w.besideFile().As(found[len(w.Files)])
+		beside = w.besideFile().As(found.beside[0])
 	}
 	if !takeSum || special >= 0 {
-		t, err = loadWith(ctx, found[:len(w.Files)], beside, options)
+		t, err = loadWith(ctx, found.trace, beside, options)
 		return t, "", err
 	}
 	var opened []filestate.State // the checksum opens the files a second time
-	for _, path := range found {
+	for _, path := range paths {
 		state, err := filestate.Of(path)
 		if err != nil {
 			return nil, "", err
@@ -418,10 +443,10 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 	defer cancel()
 	ended := make(chan summed, 1)
 	go func() {
-		sum, err := w.verified(ctx, found)
+		sum, err := w.verified(ctx, paths)
 		ended <- summed{sum, err}
 	}()
-	t, err = loadWith(ctx, found[:len(w.Files)], beside, options)
+	t, err = loadWith(ctx, found.trace, beside, options)
 	if err != nil && w.Checksum == "" { // no checksum could explain it, so nothing is to be waited for
 		return nil, "", err
 	}
@@ -487,7 +512,7 @@ func (w Workload) generate(ctx context.Context, dirs []string, options traces.Lo
 		if err != nil {
 			return nil, "", err
 		}
-		if sum, err = w.verified(ctx, found); err != nil {
+		if sum, err = w.verified(ctx, found.all()); err != nil {
 			return nil, "", err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -24,7 +23,11 @@ type Flags struct {
 	cost, rate, today string
 
 	bill cost.Bill // without what the trace says
+	now  capacity.Spec
 }
+
+// noCache is what --today takes for no cache.
+const noCache = "0"
 
 // Register adds the flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
@@ -38,8 +41,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 		strings.Join(presets, ", "))
 	flags.StringVar(&f.rate, "rate", "", "with --cost: how often requests come (1200/s, or per min, h, day), for "+
 		"traces without a clock or instead of it")
-	flags.StringVar(&f.today, "today", "", "with --cost: the capacity in use today (16GiB), replayed and compared with "+
-		"the cheapest")
+	flags.StringVar(&f.today, "today", "", "the capacity in use today (16GiB), or 0 for no cache, replayed and compared "+
+		"with the cheapest one or, without --cost, with that of --target")
 }
 
 // Asked reports whether the user has given prices.
@@ -51,12 +54,10 @@ func (f *Flags) NeedsTimes() bool { return f.Asked() && f.rate == "" }
 // Check reads the flags for some capacities, which it returns with today's. It changes the mode of none.
 func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.Spec, err error) {
 	if !f.Asked() {
-		for _, flag := range []struct{ name, value string }{{"rate", f.rate}, {"today", f.today}} {
-			if flag.value != "" {
-				return nil, fmt.Errorf("--%s %s needs --cost, which says what memory and misses cost", flag.name, flag.value)
-			}
+		if f.rate != "" {
+			return nil, fmt.Errorf("--rate %s needs --cost, which says what memory and misses cost", f.rate)
 		}
-		return specs, nil
+		return f.withToday(specs, mode)
 	}
 	if f.bill.Prices, err = cost.Parse(f.cost); err != nil {
 		return nil, fmt.Errorf("--cost: %w", err)
@@ -71,14 +72,38 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 			return nil, err
 		}
 	}
-	if f.today == "" {
+	if f.hasToday() {
+		if _, err := capacity.ParseBytes(f.today); err != nil {
+			return nil, fmt.Errorf("--today: %w, or 0 for no cache", err)
+		}
+	}
+	return f.withToday(specs, mode)
+}
+
+// hasToday reports whether there is a cache today.
+func (f *Flags) hasToday() bool { return f.today != "" && f.today != noCache }
+
+// HasNoCache reports whether what happens without a cache is asked for.
+func (f *Flags) HasNoCache() bool { return f.Asked() || f.today != "" }
+
+// withToday returns the capacities with today's.
+func (f *Flags) withToday(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.Spec, err error) {
+	if f.today == noCache {
+		f.bill.Today = new(int64)
+	}
+	if !f.hasToday() {
 		return specs, nil
 	}
-	if f.bill.Today, err = capacity.ParseBytes(f.today); err != nil {
+	if f.now, err = capacity.Parse(f.today); err != nil {
 		return nil, fmt.Errorf("--today: %w", err)
 	}
-	today, err := capacity.Parse(f.today)
-	return append(slices.Clip(specs), today), err
+	for _, s := range specs {
+		if s.InBytes(mode) != f.now.InBytes(mode) {
+			return nil, fmt.Errorf("--today %s and capacity %s: one counts bytes and the other objects; give both in the same "+
+				"unit, or add --bytes", f.today, s)
+		}
+	}
+	return append(slices.Clip(specs), f.now), nil
 }
 
 // CheckCaches rejects prices of tiers that none of the caches has, and caches whose own capacity counts objects.
@@ -114,7 +139,7 @@ func (f *Flags) CheckCaches(caches []cache.Spec, mode capacity.Mode) error {
 
 // checkOwn rejects a capacity of a cache's own that counts objects, or is not today's.
 func (f *Flags) checkOwn(c cache.Spec, own capacity.Capacity, mode capacity.Mode) error {
-	if err := f.checkUnit(own.Spec, mode); err != nil || f.today == "" || own.Is(capacity.OfBytes(f.bill.Today)) {
+	if err := f.checkUnit(own.Spec, mode); err != nil || !f.hasToday() || own.Is(f.now.Amount()) {
 		return err
 	}
 	return fmt.Errorf("--today %s: the cache %s has a capacity of its own, %s by its parameters; remove --today, and "+
@@ -171,34 +196,34 @@ func (f *Flags) checkUnit(s capacity.Spec, mode capacity.Mode) error {
 		"as 64MiB, or --kv for prompts", f.cost, s)
 }
 
-// Place moves today's capacity, which is the last, before the first larger one.
-func (f *Flags) Place(resolved []capacity.Capacity) []capacity.Capacity {
-	last := len(resolved) - 1
-	if f.today == "" || last < 0 || resolved[last].Amount != f.bill.Today {
-		return resolved
+// Place moves today's capacity, which is the last unless another one is the same, before the first larger one.
+func (f *Flags) Place(resolved []capacity.Capacity, mode capacity.Mode, t *traces.Trace) ([]capacity.Capacity, error) {
+	if !f.hasToday() {
+		return resolved, nil
 	}
-	today := resolved[last]
-	at := slices.IndexFunc(resolved, func(c capacity.Capacity) bool { return c.Amount >= today.Amount })
-	return slices.Insert(resolved[:last:last], at, today)
+	today, err := f.now.On(t, mode)
+	if err != nil {
+		return nil, err
+	}
+	f.bill.Today = &today.Amount
+	at := slices.IndexFunc(resolved, today.Same)
+	if at < len(resolved)-1 {
+		return resolved, nil
+	}
+	larger := slices.IndexFunc(resolved, func(c capacity.Capacity) bool { return c.Amount >= today.Amount })
+	return slices.Insert(resolved[:at:at], larger, resolved[at]), nil
 }
 
-// counted returns how many requests hit or miss where capacities count bytes: those without a size do not, nor writes
-// that fill the cache.
-func counted(t *traces.Trace) (n int) {
-	if !t.Fills() || !t.HasSizes() {
-		return len(t.Objects) - t.EmptyRequests()
-	}
-	for pos := range t.Objects {
-		if t.Size(pos) > 0 && !t.IsWrite(pos) {
-			n++
-		}
-	}
-	return n
-}
-
-// Bill returns what is paid for the requests of a trace.
+// Bill returns what is paid for the requests of a trace, with its rate and the share of them that have a size.
 func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
 	b := f.bill
+	if !f.Asked() {
+		return b, nil
+	}
+	r := rateOf(t)
+	if r.sized < r.requests {
+		b.Sized = r.sized / r.requests
+	}
 	if !f.NeedsTimes() {
 		return b, nil
 	}
@@ -210,15 +235,10 @@ func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
 		return b, fmt.Errorf("--cost: %s has no times, so it is unknown how often requests come; say it with --rate, "+
 			"such as --rate 1200/s", t.Name)
 	}
-	b.Span = time.Duration(slices.Max(t.Times) - slices.Min(t.Times))
-	requests := float64(counted(t))
-	if t.SampledFrom > 0 {
-		requests *= float64(t.SampledFrom) / float64(len(t.Objects))
-	}
-	if b.Span <= 0 || requests < 2 {
+	b.Span, b.PerSecond = r.span, r.perSecond()
+	if b.PerSecond == 0 {
 		return b, fmt.Errorf("--cost: all requests of %s have the same time, so it is unknown how often they come; say it "+
 			"with --rate, such as --rate 1200/s", t.Name)
 	}
-	b.PerSecond = (requests - 1) / b.Span.Seconds()
 	return b, nil
 }

@@ -88,12 +88,8 @@ func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, er
 
 // hasFiles reports whether every file of the workload exists.
 func hasFiles(w workload.Workload, dirs []string) bool {
-	for _, path := range w.Paths() {
-		if _, err := workload.Find(path, dirs); err != nil {
-			return false
-		}
-	}
-	return true
+	_, err := workload.FindAll(w.Paths(), dirs)
+	return err == nil
 }
 
 // traces says which traces exist and which are missing.

@@ -29,6 +29,9 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 		"with -o")
 }
 
+// HasOrigin reports whether what the origin sees is asked for.
+func (f *Flags) HasOrigin() bool { return f.origin }
+
 // Window reads the flags. --series needs a folder to write to. bytes says that capacities count bytes.
 func (f *Flags) Window(out string, bytes bool) (series.Window, error) {
 	switch {

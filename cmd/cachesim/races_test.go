@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/cache"
+)
+
+// racedCache is a replay of a small trace in a cache.
+type racedCache struct {
+	kind     string // of cache
+	cache    string // with parameters; default: kind
+	trace    string // a generator, or files below testdata/logs
+	capacity string // "" if the cache has its own, and so no curve
+	policies string
+	model    string   // of time, which curve does not have
+	run      []string // further flags of run
+}
+
+// raced has every kind of cache.
+var raced = []racedCache{
+	{kind: "exact", trace: "zipf(objects=200,requests=3000)", capacity: "10,50", policies: "lru,s3fifo,arc,opt"},
+	{kind: "exact", trace: "zipf-drift(objects=200,requests=3000)", capacity: "10,50", policies: "lru,arc",
+		run: []string{"--policy", "lru,laru", "--predictor", "noisy(p=0.3)", "--prefetch", "none,next"}},
+	{kind: "sets", trace: "dlrm(rows=500,requests=4000)", capacity: "64,128", policies: "lru,lfu", model: "sls"},
+	{kind: "prefix", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,s3fifo,vllm", model: "prefill"},
+	{kind: "prefix", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,sglang-lru",
+		run: []string{"--nodes", "3", "--route", "round-robin,prefix-aware"}},
+	{kind: "semantic", trace: "dialogue(topics=20,requests=1000,dim=64,capacity=100)", capacity: "10,50", policies: "lru,rac"},
+	{kind: "igtcache", trace: "cluster(jobs=9+13,scale=0.002)", capacity: "10%,30%", policies: "lru,arc", model: "storage"},
+	{kind: "tiers", cache: "tiers(flash=4x)", trace: "zipf(objects=200,requests=3000)", capacity: "10,20",
+		policies: "lru,s3fifo"},
+	{kind: "tiers", cache: "tiers(host=4x)", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,s3fifo"},
+	{kind: "attention", trace: "attention(layers=2,query-heads=4,kv-heads=2,head-dim=16,context=200,steps=8)",
+		capacity: "20%,40%", policies: "lru,lfu", model: "decode"},
+	{kind: "pools", trace: "recommender(epochs=2,users=300,requests=2000)", policies: "lru,s3fifo", model: "recommender"},
+}
+
+// TestEveryCacheOnSeveralGoroutines has run, curve and sweep replay in every kind of cache, with more jobs than cores:
+// `make race` looks for races, and without it the results must be those of one job.
+func TestEveryCacheOnSeveralGoroutines(t *testing.T) {
+	for _, e := range cache.Registry.All() {
+		if !slices.ContainsFunc(raced, func(r racedCache) bool { return r.kind == e.Name }) {
+			t.Errorf("the cache %s is not replayed on several goroutines; add it to the list", e.Name)
+		}
+	}
+	for _, r := range raced {
+		if r.cache == "" {
+			r.cache = r.kind
+		}
+		t.Run(strings.Join(append([]string{r.cache, r.trace}, r.run...), " "), func(t *testing.T) {
+			arguments := []string{r.trace, "--cache", r.cache, "--policy", r.policies, "--quiet"}
+			if r.capacity != "" {
+				arguments = append(arguments, "--capacity", r.capacity)
+			}
+			finish := func(arguments ...string) { // with 0
+				var out, errors bytes.Buffer
+				if code := run(arguments, nil, &out, &errors); code != exitFine {
+					t.Errorf("%q ends with %d: %s", arguments, code, &errors)
+				}
+			}
+			if r.capacity != "" {
+				finish(append([]string{"curve", "--jobs", "8", "--points", "0"}, arguments...)...)
+			}
+			experiment := fmt.Sprintf("name: race\ntitle: race\nsource: none\ntraces: [{name: small, generate: %q}]\n"+
+				"caches: [%q]\npolicies: [%s]\nseeds: 2\n", r.trace, r.cache, r.policies)
+			if r.capacity != "" {
+				experiment += fmt.Sprintf("capacities: [%s]\n", r.capacity)
+			}
+			if r.model != "" {
+				experiment += fmt.Sprintf("models: [%s]\n", r.model)
+				arguments = append(arguments, "--model", r.model)
+			}
+			folder := t.TempDir()
+			file := filepath.Join(folder, "race.yaml")
+			must.Do(t, os.WriteFile(file, []byte(experiment), 0o644))
+			finish("sweep", file, "--jobs", "8", "--quiet", "-o", filepath.Join(folder, "out"))
+			arguments = append(append([]string{"run"}, arguments...), r.run...)
+			one := linesOf(runForRecords(t, append(arguments, "--jobs", "1")))
+			if eight := linesOf(runForRecords(t, append(arguments, "--jobs", "8"))); !bytes.Equal(one, eight) {
+				t.Errorf("with one job:\n%swith eight:\n%s", one, eight)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package cost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/target"
+)
+
+// Reach says without prices how much of a trace reaches the origin behind the recommended cache, today, and without a
+// cache.
+type Reach struct {
+	Name string // of the group of records
+
+	best    records.Record
+	now     *records.Record // of today's capacity; nil if it is unknown
+	noToday bool            // there is no cache today
+	none    *records.Record // of no cache, if it was replayed
+}
+
+// Names of metrics of what the origin sees over the time of the trace's clock.
+const (
+	originMean = "origin_misses"
+	originPeak = "origin_misses_peak"
+)
+
+// Reaches says for each answer what reaches the origin at the capacity that it recommends, which is the first that
+// reaches the target. today is the capacity of today, 0 for no cache, or nil.
+func Reaches(answers []target.Answer, recs []records.Record, today *int64) (reaches []Reach) {
+	for _, g := range records.Groups(records.NamedByParts(recs)) {
+		at := slices.IndexFunc(answers, func(a target.Answer) bool { return a.Name == g.Name })
+		if at < 0 || len(answers[at].Needs) == 0 {
+			continue
+		}
+		need := answers[at].Needs[0]
+		r := need.Record
+		if r == nil {
+			r = find(g.Records, need.Policy, need.Above.Capacity)
+		}
+		if r != nil && need.Online {
+			reaches = append(reaches, reachOf(g, r, today))
+		}
+	}
+	return reaches
+}
+
+// Reaching says what reaches the origin with the cheapest of priced records.
+func Reaching(answers []Answer, recs []records.Record, today *int64) (reaches []Reach) {
+	for _, g := range records.Groups(records.NamedByParts(recs)) {
+		for _, a := range answers {
+			if best := a.Best(); a.Name == g.Name && !best.isNone() {
+				if r := find(g.Records, best.Policy, best.Capacity); r != nil {
+					reaches = append(reaches, reachOf(g, r, today))
+				}
+			}
+		}
+	}
+	return reaches
+}
+
+func find(recs []records.Record, label string, capacity int64) *records.Record {
+	i := slices.IndexFunc(recs, func(r records.Record) bool { return r.Label == label && r.Capacity == capacity })
+	if i < 0 {
+		return nil
+	}
+	return &recs[i]
+}
+
+func reachOf(g records.Group, best *records.Record, today *int64) Reach {
+	reach := Reach{Name: g.Name, best: *best, noToday: today != nil && *today == 0}
+	if i := slices.IndexFunc(g.Records, func(r records.Record) bool { return isNone(&r) }); i >= 0 {
+		reach.none = &g.Records[i]
+	}
+	if today != nil && *today > 0 {
+		if reach.now = find(g.Records, baseline, *today); reach.now == nil {
+			reach.now = find(g.Records, best.Label, *today)
+		}
+	}
+	return reach
+}
+
+// Group returns the name of the group of records.
+func (r Reach) Group() string { return r.Name }
+
+// Explanation says nothing: the sentence says all.
+func (r Reach) Explanation() []string { return nil }
+
+// Sentence says what reaches the origin: "lru at 64 MiB: 38.6% of the requests (44,331 of 115,000) and 41.2% of the
+// bytes (1.02 of 2.66 GB) reach the origin, today (lru at 16 MiB) 58.9% and 60.1%, without a cache all of them".
+func (r Reach) Sentence() string {
+	s := sharesOf(&r.best)
+	rate := r.best.SampleRate
+	if rate == 0 {
+		rate = 1
+	}
+	nouns, reach := "requests", " reach the origin"
+	if isOfPrompts(&r.best) {
+		nouns, reach = "blocks of prompts", " are computed"
+	}
+	all := s.requests / rate
+	text := fmt.Sprintf("%s at %s: %s of the %s (%s of %s)", r.best.Label,
+		records.Capacity(r.best.Capacity, r.best.CapacityUnit), share(s.missed), nouns, records.Count(int64(s.missed*all+0.5)),
+		records.Count(int64(all+0.5)))
+	bytes, sized := missedOfBytes(&r.best)
+	if sized {
+		total := r.best.Float(metric.RequestedBytes) / rate
+		text += fmt.Sprintf(" and %s of the bytes (%s of %s)", share(bytes), bytesText(bytes*total), bytesText(total))
+	}
+	text += reach
+	switch {
+	case r.noToday:
+		return records.Printable(text + ", today, without a cache, all of them" + r.overTime())
+	case r.now != nil && r.now.Capacity == r.best.Capacity && r.now.Label == r.best.Label:
+		text += " as today"
+	case r.now != nil:
+		text += fmt.Sprintf(", today (%s at %s) %s", r.now.Label, records.Capacity(r.now.Capacity, r.now.CapacityUnit),
+			share(sharesOf(r.now).missed))
+		if today, ok := missedOfBytes(r.now); ok && sized {
+			text += " and " + share(today)
+		}
+	}
+	return records.Printable(text + ", without a cache all of them" + r.overTime())
+}
+
+// missedOfBytes returns which share of the requested bytes misses; ok is false if there are no bytes, or only those of
+// keys and values, which nobody sends.
+func missedOfBytes(r *records.Record) (missed float64, ok bool) {
+	requested := r.Float(metric.RequestedBytes)
+	if requested == 0 || isOfPrompts(r) {
+		return 0, false
+	}
+	return 1 - r.Float(metric.HitBytes)/requested, true
+}
+
+// overTime says what the origin sees per second; "" if that is unknown.
+func (r Reach) overTime() string {
+	of := func(rec *records.Record) (text string, ok bool) {
+		mean, ok := rec.Get(originMean)
+		peak, _ := rec.Get(originPeak)
+		return fmt.Sprintf("%s misses/s on average and %s at the peak", RequestRate.Text(mean), RequestRate.Text(peak)), ok
+	}
+	best, ok := of(&r.best)
+	if !ok {
+		return ""
+	}
+	texts := []string{"; " + best}
+	if now := r.now; now != nil {
+		text, _ := of(now)
+		texts = append(texts, "today "+text)
+	}
+	if r.none != nil {
+		text, _ := of(r.none)
+		texts = append(texts, "without a cache "+text)
+	}
+	return strings.Join(texts, ", ")
+}
