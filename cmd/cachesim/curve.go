@@ -50,8 +50,9 @@ func newCurveCommand() *cobra.Command {
 capacities. It is exact at each capacity in the table, and at --points further capacities in the records and the figure.
 The optimum, or the policies that --policy lists, are replayed at the capacities in the table.
 
-Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
-policy, another share of it, or a hit ratio, with its 95% interval in brackets. With --cost, the capacity and the policy
+Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio, which is that of a
+cache that holds everything, another share of it, or a hit ratio, with its 95% interval in brackets. lru's is exact, the
+others are searched by replays as in run. With --cost, the capacity and the policy
 that cost the least in a month follow.
 
 With --sample R these replays use samples: the requests of that share of the objects, chosen by hashed key, with the

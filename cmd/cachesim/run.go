@@ -49,9 +49,12 @@ if sizes count, misses, competitive ratio (misses divided by the optimum's under
 request. The best online policy at each capacity is marked. In bytes no optimum can be computed: belady-size takes its
 place, and the ratio is an interval up to the lower bound pfoo-l.
 
-Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
-policy, another share of it, or a hit ratio. It is interpolated between the two nearest capacities that were replayed.
-In brackets are 95% intervals, from how much 50 blocks of the trace differ.
+Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio, which is that of a
+cache that holds everything, another share of it, or a hit ratio. lru's comes from one pass over the trace and is exact;
+the others are searched by further replays: each capacity was replayed and reaches the target, and 2% less does not. The
+capacities of the table do not matter. Without --target the search ends earlier for policies that need more than lru,
+and in long traces for all but the best: "between 16 GiB and 64 GiB". In brackets are 95% intervals, from how much 50
+blocks of the trace differ.
 
 With --cost, memory, misses and missed bytes have prices, and so may each tier: the table has the cost per month, and
 the lines below it name the cheapest capacity and policy, what they save against lru and against the capacity of
