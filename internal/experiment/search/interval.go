@@ -7,8 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
-// addIntervals says how sure the capacities are, where blocks of the replays there are known. The needs are in the order
-// of the policies.
+// addIntervals says how sure the capacities are, where blocks of the replays there are known. The needs are in the
+// order of the policies.
 //
 // In a draw of blocks the cache that holds everything has another hit ratio, so that the level is another one, and the
 // policy has another hit ratio at the capacity that was found. The draw needs the capacity at which the policy's curve

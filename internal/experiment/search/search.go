@@ -1,5 +1,6 @@
-// Package search finds the smallest capacities at which policies reach a hit ratio, by replays. Nothing is interpolated:
-// the capacity that it gives was replayed and reaches the hit ratio, and so was a slightly smaller one, which does not.
+// Package search finds the smallest capacities at which policies reach a hit ratio, by replays. Nothing is
+// interpolated: the capacity that it gives was replayed and reaches the hit ratio, and so was a slightly smaller one,
+// which does not.
 //
 // For LRU one pass over the trace serves hundreds of capacities, so that its answer is exact. The search for another
 // policy begins at LRU's answer, and follows LRU's curve from there.

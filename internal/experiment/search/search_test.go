@@ -48,10 +48,10 @@ func drawCapacities(t *rapid.T, bytes bool) (at []capacity.Capacity) {
 	return at
 }
 
-// Whatever capacities somebody names, the answer is the same, and it is that of a replay at every capacity: the one that
-// is given reaches the level, one at most 2% or one unit smaller does not, and if none is given none reaches it. LRU's is
-// the smallest or, where objects have sizes, the smallest that has room for each of them: below, LRU may have more hits
-// with less room, as it bypasses what does not fit.
+// Whatever capacities somebody names, the answer is the same, and it is that of a replay at every capacity: the one
+// that is given reaches the level, one at most 2% or one unit smaller does not, and if none is given none reaches it.
+// LRU's is the smallest or, where objects have sizes, the smallest that has room for each of them: below, LRU may have
+// more hits with less room, as it bypasses what does not fit.
 func TestAgainstEveryCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bytes := rapid.Bool().Draw(t, "bytes")

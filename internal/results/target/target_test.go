@@ -58,13 +58,14 @@ func TestSentences(t *testing.T) {
 	never := Need{Policy: "ttl", Online: true, How: Never, Below: Point{1000, 0.3}}
 	a := answer(opt, never, moreThan, atMost, between, found("lru", 5630, true), found("s3fifo", 120, false))
 	a.Sort()
-	want := "90% of the largest hit ratio: 120 objects with s3fifo, between 100 and 400 with arc, at most 500 with sieve, " +
-		"5,630 with lru, more than 600 with mru; offline: 40 with opt; not with ttl at any capacity"
+	want := "90% of the largest hit ratio: 120 objects with s3fifo, between 100 and 400 with arc, at most 500 with " +
+		"sieve, 5,630 with lru, more than 600 with mru; offline: 40 with opt; not with ttl at any capacity"
 	if a.Sentence() != want {
 		t.Errorf("%s, want %s", a.Sentence(), want)
 	}
 	a.Replays = 12
-	wantLines := []string{"largest: 50.00%, of a cache that holds everything; 90% of it: 45.00%",
+	wantLines := []string{
+		"largest: 50.00%, of a cache that holds everything; 90% of it: 45.00%",
 		"lru: exact; s3fifo, opt: a replay reaches it here, and misses it at 2% less (12 more replays)",
 		"between, at most, more than: replays there; --target 90% searches further"}
 	if lines := a.Explanation(); !slices.Equal(lines, wantLines) {
