@@ -20,8 +20,11 @@ TESTS   ?=
 # The experiments that `make verdicts` runs in full.
 EXPERIMENTS ?= all
 
-.PHONY: build train run test quick race bench bench-gpu bench-record references lint cross kernels release fuzz docs \
-  install mutants verdicts clean
+# The seed of `make properties`: that of a run to repeat.
+SEED    ?= $(shell date +%s)
+
+.PHONY: build train run test quick race bench bench-gpu bench-record references lint cross portable kernels release \
+  fuzz fuzz-targets properties docs install mutants verdicts clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -35,9 +38,17 @@ run: build
 train:
 	TRAIN=1 $(GO) test -count 1 -v -timeout 60m -run 'TestShippedFiles|TestTrainingIsReproduced' ./internal/serving/trainer
 
+# All tests but those that take long, which CACHESIM_LONG=1 adds. The cases of property tests are always the same. It is
+# `make lint` that vets.
 test:
-	$(GO) test ./...
-	$(GO) -C tools test ./...
+	$(GO) test -vet=off ./...
+	$(GO) -C tools test -vet=off ./...
+
+# Property tests with fresh cases. A failure names its seed and, above that, the test and what repeats it alone.
+properties:
+	@echo "seed $(SEED)"
+	@$(GO) test -vet=off -rapid.seed=$(SEED) $$($(GO) -C tools run ./properties) || \
+	  { echo "make properties SEED=$(SEED) repeats this"; exit 1; }
 
 # What most changes can break, in less than a minute: the architecture, policies, oracles, experiments, records, and the
 # program on the demo trace. Go keeps the results of packages that a change does not reach.
@@ -49,14 +60,12 @@ quick:
 	$(GO) test -short -run 'Golden|Help|DocCommandsExist|Scripts/^(run|run_errors|parts|policies|formats|stat|sweep)$$' \
 	  ./cmd/cachesim ./cmd/cachesim/scripts
 
-# The packages in which goroutines share data; of the simulator the tests that replay on several, as its others are long
-# and have one.
+# run, curve and sweep of every kind of cache on several goroutines; and packages whose tests have goroutines share data
+# in other ways: searches for neighbours, training, progress bars, budgets of memory.
 race:
-	$(GO) test -race -short -run 'Run|LRU|PerFile|Groups|Neighbours|Join' ./internal/sim ./internal/cache/semantic
-	$(GO) test -race -short ./internal/base/parallel ./internal/similarity ./internal/traces/... \
-	  ./internal/experiment/... ./internal/base/neural/... ./internal/cuda
-	$(GO) test -race -short -run 'Scripts/^(run|sweep.*|interrupt|embed|join|neighbours)$$|Lock|Progress' \
-	  ./cmd/cachesim ./cmd/cachesim/scripts ./cmd/cachesim/internal/progress
+	$(GO) test -vet=off -race -run SeveralGoroutines ./cmd/cachesim
+	$(GO) test -vet=off -race -short ./internal/base/parallel ./internal/base/memory ./internal/base/neural/... \
+	  ./internal/similarity ./cmd/cachesim/internal/progress
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours
@@ -100,15 +109,21 @@ lint:
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
-# The program compiles for every system, without optimisation, which takes a quarter less time; so do its tests for
-# Windows, the system that differs most.
+# The program compiles for every system; so do its tests for Windows, the system that differs most. Without optimisation
+# that takes a quarter less time, but what is compiled for Linux is needed again, by `make release` and `make portable`.
 cross:
 	@set -e; for platform in $(PLATFORMS); do \
 	  echo "$$platform"; \
 	  export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
-	  $(GO) build -gcflags='all=-N -l' ./...; \
+	  flags='all=-N -l'; [ $$GOOS != linux ] || flags=; \
+	  $(GO) build -trimpath -gcflags="$$flags" ./...; \
 	done
 	@echo "windows/amd64, tests"; CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) vet ./...
+
+# Packages whose results must be the same on every machine are compiled for arm64, where Go could fuse a product and a
+# sum.
+portable:
+	CACHESIM_PORTABLE=1 $(GO) test -vet=off -run Portable ./internal
 
 # The PTX of kernels that were changed, with clang-16. Those that run on GPUs, and those that test the interpreter.
 kernels:
@@ -127,13 +142,15 @@ release:
 	$(GO) run -C tools -modfile=go.mod ./release -version "$$version" -programs $(CURDIR)/out/release \
 	  -o $(abspath $(DIST)) -time "$$(git log -1 --format=%ct)" $(CURDIR)/README.md $(CURDIR)/LICENSE
 
+fuzz: properties fuzz-targets
+
 # Every fuzz target for FUZZTIME, each package built once. An input that reaches new code is kept as it is: to make each
 # smaller takes a minute, in which nothing else is tried, and FuzzParquet came to 5 inputs in half a minute. What takes
 # more memory than FUZZMEMORY, in KiB of addresses, fails. What long runs found is in testdata/fuzz: every test tries
 # it.
 # An interrupt ends each target, not -test.fuzztime: when that time is over, Go now and then takes its own deadline for
 # a failure ("context deadline exceeded", golang.org/issue/75804), however fast the target is.
-fuzz:
+fuzz-targets:
 	@mkdir -p out
 	@set -e; cache=$$($(GO) env GOCACHE)/fuzz/cachesim; \
 	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal | xargs -n 1 dirname | sort -u); do \

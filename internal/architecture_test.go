@@ -235,6 +235,17 @@ func importsOf(file string, text []byte) (imports []string, err error) {
 var forTests = []string{"base/must", "base/seeded", "cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun",
 	"policies/policytest", "sim/simtest", "traces/tracetest"}
 
+// TestCIRunsEveryCheck: what `make test` leaves out is a step of CI.
+func TestCIRunsEveryCheck(t *testing.T) {
+	steps := string(must.Get(os.ReadFile("../.ci/run"))(t))
+	for _, step := range []string{"make lint", "make cross", "make portable", "make race", "make fuzz-targets ",
+		"make properties", "CACHESIM_LONG=1 make test"} {
+		if !strings.Contains(steps, "; "+step) {
+			t.Errorf(".ci/run has no step %q", step)
+		}
+	}
+}
+
 // TestPropertyTestsAreSeeded fails on a package whose tests draw other cases in every run: one of them imports package
 // rapid, and none imports the package that fixes its seed.
 func TestPropertyTestsAreSeeded(t *testing.T) {

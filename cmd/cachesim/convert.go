@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/sizes"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -44,6 +45,10 @@ keeps no operations and only whole seconds, turns text keys into 64-bit hashes (
 hash), and gives objects without a size the size 1, because its readers skip requests of size 0. A note lists what was
 lost and what was added when OUT is written.
 
+Sizes are those of whole objects: with their keys and the overhead where these count. A size that the input does not
+state is left empty in CSV and Parquet; oracleGeneral, and every format with --object-size, gets the size that a replay
+would use, for which the input is read twice.
+
 With --embeddings, requests (which may be keys alone) become queries with the embeddings from that file.`,
 		Example: `  cachesim convert trace.oracleGeneral.zst trace.csv.gz
   cachesim convert requests.csv --input-format csv:key=2,size=3 requests.oracleGeneral.zst
@@ -57,6 +62,7 @@ With --embeddings, requests (which may be keys alone) become queries with the em
 		},
 	}
 	f.trace.register(cmd)
+	f.trace.registerSizes(cmd)
 	cmd.Flags().StringVar(&f.embeddings, "embeddings", "", "give requests the embeddings in a .npy or .fvecs file, "+
 		"compressed or not (.npy.zst), with one row per request (x.npy:rows=distinct: per distinct query)")
 	registerOutputFormat(cmd, &f.outputFormat)
@@ -79,7 +85,7 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	if in, err = findAll(in); err != nil {
 		return err
 	}
-	beside, err := findAll(formats.FilesOf(options.Format))
+	beside, err := findAll(slices.Concat(formats.FilesOf(options.Format), sizes.FilesOf(options.ObjectSizes)))
 	if err != nil {
 		return err
 	}
@@ -141,8 +147,18 @@ func (f *convertFlags) convert(
 	cmd *cobra.Command, in []string, out string, options traces.LoadOptions, bar *progress.Bar,
 ) error {
 	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
-	asItIs, end := func(*stream.Record) error { return nil }, func() error { return nil }
+	end := func() error { return nil }
+	complete := options.Beside == nil && (len(options.ObjectSizes) > 0 || formats.StatesAllSizes(out, f.outputFormat))
+	asItIs := func(rec *stream.Record) error {
+		if rec.SizeUnknown && complete {
+			return errSizeUnknown
+		}
+		return nil
+	}
 	read, remarks, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, end)
+	if errors.Is(err, errSizeUnknown) {
+		read, remarks, err = copySized(cmd, in, out, options, creating, bar)
+	}
 	if err != nil {
 		return err
 	}
@@ -154,6 +170,39 @@ func (f *convertFlags) convert(
 		bar.Note(out + ": " + remarks)
 	}
 	return nil
+}
+
+// errSizeUnknown ends a copy at the first row without a size, since the sizes of all others are needed for it.
+var errSizeUnknown = errors.New("a row states no size")
+
+// copySized is copyTrace with the sizes that a replay would have, for which the trace is read a first time.
+func copySized(cmd *cobra.Command, in []string, out string, options traces.LoadOptions, creating traces.CreateOptions,
+	bar *progress.Bar) (read traces.Scanned, remarks string, err error) {
+	for _, path := range in {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return read, "", fmt.Errorf("%s: some rows state no size, and sizes of other rows, read before, are needed for "+
+				"them: name a regular file, or write CSV or Parquet without --object-size, where they stay unknown", path)
+		}
+	}
+	loading := options
+	loading.Needs = traces.Needs{Sizes: true, Ops: true}
+	t, err := traces.Load(cmd.Context(), in, loading)
+	switch {
+	case err != nil:
+		return read, "", err
+	case !t.HasSizes():
+		return read, "", fmt.Errorf("%s: states no size at all: give sizes with --object-size, such as 475B", t.Name)
+	}
+	bar.Note(t.Sizing.Text())
+	next := 0
+	sized := func(rec *stream.Record) error {
+		if rec.Op.Kind() != stream.OpFlush {
+			rec.Size, rec.SizeUnknown, rec.KeySize = t.Size(next), false, 0
+			next++
+		}
+		return nil
+	}
+	return copyTrace(cmd.Context(), in, out, options, creating, sized, func() error { return nil })
 }
 
 // copyTrace reads a trace and writes each record as change returns it. It returns what was read and the writer's

@@ -52,8 +52,9 @@ The optimum, or the policies that --policy lists, are replayed at the capacities
 
 Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio, which is that of a
 cache that holds everything, another share of it, or a hit ratio, with its 95% interval in brackets. lru's is exact, the
-others are searched by replays as in run. With --cost, the capacity and the policy
-that cost the least in a month follow.
+others are searched by replays as in run. The line before it says what a cache saves: what reaches the origin at that
+capacity or, with --cost, the capacity and the policy that cost the least in a month, against today and against no
+cache.
 
 With --sample R these replays use samples: the requests of that share of the objects, chosen by hashed key, with the
 capacity scaled by R (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the trace),
@@ -403,7 +404,7 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 		return err
 	}
 	if len(r.Costs) == 0 {
-		r.Reaches = cost.Reaches(r.Answers, c.Drawn(), f.today)
+		r.Reaches = cost.Reaches(r.Answers, c.Drawn(), f.today, f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(c.Exact, f.blocks, sim.ObjectNoun)
 	if c.Rate > 0 {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/testdata/logs"
 )
@@ -129,9 +130,7 @@ var shorter = strings.NewReplacer("requests=1000000", "requests=20000", "-n 1000
 // TestDocCommandsRun runs the commands in the README and docs that a reader with a trace can run, each page in a folder
 // of its own. It first creates traces with the names that the pages use. Values may be smaller, so that it soon ends.
 func TestDocCommandsRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("replays for half a minute")
-	}
+	brief.Long(t, "replays for half a minute")
 	onlyOnce(t)
 	traces := docTraces(t)
 	var ran atomic.Int64

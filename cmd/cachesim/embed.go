@@ -104,8 +104,8 @@ func (f *embedFlags) run(cmd *cobra.Command, in []string) error {
 	return err
 }
 
-// findAll returns the paths of the files: as given, or in the folder that the environment variable names, with those that
-// folders and patterns stand for.
+// findAll returns the paths of the files: as given, or in the folder that the environment variable names, with those
+// that folders and patterns stand for.
 func findAll(paths []string) (found []string, err error) {
 	return workload.FindAll(paths, workload.Dirs(""))
 }

@@ -46,6 +46,7 @@ led to it, and the share of the capacity.`,
 	}
 	f.trace.register(cmd)
 	f.trace.registerWrites(cmd)
+	f.trace.registerSizes(cmd)
 	f.trace.registerKV(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.capacity.register(cmd, "1%")

@@ -155,7 +155,7 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 			before := filesIn(t, dir)
 			mustRun(t, c.args(dir)...)
 			writeFiles(t, good, filesIn(t, dir))
-			step := brief.Of(1, 13) // a run and a sweep have many operations
+			step := brief.OfLong(1, 13) // a run and a sweep have many operations
 			failures := map[faults.Operation]int{}
 			for n := 1; ; n += step {
 				op, ok := c.failAt(t, n, dir, good, before)

@@ -29,6 +29,8 @@ type traceFlags struct {
 	badLines    string
 	tenants     string
 	writes      string
+	objectSizes []string
+	overhead    string
 	embeddings  string
 	kv          string
 	seed        uint64
@@ -63,10 +65,21 @@ func (f *traceFlags) registerTenants(cmd *cobra.Command) {
 // registerWrites adds the flag for commands that replay traces.
 func (f *traceFlags) registerWrites(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.writes, "writes", "", "what requests that write do: count (as requests like reads), "+
-		"fill the cache (counted apart), invalidate (take the object out of the cache), or ignore (default: what is "+
-		"usual in the format; see cachesim formats)")
+		"fill the cache (counted apart), store (fill, and reads load nothing that the log says is deleted), invalidate "+
+		"(take the object out of the cache), or ignore (default: what is usual in the format; see cachesim formats)")
 	_ = cmd.RegisterFlagCompletionFunc("writes", cobra.FixedCompletions(stream.WritesNames(),
 		cobra.ShellCompDirectiveNoFileComp))
+}
+
+// registerSizes adds the flags for commands that may count bytes.
+func (f *traceFlags) registerSizes(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.objectSizes, "object-size", nil, "size of objects whose size the trace does not state: 475B "+
+		"for all, 'user:*=475B' for the keys of a pattern, or @FILE, which redis-cli --memkeys or --bigkeys, MEMORY USAGE "+
+		"or rows KEY,SIZE made; may be repeated, and the first that knows a size wins (default: the mean size of similar "+
+		"keys)")
+	flags.StringVar(&f.overhead, "object-overhead", "", "what each object takes beside its size, such as 56B (default: "+
+		"what is usual in the format, 0B in most)")
 }
 
 // registerKV adds the flag for commands that can count prompts in bytes.
@@ -94,6 +107,7 @@ func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error)
 	}
 	selection := traces.Selection{
 		Format: f.inputFormat, Merge: f.merge, Limit: f.limit, SampleRate: f.sample, SampleSeed: f.seed,
+		ObjectSizes: f.objectSizes, ObjectOverhead: f.overhead,
 	}
 	badLines, err := parseShare(f.badLines)
 	if err != nil {
@@ -128,6 +142,9 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 			return workload.Workload{}, fmt.Errorf("--writes: %w", err)
 		}
 	}
+	if err := traces.CheckSizes(f.objectSizes, f.overhead); err != nil {
+		return workload.Workload{}, fmt.Errorf("--%w", err)
+	}
 	w := workload.Workload{Files: args, Selection: traces.Selection{Format: f.inputFormat, Merge: f.merge}}
 	if at := slices.IndexFunc(args, workload.IsGenerator); at >= 0 {
 		switch {
@@ -143,7 +160,7 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 		}
 	}
 	w.Limit, w.SampleRate, w.Embeddings, w.Tenants = options.Limit, options.SampleRate, f.embeddings, f.tenants
-	w.Writes = f.writes
+	w.Writes, w.ObjectSizes, w.ObjectOverhead = f.writes, f.objectSizes, f.overhead
 	if given := cmd.Flags().Lookup("kv"); f.kv == "" && given != nil && given.Changed {
 		return w, errors.New("--kv is empty; want a model, as in --kv model=llama-3.1-70b, or remove it")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -119,9 +120,7 @@ tables: [{name: by-tuner, cells: hit_ratio, columns: tuner}]
 // flag, its axis, its key in files, its fields in cells and records, and its place in tables and on pages. The same
 // program has a made-up part of every kind, and each goes all the way.
 func TestNewKindNeedsItsEntryAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	brief.Long(t, "builds the program")
 	onlyOnce(t)
 	dir := t.TempDir()
 	root := must.Get(filepath.Abs(repository))(t)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
@@ -17,9 +18,7 @@ import (
 // TestMeasuredTables runs the commands behind tables of the documentation, and compares every number with the page. It
 // replays published traces only where CACHESIM_TRACES names the folder that has them.
 func TestMeasuredTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("replays for some seconds")
-	}
+	brief.Long(t, "replays for some seconds")
 	onlyOnce(t)
 	t.Run("igtcache.md, generated", func(t *testing.T) {
 		t.Parallel()
@@ -73,9 +72,11 @@ func TestMeasuredTables(t *testing.T) {
 			}
 			r := replayed{trace: tracesOf(t, "llm/mooncake-conversation.jsonl.zst"), capacities: "40GiB",
 				flags: []string{"--kv", "model=llama-3.1-70b", "--cache", cache, "--cost", prices}}
-			rec := r.records(t, "lru")[0]
-			table.compare(t, row, 1, fmt.Sprintf("%.2f%%", 100*rec.HitRatio))
-			table.compare(t, row, 7, records.Count(int64(math.Round(rec.Cost))))
+			both := r.records(t, "no-cache", "lru")
+			for i, row := range []int{6, row} { // no cache costs the same beside each
+				table.compare(t, row, 1, fmt.Sprintf("%.2f%%", 100*both[i].HitRatio))
+				table.compare(t, row, 7, records.Count(int64(math.Round(both[i].Cost))))
+			}
 		}
 	})
 	for column, trace := range []struct{ file, capacity string }{

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
@@ -143,6 +144,7 @@ func TestNothingEndsInADumpUnderUlimit(t *testing.T) {
 // Prompts of 1000 tokens in blocks of 16 are 62 requests each, for 17 new blocks. What a further one takes is bounded,
 // with the optimum, while it is read and while it is replayed, so that ten million fit into a machine of 24 GiB.
 func TestPromptsTakeLittleMemoryPerBlock(t *testing.T) {
+	brief.Long(t, "measures the memory of large replays")
 	file := filepath.Join(t.TempDir(), "prompts.jsonl")
 	peak := func(prompts int, args ...string) int64 {
 		made := measure(t, "gen", "llm", "--prompts", fmt.Sprint(prompts), "--conversations", fmt.Sprint(prompts*11/40),

@@ -33,8 +33,10 @@ var raced = []racedCache{
 	{kind: "prefix", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,s3fifo,vllm", model: "prefill"},
 	{kind: "prefix", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,sglang-lru",
 		run: []string{"--nodes", "3", "--route", "round-robin,prefix-aware"}},
-	{kind: "semantic", trace: "dialogue(topics=20,requests=1000,dim=64,capacity=100)", capacity: "10,50", policies: "lru,rac"},
-	{kind: "igtcache", trace: "cluster(jobs=9+13,scale=0.002)", capacity: "10%,30%", policies: "lru,arc", model: "storage"},
+	{kind: "semantic", trace: "dialogue(topics=20,requests=1000,dim=64,capacity=100)", capacity: "10,50",
+		policies: "lru,rac"},
+	{kind: "igtcache", trace: "cluster(jobs=9+13,scale=0.002)", capacity: "10%,30%",
+		policies: "lru,arc", model: "storage"},
 	{kind: "tiers", cache: "tiers(flash=4x)", trace: "zipf(objects=200,requests=3000)", capacity: "10,20",
 		policies: "lru,s3fifo"},
 	{kind: "tiers", cache: "tiers(host=4x)", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,s3fifo"},
@@ -82,11 +84,32 @@ func TestEveryCacheOnSeveralGoroutines(t *testing.T) {
 			file := filepath.Join(folder, "race.yaml")
 			must.Do(t, os.WriteFile(file, []byte(experiment), 0o644))
 			finish("sweep", file, "--jobs", "8", "--quiet", "-o", filepath.Join(folder, "out"))
-			arguments = append(append([]string{"run"}, arguments...), r.run...)
-			one := linesOf(runForRecords(t, append(arguments, "--jobs", "1")))
-			if eight := linesOf(runForRecords(t, append(arguments, "--jobs", "8"))); !bytes.Equal(one, eight) {
-				t.Errorf("with one job:\n%swith eight:\n%s", one, eight)
-			}
+			sameWithEightJobs(t, append(append([]string{"run"}, arguments...), r.run...)...)
 		})
 	}
+}
+
+func sameWithEightJobs(t *testing.T, arguments ...string) {
+	t.Helper()
+	one := linesOf(runForRecords(t, append(arguments, "--jobs", "1")))
+	if eight := linesOf(runForRecords(t, append(arguments, "--jobs", "8"))); !bytes.Equal(one, eight) {
+		t.Errorf("with one job:\n%swith eight:\n%s", one, eight)
+	}
+}
+
+// TestFilesOnSeveralGoroutines is the same for traces in several files: one after another, and each by itself.
+func TestFilesOnSeveralGoroutines(t *testing.T) {
+	folder := t.TempDir()
+	for i := range 8 {
+		var text strings.Builder
+		for k := range 400 {
+			fmt.Fprintf(&text, "%d,%d\n", 400*i+k, k*k%(50+i))
+		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.csv", i)), []byte(text.String()), 0o644))
+	}
+	files := must.Get(filepath.Glob(filepath.Join(folder, "*.csv")))(t)
+	common := []string{"run", "--policy", "lru,s3fifo,opt", "--capacity", "5,20", "--quiet", "--input-format",
+		"csv:time=1,key=2"}
+	sameWithEightJobs(t, append(common, files...)...)
+	sameWithEightJobs(t, append(append(common, "--per-file"), files...)...)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
@@ -21,9 +22,7 @@ import (
 // README must be a line that the command prints, in the same order; "..." and left out lines are allowed, and a line
 // that ends with " ..." is the beginning of one. Times depend on the machine and are not compared.
 func TestReadmeOutputs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("replays for several seconds")
-	}
+	brief.Long(t, "replays for several seconds")
 	onlyOnce(t)
 	dir := t.TempDir()
 	traces := docTraces(t)

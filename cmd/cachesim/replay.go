@@ -47,6 +47,7 @@ type replayFlags struct {
 func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.trace.register(cmd)
 	f.trace.registerWrites(cmd)
+	f.trace.registerSizes(cmd)
 	f.trace.registerKV(cmd)
 	f.capacity.register(cmd, defaultCapacities)
 	flags := cmd.Flags()
@@ -125,7 +126,7 @@ func inputs(w workload.Workload, capacities []capacity.Capacity, seed uint64) []
 	return []experiment.Input{{Workload: w, Capacities: capacities, Seeds: []uint64{seed}}}
 }
 
-// mostWithBlocks is up to how many cells blocks are kept, of which each needs 20 KB with its draws.
+// mostWithBlocks is up to how many cells blocks are kept, of which each needs 26 KB with its draws.
 const mostWithBlocks = 2000
 
 // withoutIntervals says why results have no intervals; "" if they may have some.

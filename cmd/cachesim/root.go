@@ -9,7 +9,9 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -44,7 +46,7 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	log.SetOutput(io.Discard) // net/http writes to the standard logger, and quotes what servers send
 	debug.SetGCPercent(gcPercent)
 	if err := memory.CheckLimits(); err != nil { // immediately: even the first goroutine may exceed the limit
-		sayError(stderr, err)
+		sayError(stderr, err, args)
 		return exitOutOfMemory
 	}
 	hearFileSizeSignal()
@@ -76,19 +78,19 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	case err == nil:
 		return exitFine
 	case errors.As(err, &tooMuch):
-		sayError(stderr, err)
+		sayError(stderr, err, args)
 		return exitOutOfMemory
 	case errors.As(context.Cause(ctx), &tooMuch):
-		sayError(stderr, tooMuch)
+		sayError(stderr, tooMuch, args)
 		return exitOutOfMemory
 	case ctx.Err() != nil:
 		if errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
 			err = errors.New("interrupted: nothing is finished")
 		}
-		sayError(stderr, err)
+		sayError(stderr, err, args)
 		return exitInterrupted
 	}
-	sayError(stderr, err)
+	sayError(stderr, err, args)
 	if arguments := (commandline.ArgumentsError{}); errors.As(err, &arguments) {
 		arguments.PrintHelp(stderr)
 	}
@@ -98,9 +100,14 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	return exitWrongUse
 }
 
-// sayError prints the error. It shortens long quotations to what a person would read.
-func sayError(stderr io.Writer, err error) {
-	fmt.Fprintf(stderr, "cachesim: %s\n", quote.Shorten(err.Error()))
+// sayError prints the error. It shortens long quotations to what a person would read, and keeps arguments, such as
+// names of files, in their lines.
+func sayError(stderr io.Writer, err error, args []string) {
+	names := slices.Clone(args)
+	for _, arg := range args {
+		names = append(names, filepath.Base(arg))
+	}
+	fmt.Fprintf(stderr, "cachesim: %s\n", quote.Shorten(terminal.InLines(err.Error(), names)))
 }
 
 func newRootCommand() *cobra.Command {

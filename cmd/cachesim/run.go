@@ -53,13 +53,15 @@ Below the table is the capacity that each policy needs for a --target: 90% of th
 cache that holds everything, another share of it, or a hit ratio. lru's comes from one pass over the trace and is exact;
 the others are searched by further replays: each capacity was replayed and reaches the target, and 2% less does not. The
 capacities of the table do not matter. Without --target the search ends earlier for policies that need more than lru,
-and in long traces for all but the best: "between 16 GiB and 64 GiB". In brackets are 95% intervals, from how much 50
+and in long traces for all but the best: "between 16 GiB and 64 GiB". In brackets are 95% intervals, from how much 400
 blocks of the trace differ.
 
-With --cost, memory, misses and missed bytes have prices, and so may each tier: the table has the cost per month, and
-the lines below it name the cheapest capacity and policy, what they save against lru and against the capacity of
---today, and of several caches the cheapest. Capacities must count bytes. With --origin, the table has the misses per
-second that the origin behind the cache sees.
+The first line below the table says what a cache saves: how many requests and bytes reach the origin behind it at the
+capacity of --target, at that of --today, and without a cache. With --cost, memory, misses and missed bytes have prices,
+and so may each tier: the table has the cost per month, and the line names the cheapest capacity and policy, and what
+they save against today and against no cache; of several caches another line names the cheapest. Capacities must count
+bytes. With --origin, the table has the misses per second that the origin sees. The row no-cache is what happens without
+a cache.
 
 Traces are files in any format that ` + "`cachesim formats`" + ` lists, compressed or not, or - for standard input.
 Several files are read one after another as one trace, or merged by time with --merge, or each replayed through an
@@ -322,7 +324,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 		commandline.Note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
 	if len(r.Costs) == 0 {
-		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today)
+		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today, f.series.HasOrigin() || f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())

@@ -51,6 +51,7 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 	f.trace.register(cmd)
 	f.trace.registerEmbeddings(cmd)
 	f.trace.registerKV(cmd)
+	f.trace.registerSizes(cmd)
 	f.format.Register(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures "+
 		"(SVG, PNG)")

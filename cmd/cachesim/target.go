@@ -28,6 +28,7 @@ import (
 func (f *replayFlags) search(cmd *cobra.Command, t *traces.Trace, groups []search.Group, recs []records.Record,
 	o search.Options) (answers []target.Answer, err error) {
 	o.Target, o.Trace, o.Blocks, o.Complete = f.target.Target, t, f.blocks, f.target.IsSet
+	o.Seed = f.trace.seed
 	o.InOnePass = func(c experiment.Cell) bool { return f.kept.InOnePass(t, c) }
 	o.LRUHits = func(c experiment.Cell, units []int64) (*sim.LRUHits, error) {
 		return f.kept.LRUHits(cmd.Context(), t, c, units)
@@ -81,11 +82,15 @@ func (f *replayFlags) searchLogged(groups []search.Group, recs []records.Record,
 	return nil
 }
 
-// finish prints the answers of results below their table, and writes the results to the output folder. Formats other
-// than tables contain data only; with them the answers are notes, if the user has asked.
+// finish prints what limits results and their answers below their table, and writes the results to the output folder.
+// Formats other than tables contain data only; with them the answers are notes, if the user has asked.
 func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	out := cmd.OutOrStdout()
-	for _, sentence := range f.logged {
+	sentences := f.logged
+	if remark := f.blocks.Remark(r.Records); remark != "" && len(r.Answers)+len(r.Costs) > 0 {
+		sentences = append(sentences, remark)
+	}
+	for _, sentence := range sentences {
 		r.Notes = append(r.Notes, sentence)
 		if f.format != "table" && f.format != "markdown" {
 			commandline.Note(cmd, f.trace.quiet, sentence)
@@ -104,7 +109,7 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 		return nil
 	}
 	if err := r.Write(cmd.Context(), f.out); err != nil {
-		return err
+		return fmt.Errorf("%w; the results above are complete", err)
 	}
 	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are "+
 		"in %s", page.Name, f.out))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 )
@@ -56,9 +57,7 @@ var terminalCommands = []string{
 
 // TestTablesFitTheTerminal runs the commands in pseudo-terminals of several widths; no line may be wider.
 func TestTablesFitTheTerminal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs every command several times")
-	}
+	brief.Long(t, "runs every command several times")
 	onlyOnce(t)
 	dir := terminalFiles(t)
 	t.Setenv("COLUMNS", "")

@@ -150,9 +150,10 @@ func (w *Window) Request(i int) policies.Request {
 	return r
 }
 
-// WindowOf returns the requests [from, to). Sizes per object are spread over the requests in the buffer.
+// WindowOf returns the requests [from, to), which all write or all read. Sizes per object are spread over the requests
+// in the buffer.
 func WindowOf(t *traces.Trace, from, to int, bytes bool, buffer []int64) Window {
-	w := Window{Objects: t.Objects[from:to], First: from}
+	w := Window{Objects: t.Objects[from:to], First: from, Writes: from < to && t.IsWrite(from)}
 	if t.Groups != nil {
 		first, _ := slices.BinarySearch(t.Groups, from)
 		end, _ := slices.BinarySearch(t.Groups, to)

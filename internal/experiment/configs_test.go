@@ -20,7 +20,7 @@ const maxQuickRequests = 50e6
 // TestConfigs plans every experiment of the program and its quick version. These run in CI, where there are no trace
 // files. The numbers of cells are those in configs/cells.tsv; UPDATE=1 rewrites it.
 func TestConfigs(t *testing.T) {
-	names := brief.Sample(6, configs.Names()...)
+	names := brief.SampleLong(6, configs.Names()...)
 	if os.Getenv("UPDATE") != "" {
 		names = configs.Names()
 	}

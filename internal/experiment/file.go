@@ -86,19 +86,24 @@ type Trace struct {
 	Generate string `yaml:"generate,omitempty"`
 	// With are further parameters of the generator, and sample and limit. Each is an axis of that name, even if it has
 	// only one value.
-	With       map[string]Values `yaml:"with,omitempty"`
-	Format     string            `yaml:"format,omitempty"` // as for --input-format
-	Merge      bool              `yaml:"merge,omitempty"`
-	PerFile    bool              `yaml:"per-file,omitempty"`
-	Tenants    string            `yaml:"tenants,omitempty"` // as for --tenant
-	Writes     string            `yaml:"writes,omitempty"`  // as for --writes
-	KV         string            `yaml:"kv,omitempty"`      // of prompts, as for --kv
-	Limit      int               `yaml:"limit,omitempty"`
-	Warmup     int               `yaml:"warmup,omitempty"`     // requests, instead of those of the experiment
-	Sample     Number            `yaml:"sample,omitempty"`     // a share of the objects, by hashed key
-	Embeddings string            `yaml:"embeddings,omitempty"` // of queries, as for --embeddings
-	Capacities Capacities        `yaml:"capacities,omitempty"` // instead of those of the experiment
-	Caches     Values            `yaml:"caches,omitempty"`     // names of the caches that replay it; default: all
+	With    map[string]Values `yaml:"with,omitempty"`
+	Format  string            `yaml:"format,omitempty"` // as for --input-format
+	Merge   bool              `yaml:"merge,omitempty"`
+	PerFile bool              `yaml:"per-file,omitempty"`
+	Tenants string            `yaml:"tenants,omitempty"` // as for --tenant
+	Writes  string            `yaml:"writes,omitempty"`  // as for --writes
+	KV      string            `yaml:"kv,omitempty"`      // of prompts, as for --kv
+	// ObjectSizes are sizes that the files do not state, as for --object-size, and ObjectOverhead what each object takes
+	// beside its size, as for --object-overhead.
+	ObjectSizes    Values `yaml:"object-sizes,omitempty"`
+	ObjectOverhead string `yaml:"object-overhead,omitempty"`
+
+	Limit      int        `yaml:"limit,omitempty"`
+	Warmup     int        `yaml:"warmup,omitempty"`     // requests, instead of those of the experiment
+	Sample     Number     `yaml:"sample,omitempty"`     // a share of the objects, by hashed key
+	Embeddings string     `yaml:"embeddings,omitempty"` // of queries, as for --embeddings
+	Capacities Capacities `yaml:"capacities,omitempty"` // instead of those of the experiment
+	Caches     Values     `yaml:"caches,omitempty"`     // names of the caches that replay it; default: all
 }
 
 // Policy is a policy with parameters; in YAML, a plain text is its Policy.

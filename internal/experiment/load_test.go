@@ -282,7 +282,7 @@ func same(a, b *File) bool {
 }
 
 func TestEncodeKeepsEmbeddedExperiments(t *testing.T) {
-	for _, name := range brief.Sample(6, configs.Names()...) {
+	for _, name := range brief.SampleLong(6, configs.Names()...) {
 		for _, quick := range []bool{false, true} {
 			f, err := Load(name)
 			must.Do(t, err)

@@ -229,6 +229,8 @@ var traceSettings = []struct {
 	{"tenants", func(t *Trace, value string) error { t.Tenants = value; return nil }},
 	{"kv", func(t *Trace, value string) error { t.KV = value; return nil }},
 	{"writes", func(t *Trace, value string) error { t.Writes = value; return nil }},
+	{"object-sizes", func(t *Trace, value string) error { t.ObjectSizes = splitList([]string{value}); return nil }},
+	{"object-overhead", func(t *Trace, value string) error { t.ObjectOverhead = value; return nil }},
 	{"embeddings", func(t *Trace, value string) error { t.Embeddings = value; return nil }},
 	{"capacities", func(t *Trace, value string) error { t.Capacities = splitList([]string{value}); return nil }},
 	{axisLimit, (*Trace).setLimit},

@@ -146,6 +146,9 @@ func (f *File) checkTrace(t Trace) error {
 			return fmt.Errorf("writes: %w", err)
 		}
 	}
+	if err := traces.CheckSizes(t.ObjectSizes, t.ObjectOverhead); err != nil {
+		return err
+	}
 	if err := workload.CheckKV(t.KV); err != nil {
 		return fmt.Errorf("kv: %w", err)
 	}

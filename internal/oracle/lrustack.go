@@ -19,8 +19,9 @@ type LRUStack struct {
 	next  []uint32 // per object: its slot + 1, or 0 while it has none
 	seen  int      // objects seen so far: all occupied slots
 
-	counts []int64 // per distance
-	own    []int64 // counts, unless CountIn gave another column
+	counts []int64  // per distance, or per place if there are any
+	places []uint32 // per distance: where CountIn has it counted; nil: each in a place of its own
+	own    []int64  // Distances
 
 	batch [stackBatch]uint32
 }
@@ -45,7 +46,13 @@ func (s *LRUStack) Serve(objects []uint32, counted bool) {
 		n := min(len(objects), stackBatch, s.slots.room())
 		moveUp(s.next, objects[:n], s.batch[:n], s.slots.end)
 		distances := s.measure(s.batch[:n])
-		if counted {
+		switch {
+		case !counted:
+		case s.places != nil:
+			for _, d := range distances {
+				s.counts[s.places[d]]++
+			}
+		default:
 			for _, d := range distances {
 				s.counts[d]++
 			}
@@ -79,14 +86,9 @@ func (s *LRUStack) Seen() int { return s.seen }
 // none. The slice is the stack's own.
 func (s *LRUStack) Distances() []int64 { return s.own }
 
-// CountIn counts the distances of further requests in another column, with a place for each object; nil: in the stack's
-// own again.
-func (s *LRUStack) CountIn(counts []int64) {
-	s.counts = counts
-	if counts == nil {
-		s.counts = s.own
-	}
-}
+// CountIn counts the distances of further requests elsewhere, each distance at its place in counts, and no longer in
+// Distances.
+func (s *LRUStack) CountIn(counts []int64, places []uint32) { s.counts, s.places = counts, places }
 
 // HitsOf returns LRU's hits for every capacity in objects, from 0 to the number of distances, given how many requests
 // have each distance; larger capacities hit no more than the last.

@@ -53,8 +53,9 @@ func (in BoundInput) Counted() (n int64) {
 // With a warm-up, only hits from From on are counted, and of every interval only the part after request From-1, against
 // the room offered since then: both sides of the inequality lose their earlier terms. An object whose size changes
 // keeps the size with which it was loaded or last written, at the least the smallest it has had since its last write;
-// that is what an interval is charged. An object that has been larger than the cache since then cannot hit. Next uses leave out requests that cannot
-// hit, because their object is removed before, and those whose hits do not count: both sides lose terms again.
+// that is what an interval is charged. An object that has been larger than the cache since then cannot hit. Next uses
+// leave out requests that cannot hit, because their object is removed before, and those whose hits do not count: both
+// sides lose terms again.
 //
 // Time: two passes and the sorting of a small part of the intervals. Memory: about 9 bytes per object.
 func PFOOLower(in BoundInput) int64 {

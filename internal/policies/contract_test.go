@@ -43,8 +43,8 @@ type script struct {
 	unit     bool
 }
 
-// drawScript draws requests with loads, drops and resizes between them. Where sizes count, some requests write, and give
-// their objects other sizes: any, 1, or one that may be larger than the cache.
+// drawScript draws requests with loads, drops and resizes between them. Where sizes count, some requests write, and
+// give their objects other sizes: any, 1, or one that may be larger than the cache.
 func drawScript(t *rapid.T, unit bool) script {
 	s := script{objects: rapid.IntRange(1, 40).Draw(t, "objects"), unit: unit}
 	s.capacity = s.drawCapacity(t)
@@ -412,8 +412,8 @@ func TestSuiteFollowsSizes(t *testing.T) {
 	})
 }
 
-// TestSuiteResizedAsLoaded loads objects into a cache with room for all and then writes each with another size, or loads
-// them with that size and writes it again: when the cache shrinks, and from then on, both must do the same.
+// TestSuiteResizedAsLoaded loads objects into a cache with room for all and then writes each with another size, or
+// loads them with that size and writes it again: when the cache shrinks, and from then on, both must do the same.
 func TestSuiteResizedAsLoaded(t *testing.T) {
 	policytest.ForEach(t, true, func(t *testing.T, e policies.Entry) {
 		if e.Kind == policies.Offline {

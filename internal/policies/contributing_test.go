@@ -9,15 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 )
 
 // TestExampleOfContributing compiles the policy that CONTRIBUTING shows into this package, registers it and runs the
 // shared suite for it: whoever begins with a copy begins with a policy that passes.
 func TestExampleOfContributing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles this package again")
-	}
+	brief.Long(t, "compiles this package again")
 	page, err := os.ReadFile("../../CONTRIBUTING.md")
 	must.Do(t, err)
 	_, after, _ := strings.Cut(string(page), "## Add a policy")

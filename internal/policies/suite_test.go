@@ -122,7 +122,7 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 			}
 			size = policytest.CapacityFor(e, size)
 			outcomes := map[cache.Counts]bool{}
-			for seed := range brief.Of[uint64](6, 3) {
+			for seed := range brief.OfLong[uint64](6, 3) {
 				c := policytest.ConfigOf(t, e, tr, size, !bytes)
 				c.Seed = seed
 				if e.Predicts { // wrong for every seed, so that policies fall back on chance

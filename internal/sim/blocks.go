@@ -131,23 +131,23 @@ func (m *marks) blocks(v *view, c Cell) *blocks.Blocks {
 		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: n.Requests, Misses: n.Misses()}
 	}
 	b.FirstsHit = cache.AnswersSimilar(c.Cache) || c.Prefetcher != nil || c.Cache.Entry.Streams
-	v.addFirsts(b)
+	v.addFirsts(b, ends)
 	return b
 }
 
 // addFirsts adds the first requests to objects.
-func (v *view) addFirsts(b *blocks.Blocks) {
-	until := v.untilEnds()
-	last := until[0]
-	b.Before, b.BytesBefore = last.Objects, last.Bytes
-	for i := range b.Each {
-		next := until[i+1]
-		e := &b.Each[i]
-		e.New, e.NewBytes = next.Objects-last.Objects, next.Bytes-last.Bytes
-		if !b.FirstsHit {
-			e.Cold = next.Cold - last.Cold
-		}
+func (v *view) addFirsts(b *blocks.Blocks, ends []int) {
+	firsts := v.firsts()
+	begin := firsts.Until(ends[0])
+	b.Before, b.BytesBefore = begin.Objects, begin.Bytes
+	last := begin
+	for half := range b.New {
+		next := firsts.Until(ends[(half+1)*(len(ends)-1)/2])
+		b.New[half], b.NewBytes[half] = next.Objects-last.Objects, next.Bytes-last.Bytes
 		last = next
+	}
+	if !b.FirstsHit {
+		b.Cold = last.Cold - begin.Cold
 	}
 }
 
@@ -241,7 +241,7 @@ func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
 	if b.Restarts {
 		return b
 	}
-	v.addFirsts(b)
+	v.addFirsts(b, v.blockEnds())
 	if at, from := v.filledAt(c); from < len(v.trace.Objects) {
 		// Until then nothing is evicted, so that all but first requests hit; and in the group that is served then, what was
 		// resident when it began.

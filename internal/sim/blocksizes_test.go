@@ -57,7 +57,7 @@ func TestBlocksOfKnownBytes(t *testing.T) {
 				}
 				if got.CapacityUnit != records.Bytes || got.BlockBytes != 4096 || got.TokenBytes != 256 ||
 					got.SimulatedCapacity != n || got.Int(metric.HitBytes) != 4096*got.Int(metric.Hits) ||
-					got.Blocks.Sum().NewBytes != 4096*int64(tr.NumObjects) {
+					got.Blocks.NewBytes[0]+got.Blocks.NewBytes[1] != 4096*int64(tr.NumObjects) {
 					t.Errorf("%s at %s: %+v, blocks %+v", policy, text, got.Record, got.Blocks.Sum())
 				}
 				if bytes, ok := got.Footprint(); !ok || bytes != 4096*int64(tr.NumObjects) {

@@ -21,6 +21,7 @@ import (
 // What an Entry says about its memory is compared with what the policy takes, at a capacity and in units for which it
 // may not have been measured.
 func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
+	brief.Long(t, "measures the memory of large replays")
 	trace := simtest.Generated(t, "zipf(requests=60000,objects=40000,alpha=0.6,size=lognormal)",
 		traces.Needs{Sizes: true, Times: true})
 	oracle := must.Get(predict.Registry.Parse("oracle"))(t)
@@ -62,6 +63,7 @@ func takenAndSaid(t *testing.T, trace *traces.Trace, c sim.Cell) (taken, said in
 
 // What a cache says about its memory beside its policy is compared with what both keep.
 func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
+	brief.Long(t, "measures the memory of large replays")
 	trace := simtest.Generated(t, "zipf(requests=400000,objects=200000,alpha=0.9,size=lognormal)",
 		traces.Needs{Keys: true, Sizes: true, Times: true})
 	for _, e := range cache.Registry.All() {
@@ -105,6 +107,7 @@ func TestNodesTakeNoMemoryForRequestsOfOthers(t *testing.T) {
 
 // A second memory has a slot for each block that has come to it, if there is room: several for each block of the trace.
 func TestSecondMemoriesTakeTheMemoryThatTheySay(t *testing.T) {
+	brief.Long(t, "measures the memory of large replays")
 	trace := simtest.Generated(t, "llm(prompts=20000,conversations=400)", traces.Needs{Kind: true})
 	for _, host := range []string{"100000000", "10TiB", "4000"} {
 		if host == "10TiB" {
@@ -122,6 +125,7 @@ func TestSecondMemoriesTakeTheMemoryThatTheySay(t *testing.T) {
 
 // What nodes with a router say about their memory is compared with what they keep.
 func TestReplicasTakeTheMemoryThatTheySay(t *testing.T) {
+	brief.Long(t, "measures the memory of large replays")
 	trace := simtest.Generated(t, "llm(prompts=3000,conversations=900)", traces.Needs{Kind: true})
 	for i, router := range brief.Sample(2, "prefix-aware", "round-robin", "session", "llm-d") {
 		for k, kind := range []string{"prefix", "tiers(host=2x,remote=4x)", "tiers(host=2x,remote=8x,shared=remote)",
@@ -194,6 +198,7 @@ func TestPredictedNodesNeedLittle(t *testing.T) {
 // What caches of prompts say about their memory, per block, is compared with what they keep. The rest of the bounds is
 // what a block may take: a trace of 10 million prompts has some 170 million.
 func TestPromptsTakeTheMemoryThatTheySay(t *testing.T) {
+	brief.Long(t, "measures the memory of large replays")
 	trace := simtest.Generated(t, "llm(prompts=6000,conversations=1650,prompt-mean=1000)", traces.Needs{Kind: true})
 	blocks := float64(trace.NumObjects)
 	for _, c := range []struct {

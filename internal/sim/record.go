@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,12 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	}
 	if r.trace.Written.Writes > 0 {
 		rec.WriteMode = r.trace.Written.Mode.String()
+	}
+	if sizing := r.trace.Sizing; sizing != nil && c.Capacity.Bytes {
+		rec.ObjectOverhead = strconv.FormatInt(sizing.Overhead, 10)
+		rec.Sizes = sizing.Text()
+		imputed := sizing.Imputed()
+		rec.ImputedObjects, rec.ImputedRequests, rec.ImputedBytes = imputed.Objects, imputed.Requests, imputed.Bytes
 	}
 	for _, kind := range Kinds {
 		if part := kind.Of(&c.Parts); part != nil {

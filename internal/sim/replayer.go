@@ -80,7 +80,6 @@ type view struct {
 	nextUse   func() []uint32
 	logged    func() logged
 	firsts    func() *firsts.Firsts
-	untilEnds func() []firsts.Requested // the first requests until the ends of blocks
 	addresses func() (*prefetch.Addresses, error)
 	layout    func() (*streams.Layout, error)
 	running   *sync.Map // per number of prompts: the most blocks that they have; see mostRunning
@@ -113,16 +112,9 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 func newView(t *traces.Trace, warmup int) *view {
 	addresses := sync.OnceValues(func() (*prefetch.Addresses, error) { return prefetch.NewAddresses(t) })
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
-	v := &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
+	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
 		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) }),
 		firsts: sync.OnceValue(func() *firsts.Firsts { return firsts.New(t) }), running: &sync.Map{}}
-	v.untilEnds = sync.OnceValue(func() (sums []firsts.Requested) {
-		for _, end := range v.blockEnds() {
-			sums = append(sums, v.firsts().Until(end))
-		}
-		return sums
-	})
-	return v
 }
 
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with
@@ -541,12 +533,10 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 	_ *windows.Sampler, _ *marks) (outcome, error) {
 	in := policies.BoundInput{BoundInput: oracle.BoundInput{
 		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, Groups: t.Groups, From: warmup,
+		Writes: t.IsWrite,
 	}}
 	if t.Fills() {
 		in.Uncounted = t.IsWrite
-	}
-	if t.Ops != nil {
-		in.Writes = t.IsWrite
 	}
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes

@@ -19,7 +19,8 @@ func TestEveryPolicyHasARole(t *testing.T) {
 		}
 		for _, name := range append([]string{e.Name}, e.Aliases...) {
 			role, ok := records.RoleOf(name)
-			if !ok || role.Rank != i || role.Color != int(e.Look.Color) || role.Unlimited != e.Unbounded {
+			if !ok || role.Rank != i || role.Color != int(e.Look.Color) || role.Unlimited != e.Unbounded ||
+				role.Idle != e.Idle {
 				t.Errorf("%s has the role %+v, want that of policy %d, %+v", name, role, i, e.Look)
 			}
 			if role.Reference {

@@ -82,7 +82,7 @@ func (f *feeder) serve(from, to int) {
 		if f.trace.Passes(from) {
 			f.pass(from, end, counts)
 		} else {
-			f.cache.Serve(f.window(from, end), counts)
+			f.cache.Serve(cache.WindowOf(f.trace, from, end, f.bytes, f.sizes), counts)
 		}
 		from = end
 	}
@@ -91,19 +91,12 @@ func (f *feeder) serve(from, to int) {
 	}
 }
 
-// window returns requests that all read or all write.
-func (f *feeder) window(from, to int) cache.Window {
-	w := cache.WindowOf(f.trace, from, to, f.bytes, f.sizes)
-	w.Writes = f.trace.IsWrite(from)
-	return w
-}
-
 // pass serves requests that load nothing where they miss: the cache sees only those that hit.
 func (f *feeder) pass(from, to int, counts *cache.Counts) {
 	holding := f.cache.(cache.Dropping)
 	for pos := from; pos < to; pos++ {
 		if holding.Holds(f.trace.Objects[pos]) {
-			f.cache.Serve(f.window(pos, pos+1), counts)
+			f.cache.Serve(cache.WindowOf(f.trace, pos, pos+1, f.bytes, f.sizes), counts)
 			continue
 		}
 		counts.Requests++

@@ -111,7 +111,9 @@ type loader struct {
 	tenancy   *tenancy              // nil if requests have no tenants
 	// mixedLimit is the limit, if it counts requests of files that are mixed after they were read; 0: none.
 	mixedLimit int
-	ttls       []int64 // per request; shorter, or nil, until a row has one
+	ttls       []int64            // per request; shorter, or nil, until a row has one
+	types      []stream.ValueType // per object; shorter, or nil, until a row states one
+	lacks      bool               // some row states no size
 	flushed    *flushes
 	// statesUses says that the options request next uses, and that the file has stated every repeated request so far.
 	statesUses bool
@@ -187,8 +189,12 @@ func (l *loader) finish() (*Trace, error) {
 			t.Warnings = append(t.Warnings, warner.Warnings()...)
 		}
 	}
-	if l.fields.SizeMayLack && t.RequestSizes != nil {
-		t.completeSizes()
+	if t.HasSizes() {
+		l.completeSizes()
+	}
+	l.types = nil
+	if !l.opts.Sizes && (len(l.opts.ObjectSizes) > 0 || l.opts.ObjectOverhead != "") {
+		t.Warnings = append(t.Warnings, "sizes of objects change nothing, since capacities count objects; add --bytes")
 	}
 	if err := l.checkBytes(); err != nil {
 		return nil, err
@@ -274,7 +280,8 @@ func (l *loader) add(rec *stream.Record) error {
 	}
 	l.trace.Objects = append(l.trace.Objects, number)
 	if l.keep.Size {
-		l.trace.addSize(number, rec.Size)
+		l.trace.addSize(number, l.sizeOf(rec))
+		l.addType(number, rec.Type)
 	}
 	if l.keep.Time {
 		l.trace.Times = append(l.trace.Times, rec.Time)
@@ -356,32 +363,6 @@ func (t *Trace) addSize(number uint32, size int64) {
 			t.RequestSizes[pos] = t.ObjectSizes[object]
 		}
 		t.RequestSizes = append(t.RequestSizes, size)
-	}
-}
-
-// completeSizes gives a request of size 0 the last size that its object had before, or else the first one after. Logs
-// of stores have the sizes of what is written or found: without the others, a replay by bytes would have no misses. It
-// needs 8 bytes per object.
-func (t *Trace) completeSizes() {
-	known := make([]int64, t.NumObjects)
-	for pos, o := range t.Objects {
-		if known[o] == 0 {
-			known[o] = t.RequestSizes[pos]
-		}
-	}
-	copy(t.ObjectSizes, known)
-	completed := 0
-	for pos, o := range t.Objects {
-		size := &t.RequestSizes[pos]
-		if *size == 0 && known[o] > 0 {
-			*size = known[o]
-			completed++
-		}
-		known[o] = *size
-	}
-	if completed > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s of %s rows state no size, and have that of their object before or, "+
-			"if there is none, after", count(completed), count(len(t.Objects))))
 	}
 }
 
@@ -643,7 +624,7 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 // groups of t, unless requests without the rest of their group are not of their kind.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom,
-		Written: t.Written}
+		Written: t.Written, Sizing: t.Sizing}
 	if t.Tenants != nil {
 		kept.Tenants = &Tenants{Names: t.Tenants.Names}
 	}

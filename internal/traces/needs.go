@@ -64,6 +64,13 @@ type Selection struct {
 	// Writes says what a write does to a cache, as stream.ParseWrites reads it; "" for what is usual in the format.
 	Writes string `json:"writes,omitempty"`
 
+	// ObjectSizes say how large objects are whose sizes the files do not state, as package sizes reads them: "475B",
+	// "user:*=475B", "@FILE"; the first that knows a size wins. Without one, or beyond them, a size is estimated from those
+	// of similar objects.
+	ObjectSizes []string `json:"object_sizes,omitempty"`
+	// ObjectOverhead is what each object takes beside its size, "56B"; "" for what is usual in the format.
+	ObjectOverhead string `json:"object_overhead,omitempty"`
+
 	// Tenants says how to find the tenant of a request, as ParseTenants reads it; "": requests have no tenants. Only
 	// Load and LoadReader use it.
 	Tenants string `json:"tenants,omitempty"`

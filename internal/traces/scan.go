@@ -23,7 +23,8 @@ const progressEvery = 50 * time.Millisecond
 const checkEvery = 1 << 12
 
 // Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says.
-// begin is called once with the fields of the records, then visit for each record, which is valid until visit returns.
+// begin is called once with the fields of the records, then visit for each record, which is valid until visit returns. Its
+// Size is that of the whole object, with the key and the overhead.
 // The fields that opts requests must be in all files or in none. Finding no request is an error. When ctx ends, Scan
 // returns its error at once.
 func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(stream.Fields) error,
@@ -32,7 +33,11 @@ func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(stre
 	if err != nil {
 		return Scanned{}, err
 	}
-	s.begin, s.visit = begin, visit
+	s.begin = begin
+	s.visit = func(rec *stream.Record) error {
+		s.finishSize(rec)
+		return visit(rec)
+	}
 	if err := s.run(); err != nil {
 		return Scanned{}, err
 	}
@@ -68,13 +73,14 @@ type scan struct {
 	fields   stream.Fields
 	writes   stream.Writes // what writes do to a cache
 	writesOf string        // the first file with operations; "" without one
-	seen     int           // requests read
-	counted  int           // those of them that belong to hits and misses
-	kept     int           // requests that sampling kept
-	ahead    *ahead        // opens the next files; nil for a single one
-	open     []*Stream     // files being read: all when merging, otherwise one
-	finished int64         // bytes of the files that have been read and closed
-	total    int64         // bytes of all files, 0 if unknown
+	sizing   sizing
+	seen     int       // requests read
+	counted  int       // those of them that belong to hits and misses
+	kept     int       // requests that sampling kept
+	ahead    *ahead    // opens the next files; nil for a single one
+	open     []*Stream // files being read: all when merging, otherwise one
+	finished int64     // bytes of the files that have been read and closed
+	total    int64     // bytes of all files, 0 if unknown
 
 	salted    bool         // the prompts of different tenants share no blocks
 	units     stream.Units // nil if each request is a unit
@@ -108,6 +114,10 @@ func newScan(ctx context.Context, paths []string, opts LoadOptions) (*scan, erro
 		if s.writes, err = stream.ParseWrites(opts.Writes); err != nil {
 			return nil, err
 		}
+	}
+	var err error
+	if s.sizing, err = newSizing(opts); err != nil {
+		return nil, err
 	}
 	if first := slices.Index(paths, "-"); first >= 0 && slices.Contains(paths[first+1:], "-") {
 		return nil, errors.New("standard input can be read only once: name - once")
@@ -279,6 +289,9 @@ func (s *scan) openNext(path string) (*Stream, error) {
 	if err := s.agree(path, fields, opened.Info.Writes); err != nil {
 		return nil, err
 	}
+	if err := s.agreeOnOverhead(path, opened.Info.Overhead); err != nil {
+		return nil, err
+	}
 	if s.opened++; s.opened == 1 {
 		return opened, s.start(path, fields)
 	}
@@ -291,7 +304,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 	}{
 		{"times", s.opts.wantTimes(fields), fields.Time, s.fields.Time},
 		{"a clock", s.opts.wantTimes(fields), !fields.Counted, !s.fields.Counted},
-		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size},
+		{"sizes", s.opts.Sizes, fields.Size, s.fields.Size && !s.sizing.all},
 		{"operations", s.opts.Ops, fields.Op, s.fields.Op},
 		{"times to live", s.opts.Ops, fields.TTL, s.fields.TTL},
 		{"hits of the server", s.opts.Ops, fields.Served, s.fields.Served},
@@ -315,6 +328,9 @@ func (s *scan) start(path string, fields stream.Fields) error {
 		if fields.Kind, err = s.opts.Beside.Kind(fields.Kind); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
+	}
+	if err := s.checkSizing(path, &fields); err != nil {
+		return err
 	}
 	s.fields = fields
 	if kind, ok := prompts.KindOf(fields); ok && kind.LengthsOnly && !s.opts.Lengths {

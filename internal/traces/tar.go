@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -80,7 +81,7 @@ func (t *tarReader) closeMember() error {
 // openMember starts reading a member, in the same format as the earlier ones.
 func (t *tarReader) openMember(header *tar.Header) error {
 	content := io.Reader(memberReader{t})
-	place := t.archive.Place + ": " + header.Name
+	place := t.archive.Place + ": " + terminal.InLine(header.Name)
 	switch {
 	case t.whole:
 		text, err := t.hold(place, header.Size)

@@ -22,6 +22,7 @@ type Trace struct {
 	// object changes its size within the trace; then ObjectSizes holds each object's first size.
 	ObjectSizes  []int64
 	RequestSizes []int64
+	Sizing       *Sizing // where sizes come from that the files do not state; nil if they state all
 
 	// Times in nanoseconds, per request; nil if the trace has no clock or it was not requested. They are as in the
 	// files, and so may go back.

@@ -235,11 +235,7 @@ type follower struct {
 // removeObjects fills Removals, from the operations and the times to live, and counts what it finds. An object that no
 // request can have loaded since it was last removed is not removed again.
 func (t *Trace) removeObjects(ttls []int64, flushed *flushes) {
-	f := &follower{trace: t, ttls: ttls, lives: make([]life, t.NumObjects), present: make([]bool, t.NumObjects),
-		flushed: flushed}
-	if ttls != nil {
-		f.valid = newValidity(t.NumObjects)
-	}
+	f := newFollower(t, ttls, flushed)
 	starts := t.Starts
 	for pos := 0; pos < len(t.Objects); {
 		if len(starts) > 0 && starts[0] == pos {
@@ -249,16 +245,30 @@ func (t *Trace) removeObjects(ttls []int64, flushed *flushes) {
 			clear(f.lives)
 			f.flushed.reset()
 		}
-		f.flush(pos)
-		f.expire(pos)
-		end := f.endOfCommand(pos)
-		if end-pos > 1 {
-			f.command(pos, end)
-		} else {
-			f.row(pos, f.op(pos), true)
-		}
-		pos = end
+		pos = f.follow(pos)
 	}
+}
+
+func newFollower(t *Trace, ttls []int64, flushed *flushes) *follower {
+	f := &follower{trace: t, ttls: ttls, lives: make([]life, t.NumObjects), present: make([]bool, t.NumObjects),
+		flushed: flushed}
+	if ttls != nil {
+		f.valid = newValidity(t.NumObjects)
+	}
+	return f
+}
+
+// follow does what the command at a position does, and returns the position of the next one.
+func (f *follower) follow(pos int) int {
+	f.flush(pos)
+	f.expire(pos)
+	end := f.endOfCommand(pos)
+	if end-pos > 1 {
+		f.command(pos, end)
+	} else {
+		f.row(pos, f.op(pos), true)
+	}
+	return end
 }
 
 func (f *follower) op(pos int) stream.Op {
@@ -319,7 +329,7 @@ func (f *follower) isMissing(o uint32) bool {
 func (f *follower) command(from, end int) {
 	sources, found, required := 0, 0, true
 	holds := true // the conditions of all rows that store
-	ttl, timed := int64(0), false
+	ends := int64(math.MaxInt64)
 	for pos := from; pos < end; pos++ {
 		op, o := f.op(pos), f.trace.Objects[pos]
 		if pos == end-1 || op.Kind() == stream.OpWrite {
@@ -329,7 +339,7 @@ func (f *follower) command(from, end int) {
 		sources++
 		if !f.isMissing(o) {
 			found++
-			ttl, timed = f.left(pos)
+			ends = f.valid.end(o)
 		} else if op.Condition() == stream.IfPresent {
 			required = false
 		}
@@ -341,8 +351,8 @@ func (f *follower) command(from, end int) {
 		case op.Kind() == stream.OpDelete && !holds: // a name that stays
 			f.trace.Written.Deletions++
 		case op.Kind() == stream.OpTake && holds:
-			if f.row(pos, stream.OpWrite, true); timed && f.trace.Written.Mode.Requests(op) {
-				f.valid.begin(f.trace.Objects[pos], f.trace.Times[pos], ttl)
+			if f.row(pos, stream.OpWrite, true); f.trace.Written.Mode.Requests(op) {
+				f.valid.set(f.trace.Objects[pos], ends)
 			}
 		case op.Kind() == stream.OpWrite && !holds && sources > 0: // the result is empty
 			f.trace.Written.Writes++
@@ -372,7 +382,8 @@ func (f *follower) holds(pos int, op stream.Op) bool {
 	case 0:
 		return true
 	}
-	ttl, timed := f.left(pos)
+	ends := f.valid.end(o)
+	timed := ends != math.MaxInt64
 	known := timed || f.lives[o] == stored
 	switch op.Condition() {
 	case stream.IfLasting:
@@ -380,11 +391,11 @@ func (f *follower) holds(pos int, op stream.Op) bool {
 	case stream.IfExpiring:
 		return timed || !known
 	case stream.IfLater:
-		return timed && f.ttl(pos) > ttl || !known
+		return timed && f.end(pos) > ends || !known
 	case stream.IfCut:
-		return timed && f.ttl(pos) < ttl || !known
+		return timed && f.end(pos) < ends || !known
 	}
-	return !timed || f.ttl(pos) < ttl // stream.IfSooner
+	return !timed || f.end(pos) < ends // stream.IfSooner
 }
 
 func (f *follower) ttl(pos int) int64 {
@@ -458,20 +469,27 @@ func (f *follower) row(pos int, op stream.Op, holds bool) {
 	f.begin(pos)
 }
 
-// begin begins the time to live that a row states, if it states one.
+// begin begins the time to live that a row states, if it states one, unless one is under way.
 func (f *follower) begin(pos int) {
-	if ttl := f.ttl(pos); ttl > 0 {
-		f.valid.begin(f.trace.Objects[pos], f.trace.Times[pos], ttl)
+	if o := f.trace.Objects[pos]; f.ttl(pos) > 0 && f.valid.end(o) == math.MaxInt64 {
+		f.valid.set(o, f.end(pos))
 	}
 }
 
-// left returns how long the object of a row is still valid; false if it has no time to live.
-func (f *follower) left(pos int) (ttl int64, timed bool) {
-	if f.valid == nil {
-		return 0, false
+// end returns when the time to live that a row states ends. It begins at the latest time so far: if the clock of the
+// log goes back, what was just stored would otherwise be too old at once when it goes on. Redis counts in whole
+// milliseconds, and an object is there until that of its end is over. MONITOR writes the time of a command a little
+// after that by which the command goes.
+func (f *follower) end(pos int) int64 {
+	const millisecond = 1e6
+	at, ttl := f.valid.now, f.ttl(pos)
+	if at > math.MaxInt64-2*millisecond-ttl {
+		return math.MaxInt64
 	}
-	end := f.valid.ends[f.trace.Objects[pos]]
-	return end - f.trace.Times[pos], end != math.MaxInt64
+	if f.trace.Written.Mode == stream.WritesStore {
+		return (at+ttl)/millisecond*millisecond + millisecond + 1
+	}
+	return at + ttl
 }
 
 // load notes a request that loads its object where it misses.
@@ -595,13 +613,20 @@ func newValidity(objects int) *validity {
 	return v
 }
 
-// begin starts a period of validity at a time, unless one is under way.
-func (v *validity) begin(o uint32, at, ttl int64) {
-	if v.ends[o] != math.MaxInt64 || at > math.MaxInt64-ttl {
+// end returns when an object ceases to be valid; math.MaxInt64: never.
+func (v *validity) end(o uint32) int64 {
+	if v == nil {
+		return math.MaxInt64
+	}
+	return v.ends[o]
+}
+
+// set says when an object ceases to be valid.
+func (v *validity) set(o uint32, end int64) {
+	if v == nil {
 		return
 	}
-	v.ends[o] = at + ttl
-	if v.ends[o] < v.next[o] {
+	if v.ends[o] = end; end < v.next[o] {
 		v.next[o] = v.ends[o]
 		heap.Push(&v.queue, expiry{v.ends[o], o})
 	}

@@ -142,6 +142,21 @@ func TestTimesToLiveNeedAClock(t *testing.T) {
 	}
 }
 
+// TestTimesToLiveWhereTheClockGoesBack stores an object while the clock is behind: its time to live begins at the
+// latest time so far, so that it does not end at once when the clock has caught up.
+func TestTimesToLiveWhereTheClockGoesBack(t *testing.T) {
+	tr := loadRecords(t, []stream.Record{
+		{Time: 100, Text: []byte("a")},
+		{Time: 50, Text: []byte("b"), TTL: 10},
+		{Time: 100, Text: []byte("b")},
+		{Time: 109, Text: []byte("b")},
+		{Time: 110, Text: []byte("b")},
+	}, traces.LoadOptions{Needs: traces.Needs{Keys: true}})
+	if got, want := what(tr), "a b b b -b b"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // naive follows the rules of docs/writes.md with a map, row by row.
 type naive struct {
 	mode    stream.Writes
@@ -191,7 +206,7 @@ func (n *naive) row(rec stream.Record) {
 	}
 	n.present[rec.Num] = true
 	if _, valid := n.ends[rec.Num]; !valid && rec.TTL > 0 {
-		n.ends[rec.Num] = rec.Time + rec.TTL
+		n.ends[rec.Num] = n.now + rec.TTL
 	}
 	word := fmt.Sprint(rec.Num)
 	if rec.Op == stream.OpWrite {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 )
@@ -90,6 +91,12 @@ func runScripts(t *testing.T, folder string, variables map[string]string) {
 	testscript.Run(t, testscript.Params{
 		Dir:           folder,
 		UpdateScripts: os.Getenv("UPDATE") != "",
+		Condition: func(name string) (bool, error) {
+			if name != "long" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return brief.InFull() || os.Getenv("UPDATE") != "", nil
+		},
 		Setup: func(env *testscript.Env) error {
 			for name, value := range variables {
 				env.Setenv(name, value)

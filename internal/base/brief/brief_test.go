@@ -26,3 +26,20 @@ func TestBriefFollowsTheFlag(t *testing.T) {
 		}
 	}
 }
+
+func TestInFull(t *testing.T) {
+	full := func() (number int, sample []int, ran bool) {
+		t.Run("long", func(t *testing.T) {
+			Long(t, "takes long")
+			ran = true
+		})
+		return OfLong(60, 6), SampleLong(3, 1, 2, 3, 4), ran
+	}
+	for value, want := range map[string]bool{"": false, "0": false, "1": !testing.Short()} {
+		t.Setenv(longEnv, value)
+		number, sample, ran := full()
+		if InFull() != want || number == 60 != want || len(sample) == 4 != want || ran != want {
+			t.Errorf("%s=%q: %t, %d, %v, ran: %t", longEnv, value, InFull(), number, sample, ran)
+		}
+	}
+}

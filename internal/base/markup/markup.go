@@ -63,5 +63,12 @@ func (w *Writer) Paragraph(class, text string) {
 func (w *Writer) Line()         { w.text.WriteString("\n") }
 func (w *Writer) Written() HTML { return HTML(w.text.String()) }
 
-// escaper writes what has a meaning in texts or values of attributes as references; HTML has none for a zero byte.
-var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\x00", "\uFFFD")
+// escaper writes what has a meaning in texts or values of attributes as references; HTML has none for a zero byte. A
+// character that turns the direction of the text behind it (Unicode Standard Annex 9) would make a name look like
+// another one.
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\x00", hidden,
+	"\u061c", hidden, "\u200e", hidden, "\u200f", hidden, "\u202a", hidden, "\u202b", hidden, "\u202c", hidden,
+	"\u202d", hidden, "\u202e", hidden, "\u2066", hidden, "\u2067", hidden, "\u2068", hidden, "\u2069", hidden)
+
+// hidden replaces a character that is not shown.
+const hidden = "\uFFFD"

@@ -32,10 +32,10 @@ func TestTextsAndAttributesComeBack(t *testing.T) {
 	}
 }
 
-func TestNoZeroByte(t *testing.T) {
+func TestNoHiddenCharacters(t *testing.T) {
 	var w Writer
-	w.Text("a\x00b")
-	if got := w.Written(); got != "a\uFFFDb" {
+	w.Text("a\x00b\u202ec\u2066d")
+	if got := w.Written(); got != "a\uFFFDb\uFFFDc\uFFFDd" {
 		t.Errorf("%q", got)
 	}
 }

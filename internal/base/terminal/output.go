@@ -3,10 +3,13 @@
 package terminal
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -18,6 +21,7 @@ import (
 type Output struct {
 	to     io.Writer
 	hidden *regexp.Regexp // what is shown instead of sent, nil if all is sent
+	defuse bool           // commands of GitHub's runner are written so that it does not recognise them
 
 	mu  sync.Mutex
 	err error
@@ -32,7 +36,7 @@ func NewStdout(w io.Writer) *Output {
 }
 
 // NewStderr returns standard error, which people read on a terminal and in logs.
-func NewStderr(w io.Writer) *Output { return &Output{to: w, hidden: controls} }
+func NewStderr(w io.Writer) *Output { return &Output{to: w, hidden: controls, defuse: true} }
 
 func (o *Output) Write(text []byte) (int, error) {
 	o.mu.Lock()
@@ -40,6 +44,9 @@ func (o *Output) Write(text []byte) (int, error) {
 	shown := text
 	if o.hidden != nil {
 		shown = escaped(text, o.hidden)
+	}
+	if o.defuse {
+		shown = defused(shown)
 	}
 	_, err := o.to.Write(shown)
 	if err != nil {
@@ -57,15 +64,52 @@ func (o *Output) Failed() error {
 	return o.err
 }
 
-// controls matches control characters except tab and line feed. unstyled first matches the styles of tables, which
-// escaped leaves as they are.
+// Characters that are shown and not sent: controls are all but tab and line feed, and those that change the direction
+// of the text around them (Unicode Standard Annex 9) or end a line. unstyled first matches the styles of tables, which
+// escaped leaves as they are. breaking also has line feeds.
+const controlClass = `\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}`
+
 var (
-	controls = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}]`)
+	controls = regexp.MustCompile(`[` + controlClass + `]`)
 	unstyled = regexp.MustCompile(`\x1b\[(?:[012]|3[123])m|` + controls.String())
+	breaking = regexp.MustCompile(`[\n` + controlClass + `]`)
 )
 
 // Printable returns text with its control characters as Go writes them in quotes.
 func Printable(text string) string { return string(escaped([]byte(text), controls)) }
+
+// InLine returns a text that belongs in a line, such as the name of a file, with its control characters and line breaks
+// as Go writes them in quotes.
+func InLine(text string) string {
+	if !breaking.MatchString(text) {
+		return text
+	}
+	return string(escaped([]byte(text), breaking))
+}
+
+// InLines returns a message of several lines with names in it, each of which stays in its line.
+func InLines(message string, names []string) string {
+	for _, name := range names {
+		if shown := InLine(name); shown != name {
+			message = strings.ReplaceAll(message, name, shown)
+		}
+	}
+	return message
+}
+
+// command is how GitHub's runner recognises a command in the log of a job. Names of files and keys may look like one.
+var command = regexp.MustCompile(`(?m)^([ \t]*):(:[A-Za-z])|##\[`)
+
+// defused returns a text for standard error, where no command is written on purpose, in which none is recognised.
+func defused(text []byte) []byte {
+	return command.ReplaceAllFunc(text, func(found []byte) []byte {
+		if found[0] == '#' {
+			return []byte("# #[")
+		}
+		at := bytes.IndexByte(found, ':')
+		return slices.Concat(found[:at], []byte(": :"), found[at+2:])
+	})
+}
 
 func escaped(text []byte, hidden *regexp.Regexp) []byte {
 	return hidden.ReplaceAllFunc(text, func(found []byte) []byte {

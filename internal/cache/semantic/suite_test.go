@@ -309,6 +309,7 @@ func TestSemanticSuiteParts(t *testing.T) {
 }
 
 func TestSemanticRunOnAnyNumberOfJobs(t *testing.T) {
+	brief.Long(t, "trains predictors for every policy")
 	specs := []string{"pfoo-similar"}
 	forEachSemanticPolicy(t, func(_ *testing.T, e policies.Entry) { specs = append(specs, policytest.Spec(e)) })
 	run := func(jobs int) []records.Record {

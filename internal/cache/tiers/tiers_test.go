@@ -167,6 +167,7 @@ func drawHierarchy(t *rapid.T, modes ...string) draw {
 		d.trace, d.unit, least = policytest.Trace(seed, 200, 30), false, 20
 		if rapid.Bool().Draw(t, "changing") {
 			policytest.ChangeSizes(d.trace)
+			policytest.Write(d.trace, rng)
 		}
 	default:
 		d.trace = policytest.Trace(seed, 200, 40)
@@ -200,7 +201,8 @@ func drawHierarchy(t *rapid.T, modes ...string) draw {
 }
 
 // TestTiersConserve: no tier is ever above its size; exclusive tiers have nothing twice; inclusive ones have all below
-// that they have above; and everything that was loaded is in some tier until it has left the last one.
+// that they have above; everything that was loaded is in some tier until it has left the last one; and no tier keeps a
+// value that was replaced.
 func TestTiersConserve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawHierarchy(t, exclusive, inclusive, writeThrough, writeBack)
@@ -233,6 +235,10 @@ func TestTiersConserve(t *testing.T) {
 			for _, l := range h.levels {
 				if l.pool.Used() > l.pool.Capacity() {
 					t.Fatalf("%s, group %d: %s is above its size", d.text, group, l.name)
+				}
+				if o := d.trace.Objects[starts[group]]; d.trace.IsWrite(starts[group]) && l.pool.Has(o) &&
+					l.pool.Charge(o) != d.trace.Size(starts[group]) {
+					t.Fatalf("%s, group %d: %s has an old value of %d", d.text, group, l.name, o)
 				}
 			}
 			// what is new must be of this group, and what is lost was counted

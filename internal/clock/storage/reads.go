@@ -92,7 +92,7 @@ func (m *model) ask(request int, slot int32, j *job) (hit bool) {
 // demanded returns a request of the trace as the cache sees it now.
 func (m *model) demanded(at int) requests.Request {
 	r := m.request(m.Objects[at], m.Size(at))
-	r.Write = m.Write(at)
+	r.Write = m.Write != nil && m.Write(at)
 	return r
 }
 

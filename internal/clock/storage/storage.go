@@ -68,7 +68,7 @@ type Reads struct {
 	Objects []uint32 // per request
 	// Size returns the bytes of a request.
 	Size func(request int) int64
-	// Write reports whether a request writes, so that a resident object is charged its size from then on.
+	// Write reports whether a request writes, so that a resident object is charged its size from then on; nil: none does.
 	Write func(request int) bool
 	// ObjectSizes has the bytes of each object, for prefetches if Config.Unit is set. Further objects, which are not
 	// requested, are as large as the largest.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
 // The formats of Print.
@@ -134,9 +135,10 @@ func printJUnit(w io.Writer, suites []Suite) error {
 }
 
 func (s Suite) junit() junitSuite {
-	suite := junitSuite{Name: s.Name, Tests: len(s.Cases)}
+	suite := junitSuite{Name: terminal.InLine(s.Name), Tests: len(s.Cases)}
 	for _, c := range s.Cases {
-		test := junitCase{Class: c.Class, Name: c.Name}
+		c.Message = terminal.Printable(c.Message)
+		test := junitCase{Class: terminal.InLine(c.Class), Name: terminal.InLine(c.Name)}
 		problem := &junitProblem{c.Kind, c.Message}
 		switch c.Outcome {
 		case Fails:
@@ -192,15 +194,15 @@ func (s Suite) properties(c Case) string {
 // asText keeps a line of the log from being read as a workflow command, in the current or the earlier form: a summary
 // begins with a name that users give.
 func asText(line string) string {
-	return strings.NewReplacer("::", ": :", "##[", "# #[").Replace(line)
+	return strings.NewReplacer("::", ": :", "##[", "# #[").Replace(terminal.InLine(line))
 }
 
 // escapeData escapes the message of a workflow command.
 func escapeData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+	return strings.NewReplacer("%", "%25", "\n", "%0A").Replace(terminal.Printable(s))
 }
 
 // escapeProperty escapes a property of a workflow command.
 func escapeProperty(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(terminal.InLine(s))
 }

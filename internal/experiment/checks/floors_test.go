@@ -65,6 +65,19 @@ func TestTheLastFloorThatMatchesCounts(t *testing.T) {
 	}
 }
 
+// No cache has no hits, so it reaches a floor only if one is for it.
+func TestNoCacheHasNoFloorOfOthers(t *testing.T) {
+	records.DeclareRole("idle-here", records.Role{Idle: true})
+	recs := rows()[:2]
+	recs[0].Policy, recs[0].Label = "idle-here", "idle-here"
+	if j := floors(t, "50%").Judge(recs, false); len(j.suite.Cases) != 1 || j.Err() != nil {
+		t.Errorf("%d rows are judged: %v", len(j.suite.Cases), j.Err())
+	}
+	if err := floors(t, "policy=idle-here:50%").Judge(recs, false).Err(); err == nil {
+		t.Error("a floor of its own is ignored")
+	}
+}
+
 func TestARowWithoutAHitRatioFails(t *testing.T) {
 	recs := rows()[:1]
 	recs[0].Delete(metric.HitRatio)

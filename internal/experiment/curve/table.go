@@ -129,7 +129,11 @@ func (c *Curve) title() string {
 	if !cache.IsExact(c.Cache) {
 		in = " in the cache " + c.Cache.String()
 	}
-	return fmt.Sprintf("%s: %s requests, hit ratios%s", c.Trace, records.Count(c.requests()), in)
+	title := fmt.Sprintf("%s: %s requests, hit ratios%s", records.Printable(c.Trace), records.Count(c.requests()), in)
+	if sizes := c.Exact[0].Sizes; sizes != "" {
+		title += "\n" + records.Printable(sizes)
+	}
+	return title
 }
 
 func (c *Curve) grid() records.Grid {

@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -120,9 +121,7 @@ func fraction(texts ...string) float64 {
 
 // In the figures of all experiments no text is cut or reaches beyond the edge, and no two lines have one colour.
 func TestFiguresOfAllExperimentsAreLegible(t *testing.T) {
-	if testing.Short() {
-		t.Skip("draws a hundred figures")
-	}
+	brief.Long(t, "draws a hundred figures")
 	for _, name := range configs.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

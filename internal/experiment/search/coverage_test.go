@@ -1,37 +1,91 @@
 package search_test
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/results/cost"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/target"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
-// length is the requests of a piece.
-const length = 27_000
+const (
+	length  = 20_000 // requests of a log after the warm-up
+	objects = 3000
+	mib     = 1 << 20 // the size of each
+)
 
-// zipf is requests to objects that are independent of each other.
-func zipf(requests, objects int) *traces.Trace {
-	t := &traces.Trace{Name: "zipf", NumObjects: objects, SampleRate: 1}
-	table, bits := random.NewZipf(objects, 0.9), random.Stream(7, 1)
-	for range requests {
-		t.Objects = append(t.Objects, uint32(table.Draw(bits)))
+// popularity is by the skew of its Zipf distribution, in hundredths.
+var popularity = func() (of [111]random.Zipf) {
+	for skew := 60; skew < len(of); skew++ {
+		of[skew] = random.NewZipf(objects, float64(skew)/100)
 	}
-	return t
+	return of
+}()
+
+// course returns the skew of a log at each of its requests, and by how much its objects are shifted.
+type course func(bits *rand.PCG, requests int) func(pos int) (skew, shift int)
+
+func stationary(*rand.PCG, int) func(int) (int, int) {
+	return func(int) (int, int) { return 90, 0 }
 }
 
-// piece is a part of a trace as a user would have it: its objects in the order of their first requests.
-func piece(whole *traces.Trace, from, to int) *traces.Trace {
-	t := &traces.Trace{Name: "piece", SampleRate: 1}
-	number := map[uint32]uint32{}
-	for _, o := range whole.Objects[from:to] {
+// phased is phases of a mean length. Each has a skew of its own, and objects of its own.
+func phased(mean int) course {
+	return func(bits *rand.PCG, _ int) func(int) (int, int) {
+		left, skew, shift := 0, 0, 0
+		return func(int) (int, int) {
+			if left == 0 {
+				left = random.Geometric(bits, float64(mean))
+				skew, _ = random.Below(bits, 51)
+				shift, _ = random.Below(bits, objects)
+			}
+			left--
+			return 60 + skew, shift
+		}
+	}
+}
+
+// daily is that many days, which begin at any hour.
+func daily(days float64) course {
+	return func(bits *rand.PCG, requests int) func(int) (int, int) {
+		hour := random.Unit(bits)
+		return func(pos int) (int, int) {
+			day := hour + days*float64(pos)/float64(requests)
+			return 85 + int(math.Round(15*math.Sin(2*math.Pi*day))), 0
+		}
+	}
+}
+
+func trending(_ *rand.PCG, requests int) func(int) (int, int) {
+	return func(pos int) (int, int) { return 70 + 40*pos/requests, 0 }
+}
+
+// logOf is a log with a course, of objects in the order of their first requests.
+func logOf(of course, seed uint64, requests int) *traces.Trace {
+	bits := random.Stream(seed, 1)
+	at := of(bits, requests)
+	t := &traces.Trace{Name: "log", SampleRate: 1}
+	number := map[int]uint32{}
+	for pos := range requests {
+		skew, shift := at(pos)
+		o := (popularity[skew].Draw(bits) + shift) % objects
 		if _, known := number[o]; !known {
 			number[o] = uint32(len(number))
+			t.ObjectSizes = append(t.ObjectSizes, mib)
 		}
 		t.Objects = append(t.Objects, number[o])
 	}
@@ -39,74 +93,135 @@ func piece(whole *traces.Trace, from, to int) *traces.Trace {
 	return t
 }
 
-// coverage is in how many pieces of a long trace the intervals hold what the long trace has: the hit ratio of lru at
-// 200 objects, and the capacities that policies need for a hit ratio of 40%.
-func coverage(t *testing.T, whole *traces.Trace, pieces int) (hitRatios int, needs map[string]int) {
-	needsOf := func(tr *traces.Trace) (*replays, map[string]target.Need) {
-		r := newReplays(t, tr, 2000)
-		a := r.answer(target.Target{Value: 0.4}, []string{"lru", "sieve", "s3fifo"}, capacity.Of(200, false))
-		needs := map[string]target.Need{}
-		for _, n := range a.Needs {
-			needs[n.Policy] = n
+// replayed is the records of a log with their blocks.
+func replayed(t *testing.T, tr *traces.Trace, warmup int) ([]records.Record, *blocks.Set) {
+	t.Helper()
+	r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: warmup, Blocks: true})
+	set := blocks.NewSet(1)
+	var recs []records.Record
+	for _, policy := range []string{"lru", "sieve"} {
+		for _, n := range []int64{50, 200, 600, 1800} {
+			result := simtest.Replay(t, r, simtest.Cell(t, policy, capacity.Of(n*mib, true)))
+			set.Add(&result.Record, result.Blocks)
+			recs = append(recs, result.Record)
 		}
-		return r, needs
 	}
-	all, truly := needsOf(whole)
-	trueRatio := all.records[0].Float(metric.HitRatio)
-	needs = map[string]int{}
-	for i := range pieces {
-		r, some := needsOf(piece(whole, i*length, (i+1)*length))
-		at200 := &r.records[0]
-		drawn, _ := r.blocks.Drawn(at200)
-		low, high := blocks.Interval(at200.Float(metric.HitRatio), drawn.HitRatios)
-		if low <= trueRatio && trueRatio <= high {
-			hitRatios++
+	return recs, set
+}
+
+// said is what is said of lru: its hit ratio at 200 MiB, the capacity for 80% of the largest hit ratio, and the cost of
+// its cheapest capacity, with their intervals; nil where there is none.
+type said struct {
+	values    [3]float64
+	intervals [3]*[2]float64
+}
+
+func saidOf(t *testing.T, bill cost.Bill, recs []records.Record, set *blocks.Set) (s said) {
+	t.Helper()
+	r := &recs[1]
+	s.values[0] = r.Float(metric.HitRatio)
+	if drawn, ok := set.Drawn(r); ok {
+		low, high := blocks.Interval(s.values[0], drawn.HitRatios)
+		s.intervals[0] = &[2]float64{low, high}
+	}
+	for _, o := range bill.Answers(recs, set)[0].Offers {
+		if o.Policy == "lru" {
+			s.values[2], s.intervals[2] = o.Cost, o.CostIn
 		}
-		for policy, n := range some {
-			// The capacity of the whole trace is above the one, and at most the other.
-			above, most := truly[policy].Below.Capacity, truly[policy].Capacity
-			if of := n.Interval; of != nil && of.Low <= most && above < of.High {
-				needs[policy]++
+	}
+	return s
+}
+
+// addNeed adds the capacity for 80% of the largest hit ratio.
+func (s *said) addNeed(t *testing.T, tr *traces.Trace, warmup int) {
+	t.Helper()
+	r := newReplays(t, tr, warmup)
+	n := r.answer(target.Target{Value: 0.8, Share: true}, []string{"lru"}, capacity.Of(200*mib, true)).Needs[0]
+	if s.values[1] = float64(n.Capacity); n.Interval != nil {
+		s.intervals[1] = &[2]float64{float64(n.Interval.Low), float64(n.Interval.High)}
+	}
+}
+
+// coverage is how many logs have intervals, and how many of these hold what all logs have on average: a hit ratio, a
+// capacity, a cost.
+func coverage(t *testing.T, of course, logs, warmup int) (given int, hold [3]int) {
+	t.Helper()
+	bill := cost.Bill{Prices: must.Get(cost.Parse("memory=1/GiB-month,miss=1/M"))(t), PerSecond: 1}
+	var all []said
+	var mean []records.Record
+	for i := range logs {
+		tr := logOf(of, uint64(i), warmup+length)
+		recs, set := replayed(t, tr, warmup)
+		s := saidOf(t, bill, recs, set)
+		s.addNeed(t, tr, warmup)
+		all = append(all, s)
+		if mean == nil {
+			mean = make([]records.Record, len(recs))
+			copy(mean, recs)
+			continue
+		}
+		for k := range mean {
+			for _, m := range []metric.Metric{metric.HitRatio, metric.Misses, metric.Hits} {
+				mean[k].Set(m, mean[k].Float(m)+(recs[k].Float(m)-mean[k].Float(m))/float64(i+1))
 			}
 		}
 	}
-	return hitRatios, needs
+	want := saidOf(t, bill, mean, nil)
+	for _, s := range all {
+		want.values[1] += s.values[1] / float64(logs)
+	}
+	for _, s := range all {
+		if s.intervals[0] == nil {
+			continue
+		}
+		given++
+		for k, in := range s.intervals {
+			if in == nil && s.values[k] == want.values[k] || in != nil && in[0] <= want.values[k] && want.values[k] <= in[1] {
+				hold[k]++
+			}
+		}
+	}
+	return given, hold
 }
 
-// TestCoverage measures how often the intervals hold what a longer trace has; docs/report.md has the numbers. A trend
-// breaks them: the pieces are not like the whole.
+// TestCoverage measures how often intervals hold what is true of all logs of a kind, as docs/report.md says.
 func TestCoverage(t *testing.T) {
-	pieces := brief.Of(200, 40)
-	whole := zipf(pieces*length, 3000)
-	ratios, needs := coverage(t, whole, pieces)
-	t.Logf("%d hit ratios and %v capacities of %d", ratios, needs, pieces)
-	needs["hit ratios"] = ratios
-	for what, n := range needs {
-		least := 0.925
-		if what == "sieve" { // which has more hits in a longer trace: 54 objects are enough there, about 56 in a piece
-			least = 0.8
+	logs := brief.Of(100, 20)
+	docs := string(must.Get(os.ReadFile("../../../docs/report.md"))(t))
+	for _, kind := range []struct {
+		name        string
+		of          course
+		warmup      int
+		least, most float64 // share of the logs with intervals
+		holds       float64 // share of these which at least hold
+	}{
+		{"stationary (Zipf)", stationary, 2000, 0.9, 1, 0.9},
+		{"stationary, the cache empty at first", stationary, 0, 0.85, 1, 0.9},
+		{"phases of 100", phased(100), 2000, 0.95, 1, 0.9},
+		{"phases of 250", phased(250), 2000, 0.95, 1, 0.9},
+		{"phases of 500", phased(500), 2000, 0.9, 1, 0.9},
+		{"phases of 1,000", phased(1000), 2000, 0.6, 1, 0.9},
+		{"phases of 2,000", phased(2000), 2000, 0, 0.8, 0.9},
+		{"phases of 5,000", phased(5000), 2000, 0, 0.5, 0.5},
+		{"30 days", daily(30), 2000, 0.95, 1, 0.95},
+		{"7.3 days", daily(7.3), 2000, 0, 1, 0.95},
+		{"1.5 days", daily(1.5), 2000, 0, 0.05, 0},
+		{"a skew that grows from 0.7 to 1.1", trending, 2000, 0, 0.05, 0},
+	} {
+		given, hold := coverage(t, kind.of, logs, kind.warmup)
+		row := fmt.Sprintf("| %s | %d |", kind.name, given)
+		for k, n := range hold {
+			row += fmt.Sprintf(" %d |", n)
+			if float64(n) < kind.holds*float64(given) {
+				t.Errorf("%s: of %d intervals %d hold (%d), want %.0f%%", kind.name, given, n, k, 100*kind.holds)
+			}
 		}
-		if share := float64(n) / float64(pieces); share < least || share > brief.Of(0.985, 1) {
-			t.Errorf("the intervals of %s hold the long trace's in %.1f%% of the pieces, want about 95%%", what, 100*share)
+		if share := float64(given) / float64(logs); share < kind.least || share > kind.most {
+			t.Errorf("%s: %.0f%% of the logs have intervals, want %.0f to %.0f%%", kind.name, 100*share, 100*kind.least,
+				100*kind.most)
+		}
+		if !testing.Short() && !strings.Contains(docs, row) {
+			t.Errorf("docs/report.md lacks this row:\n%s", row)
 		}
 	}
-	trend, trending := coverage(t, drifts(pieces*length, 3000), pieces)
-	t.Logf("with a trend: %d and %v of %d", trend, trending, pieces)
-	if trend > pieces/2 {
-		t.Errorf("with a trend, %d of %d intervals hold", trend, pieces)
-	}
-}
-
-// drifts is a trace whose skew grows from its beginning to its end.
-func drifts(requests, objects int) *traces.Trace {
-	t := &traces.Trace{Name: "drifting", NumObjects: objects, SampleRate: 1}
-	bits := random.Stream(7, 1)
-	const steps = 20
-	for i := range steps {
-		table := random.NewZipf(objects, 0.7+0.4*float64(i)/steps)
-		for range requests / steps {
-			t.Objects = append(t.Objects, uint32(table.Draw(bits)))
-		}
-	}
-	return t
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
@@ -14,10 +15,10 @@ import (
 // policy has another hit ratio at the capacity that was found. The draw needs the capacity at which the policy's curve
 // is as much higher or lower as these differ.
 func (s *search) addIntervals(a *target.Answer, everything point) {
-	drawn := make([][]float64, len(s.all)) // capacities
+	drawn, set := make([][]float64, len(s.all)), s.ofAnswers(everything) // capacities
 	for i, p := range s.all {
 		n := &a.Needs[i]
-		noise := s.noise(p, a.Target, everything)
+		noise := s.noise(set, p, a.Target, everything)
 		if n.How != target.Found || noise == nil {
 			continue
 		}
@@ -35,18 +36,36 @@ func (s *search) addIntervals(a *target.Answer, everything point) {
 	s.addTies(a, drawn)
 }
 
+// ofAnswers returns the blocks of the replays that give the answer, and of no others: how they are drawn does not depend
+// on the capacities that somebody has named.
+func (s *search) ofAnswers(everything point) *blocks.Set {
+	set := blocks.NewSet(s.Seed)
+	add := func(r *records.Record) {
+		if r != nil {
+			set.Add(r, s.Blocks.Of(r))
+		}
+	}
+	add(everything.record)
+	for _, p := range s.all {
+		if p.found() {
+			add(p.high.record)
+		}
+	}
+	return set
+}
+
 // noise returns by how much a policy is further above the level in each draw than in the trace; nil if that is unknown.
-func (s *search) noise(p *policy, t target.Target, everything point) []float64 {
+func (s *search) noise(set *blocks.Set, p *policy, t target.Target, everything point) []float64 {
 	if p.sampled || p.high.record == nil {
 		return nil
 	}
-	here, ok := s.Blocks.Drawn(p.high.record)
+	here, ok := set.Drawn(p.high.record)
 	if !ok {
 		return nil
 	}
 	levels := slices.Repeat([]float64{p.level}, len(here.HitRatios))
 	if t.Share {
-		all, ok := s.Blocks.Drawn(everything.record)
+		all, ok := set.Drawn(everything.record)
 		if !ok {
 			return nil
 		}

@@ -29,6 +29,7 @@ type Options struct {
 	Target target.Target
 	Trace  *traces.Trace // in memory
 	Blocks *blocks.Set   // of all replays; no intervals without
+	Seed   uint64        // of the draws of blocks
 	// Complete says that the search for every policy goes on to its end, however long the trace is.
 	Complete bool
 	// Replay replays cells of the trace, and returns the results of those that can be replayed.

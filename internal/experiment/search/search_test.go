@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -152,7 +153,11 @@ func sameNeeds(a, b target.Answer) bool { return slices.EqualFunc(a.Needs, b.Nee
 
 // A long trace costs a bounded number of replays, and what is known of the policies that do not lead is true.
 func TestLongTracesAreBounded(t *testing.T) {
-	tr := zipf(brief.Of(3, 2)*600_000, 20_000)
+	tr := &traces.Trace{Name: "long", NumObjects: 20_000, SampleRate: 1}
+	table, bits := random.NewZipf(tr.NumObjects, 0.9), random.Stream(7, 1)
+	for range brief.Of(3, 2) * 600_000 {
+		tr.Objects = append(tr.Objects, uint32(table.Draw(bits)))
+	}
 	names := []string{"lru", "fifo", "sieve", "s3fifo", "opt"}
 	of := target.Default
 	at := []capacity.Capacity{capacity.Of(200, false), capacity.Of(2000, false), capacity.Of(8000, false)}

@@ -26,7 +26,7 @@ func TestAPlanOfAnotherVersionIsRefused(t *testing.T) {
 // TestEveryPlanIsThatOfItsExperiment plans the built-in experiments, with checksums as if their traces existed, and
 // reads the plans back.
 func TestEveryPlanIsThatOfItsExperiment(t *testing.T) {
-	for _, name := range brief.Sample(6, configs.Names()...) {
+	for _, name := range brief.SampleLong(6, configs.Names()...) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := must.Get(experiment.Load(name))(t)

@@ -164,7 +164,8 @@ func (p *wTinyLFU) Resize(capacity int64) {
 	}
 }
 
-// Resized implements policies.SizeFollower. What no longer fits a segment moves to probation, perhaps the object itself.
+// Resized implements policies.SizeFollower. What no longer fits a segment moves to probation, perhaps the object
+// itself.
 func (p *wTinyLFU) Resized(o policies.Object, size int64) {
 	p.used[p.segment[o]] += p.sizes.Change(o, size)
 	if p.windowed {

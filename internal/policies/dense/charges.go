@@ -1,7 +1,7 @@
 package dense
 
-// Charges remembers what each object is charged, or was when it was last resident, for policies that bound their lists. If the
-// capacity counts objects, nothing is stored and every charge is 1: that is the nil Charges.
+// Charges remembers what each object is charged, or was when it was last resident, for policies that bound their lists.
+// If the capacity counts objects, nothing is stored and every charge is 1: that is the nil Charges.
 type Charges []int64
 
 // NewCharges returns the charges of a number of objects; unit says that each is 1.

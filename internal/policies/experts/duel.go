@@ -121,8 +121,8 @@ func (d *duel) Remove(o policies.Object) {
 	}
 }
 
-// Resized implements policies.SizeFollower. The directories have followed the write itself, which they have seen whether
-// the object was resident or not.
+// Resized implements policies.SizeFollower. The directories have followed the write itself, which they have seen
+// whether the object was resident or not.
 func (d *duel) Resized(policies.Object, int64) {}
 
 func (d *duel) Resize(capacity int64) {

@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Trace is a random trace of n requests over m objects: skewed, with scans and with objects that come in bursts.
@@ -205,6 +206,16 @@ func RandomPrompts(rng *rand.Rand, n, length, letters int) *traces.Trace {
 		texts[i] = string(text)
 	}
 	return Prompts(16, texts...)
+}
+
+// Write makes a third of the requests of t, whose objects change their sizes, writes of any size from 1 to 60.
+func Write(t *traces.Trace, rng *rand.Rand) {
+	t.Ops = make([]stream.Op, len(t.Objects))
+	for pos := range t.Ops {
+		if rng.IntN(3) == 0 {
+			t.Ops[pos], t.RequestSizes[pos] = stream.OpWrite, 1+rng.Int64N(60)
+		}
+	}
 }
 
 // ChangeSizes makes the objects of t change their sizes from request to request.

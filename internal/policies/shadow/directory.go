@@ -44,8 +44,8 @@ func (d *Directory) Grow(objects int) {
 	d.policy.(policies.Grower).Grow(objects)
 }
 
-// Serve serves a request, or loads an object without one, and reports whether the object was there. A write changes what
-// the object is charged.
+// Serve serves a request, or loads an object without one, and reports whether the object was there. A write changes
+// what the object is charged.
 func (d *Directory) Serve(r policies.Request, capacity int64) (hit bool) {
 	d.evicted = d.evicted[:0]
 	d.expire(r.Time)

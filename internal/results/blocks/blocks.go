@@ -3,12 +3,14 @@
 //
 // Runs of blocks are drawn, with the first block after the last (Politis and Romano, A Circular Block-Resampling
 // Procedure for Stationary Data, 1992), and the interval has the middle 95% of the results (Efron and Tibshirani, An
-// Introduction to the Bootstrap, 1993, chapters 8 and 13). It holds for a trace that goes on as it was: a trend is more
-// than the difference of its blocks.
+// Introduction to the Bootstrap, 1993, chapters 8 and 13). How long the runs are follows from the autocorrelation of
+// the misses (length.go). What is drawn is the part of the trace in which caches are full: until then misses follow
+// another course, which is no noise.
 package blocks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -18,16 +20,14 @@ import (
 // Count is how many blocks a replay has, and Least how many requests each of them has at least: a shorter trace is one
 // block, from which nothing follows.
 const (
-	Count = 50
-	Least = 200
+	Count = 400
+	Least = 25
 )
 
 // Block is what happened in one of the blocks after the warm-up.
 type Block struct {
 	Requests, Misses int64
 	MissedBytes      int64 // 0 if the capacity counts objects
-	New, NewBytes    int64 // objects that were requested for the first time, and their sizes
-	Cold             int64 // the misses among their first requests; 0 if Blocks.FirstsHit
 }
 
 // Blocks are the blocks of a replay, and what else happened at some of its requests.
@@ -39,7 +39,10 @@ type Blocks struct {
 	FirstsHit bool
 	// Before and BytesBefore are the objects, and their sizes, that the warm-up requested.
 	Before, BytesBefore int64
-	Filled              Filled
+	// New and NewBytes are the objects, and their sizes, that were requested for the first time in each half of the blocks.
+	New, NewBytes [2]int64
+	Cold          int64 // the misses among first requests; 0 if FirstsHit
+	Filled        Filled
 }
 
 // Filled says when everything requested so far no longer fitted into the cache, and what followed.
@@ -54,9 +57,11 @@ func (b *Blocks) OfBytes(size int64) {
 		return
 	}
 	b.BytesBefore = size * b.Before
+	for half, n := range b.New {
+		b.NewBytes[half] = size * n
+	}
 	for i := range b.Each {
-		e := &b.Each[i]
-		e.NewBytes, e.MissedBytes = size*e.New, size*e.Misses
+		b.Each[i].MissedBytes = size * b.Each[i].Misses
 	}
 }
 
@@ -66,8 +71,8 @@ func (b *Blocks) OfSize(objects int) {
 		return
 	}
 	b.Before *= int64(objects)
-	for i := range b.Each {
-		b.Each[i].New *= int64(objects)
+	for half := range b.New {
+		b.New[half] *= int64(objects)
 	}
 }
 
@@ -87,32 +92,57 @@ func (b *Blocks) scale(r *records.Record) float64 {
 }
 
 // Sum adds up the blocks.
-func (b *Blocks) Sum() (sum Block) {
-	for _, e := range b.Each {
+func (b *Blocks) Sum() Block { return sum(b.Each) }
+
+func sum(blocks []Block) (sum Block) {
+	for _, e := range blocks {
 		sum.Requests += e.Requests
 		sum.Misses += e.Misses
 		sum.MissedBytes += e.MissedBytes
-		sum.New += e.New
-		sum.NewBytes += e.NewBytes
-		sum.Cold += e.Cold
 	}
 	return sum
 }
 
+// full returns the first block that begins when the cache has filled; Count if that never happens.
+func (b *Blocks) full() int {
+	switch {
+	case b.Restarts:
+		return 0
+	case b.Filled.At == 0:
+		return Count
+	}
+	i, rest := Count, int64(0)
+	for i > 0 && rest+b.Each[i-1].Requests <= b.Filled.Requests {
+		i--
+		rest += b.Each[i].Requests
+	}
+	return i
+}
+
 // Set has the blocks of records. A nil Set has none.
 type Set struct {
+	seed   uint64
 	blocks map[string]*Blocks
-	draws  draws
+	traces map[string][]*Blocks // those that are long enough
+	plans  map[string]plan      // of traces; nil if they are to be made again
 }
 
 // NewSet returns an empty set, whose random draws follow from the seed.
-func NewSet(seed uint64) *Set { return &Set{map[string]*Blocks{}, newDraws(seed)} }
+func NewSet(seed uint64) *Set {
+	return &Set{seed: seed, blocks: map[string]*Blocks{}, traces: map[string][]*Blocks{}}
+}
 
 // Add adds the blocks of a record; nil if its replay has none.
 func (s *Set) Add(r *records.Record, b *Blocks) {
-	if b != nil {
-		s.blocks[identity(r)] = b
+	if b == nil {
+		return
 	}
+	id := identity(r)
+	if _, known := s.blocks[id]; !known && len(b.Each) == Count {
+		s.traces[r.Trace] = append(s.traces[r.Trace], b)
+		s.plans = nil
+	}
+	s.blocks[id] = b
 }
 
 // Of returns the blocks of a record; nil if there are none.
@@ -132,33 +162,73 @@ func identity(r *records.Record) string {
 	return strings.Join(parts, "\x00")
 }
 
+// planOf returns how the blocks of a trace are drawn.
+func (s *Set) planOf(trace string) plan {
+	p, known := s.plans[trace]
+	if !known {
+		p = newPlan(s.traces[trace], s.seed)
+		if s.plans == nil {
+			s.plans = map[string]plan{}
+		}
+		s.plans[trace] = p
+	}
+	return p
+}
+
 // Values are what the blocks that were drawn say of a record, one value for each draw.
 type Values struct {
 	HitRatios   []float64 // as the record has it: on a sample, for the whole trace
 	MissedBytes []float64 // per request
 }
 
-// Drawn returns the values of a record; ok is false if it has no blocks.
+// Drawn returns the values of a record; ok is false if it has no blocks, or its trace phases that are too long for them.
 func (s *Set) Drawn(r *records.Record) (v Values, ok bool) {
 	b := s.Of(r)
 	if b == nil || len(b.Each) != Count {
 		return v, false
 	}
-	all, scale := b.Sum(), b.scale(r)
+	p := s.planOf(r.Trace)
+	if p.tooLong {
+		return v, false
+	}
+	all, part, scale, spread := b.Sum(), sum(b.Each[p.begin:]), b.scale(r), p.spread()
 	hitRatio, perRequest := r.Float(metric.HitRatio), scale*(float64(all.MissedBytes)/float64(all.Requests))
 	v = Values{make([]float64, Draws), make([]float64, Draws)}
-	for k := range v.HitRatios {
-		var requests, misses, bytes float64
-		for i, n := range s.draws.of(k) {
-			e := &b.Each[i]
-			requests += float64(float64(n) * float64(e.Requests))
-			misses += float64(float64(n) * float64(e.Misses))
-			bytes += float64(float64(n) * float64(e.MissedBytes))
-		}
-		if requests > 0 {
-			v.HitRatios[k] = hitRatio + float64(spread*(1-float64(scale*(misses/requests))-hitRatio))
-			v.MissedBytes[k] = perRequest + float64(spread*(float64(scale*(bytes/requests))-perRequest))
+	for k, drawn := range p.sums(b.Each[p.begin:]) {
+		v.HitRatios[k], v.MissedBytes[k] = hitRatio, perRequest
+		if drawn.Requests > 0 {
+			perDrawn, perPart := 1/float64(drawn.Requests), 1/float64(part.Requests)
+			misses := float64(float64(drawn.Misses)*perDrawn) - float64(float64(part.Misses)*perPart)
+			bytes := float64(float64(drawn.MissedBytes)*perDrawn) - float64(float64(part.MissedBytes)*perPart)
+			v.HitRatios[k] -= float64(spread * scale * misses)
+			v.MissedBytes[k] += float64(spread * scale * bytes)
 		}
 	}
 	return v, true
 }
+
+// Remark says which traces of records have no intervals because of their phases; "" if none has too long ones.
+func (s *Set) Remark(recs []records.Record) string {
+	if s == nil {
+		return ""
+	}
+	var traces []string
+	several := false
+	for i := range recs {
+		several = several || recs[i].Trace != recs[0].Trace
+		if b := s.Of(&recs[i]); b != nil && len(b.Each) == Count && s.planOf(recs[i].Trace).tooLong &&
+			!slices.Contains(traces, recs[i].Trace) {
+			traces = append(traces, recs[i].Trace)
+		}
+	}
+	switch {
+	case len(traces) == 0:
+		return ""
+	case several:
+		return records.Printable(strings.Join(traces, ", ") + ": " + remark)
+	}
+	return remark
+}
+
+const remark = "no intervals: phases longer than the blocks. The hit ratio stays high or low for so long at a time that " +
+	"this log has too few phases; a longer log may have intervals"

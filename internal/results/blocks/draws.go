@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -11,36 +12,82 @@ import (
 // Draws is how often the blocks are drawn.
 const Draws = 1000
 
-// run is how many consecutive blocks are drawn together, with the first after the last: what is in the cache when a
-// block begins depends on the previous one, so that neighbours are alike.
-const run = 5
-
-// draws says how often each block is in each draw. All records share them, so that differences between policies are
-// those on the same requests.
-type draws []uint8
+// plan says how the blocks of a trace are drawn. All of its records share the draws, so that differences between
+// policies are those on the same requests.
+type plan struct {
+	tooLong bool // phases are too long for the trace: nothing is drawn
+	begin   int  // the blocks from here on are drawn
+	run     int  // so many together, with the first after the last
+	firsts  []uint16
+}
 
 const purpose = 0x626c6f636b73 // of the random numbers
 
-func newDraws(seed uint64) draws {
-	d := make(draws, Draws*Count)
+// newPlan returns how the blocks of some replays of a trace are drawn. Caches that fill in the first half of the trace
+// are full in what is drawn; of those that fill later or never, it is the second half of the trace, if there are no
+// others.
+func newPlan(replays []*Blocks, seed uint64) (p plan) {
+	length, some := 0., false
+	for _, b := range replays {
+		if full := b.full(); full <= Count/2 {
+			p.begin, some = max(p.begin, full), true
+			length = max(length, lengthOf(b.Each[full:]))
+		}
+	}
+	if !some {
+		p.begin = Count / 2
+	}
+	if p.tooLong = length > longest; p.tooLong {
+		return p
+	}
+	n := Count - p.begin
+	p.run = min(max(longer*int(math.Ceil(length)), shortest), n/fewest)
 	bits := random.Stream(seed, purpose)
-	for k := range Draws {
-		for left := Count; left > 0; left -= run {
-			first, _ := random.Below(bits, Count)
-			for i := range min(run, left) {
-				d[k*Count+(first+i)%Count]++
+	for range Draws * p.runs() {
+		first, _ := random.Below(bits, n)
+		p.firsts = append(p.firsts, uint16(first))
+	}
+	return p
+}
+
+// runs returns how many runs a draw has; the last one may be shorter.
+func (p plan) runs() int { return (Count - p.begin + p.run - 1) / p.run }
+
+// sums returns, for each draw, the sums of the blocks, which are those from begin on.
+func (p plan) sums(each []Block) iter.Seq2[int, Block] {
+	n := len(each)
+	upTo := make([]Block, 2*n+1) // sums of the blocks before, twice around
+	for i := range 2 * n {
+		b, e := upTo[i], each[i%n]
+		upTo[i+1] = Block{b.Requests + e.Requests, b.Misses + e.Misses, b.MissedBytes + e.MissedBytes}
+	}
+	return func(yield func(int, Block) bool) {
+		firsts := p.firsts
+		for k := range Draws {
+			var drawn Block
+			for left := n; left > 0; left -= p.run {
+				from := int(firsts[0])
+				a, b := &upTo[from], &upTo[from+min(p.run, left)]
+				drawn.Requests += b.Requests - a.Requests
+				drawn.Misses += b.Misses - a.Misses
+				drawn.MissedBytes += b.MissedBytes - a.MissedBytes
+				firsts = firsts[1:]
+			}
+			if !yield(k, drawn) {
+				return
 			}
 		}
 	}
-	return d
 }
 
-// of returns how often each block is in draw k.
-func (d draws) of(k int) []uint8 { return d[k*Count : (k+1)*Count] }
-
-// spread is by how much the draws vary too little: they differ from their own mean, not from the true one, and there
-// are few of them. It is the ratio of Student's to the normal quantile, as for the mean of as many runs as there are.
-var spread = math.Sqrt(float64(Count)/(Count-run)) * statistics.StudentQuantile((1+confidence)/2, Count/run-1) / 1.96
+// spread is the factor by which draws should vary. They vary too little because they differ from their own mean, not
+// from the true one, and because runs are few: the ratio of Student's to the normal quantile is that of the mean of as
+// many runs. And too much where only a part of the blocks is drawn.
+func (p plan) spread() float64 {
+	n, run := float64(Count-p.begin), float64(p.run)
+	student := statistics.StudentQuantile((1+confidence)/2, n/run-1)
+	return math.Sqrt(n/(n-run)) * student / 1.96 * math.Sqrt(n/Count)
+}
 
 // confidence is the share of the draws within an interval.
 const confidence = 0.95

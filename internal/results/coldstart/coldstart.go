@@ -39,7 +39,7 @@ func Measure(recs []records.Record, set *blocks.Set) {
 			continue
 		}
 		if !b.FirstsHit {
-			recs[i].SetInt(coldMisses, b.Sum().Cold)
+			recs[i].SetInt(coldMisses, b.Cold)
 		}
 		if b.Filled.At > 0 {
 			recs[i].SetInt(filledAt, b.Filled.At)
@@ -109,7 +109,7 @@ func (s start) neverRepeats() string {
 		return ""
 	}
 	all := s.cells[0].blocks.Sum()
-	if all.Cold != all.Requests {
+	if s.cells[0].blocks.Cold != all.Requests {
 		return ""
 	}
 	return fmt.Sprintf("each of the %s requests is the first to its %s: nothing repeats in this log, so that no cache "+
@@ -194,9 +194,9 @@ func (s start) neverFilled() string {
 // footprint returns how much the trace requests, in the unit of the capacity, and the power of its growth.
 func (c cell) footprint() (size int64, power float64) {
 	if c.CapacityUnit == records.Bytes {
-		size, power = growth(c, c.blocks.BytesBefore, func(b blocks.Block) int64 { return b.NewBytes })
+		size, power = growth(c, c.blocks.BytesBefore, c.blocks.NewBytes)
 	} else {
-		size, power = growth(c, c.blocks.Before, func(b blocks.Block) int64 { return b.New })
+		size, power = growth(c, c.blocks.Before, c.blocks.New)
 	}
 	if c.IsSample() {
 		size = int64(float64(size) / c.SampleRate)
@@ -215,18 +215,19 @@ func (s start) coldMisses() string {
 			}
 		}
 		c := s.cells[best]
-		if all := c.blocks.Sum(); 2*all.Cold > all.Misses {
-			return s.mostlyCold(c, all)
+		if misses := c.blocks.Sum().Misses; 2*c.blocks.Cold > misses {
+			return s.mostlyCold(c, misses)
 		}
 	}
 	return ""
 }
 
-func (s start) mostlyCold(c cell, all blocks.Block) string {
+func (s start) mostlyCold(c cell, misses int64) string {
+	cold := c.blocks.Cold
 	text := fmt.Sprintf("from %s on, most misses are first requests (%s of %s with %s)", s.capacity(c),
-		records.Count(all.Cold), records.Count(all.Misses), c.Label)
-	_, power := growth(c, c.blocks.Before, func(b blocks.Block) int64 { return b.New })
-	share := float64(all.Cold) / float64(all.Requests)
+		records.Count(cold), records.Count(misses), c.Label)
+	_, power := growth(c, c.blocks.Before, c.blocks.New)
+	share := float64(cold) / float64(c.blocks.Sum().Requests)
 	text += ", " + records.MetricText(metric.HitRatio.Name, share) + " of all requests"
 	if power >= steady {
 		return text + ": new " + s.noun + " keep coming, so a longer log changes little"
@@ -241,18 +242,17 @@ const steady = 0.9
 
 // growth returns how much the trace requests, and with which power of its length that has grown over its second half:
 // Heaps' law.
-func growth(c cell, before int64, size func(blocks.Block) int64) (footprint int64, power float64) {
-	footprint = before
-	requests := float64(c.Warmup)
-	var halfway, requestsHalfway float64
+func growth(c cell, before int64, added [2]int64) (footprint int64, power float64) {
+	halfway := before + added[0]
+	requests, requestsHalfway := float64(c.Warmup), 0.
 	for i, b := range c.blocks.Each {
 		if i == len(c.blocks.Each)/2 {
-			halfway, requestsHalfway = float64(footprint), requests
+			requestsHalfway = requests
 		}
-		footprint += size(b)
 		requests += float64(b.Requests)
 	}
-	return footprint, math.Log(float64(footprint)/halfway) / math.Log(requests/requestsHalfway)
+	footprint = halfway + added[1]
+	return footprint, math.Log(float64(footprint)/float64(halfway)) / math.Log(requests/requestsHalfway)
 }
 
 // about writes an estimate with two digits: "~1.9", "~34".

@@ -20,24 +20,28 @@ type world struct {
 }
 
 const (
-	perBlock  = 1000
+	parts     = 50 // of the trace
+	perPart   = 1000
+	perBlock  = parts * perPart / blocks.Count
 	footprint = 10_000
 )
 
-// add adds a record with misses in all blocks, besides those of first requests, and a cache that is full from a block
-// on.
+// add adds a record with misses in all parts, besides those of first requests, and a cache that is full from a part on.
 func (w *world) add(label string, capacity int64, others int64, filledIn int) {
 	b := &blocks.Blocks{}
 	seen := int64(0)
-	for i := range blocks.Count {
+	for i := range int64(blocks.Count) {
+		others := parts*others*(i+1)/blocks.Count - parts*others*i/blocks.Count
 		next := int64(math.Round(footprint * math.Pow(float64(i+1)/blocks.Count, w.power)))
-		b.Each = append(b.Each, blocks.Block{Requests: perBlock, Misses: next - seen + others, New: next - seen,
-			NewBytes: 10 * (next - seen), Cold: next - seen})
+		b.Each = append(b.Each, blocks.Block{Requests: perBlock, Misses: next - seen + others})
+		b.New[2*i/blocks.Count] += next - seen
+		b.NewBytes[2*i/blocks.Count] += 10 * (next - seen)
+		b.Cold += next - seen
 		seen = next
 	}
 	if filledIn > 0 {
-		b.Filled.At = int64(filledIn)*perBlock + 1
-		for _, e := range b.Each[filledIn:] {
+		b.Filled.At = int64(filledIn)*perPart + 1
+		for _, e := range b.Each[filledIn*blocks.Count/parts:] {
 			b.Filled.Requests, b.Filled.Misses = b.Filled.Requests+e.Requests, b.Filled.Misses+e.Misses
 		}
 	}
@@ -88,8 +92,9 @@ func TestNothingRepeats(t *testing.T) {
 	for _, capacity := range []int64{1000, 40_000} {
 		b := &blocks.Blocks{}
 		for range blocks.Count {
-			b.Each = append(b.Each, blocks.Block{Requests: perBlock, Misses: perBlock, New: perBlock, Cold: perBlock})
+			b.Each = append(b.Each, blocks.Block{Requests: perBlock, Misses: perBlock})
 		}
+		b.New, b.Cold = [2]int64{perBlock * blocks.Count / 2, perBlock * blocks.Count / 2}, perBlock*blocks.Count
 		r := records.Record{Trace: "t", Policy: "lru", Label: "lru", Kind: records.Online, Capacity: capacity,
 			CapacityUnit: records.Objects, CapacityText: "7", SampleRate: 1}
 		r.SetInt(metric.Requests, b.Sum().Requests)
@@ -175,10 +180,7 @@ func TestFirstRequestsThatHit(t *testing.T) {
 	w := world{power: 1}
 	w.add("lru", 1000, 100, 10)
 	b := w.set.Of(&w.recs[0])
-	b.FirstsHit = true
-	for i := range b.Each {
-		b.Each[i].Cold = 0
-	}
+	b.FirstsHit, b.Cold = true, 0
 	check(t, w.lines())
 	if Measure(w.recs, w.set); w.recs[0].Has(coldMisses) || !w.recs[0].Has(filledAt) {
 		t.Errorf("%+v, want no cold misses", w.recs[0].Values)

@@ -132,7 +132,8 @@ for (const key of ["Home", "ArrowRight"]) drawing.dispatchEvent(new KeyboardEven
 // Without a script the page has the answer and a table, and the place of the calculator is empty.
 func TestPageWithoutScript(t *testing.T) {
 	b := bill(t)
-	answers := b.Answers([]records.Record{rec("lru", records.Online, gib, 500), rec("lru", records.Online, 2*gib, 700)}, nil)
+	recs := []records.Record{rec("lru", records.Online, gib, 500), rec("lru", records.Online, 2*gib, 700)}
+	answers := b.Answers(recs, nil)
 	var text strings.Builder
 	must.Do(t, page.Page{Sections: []page.Section{{Parts: Parts(answers)}}}.Write(&text))
 	root := must.Get(html.Parse(strings.NewReader(text.String())))(t)

@@ -72,11 +72,18 @@ func (c Comparison) Sentence() string {
 		costIn(offer), offer.Policy, capacityOf(offer))}
 	for _, a := range c.answers[1:] {
 		other := a.Offers[0]
-		other.Tied = !isLess(offer.Cost, other.Cost) || other.drawn != nil && offer.drawn != nil && isTied(other.drawn, offer.drawn)
+		other.Tied = !isLess(offer.Cost, other.Cost) ||
+			other.drawn != nil && offer.drawn != nil && isTied(other.drawn, offer.drawn)
 		parts = append(parts, fmt.Sprintf("%s with %s at %s: %s, %s", a.cache(), other.Policy, capacityOf(other),
 			a.Amount(other.Cost), saved(offer, other)))
 	}
-	return records.Printable(strings.Join(parts, "; "))
+	none := "without a cache: " + best.Amount(best.None.Cost) + ", "
+	if isLess(best.None.Cost, offer.Cost) {
+		none += "less than any of them"
+	} else {
+		none += saved(offer, best.None)
+	}
+	return records.Printable(strings.Join(append(parts, none), "; "))
 }
 
 // Explanation says nothing: that of each cache does.

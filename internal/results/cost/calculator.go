@@ -1,10 +1,10 @@
 package cost
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -115,7 +115,7 @@ func (a Answer) calculator() markup.HTML {
 		}
 		c.Curves = append(c.Curves, l)
 	}
-	data, err := json.Marshal(c)
+	data, err := jsonlines.Marshal(c)
 	if err != nil {
 		panic(fmt.Sprintf("costs as JSON: %v", err)) // all numbers are finite
 	}

@@ -373,7 +373,7 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// TestNoCache: no cache costs the same whatever its row's capacity, as it follows from the rows of others, and it is the
+// TestNoCache: no cache costs the same whatever its row's capacity, as it follows from the rows of others. It is the
 // cheapest where memory costs more than it saves.
 func TestNoCache(t *testing.T) {
 	records.DeclareRole("none-here", records.Role{Idle: true})
@@ -396,8 +396,9 @@ func TestNoCache(t *testing.T) {
 		}
 	}
 	a := b.Answers(recs[3:], nil)[0]
-	if text := a.Sentence(); !a.Best().isNone() || !strings.HasPrefix(text, "cheapest: 28.91 a month, no cache: as today, "+
-		"17.1% less than the cheapest cache (lru at 32 GiB, 34.89); the origin gets 2.63 M requests and 2.63 GB a month") {
+	if text := a.Sentence(); !a.Best().isNone() || !strings.HasPrefix(text, "cheapest: 28.91 a month, no cache: as "+
+		"today, 17.1% less than the cheapest cache (lru at 32 GiB, 34.89); the origin gets 2.63 M requests and 2.63 GB a "+
+		"month") {
 		t.Error(text)
 	}
 }
@@ -410,5 +411,9 @@ func TestRequestsWithoutASize(t *testing.T) {
 	b.Charge(recs)
 	near(t, "cost", recs[0].Float(PerMonth), 2+1.25*1.0512+10.512)
 	again, _ := recorded(recs)
+	if lines := strings.Join(again.Answers(recs, nil)[0].Explanation(), "\n"); !strings.Contains(lines,
+		"20% of the requests have no size: ") {
+		t.Error(lines)
+	}
 	near(t, "cost by the record", again.Answers(recs, nil)[0].Offers[0].Cost, recs[0].Float(PerMonth))
 }

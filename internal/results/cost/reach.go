@@ -27,24 +27,47 @@ const (
 	originPeak = "origin_misses_peak"
 )
 
-// Reaches says for each answer what reaches the origin at the capacity that it recommends, which is the first that
-// reaches the target. today is the capacity of today, 0 for no cache, or nil.
-func Reaches(answers []target.Answer, recs []records.Record, today *int64) (reaches []Reach) {
+// Reaches says for each group what reaches the origin at the capacity that its answer recommends, which is the first
+// that reaches the target. today is the capacity of today, 0 for no cache, or nil. If the user has asked, a group without
+// such a capacity has the one with the most hits.
+func Reaches(answers []target.Answer, recs []records.Record, today *int64, isAsked bool) (reaches []Reach) {
 	for _, g := range records.Groups(records.NamedByParts(recs)) {
-		at := slices.IndexFunc(answers, func(a target.Answer) bool { return a.Name == g.Name })
-		if at < 0 || len(answers[at].Needs) == 0 {
-			continue
+		r := recommended(answers, g)
+		if r == nil && isAsked {
+			r = mostHits(g.Records)
 		}
-		need := answers[at].Needs[0]
-		r := need.Record
-		if r == nil {
-			r = find(g.Records, need.Policy, need.Above.Capacity)
-		}
-		if r != nil && need.Online {
+		if r != nil && r.Contents != records.ContentsUnknown {
 			reaches = append(reaches, reachOf(g, r, today))
 		}
 	}
 	return reaches
+}
+
+// recommended returns the record at the capacity that an answer recommends; nil if there is none.
+func recommended(answers []target.Answer, g records.Group) *records.Record {
+	at := slices.IndexFunc(answers, func(a target.Answer) bool { return a.Name == g.Name })
+	if at < 0 || len(answers[at].Needs) == 0 {
+		return nil
+	}
+	need, level := answers[at].Needs[0], answers[at].Level
+	if !need.Online || level == 0 || need.Above.HitRatio < level {
+		return nil
+	}
+	if need.Record != nil {
+		return need.Record
+	}
+	return find(g.Records, need.Policy, need.Above.Capacity)
+}
+
+// mostHits returns the record with the most hits of those that compete; nil if there are none.
+func mostHits(recs []records.Record) (most *records.Record) {
+	for i := range recs {
+		r := &recs[i]
+		if r.Competes() && (most == nil || r.Float(metric.HitRatio) > most.Float(metric.HitRatio)) {
+			most = r
+		}
+	}
+	return most
 }
 
 // Reaching says what reaches the origin with the cheapest of priced records.
@@ -101,9 +124,8 @@ func (r Reach) Sentence() string {
 		nouns, reach = "blocks of prompts", " are computed"
 	}
 	all := s.requests / rate
-	text := fmt.Sprintf("%s at %s: %s of the %s (%s of %s)", r.best.Label,
-		records.Capacity(r.best.Capacity, r.best.CapacityUnit), share(s.missed), nouns, records.Count(int64(s.missed*all+0.5)),
-		records.Count(int64(all+0.5)))
+	text := fmt.Sprintf("%s: %s of the %s (%s of %s)", nameOf(&r.best), share(s.missed), nouns,
+		records.Count(int64(s.missed*all+0.5)), records.Count(int64(all+0.5)))
 	bytes, sized := missedOfBytes(&r.best)
 	if sized {
 		total := r.best.Float(metric.RequestedBytes) / rate
@@ -116,13 +138,25 @@ func (r Reach) Sentence() string {
 	case r.now != nil && r.now.Capacity == r.best.Capacity && r.now.Label == r.best.Label:
 		text += " as today"
 	case r.now != nil:
-		text += fmt.Sprintf(", today (%s at %s) %s", r.now.Label, records.Capacity(r.now.Capacity, r.now.CapacityUnit),
-			share(sharesOf(r.now).missed))
+		text += fmt.Sprintf(", today (%s) %s", nameOf(r.now), share(sharesOf(r.now).missed))
 		if today, ok := missedOfBytes(r.now); ok && sized {
 			text += " and " + share(today)
 		}
 	}
 	return records.Printable(text + ", without a cache all of them" + r.overTime())
+}
+
+// nameOf is what a record is called in a sentence: "lru at 64 MiB", "lru at 300 objects".
+func nameOf(r *records.Record) string {
+	text := r.Label + " at " + records.Capacity(r.Capacity, r.CapacityUnit)
+	switch {
+	case r.CapacityUnit == records.Bytes:
+	case isOfPrompts(r):
+		text += " blocks"
+	default:
+		text += " " + r.CapacityUnit
+	}
+	return text
 }
 
 // missedOfBytes returns which share of the requested bytes misses; ok is false if there are no bytes, or only those of

@@ -141,8 +141,8 @@ func savedShare(best, other Offer) string {
 	return "less than 0.1%"
 }
 
-// share writes a share in tenths of a percent.
-func share(x float64) string { return records.Share(math.Floor(1000*x+0.5) / 1000) }
+// share writes a share in tenths of a percent, halves up whatever rounding makes of them.
+func share(x float64) string { return records.Share(math.Floor(1000*x+0.5+1e-9) / 1000) }
 
 // costIn writes the interval of a cost: " (340.12 to 363.01)"; "" if it is unknown, or of one value.
 func costIn(o Offer) string {
@@ -181,6 +181,10 @@ func (a Answer) Explanation() (lines []string) {
 	}
 	style := a.curves[0].style
 	lines = append(lines, "prices: "+strings.Join(a.applied(style), ", ")+"; "+rate)
+	if a.Sized > 0 {
+		lines = append(lines, share(1-a.Sized)+" of the requests have no size: they are not replayed, and counted as "+
+			"missing as often as the others")
+	}
 	lines = append(lines, a.counted(style)...)
 	for _, line := range []string{a.certainty(), a.end()} {
 		if line != "" {

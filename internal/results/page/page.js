@@ -210,7 +210,7 @@ const sizeText = (n, digits) => {
   for (; n >= 1024 && i < 6; i++) n /= 1024;
   return Number(n.toPrecision(digits)) + " " + ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"][i];
 };
-const shareText = x => Number((Math.floor(1000 * x + 0.5) / 10).toFixed(1)) + "%";
+const shareText = x => Number((Math.floor(1000 * x + 0.5 + 1e-9) / 10).toFixed(1)) + "%";
 
 // Round numbers between two others, about n of them.
 const ticksBetween = (low, high, n) => {

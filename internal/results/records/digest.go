@@ -15,8 +15,8 @@ import (
 const digestName = "digest"
 
 // digest returns the digest of all other set fields, by name and value. It is therefore the same in every format, and
-// independent of how a program writes unset fields: null, zero or nothing. It leaves out what depends on the machine, so
-// that two runs with the same results have the same digest.
+// independent of how a program writes unset fields: null, zero or nothing. It leaves out what depends on the machine,
+// so that two runs with the same results have the same digest.
 func (r *Record) digest() string {
 	return r.digestOf(func(name string) bool {
 		m, _ := metric.Lookup(name)

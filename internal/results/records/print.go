@@ -76,6 +76,9 @@ func printTables(w io.Writer, recs []Record, p paint) error {
 			fmt.Fprintln(w)
 		}
 		heading := p.eachLine(g.Title(), p.bold)
+		if sizes := g.Records[0].Sizes; sizes != "" {
+			heading += "\n" + p.eachLine(sizes, p.dim)
+		}
 		if _, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s", heading, renderGroup(g, p), footer(g, p)); err != nil {
 			return err
 		}

@@ -49,6 +49,16 @@ type Record struct {
 	Tenants string `json:"tenants" parquet:"tenants" rare:"true"`
 	// WriteMode is what requests that write do to the cache, as for --writes; "" if the trace has none
 	WriteMode string `json:"write_mode" parquet:"write_mode" rare:"true"`
+	// ObjectSizes are sizes that the files do not state, as for --object-size, one per line. ObjectOverhead is what each
+	// object takes beside its size, in bytes. Sizes says in a sentence where sizes come from that the files do not state,
+	// and the shares how much of the objects, of their requests and of their bytes was imputed from other objects. All are
+	// "" and 0 if the files state all sizes, or sizes do not count.
+	ObjectSizes     string  `json:"object_sizes" parquet:"object_sizes" rare:"true"`
+	ObjectOverhead  string  `json:"object_overhead" parquet:"object_overhead" rare:"true"`
+	Sizes           string  `json:"sizes" parquet:"sizes" rare:"true"`
+	ImputedObjects  float64 `json:"imputed_objects" parquet:"imputed_objects" rare:"true"`
+	ImputedRequests float64 `json:"imputed_requests" parquet:"imputed_requests" rare:"true"`
+	ImputedBytes    float64 `json:"imputed_bytes" parquet:"imputed_bytes" rare:"true"`
 	// KV is what the keys and values of prompts take, as for --kv, KVSource where the numbers come from, TokenBytes the
 	// bytes of a token that all layers keep, and BlockBytes those of a block, with which capacities in blocks are written
 	// in bytes. All are of all GPUs of a replica; "" and 0 if the model is unknown.

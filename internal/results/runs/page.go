@@ -102,6 +102,9 @@ func answerTable(a target.Answer) *page.Table {
 func (r Results) groups() (tables []*page.Table) {
 	for _, g := range records.Groups(records.NamedByParts(r.Records)) {
 		heads, rows, labels, notes := g.Table()
+		if sizes := g.Records[0].Sizes; sizes != "" {
+			notes = append([]string{sizes}, notes...)
+		}
 		t := &page.Table{Caption: g.Title(), Rows: rows, Lines: labels, Notes: notes}
 		for _, h := range heads {
 			column := page.Column{Name: h.Name}

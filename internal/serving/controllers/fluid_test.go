@@ -115,6 +115,7 @@ var widest = map[string]float64{"hindsight": 0.001, "milp": 0.02, "trees": 0.03,
 // should stay so: the bound has no gap, what looks for the optimum is nearer to it than the worst fixed ratio, and the
 // good ones are good in every regime.
 func TestGaps(t *testing.T) {
+	brief.Long(t, "runs every controller on many loads")
 	seeds := 1
 	if testing.Verbose() {
 		seeds = 5 // of the table

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
@@ -76,6 +77,7 @@ func (c candidate) outcomes() (o outcomes) {
 // TestCalibration prints the table of docs/models.md, and holds what the constants were chosen for: figures 1 and 4,
 // and the level of the best fixed ratio.
 func TestCalibration(t *testing.T) {
+	brief.Long(t, "simulates many queues")
 	chosen := candidate{"chosen", 0.35, 1, 0.8, 10}
 	all := []candidate{chosen}
 	if testing.Verbose() {

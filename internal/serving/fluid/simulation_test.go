@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
@@ -168,9 +169,7 @@ func (e *ends) Pop() any          { return nil }
 // TestAgainstSimulation compares hit ratios and latencies with those of a simulation that shares no code with the
 // model, on a tenth of a node.
 func TestAgainstSimulation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates for seconds")
-	}
+	brief.Long(t, "simulates for seconds")
 	for _, at := range []struct{ own, hot, ratio float64 }{
 		{0.96, 0.18, 0.7}, {0.96, 0.38, 0.5}, {0.96, 0.60, 0.4}, {0, 0.38, 0.4}, {0.6, 0.38, 0.6},
 	} {

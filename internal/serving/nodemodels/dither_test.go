@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/clock/models"
@@ -61,9 +62,7 @@ func p99(t *testing.T, tr *traces.Trace, model string, centre, amplitude float64
 // TestDitherGainsNothing checks that a ratio that moves blindly is not better than one that stays, beyond the interval
 // of the difference: refill gives a moving border nothing that a fixed one has not. Both serve the same requests.
 func TestDitherGainsNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates for seconds")
-	}
+	brief.Long(t, "simulates for seconds")
 	tr := simtest.Generated(t, "recommender(nodes=1,users=7650,shards=585937,memory-gb=20,epochs=120)", requestsAndTimes)
 	for _, model := range []string{"fluid(optimum=off)", "recommender(optimum=off)"} {
 		for _, centre := range []float64{0.4, 0.6} {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/clock/models"
@@ -22,9 +23,7 @@ var requestsAndTimes = traces.Needs{Times: true, Kind: true}
 // TestFluidAgainstEvents holds the error of the fluid model: on a quarter of a node, its hit ratios, utilisation and
 // latencies are those of the event model, apart from how much work this sample of few users happens to bring.
 func TestFluidAgainstEvents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates for seconds")
-	}
+	brief.Long(t, "simulates for seconds")
 	for _, load := range []struct {
 		args   string
 		ratios []string

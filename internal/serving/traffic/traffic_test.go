@@ -365,6 +365,7 @@ func TestRecommenderSaysHowFarItsPreparationIs(t *testing.T) {
 // TestRecommenderPreparationEndsWithItsContext: 31 million users own two billion shards, which take minutes to draw
 // (a sixteenth of them under -short), and a trace of a billion requests takes long to count.
 func TestRecommenderPreparationEndsWithItsContext(t *testing.T) {
+	brief.Long(t, "prepares large traces")
 	for args, after := range map[string]int64{
 		fmt.Sprintf("nodes=%d,shards=1000", brief.Of(1024, 64)): 1 << 20,
 		"nodes=1,users=100,shards=1000,rate=1e6,epochs=200":     1 << 20,

@@ -70,6 +70,7 @@ func TestEpisodesVary(t *testing.T) {
 
 // TestTrainingIsDeterministic trains with one and with two goroutines, and with another seed.
 func TestTrainingIsDeterministic(t *testing.T) {
+	brief.Long(t, "trains twice")
 	result := func(seed uint64, jobs int) (string, []float64) {
 		o := Options{Seed: seed, Episodes: brief.Of(2, 1), Jobs: jobs}
 		policy, curve := must.Get2(o.learn(t.Context(), func(int) {}))(t)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -45,9 +46,9 @@ func New(t *traces.Trace, in cache.Spec, bytes bool, capacities []int64, window 
 	case !cache.IsExact(in):
 		return newPromptStack(t, in, capacities, window), nil
 	case !bytes:
-		s := &objectStack{oracle.NewLRUStack(t.NumObjects), capacities, window, nil}
-		if t.Ops != nil {
-			s.writes = make([]int64, t.NumObjects)
+		s := &objectStack{oracle.NewLRUStack(t.NumObjects), capacities, window, newHitCounts(capacities, t.NumObjects), nil}
+		if s.stack.CountIn(s.hits.counts, s.hits.places); t.Ops != nil {
+			s.writes = s.hits.others()
 		}
 		return s, nil
 	}
@@ -59,7 +60,8 @@ type objectStack struct {
 	stack      *oracle.LRUStack
 	capacities []int64
 	window     int
-	writes     []int64 // requests that write, per distance; nil if none do
+	hits       *hitCounts
+	writes     *hitCounts // of requests that write; nil if none do
 }
 
 func (s *objectStack) Window() int { return s.window }
@@ -72,21 +74,54 @@ func (s *objectStack) Serve(objects []uint32, counted bool) error {
 func (s *objectStack) Resident() []int64 { return ResidentsIn(s.capacities, s.stack.Seen()) }
 
 func (s *objectStack) Hits() (hits, hitBytes []int64, err error) {
-	hits = HitsIn(s.capacities, s.stack.Distances())
+	hits = s.hits.perCapacity()
 	return hits, make([]int64, len(hits)), nil
 }
 
 func (s *objectStack) Turn(write bool) {
+	to := s.hits
 	if write {
-		s.stack.CountIn(s.writes)
-	} else {
-		s.stack.CountIn(nil)
+		to = s.writes
 	}
+	s.stack.CountIn(to.counts, to.places)
 }
 
 func (s *objectStack) WriteHits() (hits, hitBytes []int64) {
-	hits = HitsIn(s.capacities, s.writes)
+	hits = s.writes.perCapacity()
 	return hits, make([]int64, len(hits))
+}
+
+// hitCounts counts hits at capacities, which are in ascending order, so that they can be read at any time: distances
+// are counted together if the same capacities hit them.
+type hitCounts struct {
+	counts []int64  // per place
+	places []uint32 // per distance: the number of capacities that miss
+}
+
+func newHitCounts(capacities []int64, distances int) *hitCounts {
+	h := &hitCounts{make([]int64, len(capacities)+1), memory.Column[uint32](distances)}
+	for _, c := range capacities {
+		if c < int64(distances) {
+			h.places[c]++
+		}
+	}
+	for d := 1; d < distances; d++ {
+		h.places[d] += h.places[d-1]
+	}
+	return h
+}
+
+// others returns counts of other requests by the same places.
+func (h *hitCounts) others() *hitCounts { return &hitCounts{make([]int64, len(h.counts)), h.places} }
+
+// perCapacity returns the hits at each capacity.
+func (h *hitCounts) perCapacity() []int64 {
+	hits, sum := make([]int64, len(h.counts)-1), int64(0)
+	for k := range hits {
+		sum += h.counts[k]
+		hits[k] = sum
+	}
+	return hits
 }
 
 // ResidentsIn returns how many of the objects seen are in caches of these capacities.

@@ -21,8 +21,8 @@ type promptStack struct {
 	prompt     int // the next
 
 	all       cache.Counts // that do not depend on the capacity
-	blocks    []int64      // per distance: blocks that hit from this capacity on
-	tokens    []int64      // of them
+	blocks    *hitCounts   // of blocks
+	tokens    []int64      // per distance: those of the blocks
 	filled    []int64      // per distance of last blocks: the tokens that would fit into them
 	again     []int64      // per distance: blocks that are resident when their own turn comes; nil if these are blocks
 	oversized []int64      // per capacity
@@ -31,7 +31,7 @@ type promptStack struct {
 func newPromptStack(t *traces.Trace, in cache.Spec, capacities []int64, window int) *promptStack {
 	order, _ := in.Entry.GroupOrder(in.Params)
 	s := &promptStack{stack: oracle.NewGroupStack(t.NumObjects), order: order, trace: t, kind: prompts.Of(t.Kind),
-		capacities: capacities, window: window, blocks: memory.Column[int64](t.NumObjects),
+		capacities: capacities, window: window, blocks: newHitCounts(capacities, t.NumObjects),
 		tokens: memory.Column[int64](t.NumObjects), filled: memory.Column[int64](t.NumObjects),
 		oversized: make([]int64, len(capacities))}
 	if order == cache.LastStays {
@@ -70,7 +70,7 @@ func (s *promptStack) servePrompt(blocks []uint32, counted bool) {
 	deepest := uint32(0)
 	for i, d := range distances {
 		deepest = max(deepest, d) // a block hits only behind others that hit
-		s.blocks[deepest]++
+		s.blocks.counts[s.blocks.places[deepest]]++
 		s.tokens[deepest] += min(int64(i+1)*int64(s.kind.BlockTokens), tokens) - min(int64(i)*int64(s.kind.BlockTokens),
 			tokens)
 	}
@@ -98,13 +98,13 @@ func (s *promptStack) servePrompt(blocks []uint32, counted bool) {
 func (s *promptStack) Resident() []int64 { return ResidentsIn(s.capacities, s.stack.Seen()) }
 
 func (s *promptStack) Hits() (hits, hitBytes []int64, err error) {
-	hits = HitsIn(s.capacities, s.blocks)
+	hits = s.blocks.perCapacity()
 	return hits, make([]int64, len(hits)), nil
 }
 
 func (s *promptStack) Counts() []cache.Counts {
 	all := slices.Repeat([]cache.Counts{s.all}, len(s.capacities))
-	hits, tokens, filled := HitsIn(s.capacities, s.blocks), HitsIn(s.capacities, s.tokens), HitsIn(s.capacities, s.filled)
+	hits, tokens, filled := s.blocks.perCapacity(), HitsIn(s.capacities, s.tokens), HitsIn(s.capacities, s.filled)
 	again := HitsIn(s.capacities, s.again)
 	for k := range all {
 		n := &all[k]

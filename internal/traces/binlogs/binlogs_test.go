@@ -70,7 +70,7 @@ func TestLayouts(t *testing.T) {
 		change(&rec)
 		return rec
 	}
-	set := with(func(r *stream.Record) { r.Op, r.TTL, r.Size = stream.OpWrite, 60*second, 108 })
+	set := with(func(r *stream.Record) { r.Op, r.TTL, r.KeySize = stream.OpWrite, 60*second, 8 })
 	untimed := stream.Record{Num: 77, Size: 100}
 	for layout, c := range map[string]struct {
 		content string

@@ -30,7 +30,7 @@ type reader struct {
 // fields returns what the records carry.
 func (r *reader) fields() stream.Fields {
 	return stream.Fields{Time: r.time.exists(), Size: r.size.exists(), Op: r.op.exists(), TTL: r.ttl.exists(),
-		Tenant: r.tenants}
+		Tenant: r.tenants, SizeMayLack: r.size.exists() && r.op.exists()}
 }
 
 func (r *reader) Read(rec *stream.Record) error {
@@ -73,7 +73,7 @@ func (r *reader) parse(record []byte, rec *stream.Record) (err error) {
 		}
 	}
 	if r.size.exists() {
-		if rec.Size, err = r.sizeFrom(record); err != nil {
+		if err = r.setSize(record, rec); err != nil {
 			return err
 		}
 	}
@@ -94,20 +94,24 @@ func (r *reader) parse(record []byte, rec *stream.Record) (err error) {
 	return nil
 }
 
-// sizeFrom returns the size of an object in a cache. That of the key does not make an unknown size of 0 a known one.
-func (r *reader) sizeFrom(record []byte) (int64, error) {
+// setSize sets the size of an object in a cache. In a trace with operations, 0 is a size that the trace does not state.
+func (r *reader) setSize(record []byte, rec *stream.Record) (err error) {
 	if r.extends {
 		const ones = 0xffffffff << 32
 		if n := r.size.number(record); n >= ones {
-			return int64(n - ones), nil
+			rec.Size = int64(n - ones)
+			rec.SizeUnknown = r.op.exists() && rec.Size == 0
+			return nil
 		}
 	}
-	size, err := r.size.bytesFrom(record, "size")
-	if err != nil || size == 0 || !r.keySize.exists() {
-		return size, err
+	if rec.Size, err = r.size.bytesFrom(record, "size"); err != nil {
+		return err
 	}
-	key, err := r.keySize.bytesFrom(record, "size of the key")
-	return size + key, err
+	rec.SizeUnknown = r.op.exists() && rec.Size == 0
+	if r.keySize.exists() {
+		rec.KeySize, err = r.keySize.bytesFrom(record, "size of the key")
+	}
+	return err
 }
 
 // operations are the numbers of operations in libCacheSim's enum req_op_e.

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/sizes"
 )
 
 // Capacity is the size of a cache: a number of objects or of bytes.
@@ -65,7 +66,7 @@ func Simulating(units int64, like Capacity, rate float64) Capacity {
 func OfBytes(bytes int64) Capacity {
 	c := Of(bytes, true)
 	for _, unit := range []string{"TB", "TiB", "GB", "GiB", "MB", "MiB", "kB", "KiB"} {
-		if size := int64(byteUnits[unit]); bytes >= size && bytes%size == 0 {
+		if size := int64(sizes.Units[unit]); bytes >= size && bytes%size == 0 {
 			c.text = strconv.FormatInt(bytes/size, 10) + unit
 			return c
 		}
@@ -204,15 +205,6 @@ const (
 	capacityShare
 )
 
-// byteUnits are the accepted suffixes. Any other suffix, such as "gb", is an error: a guess could be wrong by a factor
-// of 8.
-var byteUnits = map[string]float64{
-	"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
-}
-
-const byteUnitNames = "B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)"
-
 // maxCapacities limits the number of capacities in a range.
 const maxCapacities = 10000
 
@@ -328,7 +320,7 @@ func parseCapacity(text string) (Spec, error) {
 		return Spec{}, fmt.Errorf("%q is not a number", number)
 	}
 	spec := Spec{text: text, value: value}
-	switch factor, known := byteUnits[unit]; {
+	switch factor, known := sizes.Units[unit]; {
 	case unit == "":
 		if strings.Contains(number, ".") {
 			return Spec{}, fmt.Errorf(
@@ -342,7 +334,7 @@ func parseCapacity(text string) (Spec, error) {
 	case known:
 		spec.kind, spec.value = capacityBytes, value*factor
 	default:
-		return Spec{}, unknownUnit(number, unit)
+		return Spec{}, sizes.UnknownUnit(number, unit)
 	}
 	if !(spec.value > 0) {
 		return Spec{}, fmt.Errorf("a capacity must be above 0")
@@ -365,25 +357,7 @@ func ParseBytes(text string) (int64, error) {
 	if err != nil && strings.ContainsAny(text, "0123456789") { // there is a number, and err says what is wrong with it
 		return 0, fmt.Errorf("%q: %w; want bytes with their unit, such as 8GiB", text, err)
 	}
-	return 0, fmt.Errorf("%q: want bytes with their unit, such as 8GiB; units are %s", text, byteUnitNames)
-}
-
-// unknownUnit suggests what the user may have meant by a suffix that is not in byteUnits.
-func unknownUnit(number, unit string) error {
-	var near []string
-	for _, name := range []string{"B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"} {
-		prefix := strings.TrimSuffix(strings.TrimSuffix(name, "B"), "i")
-		if slices.ContainsFunc([]string{name, prefix, prefix + "B"}, func(s string) bool {
-			return strings.EqualFold(s, unit)
-		}) {
-			near = append(near, number+name)
-		}
-	}
-	if len(near) == 0 {
-		return fmt.Errorf("unknown unit %q; bytes are written with %s, shares with %%", unit, byteUnitNames)
-	}
-	return fmt.Errorf("unknown unit %q; did you mean %s? (bytes are written with %s)", unit, strings.Join(near,
-		" or "), byteUnitNames)
+	return 0, fmt.Errorf("%q: want bytes with their unit, such as 8GiB; units are %s", text, sizes.UnitNames)
 }
 
 func roundTo(x float64, digits int) float64 {
@@ -422,7 +396,8 @@ func (s Spec) On(t *traces.Trace, mode Mode) (Capacity, error) {
 			"name it with --kv model=llama-3.1-70b (kv, under the trace of an experiment), or count blocks", s, t.Name)
 	}
 	if c.Bytes && !t.HasSizes() {
-		return c, fmt.Errorf("capacity %q: counts bytes, but %s has no sizes", s, t.Name)
+		return c, fmt.Errorf("capacity %q: counts bytes, but %s has no sizes; say how large objects are with "+
+			"--object-size, such as --object-size 475B", s, t.Name)
 	}
 	amount := s.value
 	if s.kind == capacityShare {

@@ -45,8 +45,8 @@ func TestFormats(t *testing.T) {
 			"400 REST.DELETE.OBJECT 8d4f\n500 REST.GET.OBJECT 86 0 0 -1\n", "", []stream.Record{
 			{Text: []byte("8d4f"), Size: 1056, Op: stream.OpWrite},
 			{Text: []byte("8d4f"), Time: 250 * milli, Size: 1056, Op: stream.OpRead},
-			{Text: []byte("8d4f"), Time: 300 * milli, Op: stream.OpRead},
-			{Text: []byte("8d4f"), Time: 400 * milli, Op: stream.OpDelete},
+			{Text: []byte("8d4f"), Time: 300 * milli, SizeUnknown: true, Op: stream.OpRead},
+			{Text: []byte("8d4f"), Time: 400 * milli, SizeUnknown: true, Op: stream.OpDelete},
 			{Num: 86, Time: 500 * milli, Op: stream.OpRead}}},
 
 		"wikibench": {"1 1190146240.250 http://en.wikipedia.org/wiki/A -\n" +

@@ -19,22 +19,22 @@ type Row struct {
 	Length int64  // its bytes
 	Job    []byte // who reads; nil where no column says it
 
-	key          []byte
-	parts        source.KeyParts // of a key with several columns
-	value, extra int64           // the size of the value, and of what is kept beside it
-	sizeTells    bool            // a read whose value has a size was a hit
-	joined       []byte          // a path with several columns
+	key       []byte
+	parts     source.KeyParts // of a key with several columns
+	sizeTells bool            // a size of 0 is one that the log does not state: a read without one was a miss
+	joined    []byte          // a path with several columns
 }
 
 // Column is a column of a Table.
 type Column struct {
 	Name string
 	// Parse reads a cell; nil: the column is not read. The error need not name the column.
-	Parse func(row *Row, cell []byte) error
-	holds part
-	unit  string // of times
-	spare bool   // a header may lack it although it is read
-	must  bool   // a header must have it although it is not read
+	Parse    func(row *Row, cell []byte) error
+	holds    part
+	unit     string // of times
+	spare    bool   // a header may lack it although it is read
+	must     bool   // a header must have it although it is not read
+	ofObject bool   // it is the size of the object, which rows may lack
 }
 
 // part is what a column holds of a request, or several parts.
@@ -129,9 +129,9 @@ func Whole(column Column) Column {
 
 // Size is the column of the size of the object in bytes.
 func Size(name string) Column {
-	return Column{Name: name, holds: aSize, Parse: func(row *Row, cell []byte) (err error) {
-		row.value, err = source.ParseSize(cell)
-		return err
+	return Column{Name: name, holds: aSize, ofObject: true, Parse: func(row *Row, cell []byte) error {
+		row.Record.SizeUnknown = false
+		return source.SetSize(&row.Record, cell)
 	}}
 }
 
@@ -147,11 +147,10 @@ func SizeIfHit(name string) Column {
 	return column
 }
 
-// KeySize is the column of the size of the key, which a cache keeps beside the value. It does not make an unknown size
-// of the value, 0, a known one.
+// KeySize is the column of the size of the key, which a cache keeps beside the value.
 func KeySize(name string) Column {
 	return Column{Name: name, holds: aKeySize, Parse: func(row *Row, cell []byte) (err error) {
-		row.extra, err = source.ParseSize(cell)
+		row.Record.KeySize, err = source.ParseSize(cell)
 		return err
 	}}
 }
@@ -318,14 +317,14 @@ func (row *Row) finish() error {
 	if source.IsBinary(row.Path) {
 		return fmt.Errorf("control characters in the path %.60q: this is not a text trace", row.Path)
 	}
-	if rec.Size = row.value; rec.Size > 0 {
-		rec.Size += row.extra
-	}
-	if row.sizeTells && rec.Op == stream.OpRead {
-		rec.Served = stream.ServedMiss
-		if row.value > 0 {
-			rec.Served = stream.ServedHit
+	if row.sizeTells {
+		if rec.Op == stream.OpRead {
+			rec.Served = stream.ServedMiss
+			if rec.Size > 0 {
+				rec.Served = stream.ServedHit
+			}
 		}
+		rec.SizeUnknown = rec.SizeUnknown || rec.Size == 0
 	}
 	return nil
 }

@@ -41,8 +41,8 @@ func TestRowsAsNaive(t *testing.T) {
 			size += number(cells[4])
 		}
 		if got := (stream.Key{Num: row.Record.Num,
-			Text: string(row.Record.Text)}).String(); got != key || row.Record.Size != size {
-			t.Errorf("%q: key %s and size %d, want %s and %d", cells, got, row.Record.Size, key, size)
+			Text: string(row.Record.Text)}).String(); got != key || row.Record.Size+row.Record.KeySize != size {
+			t.Errorf("%q: key %s and record %+v, want %s and size %d", cells, got, row.Record, key, size)
 		}
 	})
 }

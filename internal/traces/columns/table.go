@@ -78,6 +78,8 @@ func (t *Table) holds(p part) bool {
 		slices.ContainsFunc(t.Layouts, func(l *Table) bool { return l.holds(p) })
 }
 
+func statesSize(c Column) bool { return c.ofObject }
+
 func isPart(p part) func(Column) bool { return func(c Column) bool { return c.holds&p != 0 } }
 
 // names returns the names of the columns that hold a part, joined by a plus.
@@ -191,14 +193,15 @@ type Parser struct {
 	columns []Column // of this file, in its order
 	least   int      // columns that a line has at the least
 	ops     source.OpFilter
-	tenant  int // index of its column, -1 for none
+	tenant  int  // index of its column, -1 for none
+	sized   bool // a column has the size of the object
 	row     Row
 }
 
 // newParser returns a parser for a file without a header. opts has the options of the format, or is nil.
 func (t *Table) newParser(opts params.Values) *Parser {
 	p := &Parser{table: t, columns: slices.Clone(t.Columns), least: len(t.Columns) - t.Optional, tenant: -1,
-		ops: source.NewOpFilter("all")}
+		ops: source.NewOpFilter("all"), sized: slices.ContainsFunc(t.Columns, statesSize)}
 	if ops, ok := opts["ops"].(string); ok {
 		p.ops = source.NewOpFilter(ops)
 	}
@@ -264,6 +267,7 @@ func (p *Parser) takeHeader(line []byte) (known bool, err error) {
 		}
 	}
 	p.columns, p.least = inOrder, len(inOrder)
+	p.sized = slices.ContainsFunc(inOrder, statesSize)
 	return true, nil
 }
 
@@ -315,13 +319,14 @@ func stated(part, column string) string {
 // Fields returns what the records of this file carry.
 func (p *Parser) Fields() stream.Fields {
 	return stream.Fields{Time: p.has(aTime), Size: p.has(aSize), Op: p.has(anOp), TTL: p.has(aTTL),
-		Served: p.has(aServed), Tenant: p.tenant >= 0}
+		Served: p.has(aServed), Tenant: p.tenant >= 0, SizeMayLack: p.has(aSize)}
 }
 
 // Parse reads a line. The row is valid until the next call, as long as the line is. A line that is no request returns
 // source.ErrLeftOut.
 func (p *Parser) Parse(line []byte) (*Row, error) {
 	p.row.reset()
+	p.row.Record.SizeUnknown = p.sized // until a column states it
 	err := p.cells(line)
 	if err == nil {
 		err = p.row.finish()

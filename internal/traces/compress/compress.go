@@ -93,7 +93,26 @@ func openS2(d *decompressed, r *bufio.Reader) (io.Reader, error) {
 	return z, nil
 }
 
+// largestContent is more than any trace has, in bytes. A frame that states more is damaged.
+const largestContent = 1 << 50
+
+// checkZstd refuses the first frame of a file if it states an impossible size, before anything is reserved for it.
+func checkZstd(r *bufio.Reader) error {
+	head, err := r.Peek(zstd.HeaderMaxSize)
+	var h zstd.Header
+	if err != nil && err != io.EOF || h.Decode(head) != nil || !h.HasFCS || h.FrameContentSize <= largestContent {
+		return nil // what else is wrong the decoder says
+	}
+	return fmt.Errorf("%w: it states a content of %d bytes; get the file again, or test it with zstd -t", errStated,
+		h.FrameContentSize)
+}
+
+var errStated = errors.New("is damaged")
+
 func openZstd(d *decompressed, r *bufio.Reader) (io.Reader, error) {
+	if err := checkZstd(r); err != nil {
+		return nil, err
+	}
 	z, ok := zstds.Get().(*zstd.Decoder)
 	if !ok {
 		// One goroutine was the fastest in trials; decoding ahead only moves the work.
@@ -237,10 +256,10 @@ func (d *decompressed) fail(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: %s data is cut off after %d decompressed bytes", d.place, d.Compression, d.n)
 	}
-	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		err = errWindow
 	}
-	if errors.Is(err, errWindow) {
+	if errors.Is(err, errWindow) || errors.Is(err, errStated) {
 		return fmt.Errorf("%s: %s data %w", d.place, d.Compression, err)
 	}
 	return fmt.Errorf("%s: %s data is damaged or of an unsupported kind after %d decompressed bytes: %w", d.place,

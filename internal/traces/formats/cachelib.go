@@ -89,7 +89,7 @@ func openCacheLib(src *source.Source, opts params.Values) (stream.Reader, stream
 	}
 	c.state(opts)
 	return c, stream.Fields{Time: c.time >= 0, Size: true, Op: true, TTL: c.ttl >= 0,
-		Served: c.hits >= 0 && c.opCount >= 0, Tenant: c.tenant >= 0}, nil
+		Served: c.hits >= 0 && c.opCount >= 0, Tenant: c.tenant >= 0, SizeMayLack: true}, nil
 }
 
 func (c *cacheLibReader) state(opts params.Values) {
@@ -148,7 +148,7 @@ func (c *cacheLibReader) parse() error {
 			return fmt.Errorf("op_time: %w", err)
 		}
 	}
-	if c.last.Size, err = c.size(); err != nil {
+	if err = c.setSize(); err != nil {
 		return err
 	}
 	var ok bool
@@ -199,16 +199,17 @@ func (c *cacheLibReader) count() error {
 	return nil
 }
 
-// size returns the size of the current row's object in a cache. The key does not make an unknown size of 0, as of a GET
-// that missed in production, a known one.
-func (c *cacheLibReader) size() (int64, error) {
-	value, err := source.ParseSize(c.rows.Cells[c.value])
-	if err != nil || value == 0 || !c.withKey {
-		return value, err
+// setSize sets the size of the current row's object in a cache. A size of 0, as of a GET that missed in production, is
+// one that the trace does not state.
+func (c *cacheLibReader) setSize() (err error) {
+	if err = source.SetSize(&c.last, c.rows.Cells[c.value]); err != nil {
+		return err
 	}
-	key, err := source.ParseSize(c.rows.Cells[c.keySize])
-	if err != nil {
-		return 0, fmt.Errorf("key_size: %w", err)
+	c.last.SizeUnknown = c.last.Size == 0
+	if c.withKey {
+		if c.last.KeySize, err = source.ParseSize(c.rows.Cells[c.keySize]); err != nil {
+			return fmt.Errorf("key_size: %w", err)
+		}
 	}
-	return key + value, nil
+	return nil
 }

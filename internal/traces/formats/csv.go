@@ -155,7 +155,7 @@ func (c *csvReader) parse(rec *stream.Record) error {
 		}
 	}
 	if c.Size >= 0 {
-		if rec.Size, err = source.ParseSize(source.TrimBlanks(cells[c.Size])); err != nil {
+		if err = source.SetSize(rec, cells[c.Size]); err != nil {
 			return fmt.Errorf("column %d: %w", c.Size+1, err)
 		}
 	}

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,6 +132,30 @@ func describe(h source.Head) string {
 
 const foreignJSON = "JSON"
 
+// checkEncoding refuses text in UTF-16, with or without a byte order mark: of two bytes, one is 0.
+func checkEncoding(s *source.Source, head source.Head) error {
+	const (
+		looked = 1 << 10
+		fewest = 8 // bytes from which it is no accident
+	)
+	text := head.Bytes[:min(len(head.Bytes), looked)]
+	for _, mark := range utf16Marks {
+		text = bytes.TrimPrefix(text, []byte(mark))
+	}
+	for order, name := range []string{"UTF-16LE", "UTF-16BE"} {
+		plain := 0
+		for i := 0; i+1 < len(text); i += 2 {
+			if low, high := text[i+order], text[i+1-order]; high == 0 && low > 0 && !source.IsBinary([]byte{low}) {
+				plain++
+			}
+		}
+		if len(text) >= fewest && plain >= len(text)/2*9/10 {
+			return s.Errorf("is text in UTF-16, want UTF-8: iconv -f %s -t UTF-8 FILE | cachesim run -", name)
+		}
+	}
+	return nil
+}
+
 // foreign lists signatures of common files that are not traces for this program.
 var foreign = []struct {
 	signature, what string
@@ -211,7 +236,6 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	fields.SizeMayLack = fields.Size && fields.Op && format.Writes.Fills()
 	s.Reading.Complete(format, opts, fields)
 	s.Reading = s.In.Together.Join(s.Reading)
 	if !format.Binary && !format.Whole {
@@ -224,7 +248,7 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 func chooseFormat(s *source.Source, spec string, reading *source.Reading) (source.Format, params.Values, error) {
 	head, err := s.Head()
 	if err == nil {
-		err = checkWritten(s, head)
+		err = cmp.Or(checkWritten(s, head), checkEncoding(s, head))
 	}
 	if err != nil {
 		return source.Format{}, nil, err

@@ -83,6 +83,16 @@ func told(path, name string) (told []source.Writable, err error) {
 	return told, nil
 }
 
+// StatesAllSizes reports whether the format that Create would write to path (name, if it is not "") needs the size of
+// each request.
+func StatesAllSizes(path, name string) bool {
+	if path == "-" && name == "" {
+		return false
+	}
+	told, err := told(path, name)
+	return err == nil && told[0].Fills
+}
+
 // CheckHoldsEmbeddings returns an error if the format that Create would write to path (name, if it is not "") has no
 // place for the embeddings of requests.
 func CheckHoldsEmbeddings(path, name string) error {

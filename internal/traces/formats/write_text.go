@@ -51,7 +51,9 @@ func (c *csvWriter) Write(rec *stream.Record) error {
 	}
 	line = appendCSVKey(line, rec)
 	if c.fields.Size {
-		line = strconv.AppendInt(append(line, ','), rec.Size, 10)
+		if line = append(line, ','); !rec.SizeUnknown {
+			line = strconv.AppendInt(line, rec.Size, 10)
+		}
 	}
 	if c.fields.Op {
 		line = append(append(line, ','), rec.Op.String()...)

@@ -91,7 +91,7 @@ func openJSONL(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 		src.Reading.Why += ", or not " + opts.Text("ops")
 	}
 	return source.ReadLines(src, r.parse), stream.Fields{Time: r.time != none, Size: r.size != none, Op: r.op != none,
-		TTL: r.ttl != none, Served: r.served != none, Tenant: r.tenant != none}, nil
+		TTL: r.ttl != none, Served: r.served != none, Tenant: r.tenant != none, SizeMayLack: r.size != none}, nil
 }
 
 // choose finds the fields that the options name, or those with known names, and states them.
@@ -279,9 +279,9 @@ func (r *jsonlReader) parse(line []byte, rec *stream.Record) error {
 		}
 	}
 	if v := r.at(r.size); v != nil && v.kind == missing {
-		r.src.Reading.Notable = source.Count(r.src.Reading.Notable, "without a size", 1)
+		rec.SizeUnknown = true
 	} else if v != nil {
-		if rec.Size, err = source.ParseSize(v.text); err != nil {
+		if err = source.SetSize(rec, v.text); err != nil {
 			return r.failed(r.size, err)
 		}
 	}

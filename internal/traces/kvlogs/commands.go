@@ -45,8 +45,9 @@ var commands = byName(map[string]keysOf{
 		"bf.card bf.exists bf.info bf.mexists bf.scandump cf.count cf.exists cf.info cf.mexists cf.scandump " +
 		"cms.info cms.query tdigest.byrank tdigest.byrevrank tdigest.cdf tdigest.info tdigest.max tdigest.min " +
 		"tdigest.quantile tdigest.rank tdigest.revrank tdigest.trimmed_mean topk.count topk.info topk.list " +
-		"topk.query ts.get ts.info ts.range ts.revrange ts.read ft.sugget ft.suglen ft.get": first(get),
-	"lcs": first(get, get), "mget exists pfcount sdiff sinter sunion": every(get),
+		"topk.query ts.get ts.info ts.range ts.revrange ts.read ft.sugget ft.suglen": first(get),
+	"ft.get": after(1, first(get)),
+	"lcs":    first(get, get), "mget exists pfcount sdiff sinter sunion": every(get),
 	"json.mget": allButLast(get),
 	"sintercard sdiffcard sunioncard zdiff zinter zintercard zunion ts.nrange ts.nrevrange": counted(get),
 	"xread xreadgroup": streams,
@@ -55,7 +56,7 @@ var commands = byName(map[string]keysOf{
 		"zincrby pfadd arinsert armset arring arset vadd " +
 		"json.set json.merge bf.add bf.madd bf.reserve bf.loadchunk cf.add cf.addnx cf.reserve cf.loadchunk " +
 		"cms.initbydim cms.initbyprob tdigest.create topk.reserve ts.add ts.create ts.incrby ts.decrby " +
-		"ft.sugadd ft.add ft.safeadd": first(update),
+		"ft.sugadd": first(update), "ft.add ft.safeadd": after(1, first(update)),
 	"setrange": setRange, "bitfield": bitField, "increx": incrEx,
 	"zadd geoadd": unless("xx", 1), "hsetex": unless("fxx", 1), "xadd": unless("nomkstream", 1),
 	"bf.insert cf.insert cf.insertnx": unless("nocreate", 1),
@@ -77,7 +78,7 @@ var commands = byName(map[string]keysOf{
 
 	"sunionstore": into(every(operand)), "sinterstore": into(every(needed)), "sdiffstore": into(firstNeeded),
 	"zunionstore": into(counted(operand)), "zinterstore": into(counted(needed)),
-	"zdiffstore":                  into(after(1, firstNeeded)),
+	"zdiffstore":                  into(countedBy(firstNeeded)),
 	"zrangestore geosearchstore":  storedFrom,
 	"sort":                        storeOption("store"),
 	"georadius georadiusbymember": storeOption("store", "storedist"),
@@ -199,7 +200,10 @@ func allButLast(op stream.Op) keysOf {
 }
 
 // counted takes as many words as keys as the first word says.
-func counted(op stream.Op) keysOf {
+func counted(op stream.Op) keysOf { return countedBy(every(op)) }
+
+// countedBy passes on as many words as the first word says.
+func countedBy(keys keysOf) keysOf {
 	return func(r *redisReader, args [][]byte) error {
 		if err := need(args, 2); err != nil {
 			return err
@@ -208,7 +212,7 @@ func counted(op stream.Op) keysOf {
 		if !ok || n == 0 || n > uint64(len(args)-1) {
 			return fmt.Errorf("%.20q keys: want a number from 1 to %d, which are the words that follow", args[0], len(args)-1)
 		}
-		return r.addAll(op, args[1:1+n])
+		return keys(r, args[1:1+n])
 	}
 }
 

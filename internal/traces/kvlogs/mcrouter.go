@@ -21,7 +21,7 @@ var mcrouterFormat = source.Format{
 		"responseLength: 0 user ip: N/A",
 	Carries:   "time, key, size, op, served",
 	Detection: "lines of glog, those with `request key:`, `response:` and `responseLength:`",
-	Options: []params.Param{source.OpsOption(), {
+	Options: []params.Param{source.OpsOption(), sizeOption(memcachedOverhead), {
 		Name: "tenant", Default: "", Choices: []string{"", "ip"},
 		Doc: "ip: the address of the user as the tenant, for dividing a cache among tenants; by default none",
 	}},
@@ -35,8 +35,9 @@ var mcrouterFormat = source.Format{
 
 // mcrouterReader parses lines.
 type mcrouterReader struct {
-	ops     source.OpFilter
-	tenants bool
+	ops      source.OpFilter
+	tenants  bool
+	withKeys bool // keys count as bytes
 }
 
 func openMcrouter(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -44,7 +45,8 @@ func openMcrouter(src *source.Source, opts params.Values) (stream.Reader, stream
 	if tenants := []string{"ip"}; r.tenants && !slices.Contains(tenants, opts.Text("tenant")) {
 		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", opts.Text("tenant"), tenants))
 	}
-	src.Reading.Time, src.Reading.Size = "time of day", "size responseLength"
+	r.withKeys = stateSize(src, opts, "values by responseLength", memcachedOverhead)
+	src.Reading.Time = "time of day"
 	src.Reading.Op, src.Reading.Served = "op by the response", "served response"
 	src.Reading.Why = why("other lines, and requests that failed", opts)
 	if r.tenants {
@@ -60,7 +62,7 @@ func openMcrouter(src *source.Source, opts params.Values) (stream.Reader, stream
 		return nil
 	}
 	return source.ReadLines(src, parse), stream.Fields{Time: true, Size: true, Op: true, Served: true,
-		Tenant: r.tenants}, nil
+		Tenant: r.tenants, SizeMayLack: true}, nil
 }
 
 // What is between the parts of a line.
@@ -95,6 +97,11 @@ func (r *mcrouterReader) parse(line []byte, rec *stream.Record) (err error) {
 	}
 	if !setResult(rec, bytes.TrimPrefix(result, []byte("mc_res_"))) {
 		return source.ErrLeftOut
+	}
+	// The length is of what the servers answered, which is the value if they found it.
+	rec.SizeUnknown = rec.Size == 0 && rec.Served != stream.ServedHit
+	if r.withKeys {
+		rec.KeySize = int64(len(key))
 	}
 	if r.tenants {
 		rec.Tenant = user

@@ -20,7 +20,7 @@ var memcachedFormat = source.Format{
 		"ts=1700000000.99871 gid=2 type=item_store key=user%3A7 status=stored cmd=set ttl=60 clsid=1 cfd=24 size=120",
 	Carries:   "time, key, size, op, ttl, served",
 	Detection: "lines that begin with ts=, gid= and type=",
-	Options:   []params.Param{source.OpsOption()},
+	Options:   []params.Param{source.OpsOption(), sizeOption(memcachedOverhead)},
 	Writes:    stream.WritesFill,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		var w watched
@@ -44,6 +44,7 @@ type watched struct {
 	key, connection []byte
 	stores          bool // it stores an item, or tries to
 	fails           bool // and stores none
+	sized           bool // its size is stated
 }
 
 // memcachedReader implements stream.Reader. To store an item memcached first looks whether there is one, and logs that
@@ -52,6 +53,7 @@ type memcachedReader struct {
 	lines      stream.Reader
 	src        *source.Source
 	ops        source.OpFilter
+	withKeys   bool // keys count as bytes
 	now, ahead watched
 	into       *watched // where parse writes
 	looked     bool     // ahead holds the next request
@@ -61,10 +63,11 @@ type memcachedReader struct {
 func openMemcached(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &memcachedReader{src: src, ops: source.NewOpFilter(opts.Text("ops"))}
 	r.lines = source.ReadLines(src, func(line []byte, _ *stream.Record) error { return r.into.parse(line) })
-	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time ts in s", "size of the value", "ttl"
+	r.withKeys = stateSize(src, opts, "values", memcachedOverhead)
+	src.Reading.Time, src.Reading.TTL = "time ts in s", "ttl"
 	src.Reading.Served = "served status"
 	src.Reading.Why = why("evictions and other events, stores that failed, and gets that are part of a store", opts)
-	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Served: true}, nil
+	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Served: true, SizeMayLack: true}, nil
 }
 
 func (r *memcachedReader) Read(rec *stream.Record) error {
@@ -74,6 +77,11 @@ func (r *memcachedReader) Read(rec *stream.Record) error {
 		}
 		if !r.now.fails && r.ops.Has(r.now.Op) {
 			*rec = r.now.Record
+			missed := rec.Op == stream.OpRead && rec.Served != stream.ServedHit
+			rec.SizeUnknown = !r.now.sized || missed && rec.Size == 0
+			if r.withKeys {
+				rec.KeySize = int64(len(r.now.key))
+			}
 			rec.SetKey(r.now.key)
 			return nil
 		}
@@ -195,6 +203,7 @@ func (w *watched) item(gets bool, line []byte) (err error) {
 			w.connection = append(w.connection, value...)
 		case "size":
 			w.Size, err = source.ParseSize(value)
+			w.sized = true
 		case "ttl":
 			w.TTL, err = parseTTL(value, second)
 		case "status":
@@ -238,8 +247,8 @@ func appendURI(to, key []byte) []byte {
 		}
 		to = append(to, key[:i]...)
 		key = key[i:]
-		if len(key) >= 3 && fromHex(key[1], key[2]) > ' ' {
-			to, key = append(to, byte(fromHex(key[1], key[2]))), key[3:]
+		if len(key) >= 3 && source.FromHex(key[1], key[2]) > ' ' {
+			to, key = append(to, byte(source.FromHex(key[1], key[2]))), key[3:]
 			continue
 		}
 		to, key = append(to, '%'), key[1:]
@@ -298,11 +307,13 @@ func (w *watched) request(text []byte) (err error) {
 		w.Op = stream.OpWrite
 		if w.TTL, err = expiryOf(words[3], w.Time); err == nil {
 			w.Size, err = source.ParseSize(words[4])
+			w.sized = true
 		}
 	case "ms":
 		w.Op = stream.OpWrite
 		if w.TTL, err = metaTTL(whole); err == nil {
 			w.Size, err = source.ParseSize(words[2])
+			w.sized = true
 		}
 	case "incr", "decr", "ma":
 		w.Op = stream.OpUpdate

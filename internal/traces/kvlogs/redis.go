@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -20,7 +19,7 @@ var redisFormat = source.Format{
 		"1700000004.877697 [0 127.0.0.1:60866] \"mget\" \"user:7\" \"user:9\"",
 	Carries:   "time, key, size of what is set, op, ttl",
 	Detection: "lines of time, [database client], and words in quotes",
-	Options: []params.Param{source.OpsOption(), {
+	Options: []params.Param{source.OpsOption(), sizeOption(redisOverhead), {
 		Name: "tenant", Default: "", Choices: []string{"", "client", "db"},
 		Doc: "the tenant, for dividing a cache among tenants: the client's address without its port, or the number of " +
 			"the database; by default none",
@@ -74,16 +73,20 @@ type access struct {
 	key       []byte
 	op        stream.Op
 	size, ttl int64
+	stated    bool // the size, or an estimate
+	of        stream.ValueType
 }
 
 // redisReader reads commands, and gives one request per key that each uses. It implements stream.Reader.
 type redisReader struct {
-	lines   stream.Reader
-	reading *source.Reading
-	ops     source.OpFilter
-	tenant  string
-	several bool     // databases
-	strange []string // commands that are not followed, or not known
+	lines    stream.Reader
+	reading  *source.Reading
+	ops      source.OpFilter
+	tenant   string
+	several  bool     // databases
+	strange  []string // commands that are not followed, or not known
+	growth   *growth  // nil if nothing uses sizes
+	withKeys bool     // keys count as bytes
 	event
 	words    [][]byte // of the command, without quotes, with their escapes
 	accesses []access // of the command
@@ -96,13 +99,17 @@ func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	if tenants := []string{"client", "db"}; r.tenant != "" && !slices.Contains(tenants, r.tenant) {
 		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", r.tenant, tenants))
 	}
+	if !src.In.NoSizes {
+		r.growth = newGrowth(src)
+	}
+	r.withKeys = stateSize(src, opts, "values as far as commands state them", redisOverhead)
 	r.lines = source.ReadLines(src, r.parse)
-	src.Reading.Time, src.Reading.Size, src.Reading.TTL = "time in s", "size of values that are set", "times to live"
+	src.Reading.Time, src.Reading.TTL = "time in s", "times to live"
 	src.Reading.Why = why("commands that use no key", opts)
 	if r.tenant != "" {
 		src.Reading.Tenant = "tenant " + r.tenant
 	}
-	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Tenant: r.tenant != ""}, nil
+	return r, stream.Fields{Time: true, Size: true, Op: true, TTL: true, Tenant: r.tenant != "", SizeMayLack: true}, nil
 }
 
 // why says why lines are left out.
@@ -121,7 +128,11 @@ func (r *redisReader) Read(rec *stream.Record) error {
 	}
 	a := &r.accesses[r.next]
 	r.next++
-	*rec = stream.Record{Time: r.time, Size: a.size, Op: a.op, TTL: a.ttl, Tenant: r.tenantOf()}
+	*rec = stream.Record{Time: r.time, Size: a.size, SizeUnknown: !a.stated, Type: a.of, Op: a.op, TTL: a.ttl,
+		Tenant: r.tenantOf()}
+	if r.withKeys {
+		rec.KeySize = int64(len(a.key))
+	}
 	rec.SetKey(a.key)
 	return nil
 }
@@ -161,6 +172,9 @@ func (r *redisReader) parse(line []byte, _ *stream.Record) (err error) {
 	if err := keys(r, r.words[1:]); err != nil {
 		return fmt.Errorf("%.30s: %w", r.words[0], err)
 	}
+	if r.growth != nil {
+		r.growth.follow(string(r.words[0]), r.words[1:], r.accesses, r.time)
+	}
 	r.accesses = slices.DeleteFunc(r.accesses, func(a access) bool { return !r.ops.Has(a.op) })
 	if len(r.accesses) == 0 {
 		return source.ErrLeftOut
@@ -182,9 +196,16 @@ func (r *redisReader) leaveOut(name []byte) {
 		why = "unknown"
 	}
 	text := fmt.Sprintf("%.30q, which is %s", name, why)
-	if !slices.Contains(r.strange, text) && len(r.strange) < mostStrange {
-		r.strange = append(r.strange, text)
+	if slices.Contains(r.strange, text) {
+		return
+	}
+	switch r.strange = append(r.strange, text); {
+	case len(r.strange) <= mostStrange:
 		r.reading.Why += ", and " + text
+	case len(r.strange) == mostStrange+1:
+		r.reading.Why += ", and others"
+	default:
+		r.strange = r.strange[:len(r.strange)-1]
 	}
 }
 
@@ -260,46 +281,14 @@ func (r *redisReader) addIn(db []byte, op stream.Op, word []byte, size, ttl int6
 	if string(db) != "0" {
 		r.text = append(append(r.text, db...), '/')
 	}
-	r.text = appendPlain(r.text, word)
-	r.accesses = append(r.accesses, access{r.text[start:], op, size, ttl})
+	r.text = source.AppendUnquoted(r.text, word)
+	r.accesses = append(r.accesses, access{key: r.text[start:], op: op, size: size, ttl: ttl})
 	return nil
 }
 
 // addText adds a key as it is.
 func (r *redisReader) addText(op stream.Op, key []byte) {
 	r.accesses = append(r.accesses, access{key: key, op: op})
-}
-
-// appendPlain appends a word without the escapes of quotes and of bytes above ASCII. Control characters and backslashes
-// stay as MONITOR writes them, so that each key is one word, and two keys are two.
-func appendPlain(to, word []byte) []byte {
-	for len(word) > 0 {
-		i := bytes.IndexByte(word, '\\')
-		if i < 0 || i+1 == len(word) {
-			return append(to, word...)
-		}
-		to = append(to, word[:i]...)
-		word = word[i:]
-		switch {
-		case word[1] == '"':
-			to, word = append(to, '"'), word[2:]
-		case word[1] == 'x' && len(word) >= 4 && fromHex(word[2], word[3]) >= 0x80:
-			to, word = append(to, byte(fromHex(word[2], word[3]))), word[4:]
-		default:
-			to, word = append(to, word[:2]...), word[2:]
-		}
-	}
-	return to
-}
-
-// fromHex returns the value of two hexadecimal digits, or -1.
-func fromHex(high, low byte) int {
-	const digits = "0123456789abcdef"
-	h, l := strings.IndexByte(digits, high|' '), strings.IndexByte(digits, low|' ')
-	if h < 0 || l < 0 {
-		return -1
-	}
-	return h<<4 | l
 }
 
 // ttlOf reads the expiry of a command in units of nanoseconds from now, or from 1970 if at is set. An object that

@@ -310,7 +310,11 @@ func (p *reader) readRow(rec *stream.Record) error {
 		}
 	}
 	if p.size != nil {
-		if rec.Size, err = p.size.nextSize(); err != nil {
+		v, err := p.size.nextOrNull()
+		if rec.SizeUnknown = v.IsNull(); err == nil && !rec.SizeUnknown {
+			rec.Size, err = p.size.size(v)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -87,6 +87,9 @@ func (p *writer) begin() error {
 	}
 	if p.fields.Size {
 		group["size"] = parquet.Int(64)
+		if p.fields.SizeMayLack {
+			group["size"] = parquet.Optional(parquet.Int(64))
+		}
 	}
 	if p.fields.Op {
 		group["op"] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
@@ -180,7 +183,11 @@ func (p *writer) writeRow(rec *stream.Record) (err error) {
 		if err != nil {
 			return err
 		}
-		p.row = append(p.row, v.Level(0, 0, i))
+		present := 0 // the definition level of a value that may be null, and is not
+		if column.name == "size" && p.fields.SizeMayLack && !v.IsNull() {
+			present = 1
+		}
+		p.row = append(p.row, v.Level(0, present, i))
 	}
 	if _, err := p.out.WriteRows([]parquet.Row{p.row}); err != nil {
 		return err
@@ -197,6 +204,9 @@ func (p *writer) value(rec *stream.Record, name string) (parquet.Value, error) {
 	case "time":
 		return parquet.Int64Value(rec.Time), nil
 	case "size":
+		if rec.SizeUnknown && p.fields.SizeMayLack {
+			return parquet.NullValue(), nil
+		}
 		return parquet.Int64Value(rec.Size), nil
 	case "op":
 		return parquet.ByteArrayValue([]byte(rec.Op.String())), nil

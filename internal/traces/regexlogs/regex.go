@@ -117,7 +117,7 @@ func openRegex(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 func (r *regexReader) fields() stream.Fields {
 	return stream.Fields{Time: r.has(timeGroup), Size: r.has(sizeGroup), Op: r.has(opGroup) || r.has(methodGroup),
 		TTL:    r.has(ttlGroup),
-		Served: r.has(servedGroup), Tenant: r.has(tenantGroup)}
+		Served: r.has(servedGroup), Tenant: r.has(tenantGroup), SizeMayLack: r.has(sizeGroup)}
 }
 
 // openAccess begins to read a log whose requests follow the rules of access logs.
@@ -273,9 +273,7 @@ func (r *regexReader) parse(line []byte, rec *stream.Record) error {
 	if err != nil {
 		return err
 	}
-	if rec.Size = max(size, 0); size < 0 && r.has(sizeGroup) {
-		r.src.Reading.Notable = source.Count(r.src.Reading.Notable, "without a size", 1)
-	}
+	rec.Size, rec.SizeUnknown = max(size, 0), size < 0
 	key := r.text(keyGroup)
 	if len(key) == 0 {
 		return errors.New("group key: the key is empty")

@@ -11,7 +11,7 @@ func (s *Source) ReadBeside(path, what string, read func(*Source) (any, error)) 
 	if known, ok := together.beside[path]; ok {
 		return known, nil
 	}
-	made, err := s.In.readBeside(path, what, read)
+	made, err := s.In.ReadBeside(path, what, read)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,8 @@ func (s *Source) ReadBeside(path, what string, read func(*Source) (any, error)) 
 	return made, nil
 }
 
-func (in *File) readBeside(path, what string, read func(*Source) (any, error)) (any, error) {
+// ReadBeside is ReadBeside of a Source, and reads the file each time. Label, Find and Budget of in must be set.
+func (in *File) ReadBeside(path, what string, read func(*Source) (any, error)) (any, error) {
 	if path == "-" {
 		return nil, fmt.Errorf("%s: the %s is standard input: want the name of a file", in.Label, what)
 	}

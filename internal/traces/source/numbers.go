@@ -60,6 +60,25 @@ func ParseSize(text []byte) (int64, error) {
 	return int64(n), nil
 }
 
+// SizeKnown reports whether a cell states a size, rather than that there is none or that it is unknown.
+func SizeKnown(cell []byte) bool {
+	switch string(cell) {
+	case "", "-", "null", "NULL", "nil", "nan", "NaN", "NA", "N/A", "none", "None":
+		return false
+	}
+	return true
+}
+
+// SetSize reads a cell with the size of a record, which may be unknown.
+func SetSize(rec *stream.Record, cell []byte) (err error) {
+	if cell = TrimBlanks(cell); !SizeKnown(cell) {
+		rec.SizeUnknown = true
+		return nil
+	}
+	rec.Size, err = ParseSize(cell)
+	return err
+}
+
 // ParseTTL reads a time to live as a number of units, and returns nanoseconds. Nothing, "-" and -1, as Redis has it,
 // mean for ever, which is 0. unit is in nanoseconds.
 func ParseTTL(text []byte, unit int64) (int64, error) {
@@ -69,7 +88,12 @@ func ParseTTL(text []byte, unit int64) (int64, error) {
 	if ns, ok := parseDecimal(text, unit); ok {
 		return ns, nil
 	}
-	return 0, fmt.Errorf("time to live %.60q: want a number from 0, or nothing where the object never expires", text)
+	const never = "or nothing where the object never expires"
+	if whole, _, _ := bytes.Cut(text, []byte(".")); IsDigits(whole) {
+		return 0, fmt.Errorf("time to live %.60q: is longer than the 292 years that are counted: want at most %d, %s", text,
+			math.MaxInt64/unit, never)
+	}
+	return 0, fmt.Errorf("time to live %.60q: want a number from 0, %s", text, never)
 }
 
 // ParseNumbers reads a line of exactly len(numbers) whole numbers below 10^19, separated by blanks. If it cannot, it

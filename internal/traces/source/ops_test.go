@@ -24,3 +24,12 @@ func TestParseOp(t *testing.T) {
 		t.Errorf("%v allocations per word", n)
 	}
 }
+
+// TestOpsRoundTrip: each operation, with each condition, is read as it is written.
+func TestOpsRoundTrip(t *testing.T) {
+	for op := range stream.Op(128) {
+		if got, ok := ParseOp([]byte(op.String())); (!ok || got != op) && op.Kind() != stream.OpUnknown {
+			t.Errorf("%q is read as %v, %v", op.String(), got, ok)
+		}
+	}
+}

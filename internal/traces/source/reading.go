@@ -52,6 +52,8 @@ type Reading struct {
 	firstBad *lineError
 
 	Writes stream.Writes // what writes do to a cache unless the user says otherwise
+	// Overhead is what the server keeps for an object beside what sizes state, in bytes, unless the user says otherwise.
+	Overhead int64
 
 	from *File // of the last of the files
 }

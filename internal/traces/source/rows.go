@@ -316,7 +316,7 @@ func (c *ChosenColumns) list(r *Reading) []chosenColumn {
 // Fields returns what records with these columns carry.
 func (c ChosenColumns) Fields() stream.Fields {
 	return stream.Fields{Time: c.Time >= 0, Size: c.Size >= 0, Op: c.Op >= 0, TTL: c.TTL >= 0, Served: c.Served >= 0,
-		Tenant: c.Tenant >= 0}
+		Tenant: c.Tenant >= 0, SizeMayLack: c.Size >= 0}
 }
 
 // ChooseColumns finds the columns that the options of a format name, or else those with known names.

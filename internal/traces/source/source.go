@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/compress"
 )
 
@@ -101,7 +102,7 @@ func openRegular(path string) (*File, error) {
 
 // fileOf returns a File for an open file or pipe, which it closes if it returns an error.
 func fileOf(ctx context.Context, path string, file *os.File) (*File, error) {
-	in := &File{Path: path, Label: path, file: file, r: file, closers: []func() error{file.Close}}
+	in := &File{Path: path, Label: terminal.InLine(path), file: file, r: file, closers: []func() error{file.Close}}
 	info, err := file.Stat()
 	switch {
 	case err != nil:

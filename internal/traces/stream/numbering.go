@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 )
 
 // MaxCount bounds the requests and the objects of a trace, so that a number plus one fits a uint32.
@@ -142,6 +143,14 @@ func (n *Numbering) Key(number uint32) Key {
 		return Key{Text: string(n.textAt(number))}
 	}
 	return Key{Num: n.Keys[number]}
+}
+
+// AppendKey appends the key of a number as a text file writes it.
+func (n *Numbering) AppendKey(to []byte, number uint32) []byte {
+	if n.isText.Has(int(number)) {
+		return append(to, n.textAt(number)...)
+	}
+	return strconv.AppendUint(to, n.Keys[number], 10)
 }
 
 func (n *Numbering) AllKeys() []Key {

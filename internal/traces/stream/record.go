@@ -195,9 +195,13 @@ func KeyRanks(keys []Key) (ranks []uint64, ok bool) {
 type Record struct {
 	Time int64 // nanoseconds, never negative; 0 if the format has none
 	Size int64 // bytes, never negative; 0 if the format has none
-	Num  uint64
-	Text []byte // key text, nil for a numeric key; valid until the next call of Read
-	Op   Op
+	// SizeUnknown says that the log does not state the size, as of a read that missed in a store; Size is 0 then.
+	SizeUnknown bool
+	KeySize     int64     // bytes of the key that count beside Size; 0 where keys do not count
+	Type        ValueType // of the object, if the log says it
+	Num         uint64
+	Text        []byte // key text, nil for a numeric key; valid until the next call of Read
+	Op          Op
 
 	// TTL is how long the object stays valid after this request, in nanoseconds; 0: for ever, as before for OpUpdate, or
 	// the log does not say.
@@ -225,7 +229,7 @@ type Fields struct {
 	Groups bool // requests come in groups, so that Record.Begins is set
 	Kind   Kind // of the requests, described by Record.Extra; nil: plain objects
 
-	// SizeMayLack says that a size of 0 is one that the log does not state, as of a read that missed in a store.
+	// SizeMayLack says that records may have Record.SizeUnknown.
 	SizeMayLack bool
 
 	// Counted says that the file has no clock and that time counts requests: Scan and Load set Record.Time to the

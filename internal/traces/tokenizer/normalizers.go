@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dlclark/regexp2"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -136,16 +135,15 @@ func newReplace(n *step) (normalize, error) {
 }
 
 // replaceMatches puts the same content in the place of each match.
-func replaceMatches(pattern *regexp2.Regexp, text, content string) (string, error) {
+func replaceMatches(p *pattern, text, content string) (string, error) {
 	runes := []rune(text)
 	var to strings.Builder
 	end, changed := 0, false
-	match, err := pattern.FindRunesMatch(runes)
-	for ; match != nil && err == nil; match, err = pattern.FindNextMatch(match) {
-		to.WriteString(string(runes[end:match.Index]))
+	err := p.findAll(runes, func(from, until int) {
+		to.WriteString(string(runes[end:from]))
 		to.WriteString(content)
-		end, changed = match.Index+match.Length, true
-	}
+		end, changed = until, true
+	})
 	if err != nil {
 		return "", errPattern(err)
 	}

@@ -3,13 +3,11 @@ package tokenizer
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/dlclark/regexp2"
 )
 
 // split appends the parts of a piece.
@@ -198,21 +196,17 @@ func newSplit(p *step) (split, error) {
 	case p.Pattern.Regex != nil:
 		return newPatternSplit(*p.Pattern.Regex, p.Behavior, p.Invert)
 	case p.Pattern.String != nil && *p.Pattern.String != "":
-		return newPatternSplit(regexp2.Escape(*p.Pattern.String), p.Behavior, p.Invert)
+		return newPatternSplit(regexp.QuoteMeta(*p.Pattern.String), p.Behavior, p.Invert)
 	}
 	return nil, errors.New("the pre-tokenizer Split without a pattern is not supported")
 }
 
-// longestMatch bounds the time of one match: a pattern may take exponential time.
-const longestMatch = 10 * time.Second
-
-func compile(pattern string) (*regexp2.Regexp, error) {
-	re, err := regexp2.Compile(pattern, regexp2.None)
+func compile(text string) (*pattern, error) {
+	p, err := compilePattern(text)
 	if err != nil {
-		return nil, fmt.Errorf("the pattern %.60q is not supported: %w", pattern, err)
+		return nil, fmt.Errorf("the pattern %.60q is not supported: %w", text, err)
 	}
-	re.MatchTimeout = longestMatch
-	return re, nil
+	return p, nil
 }
 
 func errPattern(err error) error { return fmt.Errorf("the pattern of the tokenizer: %w", err) }
@@ -225,18 +219,18 @@ type segment struct {
 
 // patternSplit splits a text at the matches of a pattern.
 type patternSplit struct {
-	pattern  *regexp2.Regexp
+	pattern  *pattern
 	behavior string
 	invert   bool
 	segments []segment
 }
 
 func newPatternSplit(pattern, behavior string, invert bool) (split, error) {
-	re, err := compile(pattern)
+	compiled, err := compile(pattern)
 	if err != nil {
 		return nil, err
 	}
-	s := &patternSplit{pattern: re, behavior: behavior, invert: invert}
+	s := &patternSplit{pattern: compiled, behavior: behavior, invert: invert}
 	return s.split, nil
 }
 
@@ -257,14 +251,13 @@ func (s *patternSplit) split(to []piece, p piece) ([]piece, error) {
 func (s *patternSplit) find(runes []rune) error {
 	s.segments = s.segments[:0]
 	end := 0
-	match, err := s.pattern.FindRunesMatch(runes)
-	for ; match != nil && err == nil; match, err = s.pattern.FindNextMatch(match) {
-		if end < match.Index {
-			s.segments = append(s.segments, segment{end, match.Index, s.invert})
+	err := s.pattern.findAll(runes, func(from, until int) {
+		if end < from {
+			s.segments = append(s.segments, segment{end, from, s.invert})
 		}
-		end = match.Index + match.Length
-		s.segments = append(s.segments, segment{match.Index, end, !s.invert})
-	}
+		end = until
+		s.segments = append(s.segments, segment{from, end, !s.invert})
+	})
 	if err != nil {
 		return errPattern(err)
 	}

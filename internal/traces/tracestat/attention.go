@@ -177,7 +177,7 @@ func (a *Attention) samplesNote() string {
 }
 
 func (a *Attention) printTables(w io.Writer, format string) error {
-	title := a.Trace
+	title := records.Printable(a.Trace)
 	if format == "markdown" {
 		title = "**" + title + "**"
 	}

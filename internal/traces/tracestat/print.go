@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
@@ -40,6 +41,10 @@ func (s *Summary) rows() []row {
 	}
 	if s.Bytes != nil {
 		rows = append(rows, row{"bytes requested", byteCount(*s.Bytes)}, row{"footprint", byteCount(*s.Footprint)})
+		imputed := traces.Share{Objects: *s.ImputedObjects, Requests: *s.ImputedRequests, Bytes: *s.ImputedBytes}
+		if imputed.Requests > 0 {
+			rows = append(rows, row{"imputed sizes", imputed.String()})
+		}
 		if n := *s.EmptyRequests; n > 0 {
 			rows = append(rows, row{"requests of size 0", s.ofRequests(n, float64(n)/float64(s.Requests))})
 		}
@@ -131,7 +136,7 @@ func (d *Distribution) quantiles() []float64 {
 }
 
 func (s *Summary) printTables(w io.Writer, format string) error {
-	title := s.Trace
+	title := records.Printable(s.Trace)
 	if s.SampleRate < 1 {
 		title += fmt.Sprintf(" (a sample of %s; reuse distances and times scaled to the whole trace)",
 			records.Share(s.SampleRate))

@@ -43,6 +43,12 @@ type Counts struct {
 	Footprint *int64 `json:"footprint"` // sum of the first sizes above 0 of all objects, bytes
 	// EmptyRequests have size 0: replays leave them out where capacities count bytes.
 	EmptyRequests *int64 `json:"empty_requests"`
+	// Sizes says where sizes come from that the files do not state; "" if they state all. The shares are of those that
+	// were imputed from other objects.
+	Sizes           string   `json:"sizes"`
+	ImputedObjects  *float64 `json:"imputed_objects"`
+	ImputedRequests *float64 `json:"imputed_requests"`
+	ImputedBytes    *float64 `json:"imputed_bytes"`
 
 	SpanSeconds       *float64 `json:"span_seconds"`        // from the earliest to the latest request
 	RequestsPerSecond *float64 `json:"requests_per_second"` // (Requests-1) / SpanSeconds
@@ -190,6 +196,9 @@ func (s *Summary) addSizes(t *traces.Trace, counts []uint32) error {
 		bytes += t.Size(pos)
 	}
 	s.Bytes, s.Footprint, s.EmptyRequests = &bytes, new(t.Footprint()), new(int64(t.EmptyRequests()))
+	imputed := t.Sizing.Imputed()
+	s.Sizes = t.Sizing.Text()
+	s.ImputedObjects, s.ImputedRequests, s.ImputedBytes = &imputed.Objects, &imputed.Requests, &imputed.Bytes
 	s.ObjectSizes, s.RequestSizes = perObject.distribution(1), perRequest.distribution(1)
 	return nil
 }

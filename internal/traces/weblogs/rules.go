@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/sizes"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -18,8 +19,8 @@ type Rules struct {
 	methods  methodList
 	statuses *statusSet
 	query    string
-	tenant   string // "", "host" or "client"
-	sizes    *sizes // of objects that were sent before; nil if nothing uses sizes
+	tenant   string       // "", "host" or "client"
+	sizes    *sizes.Table // of objects that were sent before; nil if nothing uses sizes
 
 	key   []byte // room for a key that is no part of the line
 	host  []byte // room for the tenant
@@ -41,8 +42,8 @@ func NewRules(src *source.Source, opts params.Values, columns Columns) (*Rules, 
 	r.statuses, _ = parseStatuses(opts.Text("statuses"))
 	if columns.Size && !src.In.NoSizes {
 		r.sizes = src.Shared("sizes of objects in access logs", func() any {
-			return newSizes(src.In.Budget.Part(sizesShare, mostSizes))
-		}).(*sizes)
+			return sizes.NewTable(src.In.Budget.Part(sizes.Share, sizes.Most))
+		}).(*sizes.Table)
 	}
 	r.state(opts)
 	return r, nil
@@ -106,7 +107,8 @@ func (r *Rules) state(opts params.Values) {
 // Fields says what the records carry.
 func (r *Rules) Fields() stream.Fields {
 	c := r.columns
-	return stream.Fields{Time: c.Time, Size: c.Size, Op: c.Method, TTL: c.TTL, Served: c.Served, Tenant: r.tenant != ""}
+	return stream.Fields{Time: c.Time, Size: c.Size, Op: c.Method, TTL: c.TTL, Served: c.Served, Tenant: r.tenant != "",
+		SizeMayLack: c.Size}
 }
 
 // longestKey bounds a URL. Servers accept 8 KiB, unless they are told otherwise.
@@ -122,7 +124,6 @@ const (
 	longURLs      = "with URLs of more than 64 KiB"
 	conditional   = "conditional (304)"
 	ranges        = "of a range (206)"
-	unknownSize   = "of unknown size"
 )
 
 // Record fills in the request that an entry describes. It returns source.ErrLeftOut for one that a cache would not
@@ -130,8 +131,8 @@ const (
 //
 // The key is the host, if the log states it, and the path. A request with an unsafe method (RFC 9110 section 9.2.1) is
 // a write or, for DELETE and PURGE, a deletion, which invalidates what is cached if it succeeds (RFC 9111 section 4.4).
-// A response without a body, to HEAD or with status 304, has the size that the object had when it was last sent: a
-// cache serves it without a byte of the body, but must hold the object. A range request (206) has the size of the part
+// A response without a body, to HEAD or with status 304, has the size that the object had when it was last sent, if it
+// was sent before: a cache serves it without a byte of the body, but must hold the object. A range request (206) has the size of the part
 // that was sent.
 func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	*rec = stream.Record{Time: e.Time, TTL: e.TTL, Served: e.Served}
@@ -148,7 +149,7 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	}
 	rec.SetKey(key)
 	if r.sizes != nil {
-		rec.Size = r.sizeOf(e, rec.Op, key)
+		r.setSize(e, rec, key)
 	}
 	if e.Status == statusNotModified || e.Status == statusPartial {
 		r.countSort(e.Status)
@@ -222,21 +223,19 @@ func isUnsafe(method []byte) bool {
 	return false
 }
 
-// sizeOf returns the size of an object.
-func (r *Rules) sizeOf(e *Entry, op stream.Op, key []byte) int64 {
+// setSize sets the size of the object that a request is to.
+func (r *Rules) setSize(e *Entry, rec *stream.Record, key []byte) {
 	size := e.Bytes
-	if op != stream.OpRead || e.Status == statusNotModified || string(e.Method) == "HEAD" {
+	if rec.Op != stream.OpRead || e.Status == statusNotModified || string(e.Method) == "HEAD" {
 		size = e.ObjectSize // the response has no body, or that of another object
 	}
 	if size >= 0 {
-		r.sizes.set(key, size)
-		return size
+		r.sizes.Set(key, size)
+		rec.Size = size
+		return
 	}
-	size, known := r.sizes.of(key)
-	if !known && op == stream.OpRead {
-		r.src.Reading.Notable = source.Count(r.src.Reading.Notable, unknownSize, 1)
-	}
-	return size
+	size, known := r.sizes.Of(key)
+	rec.Size, rec.SizeUnknown = size, !known
 }
 
 // keyOf returns the key of a request: its host, if that is known, and its path with its query. It is part of the line

@@ -28,6 +28,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/sizes"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -132,8 +133,9 @@ func (w Workload) besideFile() queries.BesideFile {
 	return queries.BesideFile{}
 }
 
-// Paths returns all files to read, of which the trace's may be folders and patterns: the trace's, then the file of embeddings, if there is one, and then the files that
-// parameters of the generator, options of the format and the description of keys and values name.
+// Paths returns all files to read, of which the trace's may be folders and patterns: the trace's, then the file of
+// embeddings, if there is one, and then the files that parameters of the generator, options of the format and the
+// description of keys and values name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
 	if beside := w.EmbeddingsFile(); beside != "" {
@@ -143,6 +145,7 @@ func (w Workload) Paths() []string {
 		paths = append(paths, spec.Files()...)
 	}
 	paths = append(paths, formats.FilesOf(w.Format)...)
+	paths = append(paths, sizes.FilesOf(w.ObjectSizes)...)
 	if s, err := llm.Parse(w.KV); err == nil && s.File() != "" {
 		paths = append(paths, s.File())
 	}
@@ -162,11 +165,16 @@ func (w Workload) find(dirs []string) (found placed, err error) {
 	if found.trace, err = FindAll(w.Files, dirs); err != nil {
 		return placed{}, err
 	}
-	ofFormat := formats.FilesOf(w.Format)
+	ofFormat, ofSizes := formats.FilesOf(w.Format), sizes.FilesOf(w.ObjectSizes)
 	for _, path := range w.Paths()[len(w.Files):] {
 		place, err := Find(path, dirs)
-		if missing := (*MissingError)(nil); errors.As(err, &missing) && slices.Contains(ofFormat, path) {
-			missing.What = "file, though the trace format names it"
+		if missing := (*MissingError)(nil); errors.As(err, &missing) {
+			switch {
+			case slices.Contains(ofFormat, path):
+				missing.What = "file, though the trace format names it"
+			case slices.Contains(ofSizes, path):
+				missing.What = "file of sizes"
+			}
 		}
 		if err != nil {
 			return placed{}, err
@@ -186,6 +194,7 @@ func (w Workload) Identity() Workload {
 			w.Embeddings = w.besideFile().As("file").String()
 		}
 		w.Format = formats.WithFiles(w.Format, func(string) string { return "file" })
+		w.ObjectSizes = sizes.WithFiles(w.ObjectSizes, func(string) string { return "file" })
 		if s, err := llm.Parse(w.KV); err == nil {
 			w.KV = s.WithFile("file").String()
 		}
@@ -570,6 +579,8 @@ func (w Workload) Describe(rec *records.Record) error {
 	rec.Limit = int64(w.Limit)
 	rec.SampleSeed, rec.Tenants, rec.KV = w.SampleSeed, w.Tenants, w.KV
 	rec.WriteMode = cmp.Or(rec.WriteMode, w.Writes)
+	rec.ObjectSizes = strings.Join(w.ObjectSizes, "\n")
+	rec.ObjectOverhead = cmp.Or(rec.ObjectOverhead, w.ObjectOverhead)
 	if w.EmbeddingsFile() != "" {
 		rec.Embeddings = w.Embeddings // even if similarity plays no part, since the checksum covers all files
 	}
@@ -586,11 +597,14 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		Selection: traces.Selection{
 			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
 			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants,
-			Writes: rec.WriteMode,
+			Writes: rec.WriteMode, ObjectOverhead: rec.ObjectOverhead,
 		},
 	}
 	if rec.Embeddings != queries.EmbeddingsInTrace {
 		w.Embeddings = rec.Embeddings
+	}
+	if rec.ObjectSizes != "" {
+		w.ObjectSizes = strings.Split(rec.ObjectSizes, "\n")
 	}
 	if rec.TraceFiles != "" {
 		w.Files = strings.Split(rec.TraceFiles, "\n")

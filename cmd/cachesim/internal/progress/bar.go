@@ -211,7 +211,7 @@ func (t *replayTask) End() {}
 
 // Note writes a line for the user.
 func (p *Bar) Note(text string) {
-	fmt.Fprintf(p.notes, "%s\n", terminal.Printable(quote.Shorten(text)))
+	fmt.Fprintf(p.notes, "%s\n", terminal.InLine(quote.Shorten(text)))
 }
 
 func (p *Bar) Finish() {

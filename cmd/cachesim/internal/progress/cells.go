@@ -109,7 +109,9 @@ func (p *Cells) begins(name string, cells int) experiment.Task {
 }
 
 // Note writes a line above the bar.
-func (p *Cells) Note(text string) { fmt.Fprintln(terminal.NewStderr(p.container), quote.Shorten(text)) }
+func (p *Cells) Note(text string) {
+	fmt.Fprintln(terminal.NewStderr(p.container), terminal.InLine(quote.Shorten(text)))
+}
 
 func (p *Cells) Finish() {
 	if p == nil {

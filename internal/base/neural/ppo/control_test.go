@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
@@ -89,9 +90,7 @@ func riccati() (byPosition, bySpeed, cost float64) {
 // continuous and not bounded, while the learned one has five values: the closest of them to the optimal force costs 11%
 // more. The learned policy comes within 15% of these costs; no force at all costs 2.5 times as much.
 func TestLinearQuadraticControl(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains for some seconds; TestBandit trains less")
-	}
+	brief.Long(t, "trains for some seconds; TestBandit trains less")
 	byPosition, bySpeed, optimum := riccati()
 	o := Defaults()
 	o.Iterations, o.Rate, o.RewardScale, o.Anneal, o.Minibatch = 80, 1e-3, 0.05, true, 128
@@ -162,9 +161,7 @@ func (c *cartPole) Step(action int, state []float64) (float64, bool) {
 // TestCartPole checks that the pole is balanced for 475 of 500 steps, the mean of 100 episodes in which the greedy
 // action is taken: the classic criterion. Published implementations need 50 000 to 200 000 steps of training.
 func TestCartPole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains for some seconds")
-	}
+	brief.Long(t, "trains for some seconds")
 	const most = 100_000
 	o := Defaults()
 	o.Rate, o.RewardScale, o.Gamma, o.Entropy, o.Iterations = 1e-3, 0.05, 0.98, 0, 25

@@ -1,0 +1,304 @@
+package tokenizer
+
+import (
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+)
+
+// pattern is a regular expression as tokenizers have them: those of package regexp, with the classes \s, \d and \w of
+// Unicode, and with (?=...) and (?!...), which look ahead, and (?>...). It is matched by going back, in an order that
+// depends on the pattern and the text alone, with a limit on its steps: a text for which it takes too long is the same
+// on every machine.
+type pattern struct {
+	prog  *syntax.Prog
+	ascii [][2]uint64 // per instruction: which ASCII characters it matches
+	looks []look
+	stack []state
+}
+
+// look is a part of a pattern that is matched by itself.
+type look struct {
+	kind    byte // '=', '!' or '>'
+	pattern *pattern
+}
+
+// state is where the matching may go back to.
+type state struct {
+	pc  uint32
+	pos int
+}
+
+// mostSteps bounds one match. A pattern may take exponentially many; those of known tokenizers take a few for each
+// character.
+const mostSteps = 100_000_000
+
+var errSteps = fmt.Errorf("a match takes more than %d million steps: want one that goes back less", mostSteps/1_000_000)
+
+// firstLook is the character that stands for the first look in the text of a pattern; others follow. It is of a plane
+// for private use.
+const (
+	firstLook = 0xF0000
+	lastLook  = 0xF00FF
+)
+
+func compilePattern(text string) (*pattern, error) {
+	p := &pattern{}
+	plain, err := p.translate(text)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := syntax.Parse(plain, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if p.prog, err = syntax.Compile(tree.Simplify()); err != nil {
+		return nil, err
+	}
+	p.ascii = make([][2]uint64, len(p.prog.Inst))
+	for i := range p.prog.Inst {
+		for c := range rune(unicode.MaxASCII + 1) {
+			if inst := &p.prog.Inst[i]; isRune(inst.Op) && inst.MatchRune(c) {
+				p.ascii[i][c/64] |= 1 << (c % 64)
+			}
+		}
+	}
+	return p, nil
+}
+
+func isRune(op syntax.InstOp) bool {
+	return op == syntax.InstRune || op == syntax.InstRune1 || op == syntax.InstRuneAny || op == syntax.InstRuneAnyNotNL
+}
+
+// classes are the ranges of the classes that package regexp knows for ASCII only, by their letters.
+var classes = map[byte]string{
+	's': `\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}`,
+	'd': `\p{Nd}`,
+	'w': `\p{L}\p{Mn}\p{Nd}\p{Pc}`,
+	'S': "", 'D': "", 'W': "",
+}
+
+func init() {
+	for letter, ranges := range classes {
+		if ranges == "" {
+			classes[letter] = complement(classes[letter|' '])
+		}
+	}
+}
+
+// complement returns the ranges of all characters that others do not have.
+func complement(ranges string) string {
+	tree, err := syntax.Parse("[^"+ranges+"]", syntax.Perl)
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	var s strings.Builder
+	for i := 0; i < len(tree.Rune); i += 2 {
+		fmt.Fprintf(&s, `\x{%x}-\x{%x}`, tree.Rune[i], tree.Rune[i+1])
+	}
+	return s.String()
+}
+
+// translate returns the text of a pattern for package regexp/syntax, in which a character stands for each look.
+func (p *pattern) translate(text string) (string, error) {
+	var to strings.Builder
+	class := false
+	for i := 0; i < len(text); {
+		rest := text[i:]
+		switch {
+		case rest[0] == '\\' && len(rest) > 1:
+			escaped, size := translateEscape(rest, class)
+			to.WriteString(escaped)
+			i += size
+			continue
+		case class:
+			class = rest[0] != ']'
+		case rest[0] == '[':
+			class = true
+			// A bracket that comes first belongs to the class.
+			begin := "["
+			if strings.HasPrefix(rest, "[^") {
+				begin = "[^"
+			}
+			to.WriteString(begin)
+			if i += len(begin); strings.HasPrefix(text[i:], "]") {
+				to.WriteString(`\]`)
+				i++
+			}
+			continue
+		case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?>"):
+			end := endOfGroup(rest)
+			if end < 0 {
+				return "", errors.New("missing closing )")
+			}
+			if err := p.addLook(rest[2], rest[3:end], &to); err != nil {
+				return "", err
+			}
+			i += end + 1
+			continue
+		case strings.HasPrefix(rest, "(?<=") || strings.HasPrefix(rest, "(?<!"):
+			return "", fmt.Errorf("it looks behind, %.4q", rest)
+		}
+		to.WriteByte(rest[0])
+		i++
+	}
+	if strings.IndexFunc(text, func(c rune) bool { return c >= firstLook && c <= lastLook }) >= 0 {
+		return "", errors.New("it has characters for private use")
+	}
+	return to.String(), nil
+}
+
+// translateEscape returns what an escape at the beginning of a text is in package regexp/syntax, and its size.
+func translateEscape(text string, class bool) (string, int) {
+	if ranges, ok := classes[text[1]]; ok {
+		if class {
+			return ranges, 2
+		}
+		return "[" + ranges + "]", 2
+	}
+	if text[1] == 'u' && len(text) >= 6 {
+		return `\x{` + text[2:6] + "}", 6
+	}
+	return text[:2], 2
+}
+
+// endOfGroup returns where the group at the beginning of a text ends, -1 if it does not.
+func endOfGroup(text string) int {
+	depth, class := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func (p *pattern) addLook(kind byte, inner string, to *strings.Builder) error {
+	if len(p.looks) > lastLook-firstLook {
+		return fmt.Errorf("it looks ahead more than %d times", lastLook-firstLook+1)
+	}
+	looked, err := compilePattern(inner)
+	if err != nil {
+		return err
+	}
+	// In a group of its own, so that it is not taken for one of several characters.
+	fmt.Fprintf(to, `(\x{%x})`, firstLook+len(p.looks))
+	p.looks = append(p.looks, look{kind, looked})
+	return nil
+}
+
+// find returns the first match at or after a position of a text.
+func (p *pattern) find(text []rune, from int) (start, end int, found bool, err error) {
+	steps := 0
+	for start = from; start <= len(text); start++ {
+		if end, found, err = p.matchAt(text, start, &steps); found || err != nil {
+			return start, end, found, err
+		}
+	}
+	return 0, 0, false, nil
+}
+
+// findAll calls visit for all matches in a text, of which none begins before the previous one ends.
+func (p *pattern) findAll(text []rune, visit func(from, until int)) error {
+	for at := 0; at <= len(text); {
+		from, until, found, err := p.find(text, at)
+		if !found || err != nil {
+			return err
+		}
+		visit(from, until)
+		if at = until; from == until { // an empty match
+			at++
+		}
+	}
+	return nil
+}
+
+// matchAt matches at one position. It counts steps.
+func (p *pattern) matchAt(text []rune, at int, steps *int) (end int, found bool, err error) {
+	stack := append(p.stack[:0], state{uint32(p.prog.Start), at})
+	defer func() { p.stack = stack }()
+	for len(stack) > 0 {
+		last := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		pc, pos := last.pc, last.pos
+		for next := true; next; {
+			if *steps++; *steps > mostSteps {
+				return 0, false, errSteps
+			}
+			inst := &p.prog.Inst[pc]
+			switch inst.Op {
+			case syntax.InstMatch:
+				return pos, true, nil
+			case syntax.InstAlt, syntax.InstAltMatch:
+				stack = append(stack, state{inst.Arg, pos})
+			case syntax.InstCapture, syntax.InstNop:
+			case syntax.InstEmptyWidth:
+				next = syntax.EmptyOp(inst.Arg)&^emptyAt(text, pos) == 0
+			case syntax.InstFail:
+				next = false
+			default:
+				if inst.Op == syntax.InstRune1 && inst.Rune[0] >= firstLook && inst.Rune[0] <= lastLook {
+					pos, next, err = p.looks[inst.Rune[0]-firstLook].at(text, pos, steps)
+					if err != nil {
+						return 0, false, err
+					}
+				} else if next = pos < len(text) && p.matches(inst, pc, text[pos]); next {
+					pos++
+				}
+			}
+			pc = inst.Out
+		}
+	}
+	return 0, false, nil
+}
+
+func (p *pattern) matches(inst *syntax.Inst, pc uint32, c rune) bool {
+	if c <= unicode.MaxASCII {
+		return p.ascii[pc][c/64]>>(c%64)&1 != 0
+	}
+	return inst.MatchRune(c)
+}
+
+// at matches a look at a position, and returns where the pattern around it goes on.
+func (l look) at(text []rune, pos int, steps *int) (next int, ok bool, err error) {
+	end, found, err := l.pattern.matchAt(text, pos, steps)
+	switch l.kind {
+	case '!':
+		return pos, !found, err
+	case '>':
+		return end, found, err
+	}
+	return pos, found, err
+}
+
+// emptyAt returns the empty matches at a position: its line and its text begin or end, or a word does.
+func emptyAt(text []rune, pos int) syntax.EmptyOp {
+	before, after := rune(-1), rune(-1)
+	if pos > 0 {
+		before = text[pos-1]
+	}
+	if pos < len(text) {
+		after = text[pos]
+	}
+	ops := syntax.EmptyOpContext(before, after) &^ (syntax.EmptyWordBoundary | syntax.EmptyNoWordBoundary)
+	if isWord(before) != isWord(after) { // package regexp knows words in ASCII
+		return ops | syntax.EmptyWordBoundary
+	}
+	return ops | syntax.EmptyNoWordBoundary
+}
+
+// isWord reports whether \w matches a character.
+func isWord(c rune) bool { return unicode.In(c, unicode.L, unicode.Mn, unicode.Nd, unicode.Pc) }
