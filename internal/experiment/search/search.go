@@ -271,6 +271,12 @@ func (s *search) anyCell() experiment.Cell { return s.group.Policies[0].Cell }
 func (s *search) with(name string) experiment.Cell {
 	c := s.anyCell()
 	parts := c.Parts.Parts
+	inside := parts.Replayed().Cache // where all policies are short for one cache, it is that cache
+	if !slices.ContainsFunc(s.group.Policies, func(p Policy) bool {
+		return p.Cell.Parts.Replayed().Cache.String() != inside.String()
+	}) {
+		parts.Cache = inside
+	}
 	parts.Policy, _ = policies.Registry.Parse(name)
 	parts.Predictor, parts.Reuse, parts.Retriever, parts.Prefetcher = nil, nil, nil, nil
 	c.Parts, c.Label, c.Axes = experiment.NewParts(parts), name, ""
