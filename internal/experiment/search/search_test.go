@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces"
