@@ -28,6 +28,7 @@ type traceFlags struct {
 	sample      float64
 	badLines    string
 	tenants     string
+	by          string
 	writes      string
 	objectSizes []string
 	overhead    string
@@ -60,6 +61,14 @@ func (f *traceFlags) registerTenants(cmd *cobra.Command) {
 		"column(name=host) of access logs, column(name=user) of prompts in JSON; prefix(sep=/) of the key, or "+
 		"prefix(shift=32) of numeric keys; file: each trace file is a tenant; job or directory(depth=1) of reads of files")
 	completeNames(cmd, "tenant", traces.TenantRuleNames)
+}
+
+// registerBy adds the flag for commands that count hits by a label.
+func (f *traceFlags) registerBy(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.by, "by", "", "count the hits of one cache by a column, too: a column of tables or field of "+
+		"JSON; host, client, method, status, path or directory of access logs; user, model or another field of prompts; "+
+		"client, db or command of Redis")
+	cmd.MarkFlagsMutuallyExclusive("by", "tenant")
 }
 
 // registerWrites adds the flag for commands that replay traces.
@@ -160,7 +169,7 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 		}
 	}
 	w.Limit, w.SampleRate, w.Embeddings, w.Tenants = options.Limit, options.SampleRate, f.embeddings, f.tenants
-	w.Writes, w.ObjectSizes, w.ObjectOverhead = f.writes, f.objectSizes, f.overhead
+	w.Writes, w.By, w.ObjectSizes, w.ObjectOverhead = f.writes, f.by, f.objectSizes, f.overhead
 	if given := cmd.Flags().Lookup("kv"); f.kv == "" && given != nil && given.Changed {
 		return w, errors.New("--kv is empty; want a model, as in --kv model=llama-3.1-70b, or remove it")
 	}

@@ -79,6 +79,26 @@ func TestMeasuredTables(t *testing.T) {
 			}
 		}
 	})
+	t.Run("tiers.md, admission", func(t *testing.T) {
+		t.Parallel()
+		table := measuredTable(t, "tiers.md", "| trace | admission |")
+		file := ""
+		for row, cells := range table.cells {
+			if cells[0] != "" {
+				file = cells[0]
+			}
+			r := replayed{trace: append(tracesOf(t, "block/"+file+".*"), "--bytes"), capacities: "1%",
+				flags: []string{"--cache", "tiers(flash=10x)", "--admit", cells[1]}}
+			rec := r.records(t, "lru")[0]
+			written := threeDigits(rec.Written)
+			if rec.WrittenDay > 0 {
+				written += ", " + threeDigits(rec.WrittenDay) + "/day"
+			}
+			table.compare(t, row, 2, fmt.Sprintf("%.2f%%", 100*rec.HitRatio))
+			table.compare(t, row, 3, fmt.Sprintf("%.2f%%", 100*rec.ByteHitRatio))
+			table.compare(t, row, 4, written)
+		}
+	})
 	for column, trace := range []struct{ file, capacity string }{
 		{"cloudPhysicsIO.oracleGeneral.bin.zst", "4897"}, {"arc-oltp.lis.gz", "18688"}, {"lirs-multi2.trace.gz", "568"},
 	} {
@@ -129,6 +149,18 @@ func TestMeasuredTables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// threeDigits writes bytes as "79.6 MiB".
+func threeDigits(bytes float64) string {
+	for _, unit := range []string{"B", "KiB", "MiB", "GiB"} {
+		if bytes < 1000 || unit == "GiB" {
+			digits := 2 - min(2, int(math.Log10(max(bytes, 1))))
+			return fmt.Sprintf("%.*f %s", digits, bytes, unit)
+		}
+		bytes /= 1024
+	}
+	return ""
 }
 
 type pageTable struct {
@@ -212,6 +244,10 @@ type measuredRecord struct {
 	Misses   int     `json:"misses"`
 	HitRatio float64 `json:"hit_ratio"`
 	Cost     float64 `json:"cost_per_month"`
+
+	ByteHitRatio float64 `json:"byte_hit_ratio"`
+	Written      float64 `json:"tier_written_bytes[flash]"`
+	WrittenDay   float64 `json:"tier_written_bytes_day[flash]"`
 }
 
 // records runs the command and returns its records: for each capacity one of each policy.

@@ -13,12 +13,14 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/defaults"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/overtime"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/bylabel"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/records"
@@ -77,6 +79,8 @@ With --nodes, several nodes serve the prompts, each with a cache prefix or tiers
 chooses the node of each. The table has how unevenly they compute, and how far the hits are below what no router can
 exceed. Nodes may share lower tiers: --cache 'tiers(host=10x,remote=100x,mode=write-through,shared=remote)'.
 
+With --by, a second table has the hits of each caller, path, status or model in the one cache that all share.
+
 A capacity in objects ignores sizes; a capacity in bytes (64MiB, or any with --bytes) counts them. Requests of size 0
 are then left out.
 
@@ -105,6 +109,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	cmd.Flags().Var(&f.floors, checks.FloorFlag, checks.FloorUsage)
 	f.trace.registerEmbeddings(cmd)
 	f.trace.registerTenants(cmd)
+	f.trace.registerBy(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaults.Usage)
 	f.parts.registerLists(cmd)
 	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
@@ -318,6 +323,12 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 	judged := f.floors.Judge(r.Records, cmd.Context().Err() != nil)
 	if err := f.print(cmd.OutOrStdout(), r.Records, judged); err != nil {
 		return err
+	}
+	if f.format == "table" || f.format == "markdown" {
+		out := cmd.OutOrStdout()
+		if err := bylabel.Of(r.Records).Print(out, f.format == "markdown", terminal.Width(out)); err != nil {
+			return err
+		}
 	}
 	if remark := judged.Remark(); remark != "" {
 		r.Notes = append(r.Notes, remark)

@@ -55,6 +55,7 @@ type TenantCounts struct {
 	sized   bool // capacities count bytes
 	warmup  int  // requests that do not count
 	served  int
+	split   int // keys of several tenants
 }
 
 // tally has the counts of one tenant.
@@ -67,7 +68,8 @@ type tally struct {
 func NewTenantCounts(c Config) TenantCounts {
 	tenants := c.Trace.Tenants
 	return TenantCounts{tenants: tenants.Names, owners: tenants.Of, prompts: tenants.OfPrompt, firsts: c.Trace.Groups,
-		tallies: make([]tally, len(tenants.Names)), sized: !c.Unit, warmup: c.Warmup}
+		tallies: make([]tally, len(tenants.Names)), sized: !c.Unit, warmup: c.Warmup,
+		split: tenants.Shared}
 }
 
 // NewSharing returns the counts of the tenants who share a cache; nil, which counts nothing, if there are none.
@@ -138,6 +140,9 @@ func (t *TenantCounts) Counters() []policies.Counter {
 // means returns the counters of all tenants together.
 func (t *TenantCounts) means() []policies.Counter {
 	counters := []policies.Counter{policies.Count(allocate.TenantCount, float64(len(t.tallies)))}
+	if t.split > 0 {
+		counters = append(counters, policies.Count(allocate.SharedKeys, float64(t.split)))
+	}
 	least, sum, with := 1.0, 0.0, 0
 	for _, of := range t.tallies {
 		if of.requests > 0 {

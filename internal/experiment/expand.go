@@ -541,7 +541,7 @@ func (t Trace) dependsOnSeed(axes []setting) bool {
 func (t Trace) Workload() workload.Workload {
 	return workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, KV: t.KV,
 		Selection: traces.Selection{Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants,
-			Writes: t.Writes, ObjectSizes: t.ObjectSizes, ObjectOverhead: t.ObjectOverhead}}
+			By: t.By, Writes: t.Writes, ObjectSizes: t.ObjectSizes, ObjectOverhead: t.ObjectOverhead}}
 }
 
 // workload returns the workload at a place on the trace's axes, without its checksum. A generator, a format and a

@@ -91,6 +91,7 @@ type Trace struct {
 	Merge   bool              `yaml:"merge,omitempty"`
 	PerFile bool              `yaml:"per-file,omitempty"`
 	Tenants string            `yaml:"tenants,omitempty"` // as for --tenant
+	By      string            `yaml:"by,omitempty"`      // as for --by
 	Writes  string            `yaml:"writes,omitempty"`  // as for --writes
 	KV      string            `yaml:"kv,omitempty"`      // of prompts, as for --kv
 	// ObjectSizes are sizes that the files do not state, as for --object-size, and ObjectOverhead what each object takes

@@ -227,6 +227,7 @@ var traceSettings = []struct {
 	{"per-file", func(t *Trace, value string) error { return setBool(&t.PerFile, value) }},
 	{"warmup", func(t *Trace, value string) error { return setCount(&t.Warmup, value) }},
 	{"tenants", func(t *Trace, value string) error { t.Tenants = value; return nil }},
+	{"by", func(t *Trace, value string) error { t.By = value; return nil }},
 	{"kv", func(t *Trace, value string) error { t.KV = value; return nil }},
 	{"writes", func(t *Trace, value string) error { t.Writes = value; return nil }},
 	{"object-sizes", func(t *Trace, value string) error { t.ObjectSizes = splitList([]string{value}); return nil }},

@@ -13,6 +13,18 @@ type Guarantee struct {
 	Robustness  string // with any predictions
 }
 
+// Game is how a policy chooses victims, where that says all: the least recently used object or, as predictions choose,
+// one of several. A phase begins when all residents were requested since the last one began. Package adversary finds
+// the worst traces of such a policy.
+type Game struct {
+	// Candidates are of how many least recently used objects predictions choose one: at first in a phase, and after each
+	// loss of confidence. With 1 there is nothing to choose. The last number stays.
+	Candidates []int
+	// Every is after how many misses of objects that a prediction evicted in the phase confidence is lost. For these
+	// misses, the least recently used object is evicted.
+	Every int
+}
+
 // CompetitiveRatio writes a ratio, or a bound on one, as a formula with its value: "4H_k = 8.33".
 func CompetitiveRatio(formula string, value float64) string {
 	return fmt.Sprintf("%s = %s", formula, strconv.FormatFloat(math.Round(100*value)/100, 'f', -1, 64))

@@ -10,6 +10,7 @@ var lruEntry = Entry{
 	Source:    "Denning, The working set model for program behavior, CACM 1968",
 	Holds:     true,
 	Guarantee: kCompetitive,
+	Game:      func(Values, int) (Game, bool) { return Game{Candidates: []int{1}}, true },
 	OnePass:   true,
 	New: func(c Config) (Policy, error) {
 		if c.Holds {

@@ -102,7 +102,9 @@ type Entry struct {
 	Look Look
 	// Guarantee returns what is proven about it with room for capacity objects; nil if nothing is.
 	Guarantee func(v Values, capacity int) Guarantee
-	Params    []Param
+	// Game returns how it chooses victims with room for capacity objects; nil, or false, if a Game does not say that.
+	Game   func(v Values, capacity int) (Game, bool)
+	Params []Param
 	// Metrics are what it reports in its Counters, beside the counts of the cache.
 	Metrics []metric.Metric
 	// Check refuses values of Params that make no sense, alone or together; nil if their types and ranges suffice.

@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -179,7 +180,7 @@ func (r *Replayer) newStackMarks(cells []Cell) *stackMarks {
 	ends := v.blockEnds()
 	if cells[0].Cache.Entry.GroupOrder != nil {
 		for i := range ends {
-			ends[i] = groupEnd(v.trace, ends[i])
+			ends[i] = feed.GroupEnd(v.trace, ends[i])
 		}
 	}
 	none := make([]int64, len(cells))
@@ -246,7 +247,7 @@ func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
 		// Until then nothing is evicted, so that all but first requests hit; and in the group that is served then, what was
 		// resident when it began.
 		if c.Cache.Entry.GroupOrder != nil {
-			from = groupEnd(v.trace, from)
+			from = feed.GroupEnd(v.trace, from)
 		}
 		firsts := v.firsts()
 		misses := firsts.Until(from).Cold - firsts.Until(m.ends[0]).Cold

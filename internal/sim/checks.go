@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -60,7 +61,7 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 	if err := checkQueries(c, r.trace); err != nil {
 		return err
 	}
-	if err := checkWrites(c, r.trace); err != nil {
+	if err := cmp.Or(checkWrites(c, r.trace), checkLabels(c, r.trace)); err != nil {
 		return err
 	}
 	if c.Prefetcher != nil && c.Prefetcher.Entry.Files && files.Of(r.trace.Kind) == nil {

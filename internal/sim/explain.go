@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -72,15 +73,15 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
 	w.addresses, _ = served.(cache.Addressing)
-	f := newFeeder(v.trace, served, c.Capacity.Bytes)
+	f := feed.New(v.trace, served, c.Capacity.Bytes)
 	for pos, o := range v.trace.Objects {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		w.seen = Decision{Query: o}
-		f.remove(pos)
+		f.Remove(pos)
 		w.seen.Removed, w.seen.Evicted = w.seen.Evicted, nil
-		f.serve(pos, pos+1)
+		f.Serve(pos, pos+1)
 		if err := each(place.translate(w.seen)); err != nil {
 			return err
 		}
@@ -112,12 +113,12 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 			end = min(end, to)
 		}
 		const atATime = 4096
-		f := newFeeder(v.trace, served, c.Capacity.Bytes)
+		f := feed.New(v.trace, served, c.Capacity.Bytes)
 		for from := 0; from < end; from += atATime {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			f.serve(from, min(from+atATime, end))
+			f.Serve(from, min(from+atATime, end))
 		}
 		return streaming.Streams(), nil
 	})

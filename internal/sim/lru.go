@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -23,7 +24,7 @@ func (r *Replayer) passOf(c Cell) string {
 	}
 	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
 	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil && c.Router == nil
-	if !inPass || !alone || c.Series.Asked() {
+	if !inPass || !alone || c.Series.Asked() || r.trace.Labels != nil {
 		return ""
 	}
 	v := r.view(c.Capacity)
@@ -97,10 +98,10 @@ func (r *Replayer) stackPart(ctx context.Context, stack onepass.Stack, cells []C
 	for k := range cells {
 		n := tallies[k]
 		n.Reads.Evictions -= after[k] - before[k] // what was loaded is resident or was evicted
-		n.sum(t)
+		n.Sum(t)
 		outcomes[k] = outcome{values: n.Values(cells[k].Cache.Entry, cells[k].Capacity.Bytes), served: int64(len(t.Objects)),
 			elapsed: elapsed}
-		n.addTo(&outcomes[k].values, t)
+		n.AddTo(&outcomes[k].values, t)
 	}
 	return outcomes, nil
 }
@@ -154,12 +155,12 @@ func (r *Replayer) serveStack(ctx context.Context, stack onepass.Stack, t *trace
 		}
 		end := min(to, from+stack.Window())
 		if _, ok := stack.(onepass.Grouped); ok {
-			end = groupEnd(t, end)
+			end = feed.GroupEnd(t, end)
 		}
 		for at := from; at < end; {
 			next := end
 			if t.Ops != nil {
-				next = endOfKind(t, at, end)
+				next = feed.EndOfKind(t, at, end)
 				stack.(onepass.Apart).Turn(t.IsWrite(at))
 			}
 			if err := stack.Serve(t.Objects[at:next], counted); err != nil {

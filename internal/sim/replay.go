@@ -2,10 +2,10 @@ package sim
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -42,7 +42,7 @@ type ReplayOptions struct {
 // Replay sends the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
 // The cache must be Dropping if the trace has removals.
 func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptions) (Tally, error) {
-	f := newFeeder(t, c, opt.Bytes)
+	f := feed.New(t, c, opt.Bytes)
 	var warm Tally
 	length := shortestWindow
 	last := time.Now()
@@ -51,11 +51,13 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 			return Tally{}, err
 		}
 		to := partEnd(t, opt.sampler, opt.Warmup, from, opt.marks.cut(from, min(from+length, len(t.Objects))))
-		f.serve(from, to)
+		f.Serve(from, to)
 		if to == opt.Warmup {
 			warm = f.Tally
+			clear(f.Labels)
 			beginCounting(c)
 		}
+		opt.sampler.Labels(f.Labels)
 		opt.sampler.Served(to, f.Counts)
 		opt.marks.served(to, f.Counts)
 		if opt.Progress != nil {
@@ -66,7 +68,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		length, last = nextWindow(length, now.Sub(last)), now
 	}
 	opt.marks.endPart(len(t.Objects), f.Counts)
-	return f.minus(warm), nil
+	return f.Minus(warm), nil
 }
 
 // beginCounting ends the warm-up of a cache.
@@ -81,19 +83,10 @@ func beginCounting(c any) {
 func partEnd(t *traces.Trace, s *windows.Sampler, warmup, from, to int) int {
 	to = s.Cut(from, to)
 	if t.Groups != nil {
-		to = groupEnd(t, to)
+		to = feed.GroupEnd(t, to)
 	}
 	if from < warmup {
 		to = min(to, warmup)
 	}
 	return to
-}
-
-// groupEnd returns the end of the group that contains the request before to.
-func groupEnd(t *traces.Trace, to int) int {
-	next, _ := slices.BinarySearch(t.Groups, to)
-	if next == len(t.Groups) {
-		return len(t.Objects)
-	}
-	return t.Groups[next]
 }

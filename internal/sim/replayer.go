@@ -347,7 +347,7 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	if c.Model != nil {
 		out.values = out.values.Merge(timed)
 	} else {
-		counts.addTo(&out.values, t)
+		counts.AddTo(&out.values, t)
 	}
 	if reporting, ok := served.(cache.Reporting); ok {
 		setCounters(&out.values, reporting.Counters())

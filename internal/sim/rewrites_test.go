@@ -53,7 +53,10 @@ func drawSized(t *rapid.T, keys uint64, longest int, largest int64) rows {
 	sizes := map[uint64]int64{}
 	for i := range r {
 		row := &r[i]
-		if sizes[row.Num] == 0 || row.Op == stream.OpWrite || rapid.IntRange(0, 9).Draw(t, "part") == 0 {
+		if row.Op == stream.OpWrite && rapid.Bool().Draw(t, "update") {
+			row.Op, row.TTL = stream.OpUpdate, 0
+		}
+		if sizes[row.Num] == 0 || row.Op.Writes() || rapid.IntRange(0, 9).Draw(t, "part") == 0 {
 			sizes[row.Num] = rapid.Int64Range(1, largest).Draw(t, "size")
 		}
 		row.Size = sizes[row.Num]
@@ -230,7 +233,7 @@ func (c *sizedCache) request(row stream.Record) (hit bool) {
 		}
 		c.largest = max(c.largest, c.used())
 	}()
-	switch write := row.Op == stream.OpWrite; {
+	switch write := row.Op.Writes(); {
 	case c.sizes[row.Num] == 0 && row.Size > c.capacity:
 	case c.sizes[row.Num] == 0:
 		if c.queue.admits(row.Num, row.Size) {
@@ -260,12 +263,14 @@ func (c *sizedCache) serve(row stream.Record) {
 			c.drop(key)
 		}
 	}
-	switch write := row.Op == stream.OpWrite; {
+	switch write := row.Op.Writes(); {
 	case row.Op == stream.OpDelete, write && c.mode == stream.WritesInvalidate:
 		c.drop(row.Num)
 	case write && c.mode == stream.WritesIgnore:
 	case write:
-		delete(c.ends, row.Num)
+		if row.Op == stream.OpWrite {
+			delete(c.ends, row.Num)
+		}
 		c.writes++
 		if c.request(row) {
 			c.writeHits++
@@ -318,7 +323,7 @@ func (r rows) fewestSizedMisses(mode stream.Writes, capacity int64) int {
 	type state [3]int64 // per key: what it is charged; 0: it is not resident
 	best := map[state]int{{}: 0}
 	for _, row := range r {
-		write := row.Op == stream.OpWrite
+		write := row.Op.Writes()
 		out := row.Op == stream.OpDelete || write && mode == stream.WritesInvalidate
 		after := map[state]int{}
 		for s, misses := range best {

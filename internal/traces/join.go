@@ -34,6 +34,15 @@ func (t *Trace) InBlocks(tokens int) (*Trace, error) {
 			}
 		}
 	}
+	if t.Labels != nil {
+		other.Labels = &Labels{Column: t.Labels.Column, Names: t.Labels.Names, Of: make([]uint8, len(joined.Objects))}
+		for i := range joined.Groups {
+			blocks, from := other.Group(i)
+			for k := range blocks {
+				other.Labels.Of[from+k] = t.Labels.Of[t.Groups[i]]
+			}
+		}
+	}
 	if t.Keys != nil {
 		other.Keys = make([]stream.Key, len(joined.Lasts))
 		for o, last := range joined.Lasts {

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ func Load(ctx context.Context, paths []string, opts LoadOptions) (*Trace, error)
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: stream.NewNumbering()}
 	s.begin, s.further, s.visit, s.dropped = l.begin, l.keepTTL, l.add, l.unchain
-	if err := l.beginTenants(); err != nil {
+	if err := cmp.Or(l.beginTenants(), l.beginLabels()); err != nil {
 		return nil, err
 	}
 	if opts.Beside == nil && !l.tenancy.eachRequest() {
@@ -68,7 +69,7 @@ func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream
 	}
 	l := &loader{scan: s, trace: &Trace{}, numbering: stream.NewNumbering()}
 	s.visit = l.add
-	if err := l.beginTenants(); err != nil {
+	if err := cmp.Or(l.beginTenants(), l.beginLabels()); err != nil {
 		return nil, err
 	}
 	if opts.Progress != nil {
@@ -115,6 +116,7 @@ type loader struct {
 	types      []stream.ValueType // per object; shorter, or nil, until a row states one
 	lacks      bool               // some row states no size
 	flushed    *flushes
+	labels     *labelling // nil if hits are not counted by labels
 	// statesUses says that the options request next uses, and that the file has stated every repeated request so far.
 	statesUses bool
 }
@@ -128,6 +130,9 @@ func (l *loader) begin(fields stream.Fields) error {
 	if numbers, ok := l.units.(stream.NumberingUnits); ok && !l.opts.Keys && l.tenancy == nil && l.opts.Beside == nil {
 		l.numbers = numbers
 		numbers.NumberOnly()
+	}
+	if err := l.labels.check(l.paths[0], fields); err != nil {
+		return err
 	}
 	if l.tenancy != nil {
 		if err := l.tenancy.check(l, fields); err != nil {
@@ -210,7 +215,15 @@ func (l *loader) finish() (*Trace, error) {
 			return nil, err
 		}
 	}
-	return l.applyWrites()
+	if l.labels != nil {
+		t.labelOf = l.labels.of
+	}
+	if t, err := l.applyWrites(); err == nil {
+		l.finishLabels(t)
+		return t, nil
+	} else {
+		return nil, err
+	}
 }
 
 // checkBytes makes sure that the bytes of all requests, and so every sum of sizes, fit into an int64.
@@ -287,6 +300,9 @@ func (l *loader) add(rec *stream.Record) error {
 		l.trace.Times = append(l.trace.Times, rec.Time)
 	}
 	l.addOperation(rec)
+	if l.labels != nil {
+		l.labels.add(rec, l.keep.Groups)
+	}
 	return nil
 }
 
@@ -554,6 +570,9 @@ func (l *loader) requestBytes() float64 {
 	if l.keep.TTL {
 		bytes += 8
 	}
+	if l.labels != nil {
+		bytes += 3
+	}
 	if l.tenancy != nil && !l.tenancy.prompts { // a number per prompt is little
 		bytes += tenantBytes
 	}
@@ -626,7 +645,10 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom,
 		Written: t.Written, Sizing: t.Sizing}
 	if t.Tenants != nil {
-		kept.Tenants = &Tenants{Names: t.Tenants.Names}
+		kept.Tenants = &Tenants{Names: t.Tenants.Names, Shared: t.Tenants.Shared}
+	}
+	if t.Labels != nil {
+		kept.Labels = &Labels{Column: t.Labels.Column, Names: t.Labels.Names}
 	}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
 	var chosen stream.Chosen                   // of a trace with a kind
@@ -679,6 +701,12 @@ func (t *Trace) only(keep func(pos int) bool) *Trace {
 		}
 		if t.Served != nil {
 			kept.Served = append(kept.Served, t.Served[pos])
+		}
+		if t.Labels != nil {
+			kept.Labels.Of = append(kept.Labels.Of, t.Labels.Of[pos])
+		}
+		if t.labelOf != nil {
+			kept.labelOf = append(kept.labelOf, t.labelOf[pos])
 		}
 	}
 	if t.HasSizes() && kept.ObjectSizes == nil {

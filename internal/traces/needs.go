@@ -65,8 +65,7 @@ type Selection struct {
 	Writes string `json:"writes,omitempty"`
 
 	// ObjectSizes say how large objects are whose sizes the files do not state, as package sizes reads them: "475B",
-	// "user:*=475B", "@FILE"; the first that knows a size wins. Without one, or beyond them, a size is estimated from those
-	// of similar objects.
+	// "user:*=475B", "@FILE"; the first that knows a size wins. Other sizes are estimated from those of similar objects.
 	ObjectSizes []string `json:"object_sizes,omitempty"`
 	// ObjectOverhead is what each object takes beside its size, "56B"; "" for what is usual in the format.
 	ObjectOverhead string `json:"object_overhead,omitempty"`
@@ -74,6 +73,9 @@ type Selection struct {
 	// Tenants says how to find the tenant of a request, as ParseTenants reads it; "": requests have no tenants. Only
 	// Load and LoadReader use it.
 	Tenants string `json:"tenants,omitempty"`
+
+	// By is the column of the labels by which hits are counted, "" for none: see Labels. Not with Tenants.
+	By string `json:"by,omitempty"`
 }
 
 // UsualBadLines is the share of unreadable lines that commands allow unless the user says otherwise: enough for the

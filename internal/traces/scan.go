@@ -23,8 +23,8 @@ const progressEvery = 50 * time.Millisecond
 const checkEvery = 1 << 12
 
 // Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says.
-// begin is called once with the fields of the records, then visit for each record, which is valid until visit returns. Its
-// Size is that of the whole object, with the key and the overhead.
+// begin is called once with the fields of the records, then visit for each record, which is valid until visit returns.
+// Its Size is that of the whole object, with the key and the overhead.
 // The fields that opts requests must be in all files or in none. Finding no request is an error. When ctx ends, Scan
 // returns its error at once.
 func Scan(ctx context.Context, paths []string, opts LoadOptions, begin func(stream.Fields) error,

@@ -136,7 +136,8 @@ func TestSizesOfEveryReader(t *testing.T) {
 		want         []int64
 	}{
 		"csv":   {"", "key,size\na:1,10\na:2,\na:1,-\nb,0\n", []int64{10, 10, 10, 0}},
-		"jsonl": {"", "{\"key\":\"a:1\",\"size\":10}\n{\"key\":\"a:2\"}\n{\"key\":\"a:1\",\"size\":null}\n", []int64{10, 10, 10}},
+		"jsonl": {"", "{\"key\":\"a:1\",\"size\":10}\n{\"key\":\"a:2\"}\n{\"key\":\"a:1\",\"size\":null}\n",
+			[]int64{10, 10, 10}},
 		"regex": {`regex:pattern='^(?P<key>\S+) (?P<size>\S+)$'`, "a:1 10\na:2 -\na:1 -\n", []int64{10, 10, 10}},
 		"an access log": {"", `1.1.1.1 - - [10/Oct/2020:13:55:36 +0000] "GET /a1.png HTTP/1.1" 304 - "-" "-"` + "\n" +
 			`1.1.1.1 - - [10/Oct/2020:13:55:37 +0000] "GET /a1.png HTTP/1.1" 200 10 "-" "-"` + "\n" +
@@ -180,7 +181,8 @@ func TestGivenSizes(t *testing.T) {
 		{nil, "", []int64{10 + keys + server, 10 + keys + server, 10 + keys + server, 10 + keys + server}},
 		{[]string{"475B"}, "", []int64{89, 475 + keys + server, 475 + keys + server, 475 + 1 + server}},
 		{[]string{"u:3=1KiB", "u:*=20"}, "0", []int64{13, 23, 1027, 13}},
-		{[]string{"@" + usage, "u:*=7"}, "56B", []int64{69, 7 + keys + 56, 500, 69}}, // g has the mean of the strings in the log
+		// Here g has the mean of the strings in the log.
+		{[]string{"@" + usage, "u:*=7"}, "56B", []int64{69, 7 + keys + 56, 500, 69}},
 	} {
 		loaded := tracetest.MustLoadText(t, log, traces.LoadOptions{Selection: traces.Selection{ObjectSizes: c.rules,
 			ObjectOverhead: c.overhead}, Needs: traces.Needs{Sizes: true}})

@@ -3,6 +3,7 @@ package traces
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,8 @@ type Tenants struct {
 	Names    []string // in order of their first request
 	Of       []uint32 // per object: the number of its owner; nil for prompts
 	OfPrompt []uint32 // per prompt: the number of its tenant; nil for anything else
+
+	Shared int // keys that several tenants request, so that they are several objects
 }
 
 // maxTenants bounds the tenants of a trace: each has a pool of its own.
@@ -129,8 +132,11 @@ func fileTenants(paths []string) []string {
 	return names
 }
 
-// tenantColumn returns the column that holds the tenants, "" if none is requested.
+// tenantColumn returns the column that holds the tenants, or the labels, "" if none is requested.
 func (o LoadOptions) tenantColumn() string {
+	if o.By != "" {
+		return o.By
+	}
 	if rule, err := ParseTenants(o.Tenants); err == nil && rule.Name() == tenantColumn {
 		return rule.Params.Text("name")
 	}
@@ -445,6 +451,8 @@ func (t *Trace) divide(c *tenantNumbers) error {
 	pairs := stream.NewNumbering()
 	tenants := stream.NewNumbering() // from scratch, since mixing may have changed the order of their first requests
 	old := *t
+	const several = math.MaxUint32
+	first := make([]uint32, old.NumObjects) // the tenant of each key plus one, or several
 	t.NumObjects, t.ObjectSizes, t.Keys, t.Tenants = 0, nil, nil, &Tenants{}
 	t.Objects = make([]uint32, len(old.Objects))
 	for pos, o := range old.Objects {
@@ -457,6 +465,12 @@ func (t *Trace) divide(c *tenantNumbers) error {
 			continue
 		}
 		t.NumObjects++
+		if first[o] == 0 {
+			first[o] = c.column[pos] + 1
+		} else if first[o] != several {
+			first[o] = several
+			t.Tenants.Shared++
+		}
 		tenant := tenants.OfNumber(uint64(c.column[pos]))
 		if int(tenant) == len(t.Tenants.Names) {
 			t.Tenants.Names = append(t.Tenants.Names, quote.Label(c.numbers.Key(c.column[pos]).String()))
@@ -468,6 +482,11 @@ func (t *Trace) divide(c *tenantNumbers) error {
 		if old.Keys != nil {
 			t.Keys = append(t.Keys, old.Keys[o])
 		}
+	}
+	if n := t.Tenants.Shared; n > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s of %s keys have several tenants, and are an object for each of "+
+			"them, so that none hits what another has loaded; --by counts the hits of each in one cache instead", count(n),
+			count(old.NumObjects)))
 	}
 	return nil
 }

@@ -394,3 +394,19 @@ func TestTenantsOfPromptsErrors(t *testing.T) {
 		must.Fail(t, err, test.want, name)
 	}
 }
+
+// TestSharedKeysAreSaid: keys of several tenants are counted once, in a warning and in the tenants.
+func TestSharedKeysAreSaid(t *testing.T) {
+	text := "key,tenant\na,x\na,y\na,x\nb,x\nc,y\nc,z\nc,x\n"
+	tr := tracetest.MustLoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Tenants: "column"}})
+	const want = "2 of 3 keys have several tenants, and are an object for each of them, so that none hits what another " +
+		"has loaded; --by counts the hits of each in one cache instead"
+	if tr.Tenants.Shared != 2 || !slices.Contains(tr.Warnings, want) {
+		t.Errorf("%d keys, %q", tr.Tenants.Shared, tr.Warnings)
+	}
+	apart := tracetest.MustLoadText(t, "key,tenant\na,x\nb,y\na,x\n", traces.LoadOptions{
+		Selection: traces.Selection{Tenants: "column"}})
+	if apart.Tenants.Shared != 0 || len(apart.Warnings) > 0 {
+		t.Errorf("without: %d keys, %q", apart.Tenants.Shared, apart.Warnings)
+	}
+}

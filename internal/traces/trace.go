@@ -50,6 +50,8 @@ type Trace struct {
 
 	nextUse []uint32 // per request: see NextUse
 
+	Labels  *Labels  // by which hits are counted; nil unless requested
+	labelOf []uint16 // per request, while the trace loads: see labelling
 	Tenants *Tenants // the owners of the objects, or of the prompts; nil unless requested
 
 	Readings   []source.Reading // how the files, or the generator, were read, each way once
@@ -91,6 +93,9 @@ func (t *Trace) slice(from, to int) *Trace {
 	part.Ops = stream.Cut(t.Ops, stream.Span{From: from, To: to})
 	part.Served = stream.Cut(t.Served, stream.Span{From: from, To: to})
 	part.Removals = t.removalsIn(from, to)
+	if t.Labels != nil {
+		part.Labels = &Labels{t.Labels.Column, t.Labels.Names, stream.Cut(t.Labels.Of, stream.Span{From: from, To: to})}
+	}
 	groups := stream.Span{}
 	if t.Groups != nil {
 		groups.From, _ = slices.BinarySearch(t.Groups, from)
@@ -124,6 +129,9 @@ func (t *Trace) Bytes() int64 {
 		stream.ColumnBytes(t.Times) +
 		stream.ColumnBytes(t.Ops) + stream.ColumnBytes(t.Served) + stream.ColumnBytes(t.Removals) +
 		stream.ColumnBytes(t.Groups) + stream.ColumnBytes(t.Keys)
+	if t.Labels != nil {
+		bytes += stream.ColumnBytes(t.Labels.Of)
+	}
 	if t.Tenants != nil {
 		bytes += stream.ColumnBytes(t.Tenants.Of) + stream.ColumnBytes(t.Tenants.OfPrompt)
 	}

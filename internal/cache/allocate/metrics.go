@@ -10,6 +10,8 @@ import (
 var (
 	TenantCount = metric.Metric{Name: "tenant_count", Unit: metric.Count, Merge: metric.Max,
 		Doc: "tenants of the trace"}
+	SharedKeys = metric.Metric{Name: "tenant_shared_keys", Unit: metric.Count, Merge: metric.Max,
+		Doc: "keys that several tenants request, each of which is an object for each of them"}
 	TenantRequests = metric.Metric{Name: "tenant_requests", Unit: metric.Count, Labels: "tenant",
 		Doc: "requests of a tenant; the tenants with the most requests, 20 at most, are reported one by one"}
 	TenantHits = metric.Metric{Name: "tenant_hits", Unit: metric.Count, Labels: "tenant", Better: metric.Higher,
@@ -47,7 +49,7 @@ var (
 )
 
 // tenantMetrics are reported with every allocator.
-var tenantMetrics = []metric.Metric{TenantCount, TenantRequests, TenantHits, TenantHitRatio, TenantBytes,
+var tenantMetrics = []metric.Metric{TenantCount, SharedKeys, TenantRequests, TenantHits, TenantHitRatio, TenantBytes,
 	TenantHitBytes, TenantByteHitRatio, TenantPrompts, TenantTokens, TenantHitTokens, TenantTokenHitRatio,
 	LeastTenantHitRatio, MeanTenantHitRatio}
 

@@ -25,7 +25,7 @@ const importanceBits = 0x71736163
 // importances are per head of a trace.
 type importances struct {
 	of      []float64   // from 0 to 1
-	effects []float64   // as in the file: what a loss in the head weighs
+	effects []float64   // as in the file: what a loss in the head weighs; nil without a file
 	queries [][]float64 // of the query heads of each head, from 0 to 1; nil without a file of them
 }
 
@@ -67,8 +67,7 @@ func drawImportances(heads int, distribution []float64, seed uint64) importances
 	for i := range of {
 		of[i] = quantileOf(distribution, random.Unit(bits))
 	}
-	of = cut(of)
-	return importances{of: of, effects: of}
+	return importances{of: cut(of)}
 }
 
 // cut returns the numbers, cut to 0 to 1.

@@ -75,6 +75,16 @@ func TestImportances(t *testing.T) {
 			break
 		}
 	}
+	if v, _ := values(make([]tally, 2), servesLayer, drawn.effects, &histogram{}, columns.Shape); v.Has(lostByEffect) ||
+		v.Has(outputErrorByEffect) {
+		t.Error("losses are weighted by importances that are drawn")
+	}
+	all := file("0 0 1\n0 1 0.5\n1 0 0.2\n1 1 0\n")
+	stated := must.Get(readImportances(&options{importance: all}, columns, 1))(t)
+	if v, _ := values(make([]tally, 2), servesLayer, stated.effects, &histogram{}, columns.Shape); !v.Has(lostByEffect) ||
+		!v.Has(outputErrorByEffect) {
+		t.Error("losses are not weighted by stated importances")
+	}
 	if one := must.Get(readImportances(&options{ranks: file("7\n")}, columns, 1))(t); slices.Min(one.of) != 1 {
 		t.Errorf("7 is drawn as %v, want 1", one.of)
 	}

@@ -41,7 +41,7 @@ var (
 		Figure: metric.Figure{Title: "Attention mass lost", Axis: "attention mass lost (%)"}}
 	lostByEffect = metric.Metric{Name: "lost_mass_by_effect", Title: "lost attention mass, by effect", Unit: metric.Share,
 		Digits: 2, Better: metric.Lower, Merge: metric.Apart,
-		Doc:    "lost mass of heads, weighted by their importance, as the file states it",
+		Doc:    "lost mass of heads, weighted by their importance, as the file states it; absent without a file",
 		Column: metric.Column{At: 40, Head: "by effect", Weight: 45}}
 	middleMass = metric.Metric{Name: "middle_mass", Title: "mass of the middle", Unit: metric.Share, Digits: 1,
 		Better: metric.Higher, Merge: metric.Apart,
@@ -55,7 +55,7 @@ var (
 		Doc: "the output error that 95% of the outputs do not exceed, to 2% of its value"}
 	outputErrorByEffect = metric.Metric{Name: "output_error_by_effect", Title: "output error, by effect",
 		Unit: metric.Share, Digits: 1, Better: metric.Lower, Merge: metric.Apart,
-		Doc: "mean output error of heads, weighted by their importance, as the file states it"}
+		Doc: "mean output error of heads, weighted by their importance, as the file states it; absent without a file"}
 	gpuBytes = metric.Metric{Name: "gpu_bytes", Title: "GPU memory", Unit: metric.Bytes, Better: metric.Lower,
 		Merge:  metric.Apart,
 		Doc:    "memory of keys, values and labels on the GPU in the last step, of 16-bit numbers: the sum of what follows",

@@ -89,7 +89,8 @@ func (h *histogram) quantile(share float64) float64 {
 	return 0
 }
 
-// values returns the metrics of a cell from the tallies of its heads, in their order.
+// values returns the metrics of a cell from the tallies of its heads, in their order. Without effects of heads nothing
+// is weighed by them: importances that are drawn say nothing about losses, and the rule qsac follows them.
 func values(heads []tally, serves serving, effects []float64, errors *histogram, shape *attention.Shape) (
 	v metric.Values, c cache.Counts) {
 	var all tally
@@ -97,6 +98,9 @@ func values(heads []tally, serves serving, effects []float64, errors *histogram,
 	for i := range heads {
 		t := &heads[i]
 		all.add(t)
+		if effects == nil {
+			continue
+		}
 		byEffect += float64(effects[i] * metric.Divide(t.lost, float64(t.Heads+t.Whole)))
 		errorByEffect += float64(effects[i] * metric.Divide(t.errors, float64(t.outputs)))
 		effect += effects[i]
@@ -115,11 +119,13 @@ func values(heads []tally, serves serving, effects []float64, errors *histogram,
 	v.Set(recall, all.recall/steps)
 	v.Set(mass, all.mass/steps)
 	v.Set(lostMass, all.lost/steps)
-	v.Set(lostByEffect, metric.Divide(byEffect, effect))
 	v.Set(middleMass, metric.Divide(all.middle, all.exact))
 	v.Set(outputError, metric.Divide(all.errors, float64(all.outputs)))
 	v.Set(outputErrorTail, errors.quantile(0.95))
-	v.Set(outputErrorByEffect, metric.Divide(errorByEffect, effect))
+	if effects != nil {
+		v.Set(lostByEffect, metric.Divide(byEffect, effect))
+		v.Set(outputErrorByEffect, metric.Divide(errorByEffect, effect))
+	}
 	setComparisons(&v, heads)
 	sets, visible, whole := all.set*perToken, all.visible*perToken, all.whole*perToken
 	labels := all.labels * int64(bytesOfNumber*shape.Dim)

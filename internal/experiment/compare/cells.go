@@ -34,6 +34,7 @@ var traits = slices.Concat([]trait{
 	{"per_file", func(r *records.Record) string { return strconv.FormatBool(r.PerFile) }},
 	{"merge", func(r *records.Record) string { return strconv.FormatBool(r.Merge) }},
 	{"tenants", func(r *records.Record) string { return r.Tenants }},
+	{"by", func(r *records.Record) string { return r.By }},
 	{"kv", func(r *records.Record) string { return r.KV }},
 	{"embeddings", func(r *records.Record) string { return r.Embeddings }},
 })

@@ -43,6 +43,7 @@ var entry = policies.Entry{
 	Metrics:   []metric.Metric{numPhases, predictionEvictions, fallbackEvictions, lruEvictions, lambdaSum},
 	Check:     check,
 	Guarantee: guarantee,
+	Game:      game,
 	New: func(c policies.Config) (policies.Policy, error) {
 		if c.Holds {
 			return newOnLeaves(c)
@@ -68,6 +69,20 @@ func guarantee(v policies.Values, capacity int) (g policies.Guarantee) {
 		g.Robustness = policies.CompetitiveRatio("k+log_b k+2", k+math.Log(k)/math.Log(v.Float("b"))+2)
 	}
 	return g
+}
+
+// game is algorithm 1 of LCR with exact marks and predictions that are ready in time.
+func game(v policies.Values, capacity int) (g policies.Game, ok bool) {
+	settings, err := read(v, capacity)
+	if err != nil || settings.bitset || background.In(v) {
+		return g, false
+	}
+	c := settings.confidence
+	for g.Every = c.decayEvery; ; c.shrink() {
+		if g.Candidates = append(g.Candidates, c.candidates); c.candidates == 1 {
+			return g, true
+		}
+	}
 }
 
 func check(v policies.Values) error {

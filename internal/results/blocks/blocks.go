@@ -39,7 +39,8 @@ type Blocks struct {
 	FirstsHit bool
 	// Before and BytesBefore are the objects, and their sizes, that the warm-up requested.
 	Before, BytesBefore int64
-	// New and NewBytes are the objects, and their sizes, that were requested for the first time in each half of the blocks.
+	// New and NewBytes are the objects, and their sizes, that were requested for the first time in each half of the
+	// blocks.
 	New, NewBytes [2]int64
 	Cold          int64 // the misses among first requests; 0 if FirstsHit
 	Filled        Filled
@@ -181,7 +182,8 @@ type Values struct {
 	MissedBytes []float64 // per request
 }
 
-// Drawn returns the values of a record; ok is false if it has no blocks, or its trace phases that are too long for them.
+// Drawn returns the values of a record; ok is false if it has no blocks, or its trace has phases that are too long for
+// them.
 func (s *Set) Drawn(r *records.Record) (v Values, ok bool) {
 	b := s.Of(r)
 	if b == nil || len(b.Each) != Count {
@@ -230,5 +232,5 @@ func (s *Set) Remark(recs []records.Record) string {
 	return remark
 }
 
-const remark = "no intervals: phases longer than the blocks. The hit ratio stays high or low for so long at a time that " +
-	"this log has too few phases; a longer log may have intervals"
+const remark = "no intervals: phases longer than the blocks. The hit ratio stays high or low for so long at a time " +
+	"that this log has too few phases; a longer log may have intervals"

@@ -42,9 +42,9 @@ func TestDraws(t *testing.T) {
 			t.Errorf("the mean of the draws is %v, want about %v", mean, want)
 		}
 	}
-	one, again := newPlan([]*Blocks{{Each: walk(1), Restarts: true}}, 1), newPlan([]*Blocks{{Each: walk(1), Restarts: true}}, 1)
-	if other := newPlan([]*Blocks{{Each: walk(1), Restarts: true}}, 2); !slices.Equal(one.firsts, again.firsts) ||
-		slices.Equal(one.firsts, other.firsts) {
+	replays := []*Blocks{{Each: walk(1), Restarts: true}}
+	one, again, other := newPlan(replays, 1), newPlan(replays, 1), newPlan(replays, 2)
+	if !slices.Equal(one.firsts, again.firsts) || slices.Equal(one.firsts, other.firsts) {
 		t.Error("draws do not follow from their seed")
 	}
 }

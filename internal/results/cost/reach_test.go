@@ -15,8 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
-// TestReachIsThatOfAnExhaustiveReplay: at the recommended capacity, and at today's, as many requests and bytes reach the
-// origin as a naive replay has misses. Where no capacity is recommended, it is that with the most hits.
+// TestReachIsThatOfAnExhaustiveReplay: at the recommended capacity, and at today's, as many requests and bytes reach
+// the origin as a naive replay has misses. Where no capacity is recommended, it is that with the most hits.
 func TestReachIsThatOfAnExhaustiveReplay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr, total := smallTrace(t)

@@ -172,14 +172,18 @@ func (a Answer) Explanation() (lines []string) {
 			lines = append(lines, records.Printable(line))
 		}
 	}
-	rate := RequestRate.Text(a.PerSecond) + " requests/s, as given"
+	style := a.curves[0].style
+	nouns := "requests"
+	if isOfPrompts(style) {
+		nouns = "blocks"
+	}
+	rate := fmt.Sprintf("%s %s/s, as given", RequestRate.Text(a.PerSecond), nouns)
 	if a.Span > 0 {
-		rate = fmt.Sprintf("%s requests/s in the %s of the trace", RequestRate.Text(a.PerSecond), Lasting(a.Span))
+		rate = fmt.Sprintf("%s %s/s in the %s of the trace", RequestRate.Text(a.PerSecond), nouns, Lasting(a.Span))
 		if a.Span < 24*time.Hour {
 			rate += ", which is less than a day: a month may have other rates"
 		}
 	}
-	style := a.curves[0].style
 	lines = append(lines, "prices: "+strings.Join(a.applied(style), ", ")+"; "+rate)
 	if a.Sized > 0 {
 		lines = append(lines, share(1-a.Sized)+" of the requests have no size: they are not replayed, and counted as "+

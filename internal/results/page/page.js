@@ -354,7 +354,7 @@ const calculator = (place, number) => {
     history.replaceState(null, "", "#cost?" + values);
   };
 
-  const height = 300, left = 62, margin = { right: 26, top: 14, bottom: 40 };
+  const height = 300, left = 62, margin = { right: 26, top: 20, bottom: 40 };
   const svgOf = (name, set, ...children) => {
     const e = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, text] of Object.entries(set)) e.setAttribute(key, text);
@@ -402,7 +402,7 @@ const calculator = (place, number) => {
     const without = svgOf("g", { class: "none" },
       svgOf("line", { x1: left, x2: right, y1: y(none.cost), y2: y(none.cost), stroke: "var(--bound)",
         "stroke-dasharray": "6 4" }),
-      svgOf("text", { x: right, y: y(none.cost) + 14, "text-anchor": "end" }, "no cache: " + amount(none.cost)));
+      svgOf("text", { x: right, y: y(none.cost) - 5, "text-anchor": "end" }, "no cache: " + amount(none.cost)));
     svg.append(without);
     if (cache) {
       const best = isLess(cache, none) ? cache : none;

@@ -281,9 +281,9 @@ func TestDrawChartErrors(t *testing.T) {
 	recs := experiment{policies: 2, capacities: wide, unit: records.Objects}.records()
 	dir := t.TempDir()
 	for want, c := range map[string]Chart{
-		`figure f: unknown dimension "size"`:      {Name: "f", X: "size", Y: "hit_ratio"},
-		`figure f: unknown metric "byte_hit_rat`:  {Name: "f", X: "capacity", Y: "byte_hit_ratio"},
-		`figure f: unknown dimension "tracy"; di`: {Name: "f", X: "capacity", Y: "hit_ratio", Panels: "tracy"},
+		`figure f: unknown dimension "size"`:              {Name: "f", X: "size", Y: "hit_ratio"},
+		`figure f: no record has the metric byte_hit_rat`: {Name: "f", X: "capacity", Y: "byte_hit_ratio"},
+		`figure f: unknown dimension "tracy"; di`:         {Name: "f", X: "capacity", Y: "hit_ratio", Panels: "tracy"},
 	} {
 		must.NotGet(drawChart(dir, c, recs))(t, want)
 	}

@@ -189,9 +189,9 @@ func TestHeatsThatCannotBeDrawn(t *testing.T) {
 		"two records share the cell at capacity 10 and trace t: their policy is lru and arc; choose one with only, or " +
 			"draw both with panels: policy": {Heat{X: "capacity", Y: "trace", Color: "hit_ratio"}, small()},
 
-		`unknown dimension "noise"`:       {Heat{X: "capacity", Y: "noise", Color: "hit_ratio"}, small()},
-		`unknown metric "byte_hit_ratio"`: {byPolicy("byte_hit_ratio", false), small()},
-		"there are no records":            {byPolicy("hit_ratio", false), nil},
+		`unknown dimension "noise"`:               {Heat{X: "capacity", Y: "noise", Color: "hit_ratio"}, small()},
+		`no record has the metric byte_hit_ratio`: {byPolicy("byte_hit_ratio", false), small()},
+		"there are no records":                    {byPolicy("hit_ratio", false), nil},
 
 		"no hit_ratio is above 0, as logarithmic colours need": {byPolicy("hit_ratio", true), without},
 	} {

@@ -29,7 +29,7 @@ func All(ctx context.Context, recs []records.Record) (all []Drawing, err error) 
 		}
 		for _, declared := range metric.All() {
 			m := declared.Metric
-			shown := having(g.Records, m)
+			shown := having(withCapacities(g.Records), m)
 			if m.Figure.Title == "" || len(shown) == 0 {
 				continue
 			}
@@ -46,6 +46,20 @@ func All(ctx context.Context, recs []records.Record) (all []Drawing, err error) 
 		}
 	}
 	return all, nil
+}
+
+// withCapacities returns the records without those of no cache at one of several capacities: as a point of a figure
+// over capacities it would say nothing, and hide how others differ.
+func withCapacities(recs []records.Record) []records.Record {
+	isIdle := func(r records.Record) bool { return roleOf(r.Policy).Idle }
+	capacities := map[bool]map[int64]bool{true: {}, false: {}} // of no cache, and of the others
+	for _, r := range recs {
+		capacities[isIdle(r)][r.Capacity] = true
+	}
+	if len(capacities[true]) > 1 || len(capacities[false]) < 2 {
+		return recs
+	}
+	return slices.DeleteFunc(slices.Clone(recs), isIdle)
 }
 
 // having returns the records that have a value of the metric, without the capacities as users wrote them: places of one

@@ -56,6 +56,28 @@ func sweep(trace string, n int, unit string, capacities ...int64) []records.Reco
 	return recs
 }
 
+// No cache at one of several capacities is no point of a figure over capacities; where it has a line, it is drawn.
+func TestNoCacheIsNoPoint(t *testing.T) {
+	records.DeclareRole("idle-here", records.Role{Idle: true})
+	recs := sweep("t", 2, records.Objects, 10, 20)
+	drawn := func(recs []records.Record) string {
+		return string(must.Get(All(t.Context(), recs))(t)[0].SVG())
+	}
+	none := func(capacity int64) records.Record {
+		r := recs[0]
+		r.Policy, r.Label, r.Capacity, r.Best = "idle-here", "idle-here", capacity, false
+		r.Values = metric.ValuesOf(map[string]float64{"requests": 1_000_000, "hit_ratio": 0})
+		return r
+	}
+	one := append(slices.Clone(recs), none(10))
+	if drawn(one) != drawn(recs) {
+		t.Error("a lone point of no cache is drawn")
+	}
+	if text := drawn(append(one, none(20))); !strings.Contains(text, `data-line="idle-here"`) {
+		t.Error("the line of no cache is not drawn")
+	}
+}
+
 func fileNames(t *testing.T, dir string) []string {
 	t.Helper()
 	entries := must.Get(os.ReadDir(dir))(t)

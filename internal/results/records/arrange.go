@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
@@ -80,6 +81,9 @@ func Arrange(recs []Record, l Layout) ([]Panel, error) {
 		}
 	}
 	if len(a.recs) == 0 {
+		if _, known := metric.Lookup(l.Metric); known {
+			return nil, fmt.Errorf("no record has the metric %s", l.Metric)
+		}
 		return nil, suggest.Unknown("metric", l.Metric, metricsOf(recs))
 	}
 	a.shares = sharesApart(a.recs)

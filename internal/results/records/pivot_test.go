@@ -154,8 +154,8 @@ func TestArrangeErrors(t *testing.T) {
 			`you mean "policy"?`},
 		"metric": {Layout{Lines: "policy", Along: "capacity", Metric: "mises"}, recs, `unknown metric "mises"; did you ` +
 			`mean "misses"?`},
-		"absent": {Layout{Lines: "policy", Along: "capacity", Metric: "byte_hit_ratio"}, recs, `unknown metric ` +
-			`"byte_hit_ratio"`},
+		"absent": {Layout{Lines: "policy", Along: "capacity", Metric: "byte_hit_ratio"}, recs,
+			"no record has the metric byte_hit_ratio"},
 		"twice": {Layout{Lines: "policy", Along: "capacity", Metric: "misses"}, []Record{cell("a", "lru", 10, 0.1), cell("a",
 			"lru", 10, 0.2)},
 			"lru: two records of lru on a at capacity 10 from seed 0: misses is 900000 and 800000"},

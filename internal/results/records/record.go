@@ -47,6 +47,8 @@ type Record struct {
 	SampleSeed uint64  `json:"sample_seed" parquet:"sample_seed"` // which sample; 0 without sampling
 	// how a request's tenant is determined, as for --tenant; "" if requests have none
 	Tenants string `json:"tenants" parquet:"tenants" rare:"true"`
+	// By is the column of the labels by which hits are counted, as for --by; "" for none
+	By string `json:"by" parquet:"by" rare:"true"`
 	// WriteMode is what requests that write do to the cache, as for --writes; "" if the trace has none
 	WriteMode string `json:"write_mode" parquet:"write_mode" rare:"true"`
 	// ObjectSizes are sizes that the files do not state, as for --object-size, one per line. ObjectOverhead is what each

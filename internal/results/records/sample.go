@@ -1,8 +1,12 @@
 package records
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
 )
 
 // IsSample reports whether only a sample of the trace was replayed.
@@ -28,5 +32,58 @@ func SampleNote(recs []Record) string {
 	if prompts {
 		says = "capacities are scaled to the whole trace; counts and ratios refer to the sample"
 	}
-	return "sample of " + strings.Join(rates, ", ") + ": " + says
+	return strings.Join(slices.Concat([]string{"sample of " + strings.Join(rates, ", ") + ": " + says}, roundings(recs),
+		belowZero(recs)), "; ")
+}
+
+// mostMarked is how many rows or capacities a note about a sample names.
+const mostMarked = 3
+
+// roundings says at which capacities the cache of a sample is not the stated share of the whole, as it holds whole
+// objects, and at least one; none if all are within 1%.
+func roundings(recs []Record) []string {
+	var at []string
+	for i := range recs {
+		r := &recs[i]
+		exact := float64(r.Capacity) * r.SampleRate / float64(max(1, r.BlockBytes))
+		held := float64(r.SimulatedCapacity)
+		if !r.IsSample() || held == 0 || math.Abs(held-exact) <= 0.01*exact {
+			continue
+		}
+		unit := r.CapacityUnit
+		if r.BlockBytes > 0 {
+			unit = "blocks"
+		}
+		text := fmt.Sprintf("%s as %s instead of %.3g %s", Capacity(r.Capacity, r.CapacityUnit), Count(r.SimulatedCapacity),
+			exact, unit)
+		if !slices.Contains(at, text) {
+			at = append(at, text)
+		}
+	}
+	return marked("rounded in the sample's cache: ", at)
+}
+
+// belowZero says which hit ratios are 0 because the sample misses more often than its share of the requests.
+func belowZero(recs []Record) []string {
+	var at []string
+	for i := range recs {
+		r := &recs[i]
+		if ratio, ok := r.Get(metric.HitRatio.Name); ok && ratio == 0 && r.IsSample() && r.Int(metric.Hits) > 0 {
+			at = append(at, Printable(r.Label)+" at "+Capacity(r.Capacity, r.CapacityUnit))
+		}
+	}
+	return marked("estimated below 0, shown as 0: ", at)
+}
+
+// marked returns a sentence that lists the first of some texts, if there are any.
+func marked(says string, texts []string) []string {
+	if len(texts) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(texts) - mostMarked; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+		texts = texts[:mostMarked]
+	}
+	return []string{says + strings.Join(texts, ", ") + more}
 }

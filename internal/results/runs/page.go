@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/results/bylabel"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -46,6 +47,7 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 		parts = append(parts, page.Part{Table: t})
 	}
 	add("table", "Table", parts)
+	add("labels", "Hits by label", r.byLabel())
 	add("figures", "Figures", page.Drawings(drawn))
 	add("replayed", "What was replayed", []page.Part{{Settings: append(slices.Clone(r.Replayed), r.settings()...)}})
 	return p
@@ -97,6 +99,28 @@ func answerTable(a target.Answer) *page.Table {
 		t.Lines = append(t.Lines, n.Policy)
 	}
 	return t
+}
+
+// byLabel has a table for each trace and group of records.
+func (r Results) byLabel() (parts []page.Part) {
+	by := bylabel.Of(r.Records)
+	if len(by.Rows) == 0 {
+		return nil
+	}
+	t := &page.Table{Caption: by.Title}
+	for _, h := range by.Heads {
+		column := page.Column{Name: h.Name}
+		if !h.IsText {
+			column.Class = page.Number
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	for _, row := range by.Rows {
+		if len(row) > 0 {
+			t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, "")
+		}
+	}
+	return []page.Part{{Table: t}}
 }
 
 func (r Results) groups() (tables []*page.Table) {

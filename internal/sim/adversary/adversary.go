@@ -1,6 +1,7 @@
 // Package adversary looks for short traces, and predictions for them, on which a policy misses many more objects than
-// the optimum: the measured side of guarantees that are proven for the worst case. It climbs from many starts and
-// reports the worst that it found, which bounds the true worst case from below and says nothing from above.
+// the optimum: the measured side of guarantees that are proven for the worst case. Small games it solves (game.go). In
+// others it climbs from many starts and reports the worst that it found, which bounds the true worst case from below
+// and says nothing from above.
 package adversary
 
 import (
@@ -39,7 +40,10 @@ const patience = 200
 
 // Found is the worst that a search has found.
 type Found struct {
-	Ratio     float64 // misses of the policy, over those of the optimum
+	Ratio float64 // misses of the policy, over those of the optimum
+	// Solved is the ratio that no trace of up to SolvedObjects objects exceeds in the long run, and one has; 0 if the game
+	// was not solved.
+	Solved    float64
 	Misses    float64 // of the policy, the mean over finalSeeds if it makes random choices
 	OptMisses int64
 	Trace     string // a generator in the format of `cachesim run`
@@ -75,11 +79,54 @@ func newSearch(policy policies.Spec, capacity int, options Options, exact bool) 
 }
 
 func (s *search) run(ctx context.Context) (Found, error) {
-	best, err := s.climb(ctx)
+	played := s.capacity
+	if played > MaxSolved {
+		played = widenedFrom(s.capacity)
+	}
+	ratio, cycle, solved, err := s.solve(ctx, played)
 	if err != nil {
 		return Found{}, err
 	}
-	return s.replay(ctx, best, finalSeeds)
+	if played < s.capacity {
+		solved, cycle = false, cycle.widened(played, s.capacity)
+	}
+	var found Found
+	if solved {
+		if found, err = s.turned(ctx, cycle); err != nil || found.Ratio > nearlySolved*ratio {
+			found.Solved = ratio
+			return found, err
+		}
+	}
+	best, err := s.climb(ctx, cycle)
+	if err != nil {
+		return Found{}, err
+	}
+	climbed, err := s.replay(ctx, best, finalSeeds)
+	if climbed.Ratio > found.Ratio {
+		found = climbed
+	}
+	if solved {
+		found.Solved = ratio
+	}
+	return found, err
+}
+
+// nearlySolved is which part of the ratio of a solved game a trace must have, which begins with misses of both, so that
+// no search for a better one follows.
+const nearlySolved = 0.9
+
+// turned replays a pattern from each of its requests on, and returns where the policy does worst.
+func (s *search) turned(ctx context.Context, p pattern) (worst Found, err error) {
+	for i := range p {
+		found, err := s.replay(ctx, slices.Concat(p[i:], p[:i]), searchSeeds)
+		if err != nil {
+			return worst, err
+		}
+		if found.Ratio > worst.Ratio {
+			worst = found
+		}
+	}
+	return worst, nil
 }
 
 // slacks are the shares of its ratio that a climb must keep in a step: below 1 it passes small dips. Each climb draws
@@ -87,15 +134,17 @@ func (s *search) run(ctx context.Context) (Found, error) {
 var slacks = []float64{1, 0.98, 0.95, 0.9}
 
 // climb changes a pattern as long as the ratio does not fall, or falls only a little, and repeats this from other
-// starts.
-func (s *search) climb(ctx context.Context) (best pattern, err error) {
+// starts. The first one is given, if it is not nil.
+func (s *search) climb(ctx context.Context, first pattern) (best pattern, err error) {
 	var current pattern
 	var bestRatio, ratio, slack float64
 	idle := patience // start from scratch
-	for range s.options.Tries {
+	for try := range s.options.Tries {
 		next := s.start(best) // drawn even where change replaces it: the random numbers of all recorded searches are such
 		if idle < patience {
 			next = s.change(current)
+		} else if try == 0 && first != nil {
+			next = first
 		}
 		found, err := s.replay(ctx, next, searchSeeds)
 		if err != nil {

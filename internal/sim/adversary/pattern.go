@@ -16,10 +16,10 @@ type request struct {
 	next   float64 // predicted number of requests until the object is requested again, or predict.Never
 }
 
-// Limits of a search. Patterns have at most twice as many objects as fit into the cache, and two more.
+// Limits of a search. Patterns have at most twice as many objects as fit into the cache, and a few more.
 const (
 	MaxCapacity = 64
-	maxObjects  = 2*MaxCapacity + 2
+	maxObjects  = 2*MaxCapacity + MaxSolved // of a widened pattern
 )
 
 func (s *search) objects() int { return 2*s.capacity + 2 }
@@ -78,6 +78,24 @@ func (s *search) change(p pattern) pattern {
 		}
 	}
 	return p
+}
+
+// soonest is a prediction before those of all other objects.
+const soonest = -1e6
+
+// widened returns the pattern of a game for a cache with more room: with several objects instead of each, and, for room
+// that this leaves, objects that are requested so often that they stay. Nil stays nil.
+func (p pattern) widened(from, capacity int) (wider pattern) {
+	instead, stay := capacity/from, capacity%from
+	for _, r := range p {
+		for i := range instead {
+			wider = append(wider, request{r.object + uint8(i*SolvedObjects), r.next * float64(instead+stay)})
+		}
+		for i := range stay {
+			wider = append(wider, request{uint8(instead*SolvedObjects + i), soonest})
+		}
+	}
+	return wider
 }
 
 // generator returns the generator of the trace: `sequence(order=1 2 3,requests=500)`.

@@ -33,25 +33,39 @@ func printTable(w io.Writer, rows []Row, o Options, format string) error {
 		{Name: "robustness", IsText: true, Weight: 2, Wrap: 12},
 		{Name: "worst found", Weight: 3},
 	}}
+	solved := false
 	for _, r := range rows {
 		exact := ""
 		if r.Exact != nil {
 			exact = ratioText(r.Exact.Ratio)
 		}
 		t.Rows = append(t.Rows, []string{r.Policy.String(), strconv.Itoa(r.Capacity), r.Stated.Consistency, exact,
-			r.Stated.Robustness, ratioText(r.Any.Ratio)})
+			r.Stated.Robustness, r.Any.text()})
+		solved = solved || r.Any.Solved > 0
 	}
 	width := terminal.Width(w)
 	var s strings.Builder
 	title := fmt.Sprintf("misses / misses of the optimum: as stated, and the worst found in %s tries per search on "+
 		"traces of %s requests", records.Count(int64(o.Tries)), records.Count(int64(o.Requests)))
-	fmt.Fprintf(&s, "%s\n\n%s\n\nthe worst of each policy:\n", terminal.Wrapped(title, width),
-		t.In(format, width))
+	fmt.Fprintf(&s, "%s\n\n%s\n\n", terminal.Wrapped(title, width), t.In(format, width))
+	if solved {
+		fmt.Fprintf(&s, "%s\n\n", terminal.Wrapped(fmt.Sprintf("=: solved; in the long run no trace of up to %d objects has "+
+			"a larger ratio", SolvedObjects), width))
+	}
+	s.WriteString("the worst of each policy:\n")
 	for _, command := range worstCommands(rows) {
 		fmt.Fprintf(&s, "\n    %s\n", command)
 	}
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// text is the ratio of a solved game, or the worst that was found.
+func (f Found) text() string {
+	if f.Solved > 0 {
+		return ratioText(f.Solved) + " ="
+	}
+	return ratioText(f.Ratio)
 }
 
 func ratioText(ratio float64) string { return strconv.FormatFloat(ratio, 'f', 3, 64) }
@@ -90,6 +104,7 @@ type rowJSON struct {
 type foundJSON struct {
 	Stated    string  `json:"stated"`
 	Worst     float64 `json:"worst_found"`
+	Solved    float64 `json:"solved,omitempty"` // in the long run
 	Misses    float64 `json:"misses"`
 	OptMisses int64   `json:"opt_misses"`
 	Trace     string  `json:"trace"`
@@ -97,7 +112,7 @@ type foundJSON struct {
 }
 
 func newFoundJSON(stated string, f Found) foundJSON {
-	return foundJSON{stated, f.Ratio, f.Misses, f.OptMisses, f.Trace, f.Predictor}
+	return foundJSON{stated, f.Ratio, f.Solved, f.Misses, f.OptMisses, f.Trace, f.Predictor}
 }
 
 func printJSON(w io.Writer, rows []Row, o Options) error {
@@ -124,7 +139,7 @@ func printCSV(w io.Writer, rows []Row, o Options) error {
 	out := csv.NewWriter(w)
 	header := []string{"policy", "capacity", "seed", "length", "requests", "tries"}
 	for _, side := range []string{"consistency", "robustness"} {
-		for _, column := range []string{"stated", "worst_found", "misses", "opt_misses", "trace", "predictor"} {
+		for _, column := range []string{"stated", "worst_found", "solved", "misses", "opt_misses", "trace", "predictor"} {
 			header = append(header, side+"_"+column)
 		}
 	}
@@ -142,8 +157,13 @@ func printCSV(w io.Writer, rows []Row, o Options) error {
 
 func foundColumns(stated string, f *Found) []string {
 	if f == nil {
-		return make([]string, 6)
+		return make([]string, 7)
 	}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	return []string{stated, number(f.Ratio), number(f.Misses), strconv.FormatInt(f.OptMisses, 10), f.Trace, f.Predictor}
+	solved := ""
+	if f.Solved > 0 {
+		solved = number(f.Solved)
+	}
+	return []string{stated, number(f.Ratio), solved, number(f.Misses), strconv.FormatInt(f.OptMisses, 10), f.Trace,
+		f.Predictor}
 }

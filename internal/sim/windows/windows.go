@@ -56,6 +56,8 @@ type Sampler struct {
 	until    int64         // time since the start at which it ends, if windows are spans of time
 	before   cache.Counts
 	tenants  []cache.Tenant // at the end of the previous window
+	labels   []cache.Counts // so far, of each label of the trace
+	labelled []cache.Counts // likewise, at the end of the previous window
 	windows  []int          // positions at which the windows of the current part end
 	ended    []float64      // and the times of their rows
 	rows     []series.Row
@@ -86,6 +88,7 @@ func (s *Sampler) Part(t *traces.Trace, c cache.Cache, capacity int64, warmup in
 	}
 	s.trace, s.cache, s.capacity = t, c, capacity
 	s.before, s.tenants, s.begins, s.windows, s.ended = cache.Counts{}, nil, 0, nil, nil
+	s.labels, s.labelled = nil, nil
 	if s.files > 0 {
 		s.file++
 		s.label = fmt.Sprintf("file %d of %d", s.file, s.files)
@@ -174,6 +177,33 @@ func (s *Sampler) end(to int, at float64, total cache.Counts) {
 	}
 	if divided, ok := s.cache.(tenanted); ok {
 		s.addTenants(at, divided.Tenants())
+	}
+	s.addLabels(at)
+}
+
+// Labels records the counts so far of each label of the trace. Served comes next.
+func (s *Sampler) Labels(counts []cache.Counts) {
+	if s != nil {
+		s.labels = counts
+	}
+}
+
+// addLabels adds the hit ratio of each label in the window. The counts of a warm-up begin again after it.
+func (s *Sampler) addLabels(at float64) {
+	if len(s.labels) == 0 {
+		return
+	}
+	if s.labelled == nil {
+		s.labelled = make([]cache.Counts, len(s.labels))
+	}
+	for i, now := range s.labels {
+		n := now
+		if now.Requests >= s.labelled[i].Requests {
+			n = now.Minus(s.labelled[i])
+		}
+		if s.labelled[i] = now; n.Requests > 0 {
+			s.addOf(at, metric.HitRatio.Name, s.trace.Labels.Names[i], metric.Divide(float64(n.Hits), float64(n.Requests)))
+		}
 	}
 }
 

@@ -48,7 +48,8 @@ func TestTextFormats(t *testing.T) {
 			[]stream.Record{{Text: []byte("a"), Time: second, Size: 9, KeySize: 1, Op: stream.OpRead},
 				{Text: []byte("a"), Time: 2 * second, Size: 9, KeySize: 1, Op: stream.OpWrite, TTL: 60 * second},
 				{Text: []byte("b"), Time: 3 * second, Size: 9, KeySize: 1, Op: stream.OpRead, Served: stream.ServedHit},
-				{Text: []byte("b"), Time: 3 * second, SizeUnknown: true, KeySize: 1, Op: stream.OpRead, Served: stream.ServedMiss}}},
+				{Text: []byte("b"), Time: 3 * second, SizeUnknown: true, KeySize: 1, Op: stream.OpRead,
+					Served: stream.ServedMiss}}},
 		"cachelib, the hits of repeated rows": {"key,key_size,op,op_count,size,cache_hits\na,1,GET,3,9,2\n",
 			"cachelib:repeat=true", []stream.Record{
 				{Text: []byte("a"), Size: 9, KeySize: 1, Op: stream.OpRead, Served: stream.ServedMiss},
@@ -56,7 +57,8 @@ func TestTextFormats(t *testing.T) {
 				{Text: []byte("a"), Size: 9, KeySize: 1, Op: stream.OpRead, Served: stream.ServedHit}}},
 		"cachelib, every row once": {"key,op,size,op_count\n1,GET,87,9\n2,SET,1,1\n3,DELETE,0,1\n", "cachelib:size=value",
 			[]stream.Record{
-				{Num: 1, Size: 87, Op: stream.OpRead}, {Num: 2, Size: 1, Op: stream.OpWrite}, {Num: 3, SizeUnknown: true, Op: stream.OpDelete}}},
+				{Num: 1, Size: 87, Op: stream.OpRead}, {Num: 2, Size: 1, Op: stream.OpWrite},
+				{Num: 3, SizeUnknown: true, Op: stream.OpDelete}}},
 
 		"csv":       {"time,key,size,op\n0.5,a,10,get\n1,2,20,set\n", "", csvWant()},
 		"tsv":       {"Timestamp\tObj-ID\tBytes\tOperation\n0.5\ta\t10\tGET\n1\t2\t20\tPut\n", "", csvWant()},

@@ -52,8 +52,9 @@ func TestJSONLines(t *testing.T) {
 		"escapes": {`{"key":"\u0061\/\u00e9\ud83d\ude00\n"}`, "", []stream.Record{{Text: []byte("a/é\U0001f600\n")}}},
 		"dates": {`{"key":1,"date":"10/Oct/2000:13:55:36 -0700"}` + "\n" + `{"key":2,"date":"2000-10-10T20:55:37Z"}`, "",
 			[]stream.Record{{Num: 1, Time: 971211336e9}, {Num: 2, Time: 971211337e9}}},
-		"tenants":        {`{"key":1,"u":{"n":"x"}}`, "jsonl:tenant=.u.n", []stream.Record{{Num: 1, Tenant: []byte("x")}}},
-		"without a size": {`{"key":1,"size":5}` + "\n" + `{"key":2}`, "", []stream.Record{{Num: 1, Size: 5}, {Num: 2, SizeUnknown: true}}},
+		"tenants": {`{"key":1,"u":{"n":"x"}}`, "jsonl:tenant=.u.n", []stream.Record{{Num: 1, Tenant: []byte("x")}}},
+		"without a size": {`{"key":1,"size":5}` + "\n" + `{"key":2}`, "", []stream.Record{{Num: 1, Size: 5},
+			{Num: 2, SizeUnknown: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tracetest.ReadText(t, c.content, c.format)

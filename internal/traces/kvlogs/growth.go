@@ -112,8 +112,8 @@ var changes = byName(map[string]func(g *growth, v *value, args [][]byte){
 	"json.arrinsert": func(_ *growth, v *value, args [][]byte) { v.push(args[min(2, len(args)):]) },
 })
 
-// extensions are the commands that change a string, given its length (0 if it is new, or not known) and the words behind
-// the key. They return the new length.
+// extensions are the commands that change a string, given its length (0 if it is new, or not known) and the words
+// behind the key. They return the new length.
 var extensions = byName(map[string]func(size int64, args [][]byte) int64{
 	"set setnx getset": func(_ int64, args [][]byte) int64 { return lengthAt(args, 0) },
 	"setex psetex":     func(_ int64, args [][]byte) int64 { return lengthAt(args, 1) },

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/kvlogs"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -37,17 +38,26 @@ func TestGrowth(t *testing.T) {
 		commands []string
 		want     []int64 // of the last access of each command; -1 if it is unknown
 	}{
-		"a hash":             {[]string{"hset h f abc g de", "hset h f a", "hget h f", "hdel h g", "hincrby h n 1", "hsetnx h x y"}, []int64{7, 5, -1, 2, 11, 13}},
-		"a hash, at last":    {[]string{"hset h f abc", "hdel h f", "hset h g a"}, []int64{4, -1, 2}},
-		"a list":             {[]string{"rpush l ab cd", "lpush l efgh", "lpop l", "ltrim l 0 0", "lrange l 0 -1"}, []int64{4, 8, 6, 3, -1}},
-		"a list that moves":  {[]string{"rpush l ab cd", "lmove l m LEFT RIGHT"}, []int64{4, 2}},
-		"what was there":     {[]string{"lpop l", "rpush l ab", "lpushx m ab"}, []int64{-1, 2, -1}},
-		"a set":              {[]string{"sadd s ab cd", "sadd s ab e", "srem s ab", "smove s t cd", "spop t"}, []int64{4, 5, 3, 2, -1}},
-		"a sorted set":       {[]string{"zadd z 1 ab 2 cd", "zadd z NX 3 ab", "zincrby z 1 e", "zremrangebyrank z 0 0"}, []int64{20, 20, 29, 20}},
-		"a geographic set":   {[]string{"geoadd g XX 1.0 2.0 ab"}, []int64{10}},
-		"a stream":           {[]string{"xadd x * a b", "xadd x MAXLEN ~ 1 * a bcd", "xtrim x MAXLEN 0"}, []int64{18, 19, -1}},
-		"a string":           {[]string{"append s abc", "append s de", "setrange s 9 a", "setbit s 799 1", "getrange s 0 1"}, []int64{3, 5, 10, 100, -1}},
-		"a string, set":      {[]string{"set s abc", "append s d", "set s x", "append s y", "set s z NX"}, []int64{3, 4, 1, 2, -1}},
+		"a hash": {[]string{"hset h f abc g de", "hset h f a", "hget h f", "hdel h g",
+			"hincrby h n 1", "hsetnx h x y"},
+			[]int64{7, 5, -1, 2, 11, 13}},
+		"a hash, at last": {[]string{"hset h f abc", "hdel h f", "hset h g a"}, []int64{4, -1, 2}},
+		"a list": {[]string{"rpush l ab cd", "lpush l efgh", "lpop l", "ltrim l 0 0", "lrange l 0 -1"},
+			[]int64{4, 8, 6, 3, -1}},
+		"a list that moves": {[]string{"rpush l ab cd", "lmove l m LEFT RIGHT"}, []int64{4, 2}},
+		"what was there":    {[]string{"lpop l", "rpush l ab", "lpushx m ab"}, []int64{-1, 2, -1}},
+		"a set": {[]string{"sadd s ab cd", "sadd s ab e", "srem s ab", "smove s t cd", "spop t"},
+			[]int64{4, 5, 3, 2, -1}},
+		"a sorted set": {[]string{"zadd z 1 ab 2 cd", "zadd z NX 3 ab", "zincrby z 1 e", "zremrangebyrank z 0 0"},
+			[]int64{20, 20, 29, 20}},
+		"a geographic set": {[]string{"geoadd g XX 1.0 2.0 ab"}, []int64{10}},
+		"a stream": {[]string{"xadd x * a b", "xadd x MAXLEN ~ 1 * a bcd", "xtrim x MAXLEN 0"},
+			[]int64{18, 19, -1}},
+		"a string": {[]string{"append s abc", "append s de", "setrange s 9 a",
+			"setbit s 799 1", "getrange s 0 1"},
+			[]int64{3, 5, 10, 100, -1}},
+		"a string, set": {[]string{"set s abc", "append s d", "set s x", "append s y", "set s z NX"},
+			[]int64{3, 4, 1, 2, -1}},
 		"a counter":          {[]string{"incr c", "set c 12", "incrby c 3"}, []int64{8, 2, 2}},
 		"after a deletion":   {[]string{"hset h f abc", "del h", "hset h g a"}, []int64{4, -1, 2}},
 		"after its end":      {[]string{"hset h f abc", "expire h 1", "hset h g a"}, []int64{4, -1, 2}},
@@ -57,7 +67,8 @@ func TestGrowth(t *testing.T) {
 		"several":            {[]string{"mset a x b yz", "append b w"}, []int64{2, 3}},
 		"all gone":           {[]string{"hset h f abc", "flushall", "hset h g a"}, []int64{4, -1, 2}},
 		"a sketch":           {[]string{"pfadd p a b"}, []int64{22}},
-		"a document":         {[]string{`json.set j $ 12345`, `json.set j $.a 678`, `json.set j $.a 6`}, []int64{5, 8, 6}},
+		"a document": {[]string{`json.set j $ 12345`, `json.set j $.a 678`, `json.set j $.a 6`},
+			[]int64{5, 8, 6}},
 	} {
 		var commands [][]string
 		for _, text := range c.commands {

@@ -20,9 +20,9 @@ var redisFormat = source.Format{
 	Carries:   "time, key, size of what is set, op, ttl",
 	Detection: "lines of time, [database client], and words in quotes",
 	Options: []params.Param{source.OpsOption(), sizeOption(redisOverhead), {
-		Name: "tenant", Default: "", Choices: []string{"", "client", "db"},
-		Doc: "the tenant, for dividing a cache among tenants: the client's address without its port, or the number of " +
-			"the database; by default none",
+		Name: "tenant", Default: "", Choices: []string{"", "client", "db", "command"},
+		Doc: "the tenant, for dividing a cache among tenants, or the label of --by: the client's address without its port, " +
+			"the number of the database, or the name of the command; by default none",
 	}},
 	Writes: stream.WritesStore,
 	Detect: source.CertainIf(looksLikeMonitor),
@@ -96,7 +96,7 @@ type redisReader struct {
 
 func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &redisReader{reading: src.Reading, ops: source.NewOpFilter(opts.Text("ops")), tenant: opts.Text("tenant")}
-	if tenants := []string{"client", "db"}; r.tenant != "" && !slices.Contains(tenants, r.tenant) {
+	if tenants := []string{"client", "db", "command"}; r.tenant != "" && !slices.Contains(tenants, r.tenant) {
 		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", r.tenant, tenants))
 	}
 	if !src.In.NoSizes {
@@ -146,6 +146,8 @@ func (r *redisReader) tenantOf() []byte {
 		return r.client
 	case "db":
 		return r.db
+	case "command":
+		return r.words[0]
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/must"
+	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// AppendUnquoted appends a word of Redis' quoting without the escapes of quotes and of bytes above ASCII. Control characters and backslashes
-// stay as MONITOR writes them, so that each key is one word, and two keys are two.
+// AppendUnquoted appends a word of Redis' quoting without the escapes of quotes and of bytes above ASCII. Control
+// characters and backslashes stay as MONITOR writes them, so that each key is one word, and two keys are two.
 func AppendUnquoted(to, word []byte) []byte {
 	for len(word) > 0 {
 		i := bytes.IndexByte(word, '\\')

@@ -220,6 +220,9 @@ func (r *Reading) Complete(format Format, opts params.Values, fields stream.Fiel
 	if fields.Served {
 		r.Served = cmp.Or(r.Served, "served")
 	}
+	if name, ok := strings.CutPrefix(r.Tenant, "tenant"); ok && r.from != nil && r.from.Labels {
+		r.Tenant = "label" + name
+	}
 }
 
 // Spec writes a format with the options that differ from their defaults.

@@ -41,7 +41,8 @@ type File struct {
 	Together  *Together
 	Budget    *memory.Budget
 	archive   *File  // the archive that this is a member of; nil otherwise
-	Tenant    string // the requested column of tenants; "" for none
+	Tenant    string // the requested column of tenants, or of labels; "" for none
+	Labels    bool   // it is of labels
 	Merged    bool   // with other files, which are open at the same time
 	NoSizes   bool   // nothing uses the sizes of requests, so that they need not be found out
 	// BadLines is the share of lines that may be unreadable; 0: none.

@@ -18,7 +18,8 @@ func RuleOptions() []params.Param {
 			"and DELETE, if they are not named here, are writes"},
 		{Name: "statuses", Default: "200+206+301+304+404", Doc: "statuses of responses that a cache would serve, joined " +
 			"by +, such as 200 or 2xx; or all"},
-		{Name: "tenant", Default: "", Doc: "whose objects a cache is divided among: host or client; by default none"},
+		{Name: "tenant", Default: "", Doc: "whose objects a cache is divided among, or the label of --by: host, client, " +
+			"method, status, path (without its query) or directory (the first of the path); by default none"},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -19,11 +20,11 @@ type Rules struct {
 	methods  methodList
 	statuses *statusSet
 	query    string
-	tenant   string       // "", "host" or "client"
+	tenant   string       // "" for none, or one of chooseTenant's
 	sizes    *sizes.Table // of objects that were sent before; nil if nothing uses sizes
 
 	key   []byte // room for a key that is no part of the line
-	host  []byte // room for the tenant
+	host  []byte // room for the tenant or label
 	parts [][]byte
 }
 
@@ -61,7 +62,8 @@ func CheckRules(opts params.Values) error {
 
 // chooseTenant returns the column of the tenants. "tenant" is what --tenant column names if the user names no column.
 func chooseTenant(text string, columns Columns) (string, error) {
-	has := map[string]bool{"host": columns.Host, "client": columns.Client}
+	has := map[string]bool{"host": columns.Host, "client": columns.Client, "method": columns.Method,
+		"status": columns.Status, "path": true, "directory": true}
 	name := strings.ToLower(text)
 	if name == "tenant" {
 		name = "host"
@@ -71,9 +73,9 @@ func chooseTenant(text string, columns Columns) (string, error) {
 	case text == "":
 		return "", nil
 	case !known:
-		return "", fmt.Errorf("tenant %q: want host or client", text)
+		return "", fmt.Errorf("column %q: want host, client, method, status, path or directory", text)
 	case !is:
-		return "", fmt.Errorf("tenant %q: the log has no %s", text, name)
+		return "", fmt.Errorf("column %q: the log has no %s", text, name)
 	}
 	return name, nil
 }
@@ -132,8 +134,8 @@ const (
 // The key is the host, if the log states it, and the path. A request with an unsafe method (RFC 9110 section 9.2.1) is
 // a write or, for DELETE and PURGE, a deletion, which invalidates what is cached if it succeeds (RFC 9111 section 4.4).
 // A response without a body, to HEAD or with status 304, has the size that the object had when it was last sent, if it
-// was sent before: a cache serves it without a byte of the body, but must hold the object. A range request (206) has the size of the part
-// that was sent.
+// was sent before: a cache serves it without a byte of the body, but must hold the object. A range request (206) has
+// the size of the part that was sent.
 func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	*rec = stream.Record{Time: e.Time, TTL: e.TTL, Served: e.Served}
 	var reason string
@@ -159,8 +161,31 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 		rec.Tenant = r.hostOf(e)
 	case "client":
 		rec.Tenant = addressOf(e.Client)
+	case "method":
+		rec.Tenant = e.Method
+	case "status":
+		r.host = strconv.AppendInt(r.host[:0], int64(e.Status), 10)
+		rec.Tenant = r.host
+	case "path", "directory":
+		rec.Tenant = r.pathOf(e)
 	}
 	return nil
+}
+
+// pathOf returns the path of an entry without its query, or the first directory of it.
+func (r *Rules) pathOf(e *Entry) []byte {
+	path := e.Target
+	if host, rest := splitURL(path); host != nil {
+		path = rest
+	}
+	path, _, _ = bytes.Cut(path, []byte("?"))
+	if r.tenant == "directory" && len(path) > 1 {
+		if end := bytes.IndexByte(path[1:], '/'); end >= 0 {
+			return path[:end+1]
+		}
+		return []byte("/")
+	}
+	return path
 }
 
 // LeaveOut counts a row that is not a request with its reason, which follows a number: "with other methods". It returns

@@ -132,7 +132,7 @@ func TestRuleOptionErrors(t *testing.T) {
 		"statuses=200+99": "from 100 to 599",
 		"statuses=6xx":    "from 100 to 599",
 		"statuses=":       "from 100 to 599",
-		"tenant=user":     "want host or client",
+		"tenant=user":     "want host, client, method, status, path or directory",
 		"tenant=host":     "the log has no host",
 	} {
 		opts := must.Get(params.ParseArgs(RuleOptions(), options))(t)

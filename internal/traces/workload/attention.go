@@ -49,7 +49,7 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 		return nil, errors.New("--sample: an attention trace has no objects to sample, as each step attends to all keys " +
 			"before " +
 			"it: use --limit, which counts steps")
-	case w.Merge, w.Embeddings != "", w.Tenants != "":
+	case w.Merge, w.Embeddings != "", w.Tenants != "", w.By != "":
 		return nil, errors.New("an attention trace has no requests to merge, to embed or to divide among tenants: name it " +
 			"alone")
 	case w.Format != "" && !isOfAttention(w.Format):

@@ -52,6 +52,7 @@ func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 		add("files replayed", "each through an empty cache")
 	}
 	add("tenants", w.Tenants)
+	add("hits counted by", w.By)
 	add("embeddings", w.Embeddings)
 	add("keys and values", w.KV)
 	for i, warning := range t.Warnings {

@@ -578,6 +578,7 @@ func (w Workload) Describe(rec *records.Record) error {
 	rec.InputFormat, rec.Merge, rec.PerFile = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile
 	rec.Limit = int64(w.Limit)
 	rec.SampleSeed, rec.Tenants, rec.KV = w.SampleSeed, w.Tenants, w.KV
+	rec.By = w.By
 	rec.WriteMode = cmp.Or(rec.WriteMode, w.Writes)
 	rec.ObjectSizes = strings.Join(w.ObjectSizes, "\n")
 	rec.ObjectOverhead = cmp.Or(rec.ObjectOverhead, w.ObjectOverhead)
@@ -596,7 +597,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		KV:        rec.KV,
 		Selection: traces.Selection{
 			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
-			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants,
+			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants, By: rec.By,
 			Writes: rec.WriteMode, ObjectOverhead: rec.ObjectOverhead,
 		},
 	}

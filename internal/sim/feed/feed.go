@@ -1,0 +1,188 @@
+// Package feed serves the requests of a trace to a cache, with what happens between them, and counts what follows.
+package feed
+
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/results/bylabel"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// longestWindow is the least room for sizes, so that a replay makes it once.
+const longestWindow = 1 << 15
+
+// Tally is what a replay counted.
+type Tally struct {
+	cache.Counts                 // of the requests that belong to hits and misses; evictions are those of all
+	Reads, Writes cache.Counts   // apart, if the trace has writes
+	Removals      int64          // objects that left the cache although nothing needed their room
+	Labels        []cache.Counts // per label of the trace, of the same requests as Counts
+}
+
+// Minus returns what was counted since an earlier moment.
+func (n Tally) Minus(earlier Tally) Tally {
+	return Tally{n.Counts.Minus(earlier.Counts), n.Reads.Minus(earlier.Reads), n.Writes.Minus(earlier.Writes),
+		n.Removals - earlier.Removals, n.Labels}
+}
+
+// Sum sets the counts of the requests that belong to hits and misses, from those of reads and writes.
+func (n *Tally) Sum(t *traces.Trace) {
+	n.Counts = n.Reads.Plus(n.Writes)
+	if t.Fills() {
+		n.Counts = n.Reads
+		n.Evictions, n.Oversized = n.Reads.Evictions+n.Writes.Evictions, n.Reads.Oversized+n.Writes.Oversized
+	}
+}
+
+// AddTo adds the metrics of writes and removals, where the trace has any.
+func (n Tally) AddTo(v *metric.Values, t *traces.Trace) {
+	if len(t.Removals) > 0 {
+		v.SetInt(metric.Removals, n.Removals)
+	}
+	for i, of := range n.Labels {
+		bylabel.Add(v, t.Labels.Names[i], bylabel.Counts{Requests: of.Requests, Hits: of.Hits, Bytes: of.Bytes,
+			HitBytes: of.HitBytes, Tokens: of.Tokens, HitTokens: of.HitTokens})
+	}
+	if t.Ops == nil {
+		return
+	}
+	v.SetInt(metric.Reads, n.Reads.Requests)
+	v.SetInt(metric.ReadHits, n.Reads.Hits)
+	v.SetQuotient(metric.ReadHitRatio, float64(n.Reads.Hits), float64(n.Reads.Requests))
+	v.SetInt(metric.Writes, n.Writes.Requests)
+	v.SetInt(metric.WriteHits, n.Writes.Hits)
+	v.SetQuotient(metric.WriteHitRatio, float64(n.Writes.Hits), float64(n.Writes.Requests))
+}
+
+// Feeder serves the requests of a trace in runs: between two of them objects are removed, or reads and writes, which
+// are counted apart, take turns.
+type Feeder struct {
+	trace    *traces.Trace
+	cache    cache.Cache
+	bytes    bool    // capacity counts bytes
+	sizes    []int64 // a buffer
+	removals []traces.Removal
+	Tally
+}
+
+// New returns a feeder of a cache; bytes says that its capacity counts these. The cache must be Dropping if the trace
+// has removals, or requests that load nothing.
+func New(t *traces.Trace, c cache.Cache, bytes bool) *Feeder {
+	f := &Feeder{trace: t, cache: c, bytes: bytes, removals: t.Removals}
+	if t.Labels != nil {
+		f.Labels = make([]cache.Counts, len(t.Labels.Names))
+	}
+	return f
+}
+
+// Serve serves the requests [from, to), and what is removed before them: those of one label after another if hits are
+// counted by labels.
+func (f *Feeder) Serve(from, to int) {
+	if f.Labels == nil {
+		f.serveAll(from, to)
+		return
+	}
+	of := f.trace.Labels.Of
+	for from < to {
+		end := from + 1
+		for end < to && of[end] == of[from] {
+			end++
+		}
+		before := f.Counts
+		f.serveAll(from, end)
+		f.Labels[of[from]] = f.Labels[of[from]].Plus(f.Counts.Minus(before))
+		from = end
+	}
+}
+
+// serveAll serves the requests [from, to), whatever their labels.
+func (f *Feeder) serveAll(from, to int) {
+	if f.bytes && f.trace.RequestSizes == nil && len(f.sizes) < to-from {
+		f.sizes = make([]int64, max(to-from, longestWindow))
+	}
+	if len(f.removals) == 0 && f.trace.Ops == nil {
+		f.cache.Serve(cache.WindowOf(f.trace, from, to, f.bytes, f.sizes), &f.Counts)
+		return
+	}
+	counts := &f.Counts
+	for from < to {
+		f.Remove(from)
+		end := f.endOfRun(from, to)
+		if f.trace.Ops != nil {
+			counts = &f.Reads
+			if f.trace.IsWrite(from) {
+				counts = &f.Writes
+			}
+		}
+		if f.trace.Passes(from) {
+			f.pass(from, end, counts)
+		} else {
+			f.cache.Serve(cache.WindowOf(f.trace, from, end, f.bytes, f.sizes), counts)
+		}
+		from = end
+	}
+	if f.trace.Ops != nil {
+		f.Sum(f.trace)
+	}
+}
+
+// pass serves requests that load nothing where they miss: the cache sees only those that hit.
+func (f *Feeder) pass(from, to int, counts *cache.Counts) {
+	holding := f.cache.(cache.Dropping)
+	for pos := from; pos < to; pos++ {
+		if holding.Holds(f.trace.Objects[pos]) {
+			f.cache.Serve(cache.WindowOf(f.trace, pos, pos+1, f.bytes, f.sizes), counts)
+			continue
+		}
+		counts.Requests++
+		if f.bytes {
+			counts.Bytes += f.trace.Size(pos)
+		}
+	}
+}
+
+// Remove removes what leaves the cache before the request at pos.
+func (f *Feeder) Remove(pos int) {
+	for len(f.removals) > 0 && int(f.removals[0].Before) <= pos {
+		if f.cache.(cache.Dropping).Drop(f.removals[0].Object) {
+			f.Removals++
+		}
+		f.removals = f.removals[1:]
+	}
+}
+
+// endOfRun returns the end of the run of requests that begins at from and ends at to at the latest.
+func (f *Feeder) endOfRun(from, to int) int {
+	if len(f.removals) > 0 {
+		to = min(to, int(f.removals[0].Before))
+	}
+	if f.trace.Ops == nil {
+		return to
+	}
+	end := EndOfKind(f.trace, from, to)
+	if f.trace.Groups != nil { // whose requests have one operation
+		end = min(to, GroupEnd(f.trace, end))
+	}
+	return end
+}
+
+// EndOfKind returns where the requests from one position on, up to another, that all read or all write, and load what
+// they miss or do not, end.
+func EndOfKind(t *traces.Trace, from, to int) int {
+	end, write, passes := from+1, t.IsWrite(from), t.Passes(from)
+	for end < to && t.IsWrite(end) == write && t.Passes(end) == passes {
+		end++
+	}
+	return end
+}
+
+// GroupEnd returns the end of the group that contains the request before to.
+func GroupEnd(t *traces.Trace, to int) int {
+	next, _ := slices.BinarySearch(t.Groups, to)
+	if next == len(t.Groups) {
+		return len(t.Objects)
+	}
+	return t.Groups[next]
+}
