@@ -14,6 +14,8 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/curve"
+	"github.com/cachesim/cachesim/internal/experiment/search"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
@@ -35,6 +37,7 @@ type curveFlags struct {
 	cache    cache.Spec
 	points   int
 	samples  int
+	table    []experiment.Cell // of the whole trace
 }
 
 func newCurveCommand() *cobra.Command {
@@ -47,10 +50,11 @@ func newCurveCommand() *cobra.Command {
 capacities. It is exact at each capacity in the table, and at --points further capacities in the records and the figure.
 The optimum, or the policies that --policy lists, are replayed at the capacities in the table.
 
-Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
-policy, another share of it, or a hit ratio, with its 95% interval in brackets. The line before it says what a cache
-saves: what reaches the origin at that capacity or, with --cost, the capacity and the policy that cost the least in a
-month, against today and against no cache.
+Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio, which is that of a
+cache that holds everything, another share of it, or a hit ratio, with its 95% interval in brackets. lru's is exact, the
+others are searched by replays as in run. The line before it says what a cache saves: what reaches the origin at that
+capacity or, with --cost, the capacity and the policy that cost the least in a month, against today and against no
+cache.
 
 With --sample R these replays use samples: the requests of that share of the objects, chosen by hashed key, with the
 capacity scaled by R (SHARDS, Waldspurger et al., FAST 2015). The hit ratio is 1 - misses / (R x requests of the trace),
@@ -154,19 +158,28 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	grid := curve.Grid(t, f.cache, c.Capacities, f.points)
 	planned, stopped := 0, error(nil)
+	known := search.Known{}
 	if c.Rate > 0 {
 		planned, stopped = f.replaySamples(cmd, t, w, design, grid, &c)
 	} else {
-		planned, stopped = f.replayWhole(cmd, t, w, design, grid, &c)
+		planned, stopped = f.replayWhole(cmd, t, w, design, grid, &c, known)
 	}
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
 	}
 	partial := interruption(stopped, len(c.Exact)+len(c.Sampled), planned)
+	var answers []target.Answer
+	if partial == nil {
+		answers, err = f.answers(cmd, t, w, design, &c, known)
+		if partial = searchInterrupted(err); err != nil && partial == nil {
+			return err
+		}
+	}
 	if err := cmp.Or(f.billing.Charge(bill, c.Exact, t), f.billing.Charge(bill, c.Sampled, t)); err != nil {
 		return err
 	}
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
+	r.Answers, r.Tables = answers, []*page.Table{c.Table()}
 	r.Costs = bill.Curve(c.Trace, c.Drawn(), f.blocks)
 	f.today = bill.Today
 	return errors.Join(f.report(cmd, &c, r), partial)
@@ -200,7 +213,7 @@ func (f *curveFlags) chooseCache(cmd *cobra.Command) error {
 // replayWhole replays everything at the capacities in the table, and LRU also at the grid's, where nothing is
 // compared with it. It returns the number of records that this produces.
 func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
-	grid []capacity.Capacity, c *curve.Curve) (planned int, err error) {
+	grid []capacity.Capacity, c *curve.Curve, known search.Known) (planned int, err error) {
 	table, beside := design, design
 	table.Inputs, beside.Inputs = inputs(w, c.Capacities, f.trace.seed), inputs(w, grid, f.trace.seed)
 	beside.Entrants = curve.OnePass()
@@ -216,6 +229,8 @@ func (f *curveFlags) replayWhole(cmd *cobra.Command, t *traces.Trace, w workload
 		return 0, err
 	}
 	results, stopped := f.execute(cmd, t, slices.Concat(atTable, atGrid), 0, nil)
+	f.table = atTable
+	known.Add(slices.Concat(atTable, atGrid), results, t.SampleRate)
 	if c.Exact, err = results.Records(atTable, ""); err != nil {
 		return 0, err
 	}
@@ -265,27 +280,64 @@ func (f *curveFlags) replaySamples(cmd *cobra.Command, t *traces.Trace, w worklo
 	if c.Exact, err = f.records(cmd, t, whole, 0, nil); err != nil {
 		return planned, err
 	}
+	silent := func(string) {} // the whole trace has already given every note
+	err = f.eachSample(t, func(sample *traces.Trace, seed uint64, warmup int) error {
+		design.Warmup, design.Inputs = warmup, inputs(curve.Sampled(w, sample, seed), held, seed)
+		recs, err := f.records(cmd, sample, design, t.Bytes(), silent)
+		best.MarkAll(recs)
+		c.Sampled = append(c.Sampled, recs...)
+		return err
+	})
+	if err != nil {
+		return planned, err
+	}
+	return planned, f.replayCheckpoints(cmd, t, w, whole, c)
+}
+
+// eachSample draws the samples of a trace one after the other. A sample has a warm-up of its own.
+func (f *curveFlags) eachSample(t *traces.Trace, do func(sample *traces.Trace, seed uint64, warmup int) error) error {
 	warmup := *t // its sample is the warm-up of the sample
 	warmup.Objects = t.Objects[:f.warmup]
-	silent := func(string) {} // the whole trace has already given every note
 	for i := range uint64(f.samples) {
 		seed := f.trace.seed + i
 		sample := t.Sample(f.trace.sample, seed)
 		if len(sample.Objects) == 0 {
-			return planned, fmt.Errorf("--sample %v: a sample of %s has no "+
-				"requests; give a larger share", f.trace.sample,
-				t.Name)
+			return fmt.Errorf("--sample %v: a sample of %s has no requests; give a larger share", f.trace.sample, t.Name)
 		}
-		design.Warmup = len(warmup.Sample(f.trace.sample, seed).Objects)
-		design.Inputs = inputs(curve.Sampled(w, sample, seed), held, seed)
-		recs, err := f.records(cmd, sample, design, t.Bytes(), silent)
-		best.MarkAll(recs)
-		c.Sampled = append(c.Sampled, recs...)
-		if err != nil {
-			return planned, err
+		if err := do(sample, seed, len(warmup.Sample(f.trace.sample, seed).Objects)); err != nil {
+			return err
 		}
 	}
-	return planned, f.replayCheckpoints(cmd, t, w, whole, c)
+	return nil
+}
+
+// onSamples returns the hit ratios that samples give for cells of the whole trace; -1 where a sample has no room.
+func (f *curveFlags) onSamples(cmd *cobra.Command, t *traces.Trace, w workload.Workload, c *curve.Curve,
+	cells []experiment.Cell) ([]float64, error) {
+	of := make([][]records.Record, len(cells))
+	err := f.eachSample(t, func(sample *traces.Trace, seed uint64, warmup int) error {
+		var scaled []experiment.Cell
+		for _, cell := range cells {
+			held, _ := cell.Capacity.OnSample(f.trace.sample)
+			cell.Workload, cell.Seed, cell.Warmup, cell.Capacity = curve.Sampled(w, sample, seed), seed, warmup, held
+			scaled = append(scaled, cell.WithHash())
+		}
+		results, err := f.probe(cmd, sample, scaled, t.Bytes())
+		for i, cell := range scaled {
+			if r, ok := results[cell.Hash]; ok {
+				of[i] = append(of[i], r.Record)
+			}
+		}
+		return err
+	})
+	ratios := make([]float64, len(cells))
+	for i, recs := range of {
+		_, held := cells[i].Capacity.OnSample(f.trace.sample)
+		if ratios[i] = -1; held && len(recs) == f.samples {
+			ratios[i] = c.Estimate(recs)
+		}
+	}
+	return ratios, err
 }
 
 // replayCheckpoints replays the policies other than LRU on the whole trace at some capacities, so that their errors on
@@ -316,15 +368,24 @@ func (f *curveFlags) records(cmd *cobra.Command, t *traces.Trace, design experim
 }
 
 // answers says what capacity each policy needs for the target.
-func (f *curveFlags) answers(c *curve.Curve) []target.Answer {
+func (f *curveFlags) answers(cmd *cobra.Command, t *traces.Trace, w workload.Workload, design experiment.Design,
+	c *curve.Curve, known search.Known) ([]target.Answer, error) {
 	if c.Rate == 0 {
-		return target.FromRecords(f.target, c.Exact, f.blocks, sim.ObjectNoun)
+		recs := c.Exact[:experiment.Rows(f.table)] // without further capacities of LRU
+		return f.search(cmd, t, search.Groups(f.table, recs), recs, search.Options{Known: known})
 	}
-	a, ok := c.Answer(f.target.Target)
-	if !ok || !f.target.Shows(a, len(c.Capacities)) {
-		return nil
+	design.Inputs = inputs(w, c.Capacities[:1], f.trace.seed)
+	cells, err := design.Cells()
+	if err != nil {
+		return nil, err
 	}
-	return []target.Answer{a}
+	groups := []search.Group{{Name: c.Trace, First: &c.Exact[0], Policies: c.Policies(cells)}}
+	answers, err := f.search(cmd, t, groups, c.Exact, search.Options{Known: known, Rate: c.Rate,
+		Sampled: func(cells []experiment.Cell) ([]float64, error) { return f.onSamples(cmd, t, w, c, cells) }})
+	for i := range answers {
+		answers[i].Remark = "the hit ratios of all policies except " + policies.Recency() + " are estimates from samples"
+	}
+	return answers, err
 }
 
 // report prints the curve and writes it, with figures, to the output folder.
@@ -342,7 +403,6 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 	if err != nil {
 		return err
 	}
-	r.Answers, r.Tables = f.answers(c), []*page.Table{c.Table()}
 	if len(r.Costs) == 0 {
 		r.Reaches = cost.Reaches(r.Answers, c.Drawn(), f.today, f.billing.HasNoCache())
 	}

@@ -37,6 +37,8 @@ type replayFlags struct {
 	billing  billing.Flags
 	today    *int64      // the capacity that --today comes to on the trace
 	blocks   *blocks.Set // of the cells that were replayed
+	kept     experiment.Kept
+	logged   []string // what logs say of the caches of the servers that wrote them
 	device   resources.Device
 	// neighbours is a flag only of commands whose caches may compare queries.
 	neighbours resources.Neighbours
@@ -142,29 +144,39 @@ func withoutIntervals(cells []experiment.Cell, results experiment.Results) strin
 // execute replays cells of a trace in memory with a progress bar and keeps the results of finished cells.
 func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64,
 	note func(string)) (experiment.Results, error) {
-	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "replaying", progress.Requests)
+	results, err := f.replay(cmd, t, cells, experiment.Options{Held: held, Note: note, Blocks: len(cells) <= mostWithBlocks},
+		"replaying")
+	commandline.Note(cmd, f.trace.quiet, withoutIntervals(cells, results))
+	return results, err
+}
+
+// probe replays cells of a search. Those that cannot be replayed, because a capacity is too small say, have no results.
+func (f *replayFlags) probe(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64) (experiment.Results,
+	error) {
+	return f.replay(cmd, t, cells, experiment.Options{Held: held, Note: func(string) {}, Blocks: true,
+		Failed: func([]experiment.Cell, error) error { return nil }}, "searching")
+}
+
+// replay replays cells of a trace in memory with some options of its own.
+func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, o experiment.Options,
+	what string) (experiment.Results, error) {
+	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, what, progress.Requests)
 	defer bar.Finish()
-	if note == nil {
-		note = bar.Note
-	}
 	results := experiment.Results{}
 	if f.blocks == nil {
 		f.blocks = blocks.NewSet(f.trace.seed)
 	}
-	err := experiment.Execute(cmd.Context(), cells, experiment.Options{
-		Blocks:       len(cells) <= mostWithBlocks,
-		Jobs:         f.jobs,
-		Finished:     results.Keep,
-		Progress:     bar.OfReplays(),
-		Memory:       resources.BudgetOf(cmd),
-		NeighbourDir: f.neighbours.Folder(),
-		Device:       f.device.Shared(),
-		Note:         note,
-		Trace:        func(workload.Workload) *traces.Trace { return t },
-		Held:         held,
-	})
+	if o.Note == nil {
+		o.Note = bar.Note
+	}
+	o.Jobs, o.Finished, o.Progress, o.Memory = f.jobs, results.Keep, bar.OfReplays(), resources.BudgetOf(cmd)
+	o.NeighbourDir, o.Device = f.neighbours.Folder(), f.device.Shared()
+	if o.Held == 0 { // not of samples, each of which is a trace that is gone afterwards
+		o.Kept = &f.kept
+	}
+	o.Trace = func(workload.Workload) *traces.Trace { return t }
+	err := experiment.Execute(cmd.Context(), cells, o)
 	results.AddBlocks(f.blocks, cells)
-	commandline.Note(cmd, f.trace.quiet, withoutIntervals(cells, results))
 	var failed *experiment.CellError
 	if errors.As(err, &failed) {
 		err = failed.Err

@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/best"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
+	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/bylabel"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
@@ -50,9 +51,12 @@ if sizes count, misses, competitive ratio (misses divided by the optimum's under
 request. The best online policy at each capacity is marked. In bytes no optimum can be computed: belady-size takes its
 place, and the ratio is an interval up to the lower bound pfoo-l.
 
-Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio of any online
-policy, another share of it, or a hit ratio. It is interpolated between the two nearest capacities that were replayed.
-In brackets are 95% intervals, from how much 400 blocks of the trace differ.
+Below the table is the capacity that each policy needs for a --target: 90% of the largest hit ratio, which is that of a
+cache that holds everything, another share of it, or a hit ratio. lru's comes from one pass over the trace and is exact;
+the others are searched by further replays: each capacity was replayed and reaches the target, and 2% less does not. The
+capacities of the table do not matter. Without --target the search ends earlier for policies that need more than lru,
+and in long traces for all but the best: "between 16 GiB and 64 GiB". In brackets are 95% intervals, from how much 400
+blocks of the trace differ.
 
 The first line below the table says what a cache saves: how many requests and bytes reach the origin behind it at the
 capacity of --target, at that of --today, and without a cache. With --cost, memory, misses and missed bytes have prices,
@@ -219,8 +223,17 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		commandline.Note(cmd, f.trace.quiet, f.series.Missing(design.Series, recs, rows))
 	}
 	partial := interruption(stopped, len(recs), experiment.Rows(cells))
+	var answers []target.Answer
+	if partial == nil {
+		known := search.Known{}
+		known.Add(cells, replayed, t.SampleRate)
+		answers, err = f.search(cmd, t, search.Groups(cells, recs), recs, search.Options{Known: known})
+		if partial = searchInterrupted(err); err != nil && partial == nil {
+			return err
+		}
+	}
 	r := f.results(cmd, args, w, t, partial, recs, rows)
-	r.Costs = bill.Answers(recs, f.blocks)
+	r.Answers, r.Costs = answers, bill.Answers(recs, f.blocks)
 	if f.series.HasOrigin() {
 		r.Reaches = cost.Reaching(r.Costs, recs, bill.Today)
 	}
@@ -321,7 +334,6 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 		r.Notes = append(r.Notes, remark)
 		commandline.Note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
-	r.Answers = target.FromRecords(f.target, r.Records, f.blocks, sim.ObjectNoun)
 	if len(r.Costs) == 0 {
 		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today, f.series.HasOrigin() || f.billing.HasNoCache())
 	}
@@ -337,6 +349,14 @@ func (f *runFlags) print(w io.Writer, recs []records.Record, judged *checks.Judg
 	return judged.Print(w, string(f.format), func(w io.Writer) error {
 		return commandline.PrintRecords(w, recs, "markdown")
 	})
+}
+
+// searchInterrupted is the error that marks a result as partial whose rows are finished; nil for any other error.
+func searchInterrupted(err error) error {
+	if !experiment.Interrupted(err) {
+		return nil
+	}
+	return errors.New("interrupted: all rows are finished, the search for capacities is not")
 }
 
 // interruption is the error that marks a result as partial.

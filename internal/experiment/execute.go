@@ -36,8 +36,10 @@ type Options struct {
 	Memory   *memory.Budget // memory limit for everything; nil means all there is
 	// Trace returns a trace that is already in memory, or nil if it must be loaded; may be nil. Held is the caller's other
 	// memory, in bytes.
-	Trace        func(workload.Workload) *traces.Trace
-	Held         int64
+	Trace func(workload.Workload) *traces.Trace
+	Held  int64
+	// Kept keeps what replays of a trace share for further calls with the same trace; may be nil.
+	Kept         *Kept
 	Blocks       bool   // as in sim.ReplayerOptions
 	NeighbourDir string // as in sim.NeighbourOptions
 	// Device is the GPU that does what it can; nil for the CPU alone. Results do not depend on it, only times do.
@@ -549,9 +551,11 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 	var warmups []int
 	for _, c := range cells {
 		if replayers[c.Warmup] == nil {
-			replayers[c.Warmup] = sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Jobs: e.options.Jobs,
-				Memory: e.options.Memory, Blocks: e.options.Blocks,
-				Neighbours: e.neighbours(c), Device: e.options.Device, Note: e.note})
+			replayers[c.Warmup] = e.options.Kept.replayer(t, c.Warmup, func() *sim.Replayer {
+				return sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Jobs: e.options.Jobs,
+					Memory: e.options.Memory, Blocks: e.options.Blocks,
+					Neighbours: e.neighbours(c), Device: e.options.Device, Note: e.note})
+			})
 			warmups = append(warmups, c.Warmup)
 		}
 		s, err := c.on(t)
@@ -584,6 +588,57 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 		}
 	}
 	return jobs, nil
+}
+
+// Kept keeps what the replays of traces in memory share, such as the next uses of their requests. Its options are those
+// of the first call of Execute with a trace.
+type Kept struct {
+	mu        sync.Mutex
+	replayers map[keptKey]*sim.Replayer
+}
+
+type keptKey struct {
+	trace  *traces.Trace
+	warmup int
+}
+
+// replayer returns what is kept for a trace, or what create makes.
+func (k *Kept) replayer(t *traces.Trace, warmup int, create func() *sim.Replayer) *sim.Replayer {
+	if k == nil {
+		return create()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.replayers == nil {
+		k.replayers = map[keptKey]*sim.Replayer{}
+	}
+	r := k.replayers[keptKey{t, warmup}]
+	if r == nil {
+		r = create()
+		k.replayers[keptKey{t, warmup}] = r
+	}
+	return r
+}
+
+// InOnePass reports whether one pass over a trace can serve a cell of LRU together with others.
+func (k *Kept) InOnePass(t *traces.Trace, c Cell) bool {
+	on, err := c.on(t)
+	return err == nil && k.ofCell(t, c).InOnePass(on)
+}
+
+// LRUHits is sim.Replayer.LRUHits for a cell.
+func (k *Kept) LRUHits(ctx context.Context, t *traces.Trace, c Cell, units []int64) (*sim.LRUHits, error) {
+	on, err := c.on(t)
+	if err != nil {
+		return nil, err
+	}
+	return k.ofCell(t, c).LRUHits(ctx, on, units)
+}
+
+func (k *Kept) ofCell(t *traces.Trace, c Cell) *sim.Replayer {
+	return k.replayer(t, c.Warmup, func() *sim.Replayer {
+		return sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup})
+	})
 }
 
 // replay runs a job and delivers its results.

@@ -156,9 +156,9 @@ func holdAgainstMisses(rec *records.Record, optimum int64) {
 }
 
 // MarkBest marks the records with the highest hit ratio among those of one trace and capacity that compete, unless none
-// of them has a hit. In a cache that a model drives, hits are not what counts.
+// of them has a hit, or there is nothing to compare with. In a cache that a model drives, hits are not what counts.
 func MarkBest(recs []records.Record) {
-	best := 0.0
+	best, competitors := 0.0, 0
 	competes := func(rec *records.Record) bool {
 		kind, _ := cache.Registry.Find(nameIn(rec.Cache))
 		return rec.Competes() && !kind.Modelled && !kind.Attention // which pays for hits with quality
@@ -166,10 +166,11 @@ func MarkBest(recs []records.Record) {
 	for i := range recs {
 		if competes(&recs[i]) {
 			best = max(best, recs[i].Float(metric.HitRatio))
+			competitors++
 		}
 	}
 	for i := range recs {
-		recs[i].Best = best > 0 && competes(&recs[i]) && recs[i].Float(metric.HitRatio) == best
+		recs[i].Best = competitors > 1 && best > 0 && competes(&recs[i]) && recs[i].Float(metric.HitRatio) == best
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
+// InOnePass reports whether one pass over reuse distances can serve a cell of LRU together with others.
+func (r *Replayer) InOnePass(c Cell) bool { return !c.Cache.Entry.Attention && r.passOf(c) != "" }
+
 // passOf returns a key if one pass over reuse distances can serve a cell and others: those with the same key. It has
 // LRU's counts at capacities in objects and, if no object changes its size, at those in bytes that hold any object.
 func (r *Replayer) passOf(c Cell) string {

@@ -148,16 +148,20 @@ func delayedHits(v metric.Values) (n int64, ok bool) {
 // the misses of the missing conversations, so its own ratio is the estimate. Requests that do not count, because of a
 // warm-up or of size 0, are assumed to be the same share of the whole.
 func (r *Replayer) hitRatio(v metric.Values, delayed int64) float64 {
-	requests := v.Int(metric.Requests)
+	return r.ratioOf(v.Int(metric.Requests), v.Int(metric.Hits)+delayed, v.Int(metric.Misses)-delayed)
+}
+
+// ratioOf is hitRatio for counts.
+func (r *Replayer) ratioOf(requests, hits, misses int64) float64 {
 	if r.trace.SampledFrom == 0 || prompts.Of(r.trace.Kind) != nil {
-		return ratio(v.Int(metric.Hits)+delayed, requests)
+		return ratio(hits, requests)
 	}
 	counted := float64(requests) / float64(r.trace.Counted(0, len(r.trace.Objects)))
 	expected := r.trace.SampleRate * float64(r.trace.SampledFrom) * counted
 	if expected == 0 {
 		return 0
 	}
-	return max(0, 1-float64(v.Int(metric.Misses)-delayed)/expected)
+	return max(0, 1-float64(misses)/expected)
 }
 
 // share returns a capacity as a share of the distinct objects, or of their total size: of the trace's blocks, which the

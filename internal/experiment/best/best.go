@@ -43,10 +43,10 @@ func ByPoint(recs []records.Record) (points [][]int) {
 // same place on every axis that both have, and with the same seed.
 func Mark(recs []records.Record, point []int) {
 	places := byPlace(recs, point)
-	for _, p := range places {
+	for i, p := range places {
 		competitors := pick(recs, p.members)
-		for _, other := range places {
-			if p.agrees(other.position) {
+		for j, other := range places {
+			if i != j && p.agrees(other.position) {
 				competitors = append(competitors, pick(recs, other.members)...)
 			}
 		}

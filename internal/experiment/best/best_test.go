@@ -41,14 +41,15 @@ func TestWhoCompetesWithWhom(t *testing.T) {
 			at("p", "random", "", 0, 0.6), at("p", "random", "", 1, 0.7), at("p", "marker", "", 0, 0.5),
 			at("p", "lru", "", 0, 0.65),
 		}, []bool{false, true, false, false}},
-		{"and a seed without rivals is the best", []records.Record{at("p", "random", "", 0,
-			0.6), at("p", "random", "", 1, 0.7)}, []bool{true, true}},
+		{"a seed without rivals is not the best of any", []records.Record{at("p", "random", "", 0,
+			0.6), at("p", "random", "", 1, 0.7)}, []bool{false, false}},
 		{"other points do not compete", []records.Record{at("p", "lru", "", 0,
-			0.5), at("q", "arc", "", 0, 0.6)}, []bool{true, true}},
+			0.5), at("q", "arc", "", 0, 0.6)}, []bool{false, false}},
 		{"equals are all the best", []records.Record{at("p", "lru", "", 0,
 			0.5), at("p", "arc", "", 0, 0.5)}, []bool{true, true}},
+		{"nothing to compare with", []records.Record{at("p", "lru", "", 0, 0.5)}, []bool{false}},
 		{"optima do not compete", []records.Record{at("p", "lru", "", 0,
-			0.5), at("p", "opt", "", 0, 0.9)}, []bool{true, false}},
+			0.5), at("p", "opt", "", 0, 0.9)}, []bool{false, false}},
 	} {
 		if got := marks(test.recs...); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)

@@ -14,9 +14,12 @@ import (
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
@@ -54,9 +57,7 @@ func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	var ratios []float64
 	for i := range c.Sampled {
 		if r := &c.Sampled[i]; r.Label == label && r.Capacity == capacity {
-			// Misses, not requests: a sample may miss the hottest objects, whose requests are nearly all hits, and hold their
-			// share of all others (the adjustment of Waldspurger et al., FAST 2015).
-			ratios = append(ratios, 1-float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests())))
+			ratios = append(ratios, c.ofSample(r))
 		}
 	}
 	if len(ratios) == 0 {
@@ -65,6 +66,42 @@ func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	standardError := statistics.StdDev(ratios) / math.Sqrt(float64(len(ratios)))
 	// Only the mean is limited: a sample's estimate may be below 0, and limiting it would make the mean too high.
 	return estimate{max(0, statistics.Mean(ratios)), standardError, len(ratios)}, true
+}
+
+// ofSample returns the hit ratio of the whole trace that the record of a sample means. Misses, not requests, count: a
+// sample may miss the hottest objects, whose requests are nearly all hits, and hold their share of all others (the
+// adjustment of Waldspurger et al., FAST 2015).
+func (c *Curve) ofSample(r *records.Record) float64 {
+	return 1 - float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests()))
+}
+
+// Estimate returns the hit ratio of the whole trace that the records of the samples mean together.
+func (c *Curve) Estimate(samples []records.Record) float64 {
+	sum := 0.0
+	for i := range samples {
+		sum += c.ofSample(&samples[i])
+	}
+	return max(0, sum/float64(len(samples)))
+}
+
+// Policies returns what a search for capacities is for: LRU on the whole trace, and the others on samples. cells has one
+// of each.
+func (c *Curve) Policies(cells []experiment.Cell) (all []search.Policy) {
+	for _, cell := range cells {
+		label := cell.Label
+		kind := cell.Parts.Policy.Entry
+		if cell.Auxiliary || kind.Kind == policies.Bound || kind.Unbounded {
+			continue
+		}
+		p := search.Policy{Label: label, Online: kind.Kind == policies.Online, Cell: cell}
+		for _, capacity := range c.Capacities {
+			if e, ok := c.sampledAt(label, capacity.Amount); ok {
+				p.Points = append(p.Points, target.Point{Capacity: capacity.Amount, HitRatio: e.mean})
+			}
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // Drawn returns the records of the lines in the figure: those of LRU on the whole trace, of the others on samples if

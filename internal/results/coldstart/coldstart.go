@@ -159,8 +159,12 @@ func (s start) filled() string {
 		records.MetricText(metric.HitRatio.Name, after), records.Count(c.blocks.Filled.At), ofSample)
 }
 
-// farthest is how many times as long a log is that an estimate still speaks of.
-const farthest = 100
+// farthest is how many times as long a log is that an estimate still speaks of, and least the power of growth below
+// which a log of that length would not request even twice as much.
+const (
+	farthest = 100
+	least    = 0.15
+)
 
 // neverFilled says how long the log would have to be to fill a capacity that the user has given as a size.
 func (s start) neverFilled() string {
@@ -175,10 +179,14 @@ func (s start) neverFilled() string {
 		text := fmt.Sprintf("%s never fills: the trace requests %s", s.capacity(c),
 			records.Capacity(footprint, c.CapacityUnit))
 		times := math.Pow(float64(c.Capacity)/float64(footprint), 1/power)
-		if !(times <= farthest) {
+		switch {
+		case !(power >= least):
 			return text + ", which hardly grows"
+		case !(times <= farthest):
+			return text + fmt.Sprintf("; if that grows as so far, not even a log %d times as long fills it (an estimate)",
+				farthest)
 		}
-		return text + fmt.Sprintf("; if that grows as so far, a log %s times as long fills it (an estimate)", factor(times))
+		return text + fmt.Sprintf("; if that grows as so far, a log %s times as long fills it (an estimate)", about(times))
 	}
 	return ""
 }
@@ -196,8 +204,8 @@ func (c cell) footprint() (size int64, power float64) {
 	return size, power
 }
 
-// coldMisses says from which capacity on most misses are first requests, and how long the log would have to be for half
-// of them to be.
+// coldMisses says from which capacity on most misses are first requests, and how many these are in a longer log. That
+// follows from the log alone, so that all commands say the same.
 func (s start) coldMisses() string {
 	for i := 0; i < len(s.cells); {
 		best := i
@@ -219,15 +227,14 @@ func (s start) mostlyCold(c cell, misses int64) string {
 	text := fmt.Sprintf("from %s on, most misses are first requests (%s of %s with %s)", s.capacity(c),
 		records.Count(cold), records.Count(misses), c.Label)
 	_, power := growth(c, c.blocks.Before, c.blocks.New)
-	// First requests grow with that power of the length of the log, other misses with the length.
-	times := math.Pow(float64(cold)/float64(misses-cold), 1/(1-power))
-	switch {
-	case power < 1 && times <= farthest:
-		return text + fmt.Sprintf(": in a log %s times as long they are half (an estimate)", factor(times))
-	case power < steady:
-		return text + ": in a longer log they are a smaller share of all requests"
+	share := float64(cold) / float64(c.blocks.Sum().Requests)
+	text += ", " + records.MetricText(metric.HitRatio.Name, share) + " of all requests"
+	if power >= steady {
+		return text + ": new " + s.noun + " keep coming, so a longer log changes little"
 	}
-	return text + ": new " + s.noun + " keep coming, so a longer log changes little"
+	// First requests grow with that power of the length of the log, all requests with the length.
+	return text + fmt.Sprintf("; in a log twice as long %s%% of all requests (an estimate)",
+		about(100*share*math.Pow(2, power-1)))
 }
 
 // steady is the power of growth from which on new objects come about as often at the end of a log as before.
@@ -248,9 +255,9 @@ func growth(c cell, before int64, added [2]int64) (footprint int64, power float6
 	return footprint, math.Log(float64(footprint)/float64(halfway)) / math.Log(requests/requestsHalfway)
 }
 
-// factor writes how many times as long, with two digits: "~1.9", "~34".
-func factor(x float64) string {
-	if x < 10 {
+// about writes an estimate with two digits: "~1.9", "~34".
+func about(x float64) string {
+	if x < 9.95 {
 		return fmt.Sprintf("~%.1f", x)
 	}
 	return fmt.Sprintf("~%.0f", x)

@@ -69,8 +69,8 @@ func check(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// The footprint grows with the square root of the length: in a log four times as long it is twice as large, and arc has
-// 20,000 other misses instead of 5,000, as many as first requests. With lru half of the misses are first requests.
+// The footprint grows with the square root of the length: in a log twice as long first requests are 14,142 of 100,000
+// requests. With lru half of the misses are first requests.
 func TestLines(t *testing.T) {
 	w := world{power: 0.5}
 	w.add("lru", 500, 200, 1)
@@ -78,8 +78,8 @@ func TestLines(t *testing.T) {
 	w.add("arc", 1000, 100, 10)
 	check(t, w.lines(),
 		"arc at 1,000 objects: 70.00% of all requests hit, 76.18% once the cache has filled (at request 10,001)",
-		"from 1,000 objects on, most misses are first requests (10,000 of 15,000 with arc): in a log ~4.0 times as long "+
-			"they are half (an estimate)")
+		"from 1,000 objects on, most misses are first requests (10,000 of 15,000 with arc), 20.00% of all requests; in a "+
+			"log twice as long ~14% of all requests (an estimate)")
 	w.add("arc", 20_000, 100, 0)
 	check(t, w.lines()[1:], "20,000 objects never fills: the trace requests 10,000; if that grows as so far, a log "+
 		"~4.0 times as long fills it (an estimate)")
@@ -113,25 +113,52 @@ func TestNothingToSay(t *testing.T) {
 	check(t, w.lines())
 	w = world{power: 1}
 	w.add("lru", 1000, 100, 10)
-	check(t, w.lines(), "from 1,000 objects on, most misses are first requests (10,000 of 15,000 with lru): new "+
-		"objects keep coming, so a longer log changes little")
+	check(t, w.lines(), "from 1,000 objects on, most misses are first requests (10,000 of 15,000 with lru), 20.00% of "+
+		"all requests: new objects keep coming, so a longer log changes little")
 	w = world{power: 0.5}
-	w.add("lru", 1000, 0, 10) // no longer log makes half of the misses first requests: all of them are
-	check(t, w.lines()[1:], "from 1,000 objects on, most misses are first requests (10,000 of 10,000 with lru): in a "+
-		"longer log they are a smaller share of all requests")
+	w.add("lru", 1000, 0, 10)
+	check(t, w.lines()[1:], "from 1,000 objects on, most misses are first requests (10,000 of 10,000 with lru), 20.00% "+
+		"of all requests; in a log twice as long ~14% of all requests (an estimate)")
 	w = world{power: 0.5}
 	w.add("lru", 1, 0, 10)
-	check(t, w.lines()[1:], "from 1 object on, most misses are first requests (10,000 of 10,000 with lru): in a longer "+
-		"log they are a smaller share of all requests")
+	check(t, w.lines()[1:], "from 1 object on, most misses are first requests (10,000 of 10,000 with lru), 20.00% of all "+
+		"requests; in a log twice as long ~14% of all requests (an estimate)")
 	w = world{power: 0.001}
 	w.add("lru", 20_000, 300, 0)
 	check(t, w.lines(), "20,000 objects never fills: the trace requests 10,000, which hardly grows")
+	w.power = 0.5
+	w.recs = nil
+	w.add("lru", 20_000_000, 300, 0)
+	check(t, w.lines(), "20,000,000 objects never fills: the trace requests 10,000; if that grows as so far, not even a "+
+		"log 100 times as long fills it (an estimate)")
 	w.recs[0].CapacityText = "200%" // of whatever the trace requests
 	check(t, w.lines())
 	w = world{power: 0.5}
 	w.add("opt", 1000, 100, 10)
 	w.recs[0].Kind = records.Offline
 	check(t, w.lines())
+}
+
+// What is said of a longer log does not depend on the capacities and policies that somebody has named: the sentences of
+// run and curve do not contradict each other, however the log grows.
+func TestLongerLogsDoNotDependOnCapacities(t *testing.T) {
+	for _, power := range []float64{0.05, 0.3, 0.6, 0.85, 0.89, 0.91, 0.97, 1} {
+		said := map[string]bool{}
+		for _, others := range []int64{0, 1, 50, 150, 199} {
+			w := world{power: power}
+			w.add("lru", 100, 300, 1)
+			w.add("arc", 1000+others, others, 10)
+			lines := w.lines()
+			_, after, ok := strings.Cut(lines[len(lines)-1], "), ")
+			if !ok {
+				t.Fatalf("power %v: %q", power, lines)
+			}
+			said[after] = true
+		}
+		if len(said) != 1 {
+			t.Errorf("power %v: %v", power, said)
+		}
+	}
 }
 
 func TestMeasure(t *testing.T) {

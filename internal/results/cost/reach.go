@@ -53,6 +53,9 @@ func recommended(answers []target.Answer, g records.Group) *records.Record {
 	if !need.Online || level == 0 || need.Above.HitRatio < level {
 		return nil
 	}
+	if need.Record != nil {
+		return need.Record
+	}
 	return find(g.Records, need.Policy, need.Above.Capacity)
 }
 

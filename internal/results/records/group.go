@@ -56,7 +56,7 @@ func partTraits() (all []trait) {
 func Groups(recs []Record) []Group {
 	var groups []Group
 	index := map[string]int{}
-	for i, name := range names(recs) {
+	for i, name := range GroupNames(recs) {
 		at, ok := index[name]
 		if !ok {
 			at = len(groups)
@@ -68,8 +68,8 @@ func Groups(recs []Record) []Group {
 	return groups
 }
 
-// names returns the name of the group of each record.
-func names(recs []Record) (all []string) {
+// GroupNames returns the name of the group of each record.
+func GroupNames(recs []Record) (all []string) {
 	varying := slices.DeleteFunc(slices.Clone(traits), func(t trait) bool {
 		return !slices.ContainsFunc(recs, func(r Record) bool { return t(&r) != t(&recs[0]) })
 	})
@@ -92,7 +92,7 @@ func WithoutCache(recs []Record) []string {
 	for i := range same {
 		same[i].Cache = ""
 	}
-	return names(same)
+	return GroupNames(same)
 }
 
 // Printable replaces invisible characters, so that a file name can neither control a terminal nor break an image.

@@ -92,7 +92,7 @@ func answerTable(a target.Answer) *page.Table {
 		if !n.Online {
 			name += " (offline)"
 		}
-		if least := a.Needs[0]; n.How != target.MoreThan && least.How != target.AtMost && least.Capacity > 0 {
+		if least := a.Needs[0]; n.How == target.Found && least.How == target.Found {
 			times = strconv.FormatFloat(float64(n.Capacity)/float64(least.Capacity), 'f', 2, 64)
 		}
 		t.Rows = append(t.Rows, []string{name, a.CapacityOf(n) + a.InBrackets(n), times, a.Basis(n)})

@@ -32,8 +32,11 @@ func sample() Results {
 			})
 		}
 	}
-	objects := func(*records.Record) string { return records.Objects }
-	r.Answers = target.FromRecords(target.NewFlag(), r.Records, nil, objects)
+	r.Answers = []target.Answer{{Name: "<i>x</i>", Target: target.Default, Level: 0.72, Largest: 0.8,
+		Unit: records.Objects, Noun: records.Objects, Needs: []target.Need{
+			{Policy: "arc", Online: true, Capacity: 800, Above: target.Point{Capacity: 800, HitRatio: 0.72}, Exact: true},
+			{Policy: "lru", Online: true, How: target.Between, Below: target.Point{Capacity: 800, HitRatio: 0.7},
+				Above: target.Point{Capacity: 1000, HitRatio: 0.75}}}}}
 	return r
 }
 
@@ -47,7 +50,8 @@ func TestWrite(t *testing.T) {
 	}
 	text := must.Get(os.ReadFile(filepath.Join(dir, page.Name)))(t)
 	for _, want := range []string{
-		"90% of the largest hit ratio: ~", "interrupted: 6 of 9 rows", "cachesim 1.2.3", "&lt;i&gt;x&lt;/i&gt;",
+		"90% of the largest hit ratio: 800 objects with arc, between 800 and 1,000 with lru",
+		"1,000 has 75.00%, 800 has 70.00%", "interrupted: 6 of 9 rows", "cachesim 1.2.3", "&lt;i&gt;x&lt;/i&gt;",
 		`<g data-line="arc">`, `<tr data-line="lru">`, `<a href="records.csv">`,
 	} {
 		if !strings.Contains(string(text), want) {

@@ -32,10 +32,7 @@ func (f *Flag) Set(text string) (err error) {
 	return err
 }
 
-// Shows reports whether an answer from that many capacities is shown: always if the user has given a target.
-func (f Flag) Shows(a Answer, capacities int) bool {
-	return f.IsSet || capacities >= leastCapacities && len(a.Needs) > 0
+// Asks reports whether an answer is shown beside that many capacities: always if the user has given a target.
+func (f Flag) Asks(capacities int) bool {
+	return f.Target != Target{} && (f.IsSet || capacities >= leastCapacities)
 }
-
-// Group returns the name of the group of records.
-func (a Answer) Group() string { return a.Name }

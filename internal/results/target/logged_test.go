@@ -1,65 +1,39 @@
 package target
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
-// loggedAt returns records of lru and another policy, whose log says that this share of 1000 requests hit.
-func loggedAt(share float64, readRatios ...float64) (recs []records.Record) {
-	for i, capacity := range []int64{10, 100, 1000} {
-		for _, policy := range []string{"arc", "lru", "opt"} {
-			rec := records.Record{Trace: "log", Policy: policy, Label: policy, Kind: records.Online, Capacity: capacity,
-				CapacityUnit: records.Objects}
-			rec.Set(metric.HitRatio, []float64{0.1, 0.3, 0.5}[i])
-			if policy == "opt" {
-				rec.Kind = "offline"
-			}
-			if readRatios != nil {
-				rec.Set(metric.ReadHitRatio, readRatios[i])
-			}
-			rec.SetInt(metric.LoggedRequests, 1000)
-			rec.Set(metric.LoggedHitRatio, share)
-			recs = append(recs, rec)
-		}
-	}
-	return recs
-}
-
 func TestLogged(t *testing.T) {
-	noun := func(*records.Record) string { return records.Objects }
-	for _, test := range []struct {
-		recs []records.Record
-		want string
-	}{
-		{loggedAt(0.4), "40.00% hits of 1,000 requests that state it; lru here needs ~317 objects for that"},
-		{loggedAt(0.3), "30.00% hits of 1,000 requests that state it; lru here needs 100 objects for that"},
-		{loggedAt(0.6), "60.00% hits of 1,000 requests that state it; lru here has 50.00% at 1,000 objects, the largest " +
-			"capacity replayed"},
-		{loggedAt(0.05), "5.00% hits of 1,000 requests that state it; lru here has 10.00% at 10 objects, the smallest " +
-			"capacity replayed"},
-		// Writes do not count.
-		{loggedAt(0.4, 0.4, 0.6, 0.8), "40.00% hits of 1,000 requests that state it; lru here needs 10 objects for that"},
+	r := records.Record{CapacityUnit: records.Objects}
+	r.SetInt(metric.LoggedRequests, 1000)
+	r.Set(metric.LoggedHitRatio, 0.4)
+	lru := found("lru", 317, true)
+	const says = "the log itself says 40.00% hits of 1,000 requests that state it"
+	for want, n := range map[string]*Need{
+		says: nil,
+		says + "; lru here needs 317 objects for that": &lru,
+		says + "; lru here does not reach that at any capacity: 35.00% with everything in the cache": {Policy: "lru",
+			How: Never, Below: Point{1000, 0.35}},
+		says + "; arc here needs between 10 and 20 objects for that": {Policy: "arc", How: Between, Below: Point{10, 0.3},
+			Above: Point{20, 0.5}},
 	} {
-		if got, want := Logged(test.recs, noun), []string{"the log itself says " + test.want}; !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
+		if got := Logged(&r, n, records.Objects); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	alone := slices.DeleteFunc(loggedAt(0.4), func(r records.Record) bool { return r.Policy != "opt" })
-	if got := Logged(alone, noun); len(got) != 1 || got[0] != "the log itself says 40.00% hits of 1,000 requests that "+
-		"state it" {
-		t.Errorf("without an online policy: %q", got)
+	r.Set(metric.LoggedByteHitRatio, 0.25)
+	const sized = "the log itself says 40.00% hits (25.00% of the bytes) of 1,000 requests that state it"
+	if got := Logged(&r, nil, records.Objects); got != sized {
+		t.Errorf("%s, want %s", got, sized)
 	}
-	sized := loggedAt(0.4)
-	sized[0].Set(metric.LoggedByteHitRatio, 0.25)
-	if got := Logged(sized[:1], noun); len(got) != 1 || got[0] != "the log itself says 40.00% hits (25.00% of the bytes) "+
-		"of 1,000 requests that state it; arc here has 10.00% at 10 objects, the largest capacity replayed" {
-		t.Errorf("with bytes: %q", got)
+	if r.Set(metric.HitRatio, 0.3); OfReads(&r) != 0.3 {
+		t.Error("reads of a log without writes")
 	}
-	if got := Logged([]records.Record{{}}, noun); got != nil {
-		t.Errorf("a log that says nothing: %q", got)
+	if r.Set(metric.ReadHitRatio, 0.2); OfReads(&r) != 0.2 {
+		t.Error("writes count as reads")
 	}
 }

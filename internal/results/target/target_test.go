@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -39,100 +38,76 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func curves() []Curve {
-	return []Curve{
-		{Policy: "lru", Online: true, Points: []Point{{10, 0.1}, {100, 0.3}, {1000, 0.5}}},
-		{Policy: "fast", Online: true, Points: []Point{{10, 0.3}, {100, 0.45}, {1000, 0.5}}},
-		{Policy: "flat", Online: true, Points: []Point{{10, 0.1}, {100, 0.2}, {1000, 0.2}}},
-		{Policy: "best", Points: []Point{{10, 0.46}, {100, 0.6}, {1000, 0.7}}},
-	}
+// found is a need that a search has found.
+func found(policy string, capacity int64, exact bool) Need {
+	return Need{Policy: policy, Online: true, Capacity: capacity, Exact: exact, Above: Point{capacity, 0.46},
+		Below: Point{capacity - 1, 0.44}}
 }
 
-// 90% of 0.5 is 0.45: lru needs 10^2.75, three quarters of the way from 100 to 1000 on a logarithmic axis.
-func TestNeeds(t *testing.T) {
-	a, ok := Of(Target{0.9, true}, records.Objects, curves())
-	if !ok || a.Level != 0.45 || a.Largest != (Point{1000, 0.5}) || a.Of != "lru" {
-		t.Fatalf("answer %+v", a)
-	}
-	var got []string
-	for _, n := range a.Needs {
-		got = append(got, n.Policy+" "+a.CapacityOf(n)+" "+a.Basis(n))
-	}
-	want := []string{
-		"fast 100 replayed: 100 (45.00%)",
-		"lru ~563 between 100 (30.00%) and 1,000 (50.00%)",
-		"flat more than 1,000 not reached at the largest replayed: 1,000 (20.00%)",
-		"best at most 10 the smallest replayed: 10 (46.00%)",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("needs %q, want %q", got, want)
-	}
-	const sentence = "90% of the largest hit ratio: 100 objects with fast, ~563 with lru, more than 1,000 with flat; " +
-		"offline: at most 10 with best"
-	if a.Sentence() != sentence {
-		t.Errorf("%s", a.Sentence())
-	}
-	if lines := a.Explanation(); len(lines) != 4 || !strings.Contains(lines[0], "(lru at 1,000 objects)") {
-		t.Errorf("explanation %q", lines)
-	}
+func answer(needs ...Need) Answer {
+	return Answer{Target: Default, Level: 0.45, Largest: 0.5, Unit: records.Objects, Noun: "objects", Needs: needs}
 }
 
-func TestHitRatioAsTarget(t *testing.T) {
-	a, ok := Of(Target{0.5, false}, records.Bytes, curves())
-	if !ok || a.Level != 0.5 || !strings.HasPrefix(a.Sentence(), "a hit ratio of 0.5: 1000 B with lru, 1000 B with fast") {
-		t.Errorf("%v %s", ok, a.Sentence())
-	}
-}
-
-// Nothing lies between 4 and 5 objects.
-func TestNeighbouringCapacities(t *testing.T) {
-	lru := Curve{Policy: "lru", Online: true, Points: []Point{{4, 0.3}, {5, 0.6}}}
-	if a, _ := Of(Target{0.9, true}, records.Objects, []Curve{lru}); a.CapacityOf(a.Needs[0]) != "5" {
-		t.Errorf("%s", a.Sentence())
-	}
-}
-
-// What comes from samples is never said to be known exactly.
-func TestEstimatesAreMarked(t *testing.T) {
-	c := curves()
-	for i := range c {
-		c[i].Estimate = true
-	}
-	a, _ := Of(Target{0.9, true}, records.Objects, c)
-	for _, n := range a.Needs {
-		if n.How == Replayed {
-			t.Errorf("%s: %s", n.Policy, a.CapacityOf(n))
-		}
-	}
-}
-
-func TestNoAnswer(t *testing.T) {
-	if _, ok := Of(Target{}, records.Objects, curves()); ok {
-		t.Error("an answer to no question")
-	}
-	asked, unasked := Flag{Target: Default, IsSet: true}, NewFlag()
-	without := []Curve{{Policy: "lru", Online: true, Points: []Point{{1, 0}, {2, 0}, {3, 0}}}}
-	for _, c := range [][]Curve{without, curves()[3:]} {
-		a, ok := Of(Default, records.Objects, c)
-		if want := "90% of the largest hit ratio: unknown, because no online policy has a hit"; a.Sentence() != want {
-			t.Errorf("%s, want %s", a.Sentence(), want)
-		}
-		if !ok || !asked.Shows(a, 1) || unasked.Shows(a, 3) || len(a.Explanation()) > 0 {
-			t.Errorf("%+v is shown to who has not asked, or not to who has", a)
-		}
-	}
-	a, ok := Of(Target{0.6, false}, records.Objects, curves()[3:])
-	if want := "a hit ratio of 0.6: offline: 100 objects with best"; !ok || a.Sentence() != want {
+// Policies that reach the target come first, each group by what is enough.
+func TestSentences(t *testing.T) {
+	opt := found("opt", 40, false)
+	opt.Online = false
+	between := Need{Policy: "arc", Online: true, How: Between, Below: Point{100, 0.4}, Above: Point{400, 0.5}}
+	atMost := Need{Policy: "sieve", Online: true, How: Between, Above: Point{500, 0.5}}
+	moreThan := Need{Policy: "mru", Online: true, How: Between, Below: Point{600, 0.4}}
+	never := Need{Policy: "ttl", Online: true, How: Never, Below: Point{1000, 0.3}}
+	a := answer(opt, never, moreThan, atMost, between, found("lru", 5630, true), found("s3fifo", 120, false))
+	a.Sort()
+	want := "90% of the largest hit ratio: 120 objects with s3fifo, between 100 and 400 with arc, at most 500 with " +
+		"sieve, 5,630 with lru, more than 600 with mru; offline: 40 with opt; not with ttl at any capacity"
+	if a.Sentence() != want {
 		t.Errorf("%s, want %s", a.Sentence(), want)
+	}
+	a.Replays = 12
+	wantLines := []string{
+		"largest: 50.00%, of a cache that holds everything; 90% of it: 45.00%",
+		"lru: exact; s3fifo, opt: a replay reaches it here, and misses it at 2% less (12 more replays)",
+		"between, at most, more than: replays there; --target 90% searches further"}
+	if lines := a.Explanation(); !slices.Equal(lines, wantLines) {
+		t.Errorf("%q", lines)
+	}
+	for n, want := range map[int]string{0: "120 has 46.00%, 119 has 44.00%", 1: "400 has 50.00%, 100 has 40.00%",
+		2: "500 has 50.00%"} {
+		if got := a.Basis(a.Needs[n]); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestIntervals(t *testing.T) {
+	arc, lru := found("arc", 3000, false), found("lru", 3100, true)
+	arc.Interval, lru.Interval, lru.Tied = &Interval{2951, 3390}, &Interval{2987, 3500}, true
+	a := answer(arc, lru)
+	a.Target = Target{Value: 0.45}
+	if want := "a hit ratio of 0.45: 3,000 objects with arc (2,950 to 3,390), 3,100 with lru (2,990 to 3,500)"; a.
+		Sentence() != want {
+		t.Errorf("%s, want %s", a.Sentence(), want)
+	}
+	if text := strings.Join(a.Explanation(), "\n"); !strings.Contains(text, "(...): 95% intervals, from how much 400 "+
+		"blocks of the trace differ; a tie: arc, lru") {
+		t.Error(text)
+	}
+}
+
+// Who has not asked is answered from three capacities on.
+func TestAsks(t *testing.T) {
+	asked, unasked, none := Flag{Target: Default, IsSet: true}, NewFlag(), Flag{IsSet: true}
+	if !asked.Asks(1) || unasked.Asks(2) || !unasked.Asks(3) || none.Asks(3) {
+		t.Error("answers to who has not asked, or none to who has")
 	}
 }
 
 // What is unknown has no lines to explain it.
 func TestPrintUnknown(t *testing.T) {
-	a, _ := Of(Default, records.Objects, nil)
+	a := Answer{Target: Default, Unit: records.Objects}
 	for markdown, want := range map[bool]string{
-		false: "\n90% of the largest hit ratio: unknown, because no\nonline policy has a hit\n",
-		true:  "\n**90% of the largest hit ratio: unknown, because no online policy has a hit**\n",
+		false: "\n90% of the largest hit ratio: unknown, because no\ncache has a hit, however large\n",
+		true:  "\n**90% of the largest hit ratio: unknown, because no cache has a hit, however large**\n",
 	} {
 		var text strings.Builder
 		if err := records.PrintAnswers(&text, []Answer{a}, markdown, 50); err != nil || text.String() != want {
@@ -141,67 +116,11 @@ func TestPrintUnknown(t *testing.T) {
 	}
 }
 
-// A name with a comma is not read as two.
+// A name with a comma is not read as two, and one object is no objects.
 func TestNamesWithCommas(t *testing.T) {
-	c := curves()
-	c[1].Policy = "arc, next"
-	a, _ := Of(Default, records.Objects, c)
-	const want = "90% of the largest hit ratio: 100 objects with arc, next; ~563 with lru; more than 1,000 with flat; " +
-		"offline: at most 10 with best"
+	a := answer(found("arc, next", 1, true), found("lru", 5, true))
+	const want = "90% of the largest hit ratio: 1 object with arc, next; 5 with lru"
 	if a.Sentence() != want {
 		t.Errorf("%s, want %s", a.Sentence(), want)
-	}
-}
-
-func TestGroupsOfRecords(t *testing.T) {
-	var recs []records.Record
-	add := func(trace, policy, kind string, capacity int64, hitRatio float64) {
-		recs = append(recs, records.Record{Trace: trace, Label: policy, Policy: policy, Kind: kind, Capacity: capacity,
-			CapacityUnit: records.Objects, Values: metric.ValuesOf(map[string]float64{"hit_ratio": hitRatio})})
-	}
-	for i, capacity := range []int64{100, 10, 1000} {
-		add("a", "lru", "online", capacity, []float64{0.3, 0.1, 0.5}[i])
-		add("a", "bound", "bound", capacity, 0.9)
-	}
-	add("b", "lru", "online", 10, 0.1)
-	blocks := func(*records.Record) string { return "blocks" }
-	answers := FromRecords(NewFlag(), recs, nil, blocks)
-	if len(answers) != 1 || answers[0].Name != "a" || len(answers[0].Needs) != 1 ||
-		answers[0].Sentence() != "90% of the largest hit ratio: ~563 blocks with lru" {
-		t.Errorf("answers %+v", answers)
-	}
-	if n := len(FromRecords(Flag{Target: Default, IsSet: true}, recs, nil, blocks)); n != 2 {
-		t.Errorf("%d answers, want 2", n)
-	}
-}
-
-// What knows the future through a part of it is listed with the offline policies, and its hit ratio is not the largest.
-func TestForesightDoesNotCompete(t *testing.T) {
-	records.DeclareFuture(func(_, part string) bool { return part == "oracle" })
-	t.Cleanup(func() { records.DeclareFuture(func(_, _ string) bool { return false }) })
-	for _, k := range records.PartKinds {
-		var recs []records.Record
-		for i, capacity := range []int64{10, 100, 1000} {
-			r := records.Record{Trace: "t", Policy: "lru", Label: "lru", Kind: "online", Capacity: capacity,
-				CapacityShare: new(0.5), CapacityUnit: records.Objects}
-			r.Set(metric.HitRatio, 0.1*float64(i+1))
-			knows := r
-			knows.Label, knows.Policy, knows.Values = "laru", "laru", metric.ValuesOf(map[string]float64{"hit_ratio": 0.9})
-			*k.Field(&knows) = "oracle"
-			recs = append(recs, r, knows)
-		}
-		var a Answer
-		if k.Apart { // two tables: nothing competes in that of the oracle
-			objects := func(*records.Record) string { return "objects" }
-			answers := FromRecords(Flag{Target: Default, IsSet: true}, recs, nil, objects)
-			if len(answers) != 2 || answers[1].Of != "" {
-				t.Fatalf("%s: %+v", k.Name, answers)
-			}
-			continue
-		}
-		a = FromRecords(NewFlag(), recs, nil, func(*records.Record) string { return "objects" })[0]
-		if a.Of != "lru" || !strings.Contains(a.Sentence(), "; offline: at most 10 with laru") {
-			t.Errorf("%s: the largest is of %s: %s", k.Name, a.Of, a.Sentence())
-		}
 	}
 }

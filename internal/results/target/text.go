@@ -18,13 +18,19 @@ func (a Answer) Subject() string {
 	return "a hit ratio of " + a.Target.String()
 }
 
-// Sentence is the answer: "90% of the largest hit ratio: ~3.1 GiB with s3fifo, ~4.4 GiB with lru".
+// Sentence is the answer: "90% of the largest hit ratio: 3.1 GiB with s3fifo, 4.4 GiB with lru; not with ttl at any
+// capacity".
 func (a Answer) Sentence() string {
-	var online, others []string
-	for i, n := range a.Needs {
+	var online, others, never []string
+	withNoun := false
+	for _, n := range a.Needs {
+		if n.How == Never {
+			never = append(never, n.Policy)
+			continue
+		}
 		capacity := a.CapacityOf(n)
-		if i == 0 {
-			capacity = a.withNoun(capacity)
+		if !withNoun {
+			capacity, withNoun = a.withNoun(capacity), true
 		}
 		if text := capacity + " with " + n.Policy + a.InBrackets(n); n.Online {
 			online = append(online, text)
@@ -39,8 +45,11 @@ func (a Answer) Sentence() string {
 	if len(others) > 0 {
 		lists = append(lists, "offline: "+strings.Join(others, a.separator()))
 	}
+	if len(never) > 0 {
+		lists = append(lists, "not with "+strings.Join(never, " or ")+" at any capacity")
+	}
 	if len(a.Needs) == 0 {
-		lists = []string{"unknown, because no online policy has a hit"}
+		lists = []string{"unknown, because no cache has a hit, however large"}
 	}
 	return records.Printable(a.Subject() + ": " + strings.Join(lists, "; "))
 }
@@ -53,48 +62,45 @@ func (a Answer) separator() string {
 	return ", "
 }
 
-// CapacityOf writes what a policy needs: "~3.1 GiB", "more than 4,000".
+// CapacityOf writes what a policy needs: "3.1 GiB", "between 16 GiB and 64 GiB".
 func (a Answer) CapacityOf(n Need) string {
-	switch n.How {
-	case Estimated:
-		return "~" + records.About(n.Capacity, a.Unit)
-	case AtMost:
-		return "at most " + a.capacity(n.Capacity)
-	case MoreThan:
-		return "more than " + a.capacity(n.Capacity)
+	below, above := n.Below.Capacity, n.Above.Capacity
+	switch {
+	case n.How == Never:
+		return "none"
+	case n.How == Found:
+		return a.capacity(n.Capacity)
+	case above == 0:
+		return "more than " + a.capacity(below)
+	case below == 0:
+		return "at most " + a.capacity(above)
 	}
-	return a.capacity(n.Capacity)
+	return "between " + a.capacity(below) + " and " + a.capacity(above)
 }
 
 func (a Answer) capacity(n int64) string { return records.Capacity(n, a.Unit) }
 
 // withNoun says what a capacity counts if its text has no unit.
 func (a Answer) withNoun(number string) string {
-	if a.Unit == records.Bytes {
+	switch {
+	case a.Unit == records.Bytes:
 		return number
+	case number == "1":
+		return number + " " + strings.TrimSuffix(a.Noun, "s")
 	}
 	return number + " " + a.Noun
 }
 
 // Explanation says which hit ratio is the largest, and how the capacities are known, in a line each.
 func (a Answer) Explanation() (lines []string) {
-	if a.Largest.HitRatio > 0 {
-		largest := fmt.Sprintf("largest: %s, the highest of an online policy here (%s at %s)",
-			hitRatio(a.Largest.HitRatio), a.Of, a.withNoun(a.capacity(a.Largest.Capacity)))
+	if a.Largest > 0 {
+		largest := "largest: " + hitRatio(a.Largest) + ", of a cache that holds everything"
 		if a.Target.Share {
 			largest += fmt.Sprintf("; %s of it: %s", a.Target, hitRatio(a.Level))
 		}
-		lines = append(lines, records.Printable(largest))
+		lines = append(lines, largest)
 	}
-	if a.some(Estimated) {
-		lines = append(lines, "~ estimated between two replayed capacities, on a line over the logarithm of the capacity")
-	}
-	if a.some(AtMost) {
-		lines = append(lines, "at most: the smallest capacity replayed is enough")
-	}
-	if a.some(MoreThan) {
-		lines = append(lines, "more than: the largest capacity replayed is not enough")
-	}
+	lines = append(lines, a.basis()...)
 	if a.someInterval() {
 		lines = append(lines, records.Printable("(...): 95% intervals, from how much "+
 			strconv.Itoa(blocks.Count)+" blocks of the trace differ"+a.ties()))
@@ -105,22 +111,60 @@ func (a Answer) Explanation() (lines []string) {
 	return lines
 }
 
+// basis says how the capacities were found.
+func (a Answer) basis() (lines []string) {
+	var exact, near []string
+	for _, n := range a.Needs {
+		switch {
+		case n.How != Found:
+		case n.Exact:
+			exact = append(exact, n.Policy)
+		default:
+			near = append(near, n.Policy)
+		}
+	}
+	var found []string
+	if len(exact) > 0 {
+		found = append(found, strings.Join(exact, a.separator())+": exact")
+	}
+	if len(near) > 0 {
+		found = append(found, strings.Join(near, a.separator())+": a replay reaches it here, and misses it at 2% less")
+	}
+	if len(found) > 0 {
+		text := strings.Join(found, "; ")
+		if a.Replays > 0 {
+			text += fmt.Sprintf(" (%s more %s)", records.Count(int64(a.Replays)), plural(a.Replays, "replay"))
+		}
+		lines = append(lines, records.Printable(text))
+	}
+	if a.some(Between) {
+		lines = append(lines, "between, at most, more than: replays there; --target "+a.Target.String()+" searches further")
+	}
+	return lines
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
 func hitRatio(x float64) string { return records.MetricText("hit_ratio", x) }
 
 func (a Answer) some(how How) bool {
 	return slices.ContainsFunc(a.Needs, func(n Need) bool { return n.How == how })
 }
 
-// Basis says how a need is known: "between 2 GiB (41.02%) and 4 GiB (46.73%)".
+// Basis says how a need is known: "2 GiB has 61.20%, 1.96 GiB has 60.10%".
 func (a Answer) Basis(n Need) string {
-	point := func(p Point) string { return fmt.Sprintf("%s (%s)", a.capacity(p.Capacity), hitRatio(p.HitRatio)) }
-	switch n.How {
-	case Estimated:
-		return "between " + point(n.Below) + " and " + point(n.Above)
-	case AtMost:
-		return "the smallest replayed: " + point(n.Above)
-	case MoreThan:
-		return "not reached at the largest replayed: " + point(n.Below)
+	has := func(p Point) string { return fmt.Sprintf("%s has %s", a.capacity(p.Capacity), hitRatio(p.HitRatio)) }
+	var parts []string
+	if n.Above.Capacity > 0 {
+		parts = append(parts, has(n.Above))
 	}
-	return "replayed: " + point(n.Above)
+	if n.Below.Capacity > 0 {
+		parts = append(parts, has(n.Below))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -50,6 +50,18 @@ func OfBlocks(n, block int64) Capacity {
 	return c
 }
 
+// Simulating returns the capacity whose replay has room for that many objects, bytes or blocks, in the unit of another:
+// on a sample of that share of the keys the smallest such capacity of the whole trace.
+func Simulating(units int64, like Capacity, rate float64) Capacity {
+	amount := units * max(1, like.Block)
+	if rate < 1 {
+		amount = int64(math.Ceil(float64(amount) / rate * (1 - 1e-12)))
+	}
+	c := Of(amount, like.Bytes || like.Block > 0)
+	c.Bytes, c.Block, c.Simulated = like.Bytes, like.Block, units
+	return c
+}
+
 // OfBytes returns the capacity of a number of bytes, written in the largest unit that divides it.
 func OfBytes(bytes int64) Capacity {
 	c := Of(bytes, true)

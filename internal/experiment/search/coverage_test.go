@@ -1,4 +1,4 @@
-package runs_test
+package search_test
 
 import (
 	"fmt"
@@ -124,21 +124,22 @@ func saidOf(t *testing.T, bill cost.Bill, recs []records.Record, set *blocks.Set
 		low, high := blocks.Interval(s.values[0], drawn.HitRatios)
 		s.intervals[0] = &[2]float64{low, high}
 	}
-	flag := target.Flag{Target: target.Target{Value: 0.8, Share: true}, IsSet: true}
-	answers := target.FromRecords(flag, recs, set, func(*records.Record) string { return records.Objects })
-	for _, n := range answers[0].Needs {
-		if n.Policy == "lru" {
-			if s.values[1] = float64(n.Capacity); n.Interval != nil {
-				s.intervals[1] = &[2]float64{float64(n.Interval.Low), float64(n.Interval.High)}
-			}
-		}
-	}
 	for _, o := range bill.Answers(recs, set)[0].Offers {
 		if o.Policy == "lru" {
 			s.values[2], s.intervals[2] = o.Cost, o.CostIn
 		}
 	}
 	return s
+}
+
+// addNeed adds the capacity for 80% of the largest hit ratio.
+func (s *said) addNeed(t *testing.T, tr *traces.Trace, warmup int) {
+	t.Helper()
+	r := newReplays(t, tr, warmup)
+	n := r.answer(target.Target{Value: 0.8, Share: true}, []string{"lru"}, capacity.Of(200*mib, true)).Needs[0]
+	if s.values[1] = float64(n.Capacity); n.Interval != nil {
+		s.intervals[1] = &[2]float64{float64(n.Interval.Low), float64(n.Interval.High)}
+	}
 }
 
 // coverage is how many logs have intervals, and how many of these hold what all logs have on average: a hit ratio, a
@@ -149,8 +150,11 @@ func coverage(t *testing.T, of course, logs, warmup int) (given int, hold [3]int
 	var all []said
 	var mean []records.Record
 	for i := range logs {
-		recs, set := replayed(t, logOf(of, uint64(i), warmup+length), warmup)
-		all = append(all, saidOf(t, bill, recs, set))
+		tr := logOf(of, uint64(i), warmup+length)
+		recs, set := replayed(t, tr, warmup)
+		s := saidOf(t, bill, recs, set)
+		s.addNeed(t, tr, warmup)
+		all = append(all, s)
 		if mean == nil {
 			mean = make([]records.Record, len(recs))
 			copy(mean, recs)
@@ -163,6 +167,9 @@ func coverage(t *testing.T, of course, logs, warmup int) (given int, hold [3]int
 		}
 	}
 	want := saidOf(t, bill, mean, nil)
+	for _, s := range all {
+		want.values[1] += s.values[1] / float64(logs)
+	}
 	for _, s := range all {
 		if s.intervals[0] == nil {
 			continue

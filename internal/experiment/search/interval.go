@@ -1,0 +1,105 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results/target"
+)
+
+// addIntervals says how sure the capacities are, where blocks of the replays there are known. The needs are in the
+// order of the policies.
+//
+// In a draw of blocks the cache that holds everything has another hit ratio, so that the level is another one, and the
+// policy has another hit ratio at the capacity that was found. The draw needs the capacity at which the policy's curve
+// is as much higher or lower as these differ.
+func (s *search) addIntervals(a *target.Answer, everything point) {
+	drawn, set := make([][]float64, len(s.all)), s.ofAnswers(everything) // capacities
+	for i, p := range s.all {
+		n := &a.Needs[i]
+		noise := s.noise(set, p, a.Target, everything)
+		if n.How != target.Found || noise == nil {
+			continue
+		}
+		needs := p.needs()
+		for _, x := range noise {
+			drawn[i] = append(drawn[i], needs(p.level-x))
+		}
+		low, high := blocks.Interval(float64(p.high.units), drawn[i])
+		units := func(x float64) int64 { return s.at(p.Cell, max(1, int64(x))).Amount }
+		n.Interval = &target.Interval{Low: min(units(low), units(float64(p.low.units+1))), High: units(high)}
+		if n.Interval.Low == n.Interval.High {
+			n.Interval = nil
+		}
+	}
+	s.addTies(a, drawn)
+}
+
+// ofAnswers returns the blocks of the replays that give the answer, and of no others: how they are drawn does not depend
+// on the capacities that somebody has named.
+func (s *search) ofAnswers(everything point) *blocks.Set {
+	set := blocks.NewSet(s.Seed)
+	add := func(r *records.Record) {
+		if r != nil {
+			set.Add(r, s.Blocks.Of(r))
+		}
+	}
+	add(everything.record)
+	for _, p := range s.all {
+		if p.found() {
+			add(p.high.record)
+		}
+	}
+	return set
+}
+
+// noise returns by how much a policy is further above the level in each draw than in the trace; nil if that is unknown.
+func (s *search) noise(set *blocks.Set, p *policy, t target.Target, everything point) []float64 {
+	if p.sampled || p.high.record == nil {
+		return nil
+	}
+	here, ok := set.Drawn(p.high.record)
+	if !ok {
+		return nil
+	}
+	levels := slices.Repeat([]float64{p.level}, len(here.HitRatios))
+	if t.Share {
+		all, ok := set.Drawn(everything.record)
+		if !ok {
+			return nil
+		}
+		for k, largest := range all.HitRatios {
+			levels[k] = t.Level(largest)
+		}
+	}
+	noise := make([]float64, len(levels))
+	for k := range noise {
+		noise[k] = (here.HitRatios[k] - p.high.ratio) - (levels[k] - p.level)
+	}
+	return noise
+}
+
+// addTies finds the online policies whose capacities differ from the smallest by no more than draws do.
+func (s *search) addTies(a *target.Answer, drawn [][]float64) {
+	first := -1
+	for i, n := range a.Needs {
+		if n.Online && n.How == target.Found && (first < 0 || n.Capacity < a.Needs[first].Capacity) {
+			first = i
+		}
+	}
+	if first < 0 || drawn[first] == nil {
+		return
+	}
+	for i := range a.Needs {
+		n := &a.Needs[i]
+		if i == first || !n.Online || drawn[i] == nil {
+			continue
+		}
+		differences := slices.Clone(drawn[i])
+		for k := range differences {
+			differences[k] -= drawn[first][k]
+		}
+		n.Tied = blocks.Tie(differences)
+	}
+}
