@@ -36,8 +36,8 @@ func (s *search) addIntervals(a *target.Answer, everything point) {
 	s.addTies(a, drawn)
 }
 
-// ofAnswers returns the blocks of the replays that give the answer, and of no others: how they are drawn does not depend
-// on the capacities that somebody has named.
+// ofAnswers returns the blocks of the replays that give the answer, and of no others: how they are drawn does not
+// depend on the capacities that somebody has named.
 func (s *search) ofAnswers(everything point) *blocks.Set {
 	set := blocks.NewSet(s.Seed)
 	add := func(r *records.Record) {
