@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,12 +17,13 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-// monitored writes lines of MONITOR: each is a time and a command.
+// monitored writes lines of MONITOR: each is a time, @ and the database if it is not 0, and a command.
 func monitored(lines ...string) string {
 	text := "OK\n"
 	for _, line := range lines {
-		at, command, _ := strings.Cut(line, " ")
-		text += at + ` [0 127.0.0.1:5000] "` + strings.Join(strings.Fields(command), `" "`) + "\"\n"
+		when, command, _ := strings.Cut(line, " ")
+		at, db, _ := strings.Cut(when, "@")
+		text += at + " [" + cmp.Or(db, "0") + ` 127.0.0.1:5000] "` + strings.Join(strings.Fields(command), `" "`) + "\"\n"
 	}
 	return text
 }
@@ -73,6 +75,10 @@ func TestStoresOfRedis(t *testing.T) {
 			"6.001001 GET a"), 2, 3},
 		"a flush": {monitored("1 SET a 1", "2 GET b", "3 FLUSHALL", "4 GET a", "5 GET b",
 			"6 GET c", "7 GET c"), 0, 5},
+		"a flush of database 0 before others are seen": {monitored("1 SET a 1", "2 COPY a b DB 1", "3 FLUSHDB", "4 GET a",
+			"5@1 GET b", "6@1 GET c", "7@1 GET c"), 3, 5},
+		"flushes of databases": {monitored("1 SET a 1", "2@1 SET a 1", "3@1 FLUSHDB", "4@1 GET a", "5 GET a", "6@1 SET a 1",
+			"7@1 GET a", "8@1 FLUSHDB", "9@1 GET a", "10 FLUSHDB", "11 GET a", "12 SET a 1", "13 GET a"), 3, 6},
 	} {
 		tr := tracetest.MustLoadText(t, test.log, traces.LoadOptions{})
 		rec := simtest.ByPolicy(t, tr, "lru", simtest.Objects(100)[0], 0)["lru"]

@@ -530,7 +530,7 @@ func (f *follower) delete(pos int) {
 type flushes struct {
 	rows      []flushRow // that come
 	over      []string   // the keys of those that came
-	mentioned []uint32   // objects since all were deleted
+	mentioned []uint32   // objects that were not deleted all at once since
 	listed    []bool     // per object: it is among mentioned
 }
 
@@ -554,11 +554,13 @@ func (f *flushes) next(keys []stream.Key) (gone []uint32) {
 		clear(f.listed)
 		return gone
 	}
-	for _, o := range f.mentioned {
-		if deletes(key, keys[o]) {
+	f.mentioned = slices.DeleteFunc(f.mentioned, func(o uint32) bool {
+		f.listed[o] = !deletes(key, keys[o])
+		if !f.listed[o] {
 			gone = append(gone, o)
 		}
-	}
+		return !f.listed[o]
+	})
 	return gone
 }
 

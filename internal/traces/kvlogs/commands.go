@@ -331,7 +331,7 @@ func moved(r *redisReader, args [][]byte) error {
 // flush deletes all keys of the database, or of all.
 func flush(all bool) keysOf {
 	return func(r *redisReader, _ [][]byte) error {
-		if all || !r.several && string(r.db) == "0" {
+		if all {
 			r.addText(stream.OpFlush, []byte(stream.FlushAll))
 			return nil
 		}

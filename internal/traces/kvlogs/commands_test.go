@@ -110,8 +110,10 @@ func TestCommandTable(t *testing.T) {
 		}
 		maps.DeleteFunc(want, func(_ string, used bool) bool { return !used })
 		switch c.name {
-		case "flushall", "flushdb":
+		case "flushall":
 			want["*"] = true
+		case "flushdb":
+			want["0/*"] = true
 		case "move": // to another database
 			want["1/k0"] = true
 		}

@@ -83,7 +83,6 @@ type redisReader struct {
 	reading  *source.Reading
 	ops      source.OpFilter
 	tenant   string
-	several  bool     // databases
 	strange  []string // commands that are not followed, or not known
 	growth   *growth  // nil if nothing uses sizes
 	withKeys bool     // keys count as bytes
@@ -164,7 +163,6 @@ func (r *redisReader) parse(line []byte, _ *stream.Record) (err error) {
 	if r.words, err = cutQuoted(r.words[:0], r.command); err != nil {
 		return err
 	}
-	r.several = r.several || string(r.db) != "0"
 	name := lower(r.words[0])
 	keys := commands[string(name)]
 	if keys == nil {
