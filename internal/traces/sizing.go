@@ -100,11 +100,11 @@ func CheckSizes(objectSizes []string, overhead string) error {
 
 func parseSizing(objectSizes []string, overhead string) (s sizing, err error) {
 	if s.rules, err = sizes.Parse(objectSizes); err != nil {
-		return s, fmt.Errorf("object size: %w", err)
+		return s, fmt.Errorf("object-size: %w", err)
 	}
 	if s.stated = overhead != ""; s.stated {
 		if s.overhead, err = sizes.ParseBytes(overhead); err != nil {
-			return s, fmt.Errorf("object overhead: %w", err)
+			return s, fmt.Errorf("object-overhead: %w", err)
 		}
 	}
 	return s, nil
@@ -294,10 +294,11 @@ func (l *loader) impute(first []int64, sums []float64, counts []uint32) []sizes.
 	return origins
 }
 
-// sizeIn returns a size that was given as those in the columns are: with the key, without the overhead.
+// sizeIn returns a size that was given as those in the columns are: with the key, without the overhead. It is negative
+// if an object as a whole takes less than that: Redis needs 48 bytes for a short key with a number.
 func (z *sizing) sizeIn(size sizes.Size, key int64) int64 {
 	if size.Whole {
-		return max(0, size.Bytes-z.overhead)
+		return size.Bytes - z.overhead
 	}
 	return size.Bytes + key
 }

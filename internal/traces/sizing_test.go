@@ -170,6 +170,8 @@ func TestSizesOfEveryReader(t *testing.T) {
 func TestGivenSizes(t *testing.T) {
 	usage := filepath.Join(t.TempDir(), "usage.txt")
 	must.Do(t, os.WriteFile(usage, []byte("u:3 500\nu:9 1000\n"), 0o600))
+	small := filepath.Join(t.TempDir(), "small.txt")
+	must.Do(t, os.WriteFile(small, []byte("u:2 48\nu:3 72\ng 56\n"), 0o600))
 	const log = "1.0 [0 x] \"SET\" \"u:1\" \"0123456789\"\n1.1 [0 x] \"GET\" \"u:2\"\n1.2 [0 x] \"GET\" \"u:3\"\n" +
 		"1.3 [0 x] \"GET\" \"g\"\n"
 	const keys, server = 3, 76
@@ -183,6 +185,8 @@ func TestGivenSizes(t *testing.T) {
 		{[]string{"u:3=1KiB", "u:*=20"}, "0", []int64{13, 23, 1027, 13}},
 		// Here g has the mean of the strings in the log.
 		{[]string{"@" + usage, "u:*=7"}, "56B", []int64{69, 7 + keys + 56, 500, 69}},
+		// Whole objects may take less than the overhead.
+		{[]string{"@" + small}, "", []int64{89, 48, 72, 56}},
 	} {
 		loaded := tracetest.MustLoadText(t, log, traces.LoadOptions{Selection: traces.Selection{ObjectSizes: c.rules,
 			ObjectOverhead: c.overhead}, Needs: traces.Needs{Sizes: true}})

@@ -1,6 +1,10 @@
 package sizes
 
-import "github.com/cachesim/cachesim/internal/traces/stream"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
 
 // Mean is the sum of sizes, and of how many.
 type Mean struct{ sum, n float64 }
@@ -82,7 +86,7 @@ func (m *Means) Of(key []byte, of stream.ValueType) (int64, Origin) {
 
 func (g *group) next() int64 {
 	exact := g.sum/g.n + g.carried
-	size := int64(exact + 0.5)
+	size := int64(math.Floor(exact + 0.5))
 	g.carried = exact - float64(size)
 	return size
 }
