@@ -222,3 +222,23 @@ func TestGivenSizes(t *testing.T) {
 		must.Fail(t, err, c.want, c.of)
 	}
 }
+
+// Rows of tables may end where their size would be.
+func TestRowsThatEndBeforeTheirSize(t *testing.T) {
+	const rows = "1,a,set,1\n2,a,set,1000\n3,b,set,1000\n4,a,get\n5,b,get\n"
+	for _, c := range []struct{ text, format string }{
+		{"time,key,op,size\n" + rows, ""},
+		{rows, "csv:time=1,key=2,op=3,size=4"},
+		{"time,key,op,size,ttl\n1,a,set,1,\n2,a,set,1000,9\n3,b,set,1000,9\n4,a,get\n5,\"b\",get,\n", ""},
+	} {
+		loaded := tracetest.MustLoadText(t, c.text, traces.LoadOptions{Selection: traces.Selection{Format: c.format},
+			Needs: traces.Needs{Sizes: true, Ops: true}})
+		var got []int64
+		for pos := range loaded.Objects {
+			got = append(got, loaded.Size(pos))
+		}
+		if want := []int64{1, 1000, 1000, 1000, 1000}; !slices.Equal(got, want) {
+			t.Errorf("%q: sizes %v, want %v", c.text, got, want)
+		}
+	}
+}

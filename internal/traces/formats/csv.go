@@ -93,8 +93,22 @@ func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if c.ChosenColumns, err = c.rows.ChooseColumns("csv", opts); err != nil {
 		return nil, stream.Fields{}, err
 	}
+	c.rows.Least = c.least()
 	c.state(opts)
 	return c, c.ChosenColumns.Fields(), nil
+}
+
+// least returns how many cells a row must have. One that is no write may end before its size and its time to live, if
+// its operation comes before them: 4,a,get. Without one, a row that was cut off would look complete.
+func (c *csvReader) least() int {
+	if c.Op < 0 {
+		return 0
+	}
+	last := max(slices.Max(c.Key), c.Time, c.Op, c.Served, c.Tenant)
+	if c.Size >= 0 && c.Size < last || c.TTL >= 0 && c.TTL < last {
+		return 0
+	}
+	return last + 1
 }
 
 // state records how the table is read.
@@ -164,6 +178,9 @@ func (c *csvReader) parse(rec *stream.Record) error {
 		if rec.Op, ok = source.ParseOp(cells[c.Op]); !ok {
 			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete; or use "+
 				"csv:op=none to ignore the column", c.Op+1, cells[c.Op])
+		}
+		if c.rows.Lacking > 0 && rec.Op.Writes() {
+			return c.rows.WrongColumns()
 		}
 	}
 	if c.TTL >= 0 {

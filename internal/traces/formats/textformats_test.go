@@ -164,6 +164,10 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"cachelib, no rows":    {"", "cachelib", "the file is empty"},
 		"csv, ragged":          {"key,size\n1,2\n3\n", "", "line 3: 1 columns, but the lines before have 2"},
 		"csv, ragged numbers":  {"1,2,x\n1,2\n", "", "cannot tell which column has the key"},
+		"csv, short write":     {"key,op,size\na,set,1\na,get\nb,set\n", "", "line 4: 2 columns, but the lines before have 3"},
+		"csv, cut off":         {"key,op,size\na,set,1\na,get\nb\n", "", "line 4: 1 columns, but the lines before have 3"},
+		"csv, short, op first": {"op,key,size\nset,a,1\nget\n", "", "line 3: 1 columns, but the lines before have 3"},
+		"csv, one more":        {"key,op,size\na,set,1\na,get,1,1\n", "", "line 3: 4 columns, but the lines before have 3"},
 		"csv, too many":        {"key,size\n1,2,3\n", "csv", "line 2: 3 columns"},
 		"csv, no key": {"when,what\n1,2\n", "", `cannot tell which column has the key; name one with ` +
 			`--input-format csv:key=NAME`},

@@ -15,12 +15,14 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Rows cuts lines into cells and requires the same number of cells in every row. Cells may be quoted as in RFC 4180,
-// except if spaces separate them.
+// Rows cuts lines into cells and requires the same number of cells in every row, or a least number. Cells may be quoted
+// as in RFC 4180, except if spaces separate them.
 type Rows struct {
 	Src       *Source
 	Delimiter byte
 	Columns   int      // cells per row, 0 before the first
+	Least     int      // cells that a row must have, 0 for all; those that it lacks at its end are nil
+	Lacking   int      // such cells of the last row
 	Header    []string // names of the columns, nil without a header
 	FirstRow  [][]byte // cut loosely
 	Cells     [][]byte // of the last row; valid until the next
@@ -48,10 +50,21 @@ func (r *Rows) Next() error {
 	if r.Columns == 0 {
 		r.Columns = len(r.Cells)
 	}
-	if len(r.Cells) != r.Columns {
-		return r.Src.LineErrorf("%d columns, but the lines before have %d", len(r.Cells), r.Columns)
+	if r.Lacking = r.Columns - len(r.Cells); r.Lacking == 0 {
+		return nil
+	}
+	if r.Least == 0 || len(r.Cells) < r.Least || r.Lacking < 0 {
+		return r.Src.LineErrorf("%w", r.WrongColumns())
+	}
+	for range r.Lacking {
+		r.Cells = append(r.Cells, nil)
 	}
 	return nil
+}
+
+// WrongColumns says that the last row has another number of cells than those before.
+func (r *Rows) WrongColumns() error {
+	return fmt.Errorf("%d columns, but the lines before have %d", r.Columns-r.Lacking, r.Columns)
 }
 
 // cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and no special characters.
