@@ -16,8 +16,8 @@ import (
 
 // FindAll returns where files are, as Find does for one. A folder stands for all files in it and below, a pattern for
 // the files that match: ** is any number of folders, as in s3-prefix/2026/**, and *, ? and [...] are those of a shell.
-// Both are in the order of their paths, without names that begin with a dot. A folder that is an attention trace stays
-// as it is.
+// Both are in the order of their paths, without names that begin with a dot, and without empty files unless all are: a
+// log that was just rotated has no lines yet. A folder that is an attention trace stays as it is.
 func FindAll(paths, dirs []string) (found []string, err error) {
 	for _, path := range paths {
 		files, err := findEach(path, dirs)
@@ -80,8 +80,20 @@ func filesBelow(folder string) (files []string, err error) {
 		}
 		return nil
 	})
+	return sortedLogs(files), err
+}
+
+// sortedLogs sorts files by their paths. Empty ones are left out unless all are.
+func sortedLogs(files []string) []string {
 	slices.Sort(files)
-	return files, err
+	full := slices.DeleteFunc(slices.Clone(files), func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Mode().IsRegular() && info.Size() == 0
+	})
+	if len(full) == 0 {
+		return files
+	}
+	return full
 }
 
 // isRegularEntry reports whether an entry of a folder is a file, or a link to one.
@@ -100,8 +112,7 @@ func findMatches(path string, dirs []string) ([]string, error) {
 			return nil, err
 		}
 		if len(files) > 0 {
-			slices.Sort(files)
-			return files, nil
+			return sortedLogs(files), nil
 		}
 	}
 	s := fmt.Sprintf("%q: no file matches", path)

@@ -57,6 +57,21 @@ func TestFindAll(t *testing.T) {
 	}
 }
 
+// Logs that were just rotated are empty.
+func TestFindAllWithoutEmptyFiles(t *testing.T) {
+	dir := writeTree(t, map[string]string{"logs/a": "", "logs/b": "k\n", "logs/1/c": "", "logs/1/d": "k\n", "none/e": ""})
+	for path, want := range map[string]string{"logs": "1/d b", "logs/**": "1/d b", "none": "e", "logs/a": "a"} {
+		var got []string
+		for _, file := range must.Get(FindAll([]string{path}, []string{dir}))(t) {
+			_, name, _ := strings.Cut(filepath.ToSlash(must.Get(filepath.Rel(dir, file))(t)), "/")
+			got = append(got, name)
+		}
+		if !reflect.DeepEqual(got, strings.Fields(want)) {
+			t.Errorf("%s: %q, want %s", path, got, want)
+		}
+	}
+}
+
 // TestLoadFolder compares a folder and a pattern with the files by name, and replays what a record says of them.
 func TestLoadFolder(t *testing.T) {
 	dir := writeTree(t, map[string]string{"logs/1/a": "k1\nk2\n", "logs/2/b": "k1\nk3\n", "logs/c": "k3\n"})
