@@ -2,6 +2,9 @@ package traces_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +62,23 @@ func TestTooManyBadLinesAreAnError(t *testing.T) {
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "standard input", "stdin"), c.want) {
 			t.Errorf("share %v: got %v, want %q", c.share, err, c.want)
 		}
+	}
+}
+
+// Of several files the note names the one with the first bad line.
+func TestBadLinesNameTheirFile(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for name, text := range map[string]string{"a.csv": table(3000), "b.csv": table(3000, 17), "c.csv": table(3000)} {
+		paths = append(paths, filepath.Join(dir, name))
+		must.Do(t, os.WriteFile(paths[len(paths)-1], []byte(text), 0o600))
+	}
+	slices.Sort(paths)
+	loaded := must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{BadLines: traces.UsualBadLines}))(t)
+	want := "a.csv and 2 more: csv, comma; key, time in s; 1 of 9,003 lines could not be read, first: " + paths[1] +
+		`: line 17: column 1: time "never"`
+	if lines := traces.Lines(loaded.Readings, ""); len(lines) != 1 || !strings.HasPrefix(lines[0], want) {
+		t.Errorf("got %q, want %q at its beginning", lines, want)
 	}
 }
 

@@ -105,8 +105,11 @@ func (t *Together) CheckBadLines(share float64) error {
 
 // BadText says how many lines could not be read, and why the first could not.
 func (r *Reading) BadText() string {
-	return english.Sprintf("%d of %d lines could not be read, first: line %d: %v", r.Bad, r.Lines, r.firstBad.line,
-		r.firstBad.err)
+	first := fmt.Sprintf("line %d: %v", r.firstBad.line, r.firstBad.err)
+	if r.Paths > 1 || r.Files > 1 {
+		first = r.firstBad.place + ": " + first
+	}
+	return english.Sprintf("%d of %d lines could not be read, first: %s", r.Bad, r.Lines, first)
 }
 
 // FirstBad returns the first error about a line that could not be read; nil if all could.
