@@ -210,6 +210,10 @@ func (l *loader) completeSizes() {
 	if text := t.Sizing.Text(); text != "" {
 		t.Warnings = append(t.Warnings, text)
 	}
+	for _, rule := range l.sizing.rules.Unused() {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("--object-size %s is not used: no object that lacks a size matches it",
+			rule))
+	}
 }
 
 // knowSizes replaces the sizes that are negative because they are unknown; false if none is known.

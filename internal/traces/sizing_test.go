@@ -198,8 +198,21 @@ func TestGivenSizes(t *testing.T) {
 			t.Errorf("%v, overhead %q: sizes %v, want %v", c.rules, c.overhead, got, c.want)
 		}
 	}
+	// What the user says in vain is named.
+	loaded := tracetest.MustLoadText(t, log, traces.LoadOptions{Selection: traces.Selection{
+		ObjectSizes: []string{"user:*=5", "u:*=7", "u:2=9"}}, Needs: traces.Needs{Sizes: true}})
+	var unused []string
+	for _, w := range loaded.Warnings {
+		if rule, ok := strings.CutPrefix(w, "--object-size "); ok {
+			unused = append(unused, rule)
+		}
+	}
+	const matches = " is not used: no object that lacks a size matches it"
+	if want := []string{"user:*=5" + matches, "u:2=9" + matches}; !slices.Equal(unused, want) {
+		t.Errorf("warnings %q, want %q", unused, want)
+	}
 	// Without any size in the files, those of the user are all there is.
-	loaded := tracetest.MustLoadText(t, "a\nb\na\n", traces.LoadOptions{Selection: traces.Selection{
+	loaded = tracetest.MustLoadText(t, "a\nb\na\n", traces.LoadOptions{Selection: traces.Selection{
 		ObjectSizes: []string{"a=5"}}, Needs: traces.Needs{Sizes: true}})
 	if loaded.HasSizes() {
 		t.Error("b has a size, of which nothing is known")

@@ -16,6 +16,8 @@ type Rules []rule
 
 // rule gives a size to the keys that match a pattern, or the sizes of a file to its keys.
 type rule struct {
+	text    string // as the user wrote it
+	used    bool   // some object has its size
 	pattern string
 	size    int64
 	path    string // of a file; "" for a pattern
@@ -31,7 +33,7 @@ func Parse(texts []string) (Rules, error) {
 			if path == "" || strings.Contains(path, "\n") {
 				return nil, fmt.Errorf("%q: want the path of a file of sizes behind @, without line breaks", text)
 			}
-			rules = append(rules, rule{path: path})
+			rules = append(rules, rule{text: text, path: path})
 			continue
 		}
 		pattern, size := "*", text
@@ -47,7 +49,7 @@ func Parse(texts []string) (Rules, error) {
 		case pattern == "" || strings.Contains(pattern, "\n"):
 			return nil, fmt.Errorf("%q: want a pattern of keys before the equals sign, such as user:*", text)
 		}
-		rules = append(rules, rule{pattern: pattern, size: bytes})
+		rules = append(rules, rule{text: text, pattern: pattern, size: bytes})
 	}
 	return rules, nil
 }
@@ -102,21 +104,35 @@ func (rules Rules) Of(key []byte, of stream.ValueType) (Size, bool) {
 		r := &rules[i]
 		if r.listed != nil {
 			if size, ok := r.listed.Of(key, of); ok {
+				r.used = true
 				return size, true
 			}
 		} else if matches(r.pattern, key) {
+			r.used = true
 			return Size{Bytes: r.size}, true
 		}
 	}
 	return Size{}, false
 }
 
+// Unused returns the texts of the rules that gave no size, neither by Of nor by Each.
+func (rules Rules) Unused() (texts []string) {
+	for _, r := range rules {
+		if !r.used {
+			texts = append(texts, r.text)
+		}
+	}
+	return texts
+}
+
 // Each calls a function with all keys of files whose sizes stand for those of similar keys.
 func (rules Rules) Each(similar func(key []byte, size Size)) {
-	for _, r := range rules {
+	for i := range rules {
+		r := &rules[i]
 		if r.listed == nil || r.listed.summary {
 			continue // of a summary only the largest keys are listed
 		}
+		r.used = true
 		for number := range uint32(len(r.listed.sizes)) {
 			similar(r.listed.keys.AppendKey(nil, number), Size{r.listed.sizes[number], r.listed.whole})
 		}
