@@ -4,13 +4,16 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
-// Label returns a name as valid text, for records: bytes that are not UTF-8, which names of files and jobs may have,
-// are escaped as in Go.
+// Label returns a name as valid text of one line, for records: line breaks, control characters and bytes that are not
+// UTF-8, which names of files, jobs and users may have, are escaped as in Go. Tables of records have names in their
+// headers, where a line of its own could be a command to the runner of GitHub.
 func Label(name string) string {
 	if utf8.ValidString(name) {
-		return name
+		return terminal.InLine(name)
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(name), `"`), `"`)
 }
