@@ -20,6 +20,13 @@ func TestAdviceCanBePasted(t *testing.T) {
 			"judging by the first rows: --input-format csv:key=3,time=1 (", "csv:key=3,time=1", 3},
 		"blanks": {"1772366400 aa 10 x\n1772366401 bb 20 y\n1772366401 aa 20 y\n",
 			"judging by the first rows: --input-format csv:key=2,time=1 (", "csv:key=2,time=1", 3},
+		"operations": {
+			"1772366400,a,set,1\n1772366401,b,set,9\n1772366402,a,get\n1772366403,b,get,9\n1772366403,b,get,9\n",
+			"judging by the first rows: --input-format csv:key=2,time=1,op=3 (", "csv:key=2,time=1,op=3", 5},
+		"operations before keys": {"x,y,z\nset,a,1\nget,b,1\nget,a,1\n",
+			"judging by the first rows: --input-format csv:key=y,op=x (", "csv:key=y,op=x", 3},
+		"letters are keys": {"x,y\nr,1\nw,2\nr,2\n",
+			"judging by the first rows: --input-format csv:key=x (", "csv:key=x", 3},
 		"numbers that repeat": {"a,b\n5,0.5\n6,1.5\n5,2.5\n", "judging by the first rows: --input-format csv:key=a (",
 			"csv:key=a", 3},
 		"only fractions": {"a,b\n1.5,0.5\n2.5,1.5\n", "name one with --input-format csv:key=NAME", "csv:key=1", 2},

@@ -16,6 +16,7 @@ type columnGuess struct {
 	distinct      map[string]struct{}
 	times, wholes int // values that are points in time, and other whole numbers
 	other         int // values that are neither text nor whole: fractions, nothing
+	ops           int // words that name operations
 	rows          int
 }
 
@@ -24,7 +25,7 @@ type columnGuess struct {
 func (r *Rows) guess() string {
 	columns := r.firstColumns()
 	keys := slices.DeleteFunc(slices.Clone(columns), func(c columnGuess) bool {
-		return c.other > 0 || c.times == c.rows || len(c.distinct) < 2 ||
+		return c.other > 0 || c.times == c.rows || c.ops == c.rows || len(c.distinct) < 2 ||
 			r.Header != nil && isNoKey(r.Header[c.index])
 	})
 	if len(keys) == 0 {
@@ -37,6 +38,10 @@ func (r *Rows) guess() string {
 	isTime := func(c columnGuess) bool { return c.times == c.rows }
 	if at := slices.IndexFunc(columns, isTime); at >= 0 && r.Known(timeNames) < 0 {
 		guess += ",time=" + r.choiceOf(columns[at].index)
+	}
+	areOps := func(c columnGuess) bool { return c.ops == c.rows && len(c.distinct) > 1 }
+	if at := slices.IndexFunc(columns, areOps); at >= 0 && r.Known(opNames) < 0 {
+		guess += ",op=" + r.choiceOf(columns[at].index)
 	}
 	return guess
 }
@@ -90,6 +95,9 @@ func see(columns []columnGuess, cells [][]byte) {
 		c.rows++
 		c.distinct[string(cell)] = struct{}{}
 		_, whole := stream.ParseFloatNumber(cell)
+		if _, ok := ParseOp(cell); ok && len(cell) > 1 && !whole { // a letter may be a key
+			c.ops++
+		}
 		switch {
 		case IsMoment(cell):
 			c.times++
