@@ -195,3 +195,22 @@ func TestLongTracesAreBounded(t *testing.T) {
 		t.Errorf("quick: %s (%d)\ncomplete: %s (%d)", quick.Sentence(), quick.Replays, complete.Sentence(), complete.Replays)
 	}
 }
+
+// 90% of the largest hit ratio, 70 of 91 requests, are 63 of 91, whatever rounding makes of the product.
+func TestTheLevelIsNotRoundedUp(t *testing.T) {
+	tr := &traces.Trace{Name: "rounded", NumObjects: 21, SampleRate: 1}
+	for object := range uint32(21) {
+		tr.Objects = append(tr.Objects, object)
+	}
+	for range 63 {
+		tr.Objects = append(tr.Objects, 20) // hits in any cache
+	}
+	for object := range uint32(7) {
+		tr.Objects = append(tr.Objects, object) // hits in the largest one
+	}
+	r := newReplays(t, tr, 0)
+	a := r.answer(target.Target{Value: 0.9, Share: true}, []string{"lru"}, capacity.Of(1, false))
+	if n := a.Needs[0]; n.Capacity != 1 {
+		t.Errorf("%s, want 1 object", a.Sentence())
+	}
+}
