@@ -537,7 +537,7 @@ func (s *search) need(p *policy) target.Need {
 		n.How = target.Never
 	default:
 		n.How, n.Exact = target.Between, false
-		narrow(&n, p.Points, p.level)
+		narrow(&n, p.Points, p.level, s.at(p.Cell, p.top).Amount)
 	}
 	return n
 }
@@ -550,12 +550,13 @@ func (s *search) point(p *policy, at point) target.Point {
 	return target.Point{Capacity: s.at(p.Cell, at.units).Amount, HitRatio: max(0, at.ratio)}
 }
 
-// narrow moves the ends of an incomplete search to replays that exist.
-func narrow(n *target.Need, points []target.Point, level float64) {
+// narrow moves the ends of an incomplete search to replays that exist. One with more room than everything needs says
+// only what somebody has named.
+func narrow(n *target.Need, points []target.Point, level float64, everything int64) {
 	for _, p := range points {
 		below, above := n.Below.Capacity, n.Above.Capacity
 		switch {
-		case p.Capacity <= below || above > 0 && p.Capacity >= above:
+		case p.Capacity > everything || p.Capacity <= below || above > 0 && p.Capacity >= above:
 		case p.HitRatio >= level:
 			n.Above = p
 		default:

@@ -214,3 +214,36 @@ func TestTheLevelIsNotRoundedUp(t *testing.T) {
 		t.Errorf("%s, want 1 object", a.Sentence())
 	}
 }
+
+// Where the search ends early, nobody is told that a policy may need as much as somebody has named.
+func TestNoBracketAboveEverything(t *testing.T) {
+	open := 0
+	for seed := range uint64(40) {
+		tr := &traces.Trace{Name: "moving", NumObjects: 12, SampleRate: 1}
+		for object := range uint32(12) {
+			tr.Objects = append(tr.Objects, object)
+		}
+		bits := random.Stream(seed, 1)
+		for pos := range 280 {
+			object, _ := random.Below(bits, 3)
+			tr.Objects = append(tr.Objects, uint32(pos/70*3+object))
+		}
+		g, o := newReplays(t, tr, 0).group(target.Default, []string{"lru", "lfu", "opt"}, capacity.Of(1, false),
+			capacity.Of(1_000_000, false))
+		a, err := search.Answer(g, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range a.Needs {
+			if n.How == target.Between {
+				open++
+			}
+			if n.Above.Capacity > int64(tr.NumObjects) {
+				t.Errorf("%s: %s, of %d objects", n.Policy, a.CapacityOf(n), tr.NumObjects)
+			}
+		}
+	}
+	if open == 0 {
+		t.Error("all searches have ended with an answer")
+	}
+}
