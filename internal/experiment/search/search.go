@@ -184,6 +184,9 @@ func Answer(g Group, o Options) (target.Answer, error) {
 	for _, p := range s.all {
 		a.Needs = append(a.Needs, s.need(p))
 	}
+	if err := s.widen(lru, everything); err != nil {
+		return a, err
+	}
 	s.addIntervals(&a, everything)
 	a.Sort()
 	a.Replays = s.replays
@@ -280,6 +283,7 @@ func (s *search) with(name string) experiment.Cell {
 	parts.Policy, _ = policies.Registry.Parse(name)
 	parts.Predictor, parts.Reuse, parts.Retriever, parts.Prefetcher = nil, nil, nil, nil
 	c.Parts, c.Label, c.Axes = experiment.NewParts(parts), name, ""
+	c.Series = series.Window{} // a pass has none
 	return c
 }
 
