@@ -155,7 +155,8 @@ const (
 // Answer says what capacity each policy of a group needs.
 func Answer(g Group, o Options) (target.Answer, error) {
 	s := &search{Options: o, group: g}
-	a := target.Answer{Name: g.Name, Target: o.Target, Unit: g.First.CapacityUnit, Noun: sim.ObjectNoun(g.First)}
+	a := target.Answer{Name: g.Name, Target: o.Target, Unit: g.First.CapacityUnit, Noun: sim.ObjectNoun(g.First),
+		Everything: s.at(s.anyCell(), s.top()).Amount}
 	everything, err := s.everything()
 	if err != nil {
 		return a, err

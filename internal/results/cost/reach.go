@@ -156,6 +156,9 @@ func nameOf(r *records.Record) string {
 	default:
 		text += " " + r.CapacityUnit
 	}
+	if r.Capacity == 1 {
+		text = strings.TrimSuffix(text, "s")
+	}
 	return text
 }
 

@@ -93,11 +93,13 @@ type Answer struct {
 	Level  float64 // the hit ratio to reach
 	// Largest is the hit ratio of a cache that holds everything; 0 if it was not needed.
 	Largest float64
-	Unit    string // records.Objects or records.Bytes
-	Remark  string // what limits all of it, "" for nothing
-	Noun    string // what an object of the trace is: "objects", "blocks"
-	Replays int    // how many the search has added
-	Needs   []Need // online policies first, then by capacity; policies that miss the target come last of their kind
+	// Everything is the capacity that has room for all that is requested.
+	Everything int64
+	Unit       string // records.Objects or records.Bytes
+	Remark     string // what limits all of it, "" for nothing
+	Noun       string // what an object of the trace is: "objects", "blocks"
+	Replays    int    // how many the search has added
+	Needs      []Need // online policies first, then by capacity; policies that miss the target come last of their kind
 }
 
 // leastCapacities is how many capacities an answer needs to be shown unless the user has given a target.
