@@ -73,6 +73,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		return Result{rec, times, out.series, out.blocks}
 	}
 	rec.Set(metric.HitRatio, r.hitRatio(out.values, 0))
+	r.estimateByteHitRatio(&rec, c.Capacity)
 	if delayed, ok := delayedHits(out.values); ok {
 		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
 	}
@@ -162,6 +163,18 @@ func (r *Replayer) ratioOf(requests, hits, misses int64) float64 {
 		return 0
 	}
 	return max(0, 1-float64(misses)/expected)
+}
+
+// estimateByteHitRatio is hitRatio for bytes, if those of the whole trace are known.
+func (r *Replayer) estimateByteHitRatio(rec *records.Record, c capacity.Capacity) {
+	if r.trace.BytesFrom == 0 || !c.Bytes || !rec.Has(metric.ByteHitRatio) || prompts.Of(r.trace.Kind) != nil {
+		return
+	}
+	t := r.view(c).trace
+	counted := rec.Float(metric.Requests) / float64(t.Counted(0, len(t.Objects)))
+	expected := r.trace.SampleRate * float64(r.trace.BytesFrom) * counted
+	missed := rec.Float(metric.RequestedBytes) - rec.Float(metric.HitBytes)
+	rec.Set(metric.ByteHitRatio, max(0, 1-metric.Divide(missed, expected)))
 }
 
 // share returns a capacity as a share of the distinct objects, or of their total size: of the trace's blocks, which the

@@ -3,6 +3,7 @@ package cost
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 
@@ -11,6 +12,23 @@ func TestCapacityIn(t *testing.T) {
 	o := Offer{Capacity: 123_165_736, CapacityIn: &[2]int64{61_583_916, 123_165_736}}
 	if got := capacityIn(o); got != " (58.7 to 117.5 MiB)" {
 		t.Error(got)
+	}
+}
+
+// What reaches the origin behind a sample is scaled to the whole trace, and its share is the estimate for that: the
+// requests and bytes beyond those expected are hits.
+func TestReachOfASample(t *testing.T) {
+	r := records.Record{Label: "lru", Capacity: 100, CapacityUnit: records.Bytes, SampleRate: 0.1}
+	for m, n := range map[metric.Metric]int64{metric.Requests: 1500, metric.Hits: 1000, metric.Misses: 500,
+		metric.RequestedBytes: 30_000, metric.HitBytes: 24_000} {
+		r.SetInt(m, n)
+	}
+	r.Set(metric.HitRatio, 0.5)      // 500 of 1,000 that were expected
+	r.Set(metric.ByteHitRatio, 0.25) // 6,000 of 8,000
+	want := "lru at 100 B: 50% of the requests (5,000 of 10,000) and 75% of the bytes (60 kB of 80 kB) reach the " +
+		"origin, without a cache all of them"
+	if got := (Reach{best: r}).Sentence(); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
