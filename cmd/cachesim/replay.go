@@ -144,15 +144,15 @@ func withoutIntervals(cells []experiment.Cell, results experiment.Results) strin
 // execute replays cells of a trace in memory with a progress bar and keeps the results of finished cells.
 func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64,
 	note func(string)) (experiment.Results, error) {
-	results, err := f.replay(cmd, t, cells, experiment.Options{Held: held, Note: note, Blocks: len(cells) <= mostWithBlocks},
-		"replaying")
+	options := experiment.Options{Held: held, Note: note, Blocks: len(cells) <= mostWithBlocks}
+	results, err := f.replay(cmd, t, cells, options, "replaying")
 	commandline.Note(cmd, f.trace.quiet, withoutIntervals(cells, results))
 	return results, err
 }
 
 // probe replays cells of a search. Those that cannot be replayed, because a capacity is too small say, have no results.
-func (f *replayFlags) probe(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64) (experiment.Results,
-	error) {
+func (f *replayFlags) probe(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell,
+	held int64) (experiment.Results, error) {
 	return f.replay(cmd, t, cells, experiment.Options{Held: held, Note: func(string) {}, Blocks: true,
 		Failed: func([]experiment.Cell, error) error { return nil }}, "searching")
 }

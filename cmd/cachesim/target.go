@@ -29,9 +29,16 @@ func (f *replayFlags) search(cmd *cobra.Command, t *traces.Trace, groups []searc
 	o search.Options) (answers []target.Answer, err error) {
 	o.Target, o.Trace, o.Blocks, o.Complete = f.target.Target, t, f.blocks, f.target.IsSet
 	o.Seed = f.trace.seed
-	o.InOnePass = func(c experiment.Cell) bool { return f.kept.InOnePass(t, c) }
+	o.InOnePass = func(c experiment.Cell) bool {
+		r, on, err := f.kept.On(t, c)
+		return err == nil && r.InOnePass(on)
+	}
 	o.LRUHits = func(c experiment.Cell, units []int64) (*sim.LRUHits, error) {
-		return f.kept.LRUHits(cmd.Context(), t, c, units)
+		r, on, err := f.kept.On(t, c)
+		if err != nil {
+			return nil, err
+		}
+		return r.LRUHits(cmd.Context(), on, units)
 	}
 	o.Replay = func(cells []experiment.Cell) (experiment.Results, error) { return f.probe(cmd, t, cells, 0) }
 	for _, g := range groups {

@@ -592,10 +592,7 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 
 // Kept keeps what the replays of traces in memory share, such as the next uses of their requests. Its options are those
 // of the first call of Execute with a trace.
-type Kept struct {
-	mu        sync.Mutex
-	replayers map[keptKey]*sim.Replayer
-}
+type Kept struct{ replayers sync.Map }
 
 type keptKey struct {
 	trace  *traces.Trace
@@ -607,38 +604,16 @@ func (k *Kept) replayer(t *traces.Trace, warmup int, create func() *sim.Replayer
 	if k == nil {
 		return create()
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.replayers == nil {
-		k.replayers = map[keptKey]*sim.Replayer{}
-	}
-	r := k.replayers[keptKey{t, warmup}]
-	if r == nil {
-		r = create()
-		k.replayers[keptKey{t, warmup}] = r
-	}
-	return r
+	r, _ := k.replayers.LoadOrStore(keptKey{t, warmup}, create())
+	return r.(*sim.Replayer)
 }
 
-// InOnePass reports whether one pass over a trace can serve a cell of LRU together with others.
-func (k *Kept) InOnePass(t *traces.Trace, c Cell) bool {
+// On returns what replays a cell of a trace, and the cell there.
+func (k *Kept) On(t *traces.Trace, c Cell) (*sim.Replayer, sim.Cell, error) {
 	on, err := c.on(t)
-	return err == nil && k.ofCell(t, c).InOnePass(on)
-}
-
-// LRUHits is sim.Replayer.LRUHits for a cell.
-func (k *Kept) LRUHits(ctx context.Context, t *traces.Trace, c Cell, units []int64) (*sim.LRUHits, error) {
-	on, err := c.on(t)
-	if err != nil {
-		return nil, err
-	}
-	return k.ofCell(t, c).LRUHits(ctx, on, units)
-}
-
-func (k *Kept) ofCell(t *traces.Trace, c Cell) *sim.Replayer {
 	return k.replayer(t, c.Warmup, func() *sim.Replayer {
 		return sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup})
-	})
+	}), on, err
 }
 
 // replay runs a job and delivers its results.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cachesim/cachesim/internal/base/interruptible"
@@ -48,16 +49,12 @@ func (h *LRUHits) add(ctx context.Context, c Cell, t *traces.Trace, warmup int, 
 	if err != nil {
 		return err
 	}
-	if err := h.replayer.serveStack(ctx, stack, t, 0, warmup, false); err != nil {
-		return err
-	}
-	if err := h.replayer.serveStack(ctx, stack, t, warmup, len(t.Objects), true); err != nil {
-		return err
-	}
-	hits, _, err := stack.Hits()
+	err = cmp.Or(h.replayer.serveStack(ctx, stack, t, 0, warmup, false),
+		h.replayer.serveStack(ctx, stack, t, warmup, len(t.Objects), true))
 	if err != nil {
 		return err
 	}
+	hits, _, _ := stack.Hits() // only a device fails
 	h.hits = plus(h.hits, hits)
 	if t.Ops != nil {
 		writeHits, _ := stack.(onepass.Apart).WriteHits()
@@ -83,8 +80,5 @@ func (h *LRUHits) Ratio(k int) float64 {
 
 // OfReads returns the share of the requests that do not write which hit at the k-th capacity.
 func (h *LRUHits) OfReads(k int) float64 {
-	if h.replayer.trace.Ops == nil {
-		return h.Ratio(k)
-	}
 	return ratio(h.hits[k], h.reads)
 }

@@ -135,7 +135,7 @@ func TestSizesOfEveryReader(t *testing.T) {
 		format, text string
 		want         []int64
 	}{
-		"csv":   {"", "key,size\na:1,10\na:2,\na:1,-\nb,0\n", []int64{10, 10, 10, 0}},
+		"csv": {"", "key,size\na:1,10\na:2,\na:1,-\nb,0\n", []int64{10, 10, 10, 0}},
 		"jsonl": {"", "{\"key\":\"a:1\",\"size\":10}\n{\"key\":\"a:2\"}\n{\"key\":\"a:1\",\"size\":null}\n",
 			[]int64{10, 10, 10}},
 		"regex": {`regex:pattern='^(?P<key>\S+) (?P<size>\S+)$'`, "a:1 10\na:2 -\na:1 -\n", []int64{10, 10, 10}},

@@ -84,8 +84,8 @@ func (c *Curve) Estimate(samples []records.Record) float64 {
 	return max(0, sum/float64(len(samples)))
 }
 
-// Policies returns what a search for capacities is for: LRU on the whole trace, and the others on samples. cells has one
-// of each.
+// Policies returns what a search for capacities is for: LRU on the whole trace, and the others on samples. cells has
+// one of each.
 func (c *Curve) Policies(cells []experiment.Cell) (all []search.Policy) {
 	for _, cell := range cells {
 		label := cell.Label

@@ -61,9 +61,16 @@ func (r *replays) group(of target.Target, names []string, at ...capacity.Capacit
 	known.Add(cells, results, r.trace.SampleRate)
 	return search.Groups(cells, r.records)[0], search.Options{Target: of, Trace: r.trace, Blocks: r.blocks,
 		Replay: r.replay, Known: known,
-		InOnePass: func(c experiment.Cell) bool { return r.kept.InOnePass(r.trace, c) },
+		InOnePass: func(c experiment.Cell) bool {
+			of, on, err := r.kept.On(r.trace, c)
+			return err == nil && of.InOnePass(on)
+		},
 		LRUHits: func(c experiment.Cell, units []int64) (*sim.LRUHits, error) {
-			return r.kept.LRUHits(context.Background(), r.trace, c, units)
+			of, on, err := r.kept.On(r.trace, c)
+			if err != nil {
+				return nil, err
+			}
+			return of.LRUHits(context.Background(), on, units)
 		}}
 }
 

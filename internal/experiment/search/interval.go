@@ -113,8 +113,8 @@ func (f *finder) gap(low, high float64) int64 {
 	return 0
 }
 
-// ofAnswers returns the blocks of the replays that give the answer, and of no others: how they are drawn does not depend
-// on the capacities that somebody has named.
+// ofAnswers returns the blocks of the replays that give the answer, and of no others: how they are drawn does not
+// depend on the capacities that somebody has named.
 func (s *search) ofAnswers(everything point) *blocks.Set {
 	set := blocks.NewSet(s.Seed)
 	add := func(r *records.Record) {

@@ -142,14 +142,11 @@ type policy struct {
 }
 
 const (
-	// manyRequests is the length of a trace from which a search that nobody has asked for is complete for LRU and the best
-	// policy alone: at LRU's capacity every policy is replayed once.
+	// manyRequests is the length of a trace above which, in a search that nobody has asked for, all policies but the best
+	// are replayed once.
 	manyRequests = 1 << 20
 	// mostRuns limits the replays of one policy.
 	mostRuns = 40
-	// fewRuns is the limit in a search that nobody has asked for, for a policy that has fewer hits than LRU at LRU's
-	// capacity, and for what cannot run in production.
-	fewRuns = 4
 )
 
 // Answer says what capacity each policy of a group needs.
@@ -235,9 +232,6 @@ func (s *search) policy(p Policy, level float64, lru *finder) *policy {
 	q.first = cmp.Or(lru.high.units, lru.low.units, max(1, q.top/8))
 	if q.sampled {
 		q.step = max(1, int64(1/s.Rate))
-	}
-	if len(s.Trace.Objects) > manyRequests && !s.Complete {
-		q.mostRuns = 1
 	}
 	return q
 }
@@ -414,8 +408,7 @@ func (s *search) run() error {
 		if err := s.round(); err != nil {
 			return err
 		}
-		s.limit()
-		if s.lead(); !slices.ContainsFunc(s.all, func(p *policy) bool { return !p.ended() }) {
+		if s.limit(); !slices.ContainsFunc(s.all, func(p *policy) bool { return !p.ended() }) {
 			return nil
 		}
 	}
@@ -500,29 +493,29 @@ func refuses(r *records.Record) bool {
 	return r.Int(metric.Evictions) > 0 || r.Int(metric.Oversized) > 0
 }
 
-// limit limits the searches that are of little use, unless somebody has asked.
+// limit ends searches once each policy has been replayed at LRU's capacity, unless somebody has asked: those for
+// policies that need more than LRU, and for what cannot run in production. On a long trace only the search for the
+// policy with the most hits goes on.
 func (s *search) limit() {
-	for _, p := range s.all {
-		if !s.Complete && p.runs == 1 && p.lru != nil && (!p.Online || p.points[0].ratio < p.level) {
-			p.mostRuns = min(p.mostRuns, fewRuns)
-		}
+	if s.Complete || s.lru == nil {
+		return
 	}
-}
-
-// lead completes the search for the online policy that has the highest hit ratio at LRU's capacity, where the searches
-// of all others have ended there.
-func (s *search) lead() {
 	var best *policy
 	for _, p := range s.all {
-		if p.mostRuns > 1 && !isLRU(p.Policy) {
-			return // all searches are complete, or one leads already
-		}
-		if p.Online && p.mostRuns == 1 && len(p.points) > 0 && (best == nil || p.points[0].ratio > best.points[0].ratio) {
+		switch {
+		case isLRU(p.Policy):
+		case p.runs != 1:
+			return
+		case p.Online && (best == nil || p.points[0].ratio > best.points[0].ratio):
 			best = p
 		}
 	}
-	if best != nil && best.points[0].ratio >= best.level {
-		best.mostRuns = mostRuns
+	for _, p := range s.all {
+		switch {
+		case isLRU(p.Policy):
+		case !p.Online || p.points[0].ratio < p.level || p != best && len(s.Trace.Objects) > manyRequests:
+			p.mostRuns = 1
+		}
 	}
 }
 

@@ -14,8 +14,8 @@ func TestSampleMarks(t *testing.T) {
 		r.Set(metric.HitRatio, ratio)
 		return r
 	}
-	const begin = "sample of 10%: capacities and hit ratios are scaled to the whole trace; counts and other ratios refer " +
-		"to the sample"
+	const begin = "sample of 10%: capacities and hit ratios are scaled to the whole trace; counts and other ratios " +
+		"refer to the sample"
 	for name, test := range map[string]struct {
 		recs []Record
 		want string
