@@ -45,7 +45,7 @@ const mostWidened = 24
 // widen replays LRU at further capacities where no pass has its curve: those that an interval may reach, none more than
 // twice the one before. The search itself knows the curve only beside the answer.
 func (s *search) widen(lru *finder, everything point) error {
-	c := s.with(policies.Recency())
+	c := s.with(policies.Recency(), s.group.Policies)
 	if len(lru.points) == 0 || len(lru.points) > mostRuns || !fits(c) {
 		return nil
 	}

@@ -49,6 +49,7 @@ func TestSeriesChangeNoAnswer(t *testing.T) {
 	}
 	without, with := answer(series.Window{}), answer(series.Window{Span: time.Minute})
 	if !sameNeeds(without, with) || without.Replays != with.Replays || !needOf(with, "lru").Exact {
-		t.Errorf("%s (%d replays)\nwith a series: %s (%d)", without.Sentence(), without.Replays, with.Sentence(), with.Replays)
+		t.Errorf("%s (%d replays)\nwith a series: %s (%d)", without.Sentence(), without.Replays, with.Sentence(),
+			with.Replays)
 	}
 }

@@ -265,12 +265,12 @@ func largestFootprint(t *traces.Trace) (bytes int64) {
 
 func (s *search) anyCell() experiment.Cell { return s.group.Policies[0].Cell }
 
-// with returns a cell of the group with another policy, without the parts that only some policies use.
-func (s *search) with(name string) experiment.Cell {
-	c := s.anyCell()
+// with returns a cell of some policies with another one, without the parts that only some policies use.
+func (s *search) with(name string, of []Policy) experiment.Cell {
+	c := of[0].Cell
 	parts := c.Parts.Parts
 	inside := parts.Replayed().Cache // where all policies are short for one cache, it is that cache
-	if !slices.ContainsFunc(s.group.Policies, func(p Policy) bool {
+	if !slices.ContainsFunc(of, func(p Policy) bool {
 		return p.Cell.Parts.Replayed().Cache.String() != inside.String()
 	}) {
 		parts.Cache = inside
@@ -288,13 +288,18 @@ func fits(c experiment.Cell) bool {
 }
 
 // everything returns the replay of a cache that holds everything: all but the first requests hit. A policy without
-// bounds does not work in all caches; elsewhere it is LRU with room for everything.
+// bounds does not work in all caches; elsewhere it is LRU with room for everything. LRU, which curve adds to any list,
+// does not change the cache that other policies are short for.
 func (s *search) everything() (point, error) {
-	if c := s.with("infinite"); fits(c) {
+	of := slices.DeleteFunc(slices.Clone(s.group.Policies), isLRU)
+	if len(of) == 0 {
+		of = s.group.Policies
+	}
+	if c := s.with("infinite", of); fits(c) {
 		points, err := s.replay([]experiment.Cell{c}, []int64{s.top()})
 		return points[0], err
 	}
-	c := s.with(policies.Recency())
+	c := s.with(policies.Recency(), of)
 	if !fits(c) {
 		c = s.anyCell()
 	}
@@ -312,7 +317,7 @@ func (s *search) everything() (point, error) {
 // findLRU searches LRU's capacity, from which the searches for the other policies begin whether LRU is among them or
 // not.
 func (s *search) findLRU(level float64) (*finder, error) {
-	c := s.with(policies.Recency())
+	c := s.with(policies.Recency(), s.group.Policies)
 	p := &policy{Policy: Policy{Cell: c}, finder: s.finder(level)}
 	if !fits(c) {
 		return &p.finder, nil

@@ -10,10 +10,13 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/results/target"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // drawTrace draws requests that repeat, some of them in a loop, and sizes of objects if bytes count.
@@ -245,5 +248,29 @@ func TestNoBracketAboveEverything(t *testing.T) {
 	}
 	if open == 0 {
 		t.Error("all searches have ended with an answer")
+	}
+}
+
+// vLLM's policy computes the last block of each prompt again. What it needs is the same beside LRU, which curve adds to
+// any list.
+func TestTheLargestHitRatioIsThatOfTheEngine(t *testing.T) {
+	tr := simtest.Conversations(30)
+	p := prompts.Of(tr.Kind)
+	for i, from := range slices.Clone(tr.Groups) { // each prompt comes again, with the same last block
+		tr.Groups = append(tr.Groups, len(tr.Objects))
+		tr.Objects = append(tr.Objects, tr.Objects[from:tr.Groups[i+1]]...)
+		p.InputTokens = append(p.InputTokens, p.InputTokens[i])
+		p.Sessions = append(p.Sessions, p.Sessions[i])
+		p.Arrivals = append(p.Arrivals, p.Arrivals[len(p.Arrivals)-1]+1e8)
+	}
+	answer := func(names ...string) target.Answer {
+		r := newReplays(t, tr, 0)
+		r.in = must.Get(cache.Registry.Parse("prefix"))(t)
+		return r.answer(target.Default, names, capacity.Of(40, false))
+	}
+	alone, beside := answer("vllm"), answer("lru", "vllm")
+	near := float64(needOf(alone, "vllm").Capacity) / float64(needOf(beside, "vllm").Capacity)
+	if alone.Largest != beside.Largest || near < search.Near || near > 1/search.Near {
+		t.Errorf("%s of %v\nbeside LRU: %s of %v", alone.Sentence(), alone.Largest, beside.Sentence(), beside.Largest)
 	}
 }
