@@ -32,6 +32,30 @@ func TestReachOfASample(t *testing.T) {
 	}
 }
 
+// Without a cache a sample misses as many bytes as the whole trace has, not as many as the sample.
+func TestNoCacheOfASample(t *testing.T) {
+	prices, err := Parse("memory=1 USD/GB-month,egress=1/GB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := records.Record{Policy: "no-cache", Capacity: 100, CapacityUnit: records.Bytes, SampleRate: 0.1}
+	none.SetInt(metric.Requests, 1500)
+	none.SetInt(metric.Misses, 1500)
+	none.SetInt(metric.RequestedBytes, 30_000)
+	for bytes, want := range map[float64]float64{0: 20, 8: 8} { // per request
+		b := Bill{Prices: prices, PerSecond: 1, Bytes: bytes}
+		p, ok := b.point(&none)
+		if want *= secondsOfMonth; !ok || p.origin.bytes != want || p.origin.requests != secondsOfMonth {
+			t.Errorf("%v bytes per request: %+v, want %v", bytes, p.origin, want)
+		}
+		recs := []records.Record{none}
+		b.Charge(recs)
+		if again, ok := recorded(recs); !ok || again.Bytes != bytes {
+			t.Errorf("%v bytes per request are %v in a record", bytes, again.Bytes)
+		}
+	}
+}
+
 func TestNameOf(t *testing.T) {
 	for want, r := range map[string]records.Record{
 		"lru at 1 object":      {Label: "lru", Capacity: 1, CapacityUnit: records.Objects},
