@@ -157,12 +157,7 @@ func (r *Replayer) ratioOf(requests, hits, misses int64) float64 {
 	if r.trace.SampledFrom == 0 || prompts.Of(r.trace.Kind) != nil {
 		return ratio(hits, requests)
 	}
-	counted := float64(requests) / float64(r.trace.Counted(0, len(r.trace.Objects)))
-	expected := r.trace.SampleRate * float64(r.trace.SampledFrom) * counted
-	if expected == 0 {
-		return 0
-	}
-	return max(0, 1-float64(misses)/expected)
+	return r.trace.Estimate(int64(r.trace.SampledFrom), r.trace, requests, misses)
 }
 
 // estimateByteHitRatio is hitRatio for bytes, if those of the whole trace are known.
@@ -170,11 +165,8 @@ func (r *Replayer) estimateByteHitRatio(rec *records.Record, c capacity.Capacity
 	if r.trace.BytesFrom == 0 || !c.Bytes || !rec.Has(metric.ByteHitRatio) || prompts.Of(r.trace.Kind) != nil {
 		return
 	}
-	t := r.view(c).trace
-	counted := rec.Float(metric.Requests) / float64(t.Counted(0, len(t.Objects)))
-	expected := r.trace.SampleRate * float64(r.trace.BytesFrom) * counted
-	missed := rec.Float(metric.RequestedBytes) - rec.Float(metric.HitBytes)
-	rec.Set(metric.ByteHitRatio, max(0, 1-metric.Divide(missed, expected)))
+	rec.Set(metric.ByteHitRatio, r.trace.Estimate(r.trace.BytesFrom, r.view(c).trace, rec.Int(metric.Requests),
+		rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes)))
 }
 
 // share returns a capacity as a share of the distinct objects, or of their total size: of the trace's blocks, which the

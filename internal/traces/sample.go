@@ -30,6 +30,18 @@ func (s *sampler) keeps(rec *stream.Record) bool {
 
 func (s *sampler) keepsNumber(key uint64) bool { return random.Scramble(key^s.seed) < s.threshold }
 
+// Estimate returns which share of some requests, or of their bytes, hits in the whole trace of which t is a sample: all
+// but what misses, of what the sample was expected to have. of is how much the whole has, and requests are how many of
+// those that were replayed count: all but a warm-up.
+func (t *Trace) Estimate(of int64, replayed *Trace, requests, missed int64) float64 {
+	counted := float64(requests) / float64(replayed.Counted(0, len(replayed.Objects)))
+	expected := t.SampleRate * float64(of) * counted
+	if expected == 0 {
+		return 0
+	}
+	return max(0, 1-float64(missed)/expected)
+}
+
 // countedBytes returns the bytes of the requests before a position that belong to hits and misses; 0 if some sizes are
 // unknown.
 func (t *Trace) countedBytes(to int) (bytes int64) {
