@@ -73,7 +73,10 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		return Result{rec, times, out.series, out.blocks}
 	}
 	rec.Set(metric.HitRatio, r.hitRatio(out.values, 0))
-	r.estimateByteHitRatio(&rec, c.Capacity)
+	if r.trace.BytesFrom > 0 && rec.Has(metric.ByteHitRatio) { // likewise of a sample whose bytes are known
+		rec.Set(metric.ByteHitRatio, r.trace.Estimate(r.trace.BytesFrom, r.view(c.Capacity).trace,
+			rec.Int(metric.Requests), rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes)))
+	}
 	if delayed, ok := delayedHits(out.values); ok {
 		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
 	}
@@ -158,15 +161,6 @@ func (r *Replayer) ratioOf(requests, hits, misses int64) float64 {
 		return ratio(hits, requests)
 	}
 	return r.trace.Estimate(int64(r.trace.SampledFrom), r.trace, requests, misses)
-}
-
-// estimateByteHitRatio is hitRatio for bytes, if those of the whole trace are known.
-func (r *Replayer) estimateByteHitRatio(rec *records.Record, c capacity.Capacity) {
-	if r.trace.BytesFrom == 0 || !c.Bytes || !rec.Has(metric.ByteHitRatio) || prompts.Of(r.trace.Kind) != nil {
-		return
-	}
-	rec.Set(metric.ByteHitRatio, r.trace.Estimate(r.trace.BytesFrom, r.view(c).trace, rec.Int(metric.Requests),
-		rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes)))
 }
 
 // share returns a capacity as a share of the distinct objects, or of their total size: of the trace's blocks, which the
