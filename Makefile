@@ -22,6 +22,8 @@ EXPERIMENTS ?= all
 
 # The seed of `make properties`: that of a run to repeat.
 SEED    ?= $(shell date +%s)
+# How many cases each of these tests draws.
+CHECKS  ?= 30
 
 .PHONY: build train run test quick race bench bench-gpu bench-record references lint cross portable kernels release \
   fuzz fuzz-targets properties docs install mutants verdicts clean
@@ -41,14 +43,14 @@ train:
 # All tests but those that take long, which CACHESIM_LONG=1 adds. The cases of property tests are always the same. It is
 # `make lint` that vets.
 test:
-	$(GO) test -vet=off ./...
+	$(GO) test -vet=off -timeout 40m ./...
 	$(GO) -C tools test -vet=off ./...
 
 # Property tests with fresh cases. A failure names its seed and, above that, the test and what repeats it alone.
 properties:
 	@echo "seed $(SEED)"
-	@$(GO) test -vet=off -rapid.seed=$(SEED) $$($(GO) -C tools run ./properties) || \
-	  { echo "make properties SEED=$(SEED) repeats this"; exit 1; }
+	@$(GO) test -vet=off -timeout 40m -rapid.seed=$(SEED) -rapid.checks=$(CHECKS) $$($(GO) -C tools run ./properties) || \
+	  { echo "make properties SEED=$(SEED) CHECKS=$(CHECKS) repeats this"; exit 1; }
 
 # What most changes can break, in less than a minute: the architecture, policies, oracles, experiments, records, and the
 # program on the demo trace. Go keeps the results of packages that a change does not reach.
@@ -63,7 +65,7 @@ quick:
 # run, curve and sweep of every kind of cache on several goroutines; and packages whose tests have goroutines share data
 # in other ways: searches for neighbours, training, progress bars, budgets of memory.
 race:
-	$(GO) test -vet=off -race -run SeveralGoroutines ./cmd/cachesim
+	$(GO) test -vet=off -timeout 30m -race -run SeveralGoroutines ./cmd/cachesim
 	$(GO) test -vet=off -race -short ./internal/base/parallel ./internal/base/memory ./internal/base/neural/... \
 	  ./internal/similarity ./cmd/cachesim/internal/progress
 

@@ -97,8 +97,8 @@ func TestAllocatorsAreRefused(t *testing.T) {
 
 // What an allocator that knows the future gives is no online policy's merit.
 func TestOptimalDivisionIsNeverBest(t *testing.T) {
-	recs := simtest.Run(t, tenantsOf(policytest.Trace(1, 500, 50)), simtest.Options{Policies: "lru",
-		Parts: []string{"allocator=optimal,equal,shared"}, Capacities: simtest.Objects(10)})
+	recs := simtest.Run(t, tenantsOf(policytest.Trace(1, 500, 50)), simtest.Options{Policies: "lru,mru",
+		Parts: []string{"allocator=optimal,equal"}, Capacities: simtest.Objects(10)})
 	most := int64(0)
 	for _, rec := range recs {
 		if rec.Allocator != "optimal" {

@@ -217,7 +217,7 @@ func TestLoadWantsAnExperiment(t *testing.T) {
 
 func TestAFolderThatTheFileCannotNameIsRefused(t *testing.T) {
 	f := must.Get(parse([]byte(base), source{name: "x.yaml", dir: "/a\nb"}))(t)
-	must.NotGet(f.Encode())(t, `folder "/a\nb"`)
+	must.NotGet(f.Encode())(t, `cannot store "/a\nb"`)
 }
 
 // The experiment that a sweep writes next to its results also finds the traces from there.
