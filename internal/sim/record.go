@@ -73,6 +73,10 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		return Result{rec, times, out.series, out.blocks}
 	}
 	rec.Set(metric.HitRatio, r.hitRatio(out.values, 0))
+	if r.trace.BytesFrom > 0 && rec.Has(metric.ByteHitRatio) { // likewise of a sample whose bytes are known
+		rec.Set(metric.ByteHitRatio, r.trace.Estimate(r.trace.BytesFrom, r.view(c.Capacity).trace,
+			rec.Int(metric.Requests), rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes)))
+	}
 	if delayed, ok := delayedHits(out.values); ok {
 		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
 	}
@@ -156,12 +160,7 @@ func (r *Replayer) ratioOf(requests, hits, misses int64) float64 {
 	if r.trace.SampledFrom == 0 || prompts.Of(r.trace.Kind) != nil {
 		return ratio(hits, requests)
 	}
-	counted := float64(requests) / float64(r.trace.Counted(0, len(r.trace.Objects)))
-	expected := r.trace.SampleRate * float64(r.trace.SampledFrom) * counted
-	if expected == 0 {
-		return 0
-	}
-	return max(0, 1-float64(misses)/expected)
+	return r.trace.Estimate(int64(r.trace.SampledFrom), r.trace, requests, misses)
 }
 
 // share returns a capacity as a share of the distinct objects, or of their total size: of the trace's blocks, which the

@@ -281,6 +281,29 @@ func TestHitRatioOfASample(t *testing.T) {
 	}
 }
 
+// The byte hit ratio of a sample is that of the bytes it was expected to request, R times those of the whole trace.
+func TestByteHitRatioOfASample(t *testing.T) {
+	for _, c := range []struct {
+		bytesFrom int64
+		warmup    int
+		want      float64
+	}{
+		{0, 0, 1 - 30.0/90},
+		{1200, 0, 1 - 30.0/300},
+		{80, 0, 0},
+		{1200, 3, 1},
+	} {
+		sample := simtest.FromKeys("bcbcbc") // 10 and 20 bytes
+		sample.ObjectSizes = []int64{10, 20}
+		sample.SampleRate, sample.SampledFrom, sample.BytesFrom = 0.25, 80, c.bytesFrom
+		rec := simtest.Run(t, sample, simtest.Options{Policies: "lru", Capacities: []capacity.Capacity{
+			capacity.Simulating(30, capacity.Of(120, true), 0.25)}, Warmup: c.warmup})[0]
+		if math.Abs(rec.Float(metric.ByteHitRatio)-c.want) > 1e-12 {
+			t.Errorf("%+v: byte hit ratio %v", c, rec.Float(metric.ByteHitRatio))
+		}
+	}
+}
+
 // A sample of conversations is a smaller trace of prompts: its hit ratio is that of its own blocks, as its token hit
 // ratio is of its tokens.
 func TestHitRatioOfSampledConversations(t *testing.T) {

@@ -206,6 +206,9 @@ func (l *loader) finish() (*Trace, error) {
 	}
 	if l.sampler != nil {
 		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.counted
+		if !l.unsized {
+			t.BytesFrom = l.bytes
+		}
 	}
 	if l.wantsKeys() || l.tenancy.byPrefix() {
 		t.Keys = l.numbering.AllKeys()
@@ -643,7 +646,8 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 // groups of t, unless requests without the rest of their group are not of their kind.
 func (t *Trace) only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom,
-		Written: t.Written, Sizing: t.Sizing}
+		BytesFrom: t.BytesFrom,
+		Written:   t.Written, Sizing: t.Sizing}
 	if t.Tenants != nil {
 		kept.Tenants = &Tenants{Names: t.Tenants.Names, Shared: t.Tenants.Shared}
 	}

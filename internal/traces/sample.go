@@ -30,6 +30,33 @@ func (s *sampler) keeps(rec *stream.Record) bool {
 
 func (s *sampler) keepsNumber(key uint64) bool { return random.Scramble(key^s.seed) < s.threshold }
 
+// Estimate returns which share of some requests, or of their bytes, hits in the whole trace of which t is a sample: all
+// but what misses, of what the sample was expected to have. of is how much the whole has, and requests are how many of
+// those that were replayed count: all but a warm-up.
+func (t *Trace) Estimate(of int64, replayed *Trace, requests, missed int64) float64 {
+	counted := float64(requests) / float64(replayed.Counted(0, len(replayed.Objects)))
+	expected := t.SampleRate * float64(of) * counted
+	if expected == 0 {
+		return 0
+	}
+	return max(0, 1-float64(missed)/expected)
+}
+
+// countedBytes returns the bytes of the requests before a position that belong to hits and misses; 0 if some sizes are
+// unknown.
+func (t *Trace) countedBytes(to int) (bytes int64) {
+	if imputed := t.Sizing; !t.HasSizes() || imputed.Imputed().Requests > 0 || imputed.Given().Requests > 0 {
+		return 0
+	}
+	fills := t.Fills()
+	for pos := range to {
+		if !fills || !t.IsWrite(pos) {
+			bytes += t.Size(pos)
+		}
+	}
+	return bytes
+}
+
 // Sample returns the requests that Load keeps at this sample rate, between 0 and 1, with this seed. t must have its
 // keys and may not be a sample itself. The result may have no requests. Blocks of prompts are sampled as single
 // objects, as an exact cache sees them, so that no prompts are left. Load keeps whole conversations instead.
@@ -54,6 +81,9 @@ func (t *Trace) Sample(rate float64, seed uint64) *Trace {
 	sample.SampleRate, sample.SampledFrom = rate, t.Counted(0, len(t.Objects))
 	if t.Limited {
 		sample.Limited, sample.SampledFrom = true, t.Counted(0, last) // Load stops at the last request that it keeps
+	} else {
+		last = len(t.Objects)
 	}
+	sample.BytesFrom = t.countedBytes(last)
 	return sample
 }

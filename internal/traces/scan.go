@@ -76,6 +76,8 @@ type scan struct {
 	sizing   sizing
 	seen     int       // requests read
 	counted  int       // those of them that belong to hits and misses
+	bytes    int64     // of these, for a sample
+	unsized  bool      // some of these have an unknown size
 	kept     int       // requests that sampling kept
 	ahead    *ahead    // opens the next files; nil for a single one
 	open     []*Stream // files being read: all when merging, otherwise one
@@ -392,6 +394,7 @@ func (s *scan) readAll(r stream.Reader) error {
 			s.seen++
 			if s.opts.Ops || s.writes.Counts(rec.Op) {
 				s.counted++
+				s.addBytes(&rec)
 			}
 			known := true
 			if s.opts.Beside != nil {

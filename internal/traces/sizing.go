@@ -163,6 +163,17 @@ func (s *scan) finishSize(rec *stream.Record) {
 	}
 }
 
+// addBytes adds the bytes of a request that belongs to hits and misses, whether a sample keeps it or not.
+func (s *scan) addBytes(rec *stream.Record) {
+	switch {
+	case s.sampler == nil || !s.opts.Sizes:
+	case rec.SizeUnknown || s.sizing.all || !s.fields.Size:
+		s.unsized = true
+	default:
+		s.bytes += rec.Size + rec.KeySize + s.sizing.overhead
+	}
+}
+
 // sizeOf returns the size of a record for the columns: -1 minus the bytes of its key if it is unknown.
 func (l *loader) sizeOf(rec *stream.Record) int64 {
 	if rec.SizeUnknown || l.sizing.all {

@@ -58,8 +58,9 @@ type Trace struct {
 	Warnings   []string         // about readings that make little sense
 	SampleRate float64          // share of the keys that were kept, 1 without sampling
 
-	SampledFrom int  // number of requests before sampling; 0 without sampling
-	Limited     bool // reading ended at LoadOptions.Limit
+	SampledFrom int   // number of requests before sampling; 0 without sampling
+	BytesFrom   int64 // their bytes; 0 if some have an unknown size, too
+	Limited     bool  // reading ended at LoadOptions.Limit
 }
 
 // Parts returns the sequences of the trace that are each replayed through an empty cache, with the object numbers of

@@ -1,8 +1,11 @@
 package search
 
 import (
+	"math"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/results/blocks"
 	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/target"
@@ -34,6 +37,80 @@ func (s *search) addIntervals(a *target.Answer, everything point) {
 		}
 	}
 	s.addTies(a, drawn)
+}
+
+// mostWidened limits the replays that only an interval needs.
+const mostWidened = 24
+
+// widen replays LRU at further capacities where no pass has its curve: those that an interval may reach, none more than
+// twice the one before. The search itself knows the curve only beside the answer.
+func (s *search) widen(lru *finder, everything point) error {
+	c := s.with(policies.Recency(), s.group.Policies)
+	if len(lru.points) == 0 || len(lru.points) > mostRuns || !fits(c) {
+		return nil
+	}
+	low, high, ok := s.levels(everything)
+	for range mostWidened {
+		units := lru.gap(low, high)
+		if !ok || units == 0 {
+			break
+		}
+		points, err := s.replay([]experiment.Cell{c}, []int64{units})
+		if err != nil {
+			return err
+		}
+		lru.keep(points[0])
+	}
+	s.lru = newShape(lru.points)
+	for _, p := range s.all {
+		if p.lru = s.lru; isLRU(p.Policy) {
+			p.points = lru.points
+		}
+	}
+	return nil
+}
+
+// levels returns between which hit ratios the draws of all policies lie; false if none has draws.
+func (s *search) levels(everything point) (low, high float64, ok bool) {
+	set := s.ofAnswers(everything)
+	low, high = 1, 0
+	for _, p := range s.all {
+		if !p.found() {
+			continue
+		}
+		drawn := s.noise(set, p, s.Target, everything)
+		if drawn == nil {
+			continue
+		}
+		for k, x := range drawn {
+			drawn[k] = p.level - x
+		}
+		from, to := blocks.Interval(p.level, drawn)
+		low, high, ok = min(low, from), max(high, to), true
+	}
+	return low, high, ok
+}
+
+// gap returns a capacity between two replays, or beside all, where the curve between two hit ratios is hardly known; 0
+// if there is none.
+func (f *finder) gap(low, high float64) int64 {
+	first, last := f.points[0], f.points[len(f.points)-1]
+	switch {
+	case first.ratio > low && first.units > 1:
+		return first.units / 2
+	case last.ratio < high && last.units < f.top:
+		return min(f.top, 2*last.units)
+	}
+	for i, p := range f.points[1:] {
+		before := f.points[i]
+		if inside := max(before.ratio, p.ratio) >= low && min(before.ratio, p.ratio) <= high; !inside {
+			continue
+		}
+		if p.units > 2*before.units+1 {
+			return int64(math.Sqrt(float64(before.units) * float64(p.units)))
+		}
+	}
+	return 0
 }
 
 // ofAnswers returns the blocks of the replays that give the answer, and of no others: how they are drawn does not

@@ -152,7 +152,8 @@ const (
 // Answer says what capacity each policy of a group needs.
 func Answer(g Group, o Options) (target.Answer, error) {
 	s := &search{Options: o, group: g}
-	a := target.Answer{Name: g.Name, Target: o.Target, Unit: g.First.CapacityUnit, Noun: sim.ObjectNoun(g.First)}
+	a := target.Answer{Name: g.Name, Target: o.Target, Unit: g.First.CapacityUnit, Noun: sim.ObjectNoun(g.First),
+		Everything: s.at(s.anyCell(), s.top()).Amount}
 	everything, err := s.everything()
 	if err != nil {
 		return a, err
@@ -180,6 +181,9 @@ func Answer(g Group, o Options) (target.Answer, error) {
 	}
 	for _, p := range s.all {
 		a.Needs = append(a.Needs, s.need(p))
+	}
+	if err := s.widen(lru, everything); err != nil {
+		return a, err
 	}
 	s.addIntervals(&a, everything)
 	a.Sort()
@@ -261,12 +265,12 @@ func largestFootprint(t *traces.Trace) (bytes int64) {
 
 func (s *search) anyCell() experiment.Cell { return s.group.Policies[0].Cell }
 
-// with returns a cell of the group with another policy, without the parts that only some policies use.
-func (s *search) with(name string) experiment.Cell {
-	c := s.anyCell()
+// with returns a cell of some policies with another one, without the parts that only some policies use.
+func (s *search) with(name string, of []Policy) experiment.Cell {
+	c := of[0].Cell
 	parts := c.Parts.Parts
 	inside := parts.Replayed().Cache // where all policies are short for one cache, it is that cache
-	if !slices.ContainsFunc(s.group.Policies, func(p Policy) bool {
+	if !slices.ContainsFunc(of, func(p Policy) bool {
 		return p.Cell.Parts.Replayed().Cache.String() != inside.String()
 	}) {
 		parts.Cache = inside
@@ -274,6 +278,7 @@ func (s *search) with(name string) experiment.Cell {
 	parts.Policy, _ = policies.Registry.Parse(name)
 	parts.Predictor, parts.Reuse, parts.Retriever, parts.Prefetcher = nil, nil, nil, nil
 	c.Parts, c.Label, c.Axes = experiment.NewParts(parts), name, ""
+	c.Series = series.Window{} // a pass has none
 	return c
 }
 
@@ -283,13 +288,18 @@ func fits(c experiment.Cell) bool {
 }
 
 // everything returns the replay of a cache that holds everything: all but the first requests hit. A policy without
-// bounds does not work in all caches; elsewhere it is LRU with room for everything.
+// bounds does not work in all caches; elsewhere it is LRU with room for everything. LRU, which curve adds to any list,
+// does not change the cache that other policies are short for.
 func (s *search) everything() (point, error) {
-	if c := s.with("infinite"); fits(c) {
+	of := slices.DeleteFunc(slices.Clone(s.group.Policies), isLRU)
+	if len(of) == 0 {
+		of = s.group.Policies
+	}
+	if c := s.with("infinite", of); fits(c) {
 		points, err := s.replay([]experiment.Cell{c}, []int64{s.top()})
 		return points[0], err
 	}
-	c := s.with(policies.Recency())
+	c := s.with(policies.Recency(), of)
 	if !fits(c) {
 		c = s.anyCell()
 	}
@@ -307,7 +317,7 @@ func (s *search) everything() (point, error) {
 // findLRU searches LRU's capacity, from which the searches for the other policies begin whether LRU is among them or
 // not.
 func (s *search) findLRU(level float64) (*finder, error) {
-	c := s.with(policies.Recency())
+	c := s.with(policies.Recency(), s.group.Policies)
 	p := &policy{Policy: Policy{Cell: c}, finder: s.finder(level)}
 	if !fits(c) {
 		return &p.finder, nil
@@ -530,7 +540,7 @@ func (s *search) need(p *policy) target.Need {
 		n.How = target.Never
 	default:
 		n.How, n.Exact = target.Between, false
-		narrow(&n, p.Points, p.level)
+		narrow(&n, p.Points, p.level, s.at(p.Cell, p.top).Amount)
 	}
 	return n
 }
@@ -543,12 +553,13 @@ func (s *search) point(p *policy, at point) target.Point {
 	return target.Point{Capacity: s.at(p.Cell, at.units).Amount, HitRatio: max(0, at.ratio)}
 }
 
-// narrow moves the ends of an incomplete search to replays that exist.
-func narrow(n *target.Need, points []target.Point, level float64) {
+// narrow moves the ends of an incomplete search to replays that exist. One with more room than everything needs says
+// only what somebody has named.
+func narrow(n *target.Need, points []target.Point, level float64, everything int64) {
 	for _, p := range points {
 		below, above := n.Below.Capacity, n.Above.Capacity
 		switch {
-		case p.Capacity <= below || above > 0 && p.Capacity >= above:
+		case p.Capacity > everything || p.Capacity <= below || above > 0 && p.Capacity >= above:
 		case p.HitRatio >= level:
 			n.Above = p
 		default:

@@ -10,10 +10,13 @@ import (
 	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
 	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/results/target"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // drawTrace draws requests that repeat, some of them in a loop, and sizes of objects if bytes count.
@@ -193,5 +196,81 @@ func TestLongTracesAreBounded(t *testing.T) {
 	}
 	if between == 0 || quick.Needs[0].How != target.Found || complete.Replays < quick.Replays {
 		t.Errorf("quick: %s (%d)\ncomplete: %s (%d)", quick.Sentence(), quick.Replays, complete.Sentence(), complete.Replays)
+	}
+}
+
+// 90% of the largest hit ratio, 70 of 91 requests, are 63 of 91, whatever rounding makes of the product.
+func TestTheLevelIsNotRoundedUp(t *testing.T) {
+	tr := &traces.Trace{Name: "rounded", NumObjects: 21, SampleRate: 1}
+	for object := range uint32(21) {
+		tr.Objects = append(tr.Objects, object)
+	}
+	for range 63 {
+		tr.Objects = append(tr.Objects, 20) // hits in any cache
+	}
+	for object := range uint32(7) {
+		tr.Objects = append(tr.Objects, object) // hits in the largest one
+	}
+	r := newReplays(t, tr, 0)
+	a := r.answer(target.Target{Value: 0.9, Share: true}, []string{"lru"}, capacity.Of(1, false))
+	if n := a.Needs[0]; n.Capacity != 1 {
+		t.Errorf("%s, want 1 object", a.Sentence())
+	}
+}
+
+// Where the search ends early, nobody is told that a policy may need as much as somebody has named.
+func TestNoBracketAboveEverything(t *testing.T) {
+	open := 0
+	for seed := range uint64(40) {
+		tr := &traces.Trace{Name: "moving", NumObjects: 12, SampleRate: 1}
+		for object := range uint32(12) {
+			tr.Objects = append(tr.Objects, object)
+		}
+		bits := random.Stream(seed, 1)
+		for pos := range 280 {
+			object, _ := random.Below(bits, 3)
+			tr.Objects = append(tr.Objects, uint32(pos/70*3+object))
+		}
+		g, o := newReplays(t, tr, 0).group(target.Default, []string{"lru", "lfu", "opt"}, capacity.Of(1, false),
+			capacity.Of(1_000_000, false))
+		a, err := search.Answer(g, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range a.Needs {
+			if n.How == target.Between {
+				open++
+			}
+			if n.Above.Capacity > int64(tr.NumObjects) {
+				t.Errorf("%s: %s, of %d objects", n.Policy, a.CapacityOf(n), tr.NumObjects)
+			}
+		}
+	}
+	if open == 0 {
+		t.Error("all searches have ended with an answer")
+	}
+}
+
+// vLLM's policy computes the last block of each prompt again. What it needs is the same beside LRU, which curve adds to
+// any list.
+func TestTheLargestHitRatioIsThatOfTheEngine(t *testing.T) {
+	tr := simtest.Conversations(30)
+	p := prompts.Of(tr.Kind)
+	for i, from := range slices.Clone(tr.Groups) { // each prompt comes again, with the same last block
+		tr.Groups = append(tr.Groups, len(tr.Objects))
+		tr.Objects = append(tr.Objects, tr.Objects[from:tr.Groups[i+1]]...)
+		p.InputTokens = append(p.InputTokens, p.InputTokens[i])
+		p.Sessions = append(p.Sessions, p.Sessions[i])
+		p.Arrivals = append(p.Arrivals, p.Arrivals[len(p.Arrivals)-1]+1e8)
+	}
+	answer := func(names ...string) target.Answer {
+		r := newReplays(t, tr, 0)
+		r.in = must.Get(cache.Registry.Parse("prefix"))(t)
+		return r.answer(target.Default, names, capacity.Of(40, false))
+	}
+	alone, beside := answer("vllm"), answer("lru", "vllm")
+	near := float64(needOf(alone, "vllm").Capacity) / float64(needOf(beside, "vllm").Capacity)
+	if alone.Largest != beside.Largest || near < search.Near || near > 1/search.Near {
+		t.Errorf("%s of %v\nbeside LRU: %s of %v", alone.Sentence(), alone.Largest, beside.Sentence(), beside.Largest)
 	}
 }

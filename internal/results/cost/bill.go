@@ -24,9 +24,11 @@ var (
 	SizedShare = metric.Metric{Name: "sized_share", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
 		Doc: "share of the requests that have a size; the others are not replayed, but cost as many misses; absent if all " +
 			"have one"}
+	RequestBytes = metric.Metric{Name: "request_bytes", Unit: metric.Bytes, Merge: metric.Apart,
+		Doc: "mean size of the requests of the whole trace, of which the records are a sample; absent if it is unknown"}
 )
 
-func init() { metric.Register("prices", PerMonth, RequestRate, SizedShare, TierBytes) }
+func init() { metric.Register("prices", PerMonth, RequestRate, SizedShare, RequestBytes, TierBytes) }
 
 // secondsOfMonth is the length of a month of bills.
 const secondsOfMonth = hoursOfMonth * 3600
@@ -34,10 +36,12 @@ const secondsOfMonth = hoursOfMonth * 3600
 // Bill says what is paid, and how often requests come.
 type Bill struct {
 	Prices
-	PerSecond float64       // requests of the whole trace
-	Sized     float64       // share of them that have a size, and are replayed; 0 if all have one
-	Span      time.Duration // of the trace's clock, which gave the rate; 0 if the user did
-	Today     *int64        // the capacity that the user has today, in bytes, 0 for no cache; nil if it is unknown
+	PerSecond float64 // requests of the whole trace
+	Sized     float64 // share of them that have a size, and are replayed; 0 if all have one
+	// Bytes is the mean size of the requests of a trace of which a sample was replayed; 0 if it is that of the records.
+	Bytes float64
+	Span  time.Duration // of the trace's clock, which gave the rate; 0 if the user did
+	Today *int64        // the capacity that the user has today, in bytes, 0 for no cache; nil if it is unknown
 }
 
 // recorded returns the bill that records have; ok is false if they have no prices.
@@ -45,7 +49,8 @@ func recorded(recs []records.Record) (b Bill, ok bool) {
 	for i := range recs {
 		if r := &recs[i]; r.Prices != "" {
 			prices, err := Parse(r.Prices)
-			return Bill{Prices: prices, PerSecond: r.Float(RequestRate), Sized: r.Float(SizedShare)}, err == nil
+			return Bill{Prices: prices, PerSecond: r.Float(RequestRate), Sized: r.Float(SizedShare),
+				Bytes: r.Float(RequestBytes)}, err == nil
 		}
 	}
 	return b, false
@@ -137,8 +142,17 @@ func (b Bill) point(r *records.Record) (p point, ok bool) {
 
 // none returns what the requests of a record cost without a cache: all of them miss, and nothing else is paid.
 func (b Bill) none(r *records.Record) point {
-	origin := b.load(1, metric.Divide(r.Float(metric.RequestedBytes), r.Float(metric.Requests)))
+	origin := b.load(1, b.bytesPerRequest(r))
 	return b.newPoint(0, b.missing(nil, origin), origin)
+}
+
+// bytesPerRequest returns the mean size of the requests of a record. On a sample it is that of the whole trace, if that
+// is known.
+func (b Bill) bytesPerRequest(r *records.Record) float64 {
+	if b.Bytes > 0 {
+		return b.Bytes
+	}
+	return metric.Divide(r.Float(metric.RequestedBytes), r.Float(metric.Requests))
 }
 
 // isNone reports whether a record is of no cache: its policy loads nothing.
@@ -197,9 +211,13 @@ func (b Bill) drawn(r *records.Record, set *blocks.Set, moved float64) (misses [
 		return nil
 	}
 	var uses [2]use
+	scale := 1.0 // of the bytes of no cache
+	if s := sharesOf(r); isNone(r) && s.missedBytes > 0 {
+		scale = b.bytesPerRequest(r) / s.missedBytes
+	}
 	for k := range v.HitRatios {
 		cost := moved
-		for _, u := range b.missing(uses[:0], b.load(1-v.HitRatios[k], v.MissedBytes[k])) {
+		for _, u := range b.missing(uses[:0], b.load(1-v.HitRatios[k], scale*v.MissedBytes[k])) {
 			cost += b.cost(u)
 		}
 		misses = append(misses, cost)
@@ -220,6 +238,9 @@ func (b Bill) Charge(recs []records.Record) {
 			r.Set(RequestRate, b.PerSecond)
 			if b.Sized > 0 {
 				r.Set(SizedShare, b.Sized)
+			}
+			if b.Bytes > 0 {
+				r.Set(RequestBytes, b.Bytes)
 			}
 		}
 	}

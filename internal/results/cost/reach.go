@@ -128,7 +128,10 @@ func (r Reach) Sentence() string {
 		records.Count(int64(s.missed*all+0.5)), records.Count(int64(all+0.5)))
 	bytes, sized := missedOfBytes(&r.best)
 	if sized {
-		total := r.best.Float(metric.RequestedBytes) / rate
+		total := metric.Divide(r.best.Float(metric.RequestedBytes)-r.best.Float(metric.HitBytes), rate*bytes)
+		if bytes == 0 {
+			total = r.best.Float(metric.RequestedBytes) / rate
+		}
 		text += fmt.Sprintf(" and %s of the bytes (%s of %s)", share(bytes), bytesText(bytes*total), bytesText(total))
 	}
 	text += reach
@@ -156,6 +159,9 @@ func nameOf(r *records.Record) string {
 	default:
 		text += " " + r.CapacityUnit
 	}
+	if r.Capacity == 1 {
+		text = strings.TrimSuffix(text, "s")
+	}
 	return text
 }
 
@@ -165,6 +171,9 @@ func missedOfBytes(r *records.Record) (missed float64, ok bool) {
 	requested := r.Float(metric.RequestedBytes)
 	if requested == 0 || isOfPrompts(r) {
 		return 0, false
+	}
+	if r.IsSample() && r.Has(metric.ByteHitRatio) { // an estimate for the whole trace
+		return 1 - r.Float(metric.ByteHitRatio), true
 	}
 	return 1 - r.Float(metric.HitBytes)/requested, true
 }

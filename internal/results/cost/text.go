@@ -161,8 +161,8 @@ func capacityIn(o Offer) string {
 	if o.CapacityIn == nil || o.CapacityIn[0] == o.CapacityIn[1] {
 		return ""
 	}
-	return " (" + records.Between(records.About(o.CapacityIn[0], records.Bytes),
-		records.About(o.CapacityIn[1], records.Bytes)) + ")"
+	return " (" + records.Between(records.Within(o.CapacityIn[0], 0, o.Capacity, records.Bytes),
+		records.Within(o.CapacityIn[1], o.Capacity, math.MaxInt64, records.Bytes)) + ")"
 }
 
 // Explanation says how the costs are computed and what limits them, in a line each.

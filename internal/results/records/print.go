@@ -418,8 +418,23 @@ func About(n int64, unit string) string {
 	if unit == Bytes {
 		return byteText(n, 3)
 	}
-	x, _ := strconv.ParseFloat(strconv.FormatFloat(float64(n), 'e', 2, 64), 64)
-	return Count(int64(x))
+	return Count(int64(rounded(float64(n), 3)))
+}
+
+// Within formats the end of an interval with three digits, or as Capacity if these are not from least to most: an
+// interval contains what it is of, and ends where everything has room.
+func Within(n, least, most int64, unit string) string {
+	x := float64(n)
+	if unit == Bytes {
+		size, _ := inUnit(n)
+		x = rounded(size, 3) / size * x
+	} else {
+		x = rounded(x, 3)
+	}
+	if x < float64(least) || x > float64(most) {
+		return Capacity(n, unit)
+	}
+	return About(n, unit)
 }
 
 // Between writes a range of capacities that About has written, with a unit that both have only once: "2.9 to 3.4 GiB".
@@ -432,12 +447,17 @@ func Between(low, high string) string {
 
 // byteText formats a number of bytes in the unit that keeps it below 1,024.
 func byteText(n int64, digits int) string {
+	size, suffix := inUnit(n)
+	return trimmed(size, digits) + " " + suffix
+}
+
+func inUnit(n int64) (size float64, suffix string) {
 	const units = "KMGTPE"
-	size, suffix := float64(n), "B"
+	size, suffix = float64(n), "B"
 	for i := 0; size >= 1024 && i < len(units); i++ {
 		size, suffix = size/1024, units[i:i+1]+"iB"
 	}
-	return trimmed(size, digits) + " " + suffix
+	return size, suffix
 }
 
 // Share formats a ratio as a percentage: 12.5%, 0.13%, 0.0045%.
@@ -452,6 +472,10 @@ func Share(x float64) string {
 
 // trimmed formats x with the given number of significant digits and without an exponent.
 func trimmed(x float64, digits int) string {
+	return strconv.FormatFloat(rounded(x, digits), 'f', -1, 64)
+}
+
+func rounded(x float64, digits int) float64 {
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64)
-	return strconv.FormatFloat(x, 'f', -1, 64)
+	return x
 }

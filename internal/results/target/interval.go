@@ -16,7 +16,9 @@ func (a Answer) InBrackets(n Need) string {
 	if n.Interval == nil {
 		return ""
 	}
-	return " (" + records.Between(records.About(n.Interval.Low, a.Unit), records.About(n.Interval.High, a.Unit)) + ")"
+	most := max(a.Everything, n.Interval.High)
+	return " (" + records.Between(records.Within(n.Interval.Low, 1, n.Capacity, a.Unit),
+		records.Within(n.Interval.High, n.Capacity, most, a.Unit)) + ")"
 }
 
 // ties names the policies of which nobody knows whether they need more than the first one.

@@ -93,20 +93,26 @@ type Answer struct {
 	Level  float64 // the hit ratio to reach
 	// Largest is the hit ratio of a cache that holds everything; 0 if it was not needed.
 	Largest float64
-	Unit    string // records.Objects or records.Bytes
-	Remark  string // what limits all of it, "" for nothing
-	Noun    string // what an object of the trace is: "objects", "blocks"
-	Replays int    // how many the search has added
-	Needs   []Need // online policies first, then by capacity; policies that miss the target come last of their kind
+	// Everything is the capacity that has room for all that is requested.
+	Everything int64
+	Unit       string // records.Objects or records.Bytes
+	Remark     string // what limits all of it, "" for nothing
+	Noun       string // what an object of the trace is: "objects", "blocks"
+	Replays    int    // how many the search has added
+	Needs      []Need // online policies first, then by capacity; policies that miss the target come last of their kind
 }
 
 // leastCapacities is how many capacities an answer needs to be shown unless the user has given a target.
 const leastCapacities = 3
 
-// Level returns the hit ratio to reach, given that of a cache that holds everything.
+// rounding is below what one request more or less changes, and above what a product of two rounded numbers is off.
+const rounding = 1e-12
+
+// Level returns the hit ratio to reach, given that of a cache that holds everything. 63 of 91 requests are 90% of 70 of
+// 91, though their quotient may be rounded to less than the product.
 func (t Target) Level(largest float64) float64 {
 	if t.Share {
-		return t.Value * largest
+		return t.Value * largest * (1 - rounding)
 	}
 	return t.Value
 }

@@ -124,3 +124,25 @@ func TestNamesWithCommas(t *testing.T) {
 		t.Errorf("%s, want %s", a.Sentence(), want)
 	}
 }
+
+// An interval contains the capacity, and ends where everything has room, whatever three digits make of its ends.
+func TestIntervalsAreNotRoundedAway(t *testing.T) {
+	for _, test := range []struct {
+		unit                            string
+		low, capacity, high, everything int64
+		want                            string
+	}{
+		{records.Objects, 1500, 3867, 36_479, 36_479, " (1,500 to 36,479)"},
+		{records.Objects, 36_466, 36_479, 36_479, 36_479, " (36,466 to 36,479)"},
+		{records.Objects, 1504, 3867, 36_449, 36_479, " (1,500 to 36,400)"},
+		{records.Objects, 34_400, 34_809, 34_809, 36_479, " (34,400 to 34,809)"},
+		{records.Bytes, 25_375_539, 64_130_908, 601_358_336, 601_358_336, " (24.2 to 573.5 MiB)"},
+		{records.Bytes, 61_583_916, 123_165_736, 123_165_736, 601_358_336, " (58.7 to 117.5 MiB)"},
+	} {
+		a := Answer{Unit: test.unit, Everything: test.everything}
+		n := Need{Capacity: test.capacity, Interval: &Interval{test.low, test.high}}
+		if got := a.InBrackets(n); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package billing
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -223,6 +224,9 @@ func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
 	r := rateOf(t)
 	if r.sized < r.requests {
 		b.Sized = r.sized / r.requests
+	}
+	if t.BytesFrom > 0 && r.sized > 0 {
+		b.Bytes = math.Round(float64(t.BytesFrom) / float64(t.SampledFrom) * r.requests / r.sized)
 	}
 	if !f.NeedsTimes() {
 		return b, nil
