@@ -23,7 +23,6 @@ var noPolicy = map[string]string{
 	"cmd/cachesim/internal/defaults/defaults.go": "the default of a flag",
 	"internal/results/cost/answer.go":            "what a saving is measured from",
 	"internal/results/peers/names.go":            "what other simulators call policies",
-	"internal/results/target/logged.go":          "what a server's log is compared with",
 	"internal/traces/weblogs/cachecontrol.go":    "a directive of HTTP",
 	"internal/cuda/info.go":                      "what a GPU computes",
 	"internal/experiment/curve/policies.go":      "the default of a flag",

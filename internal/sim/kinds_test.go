@@ -37,7 +37,7 @@ func TestPartsThatKnowTheFutureDoNotCompete(t *testing.T) {
 			rec.Set(metric.HitRatio, 0.9)
 			other := records.Record{Policy: "fifo", Label: "fifo", Kind: "online", Cache: "exact"}
 			other.Set(metric.HitRatio, 0.1)
-			recs := []records.Record{rec, other}
+			recs := []records.Record{rec, other, {Policy: "mru", Label: "mru", Kind: "online", Cache: "exact"}}
 			MarkBest(recs)
 			if k.KnowsFuture(name) {
 				knowing[k.Name] = append(knowing[k.Name], name)

@@ -93,7 +93,7 @@ func TestRunSizedInterval(t *testing.T) {
 func TestRunInfiniteHasRoomForAll(t *testing.T) {
 	tr := policytest.Trace(6, 3000, 200)
 	for _, size := range []capacity.Capacity{{Amount: 5, Simulated: 5}, {Amount: 5, Simulated: 5, Bytes: true}} {
-		recs := simtest.Run(t, tr, simtest.Options{Policies: "infinite,lru", Capacities: []capacity.Capacity{size}})
+		recs := simtest.Run(t, tr, simtest.Options{Policies: "infinite,lru,mru", Capacities: []capacity.Capacity{size}})
 		if infinite := recs[0]; infinite.Int(metric.Misses) != int64(tr.NumObjects) || infinite.Int(metric.Evictions) != 0 ||
 			infinite.Best ||
 			!recs[1].Best {

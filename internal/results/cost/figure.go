@@ -15,9 +15,6 @@ import (
 // logRatio is the ratio of the ends of the vertical axis from which it is logarithmic.
 const logRatio = 8
 
-// noCache is the line of no cache, called as its policy is.
-const noCache = "no-cache"
-
 // Draw draws for each answer what the capacities cost, with the cheapest marked. Answers of one capacity have no
 // figure.
 func Draw(ctx context.Context, answers []Answer) (drawn []plots.Drawing, err error) {
@@ -82,7 +79,8 @@ func (a Answer) figure() (*plots.Figure, error) {
 			return nil, err
 		}
 	}
-	err := f.AddLine(plots.Line{Label: noCache, Style: plots.PolicyStyle(noCache, noCache, records.Bound),
+	none := records.NoCache()
+	err := f.AddLine(plots.Line{Label: none, Style: plots.PolicyStyle(none, none, records.Bound),
 		X: []float64{float64(smallest), float64(largest)}, Y: []float64{a.None.Cost, a.None.Cost}})
 	if err != nil {
 		return nil, err

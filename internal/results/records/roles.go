@@ -47,6 +47,16 @@ func (r *Record) Foresees() string {
 	return ""
 }
 
+// NoCache returns the name of the policy that loads nothing, so that it is what happens without a cache.
+func NoCache() string {
+	for name, role := range roles {
+		if role.Idle {
+			return name
+		}
+	}
+	return ""
+}
+
 // Competes reports whether the record may be the best, in tables, figures, targets and claims alike: its policy could
 // run in production and has to choose. A policy that knows the future, itself or through a part, does not compete, nor
 // does a cache without bounds, or none.
