@@ -541,6 +541,10 @@ func (s *search) need(p *policy) target.Need {
 	default:
 		n.How, n.Exact = target.Between, false
 		narrow(&n, p.Points, p.level, s.at(p.Cell, p.top).Amount)
+		if above := n.Above.Capacity; above > 0 && (above-n.Below.Capacity == 1 ||
+			float64(n.Below.Capacity) >= Near*float64(above)) { // replays of the table have found it
+			n.How, n.Capacity = target.Found, above
+		}
 	}
 	return n
 }

@@ -27,6 +27,9 @@ type Role struct {
 
 var roles = map[string]Role{}
 
+// idle is the policy that loads nothing, by the first of its names.
+var idle string
+
 // knowsFuture reports whether a part of a kind, with its parameters, sees more than past requests.
 var knowsFuture = func(kind, part string) bool { return false }
 
@@ -48,14 +51,7 @@ func (r *Record) Foresees() string {
 }
 
 // NoCache returns the name of the policy that loads nothing, so that it is what happens without a cache.
-func NoCache() string {
-	for name, role := range roles {
-		if role.Idle {
-			return name
-		}
-	}
-	return ""
-}
+func NoCache() string { return idle }
 
 // Competes reports whether the record may be the best, in tables, figures, targets and claims alike: its policy could
 // run in production and has to choose. A policy that knows the future, itself or through a part, does not compete, nor
@@ -92,7 +88,12 @@ func FutureNote(recs []Record) string {
 
 // DeclareRole declares the role of a policy, by name. Packages that write records call it when the program starts;
 // other policies have no role.
-func DeclareRole(policy string, r Role) { roles[strings.ToLower(policy)] = r }
+func DeclareRole(policy string, r Role) {
+	if r.Idle && idle == "" {
+		idle = policy
+	}
+	roles[strings.ToLower(policy)] = r
+}
 
 // RoleOf returns the role of a policy; ok is false if it has none, for example because this program does not have it.
 func RoleOf(policy string) (r Role, ok bool) {
