@@ -145,6 +145,8 @@ const (
 	// manyRequests is the length of a trace above which, in a search that nobody has asked for, all policies but the best
 	// are replayed once.
 	manyRequests = 1 << 20
+	// fewRequests is the length of a trace below which every search goes on to its end.
+	fewRequests = 1 << 14
 	// mostRuns limits the replays of one policy.
 	mostRuns = 40
 )
@@ -502,7 +504,7 @@ func refuses(r *records.Record) bool {
 // policies that need more than LRU, and for what cannot run in production. On a long trace only the search for the
 // policy with the most hits goes on.
 func (s *search) limit() {
-	if s.Complete || s.lru == nil {
+	if s.Complete || s.lru == nil || len(s.Trace.Objects) < fewRequests {
 		return
 	}
 	var best *policy
@@ -543,7 +545,7 @@ func (s *search) need(p *policy) target.Need {
 		narrow(&n, p.Points, p.level, s.at(p.Cell, p.top).Amount)
 		if above := n.Above.Capacity; above > 0 && (above-n.Below.Capacity == 1 ||
 			float64(n.Below.Capacity) >= Near*float64(above)) { // replays of the table have found it
-			n.How, n.Capacity = target.Found, above
+			n.How, n.Capacity, n.Exact = target.Found, above, above-n.Below.Capacity == 1 && !p.sampled
 		}
 	}
 	return n

@@ -227,9 +227,9 @@ func TestNoBracketAboveEverything(t *testing.T) {
 			tr.Objects = append(tr.Objects, object)
 		}
 		bits := random.Stream(seed, 1)
-		for pos := range 280 {
+		for pos := range 16800 { // long enough for a search that leaves brackets
 			object, _ := random.Below(bits, 3)
-			tr.Objects = append(tr.Objects, uint32(pos/70*3+object))
+			tr.Objects = append(tr.Objects, uint32(pos/4200*3+object))
 		}
 		g, o := newReplays(t, tr, 0).group(target.Default, []string{"lru", "lfu", "opt"}, capacity.Of(1, false),
 			capacity.Of(1_000_000, false))
