@@ -186,7 +186,7 @@ func coverage(t *testing.T, of course, logs, warmup int) (given int, hold [3]int
 
 // TestCoverage measures how often intervals hold what is true of all logs of a kind, as docs/report.md says.
 func TestCoverage(t *testing.T) {
-	logs := brief.Of(100, 20)
+	logs := brief.OfLong(100, 20)
 	docs := string(must.Get(os.ReadFile("../../../docs/report.md"))(t))
 	for _, kind := range []struct {
 		name        string
@@ -220,7 +220,7 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%s: %.0f%% of the logs have intervals, want %.0f to %.0f%%", kind.name, 100*share, 100*kind.least,
 				100*kind.most)
 		}
-		if !testing.Short() && !strings.Contains(docs, row) {
+		if brief.InFull() && !strings.Contains(docs, row) {
 			t.Errorf("docs/report.md lacks this row:\n%s", row)
 		}
 	}
