@@ -49,7 +49,7 @@ test:
 # Property tests with fresh cases. A failure names its seed and, above that, the test and what repeats it alone.
 properties:
 	@echo "seed $(SEED)"
-	@$(GO) test -vet=off -timeout 40m -rapid.seed=$(SEED) -rapid.checks=$(CHECKS) $$($(GO) -C tools run ./properties) || \
+	@$(GO) test -vet=off -timeout 40m $$($(GO) -C tools run ./properties) -rapid.seed=$(SEED) -rapid.checks=$(CHECKS) || \
 	  { echo "make properties SEED=$(SEED) CHECKS=$(CHECKS) repeats this"; exit 1; }
 
 # What most changes can break, in less than a minute: the architecture, policies, oracles, experiments, records, and the
