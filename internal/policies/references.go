@@ -63,6 +63,3 @@ func Unlimited() string { return infiniteEntry.Name }
 // Recency returns the name of the policy whose miss curve comes from one pass over reuse distances. Curves and
 // allocators compare others with it.
 func Recency() string { return lruEntry.Name }
-
-// Everything returns the name of the policy that ignores the capacity, so that all but the first requests hit.
-func Everything() string { return infiniteEntry.Name }

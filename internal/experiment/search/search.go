@@ -297,7 +297,7 @@ func (s *search) everything() (point, error) {
 	if len(of) == 0 {
 		of = s.group.Policies
 	}
-	if c := s.with(policies.Everything(), of); fits(c) {
+	if c := s.with(policies.Unlimited(), of); fits(c) {
 		points, err := s.replay([]experiment.Cell{c}, []int64{s.top()})
 		return points[0], err
 	}

@@ -6,15 +6,14 @@ import (
 
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // noCachePolicy returns the policy that is what happens without a cache.
 func noCachePolicy() policies.Spec {
-	all := policies.Registry.All()
-	entry := all[slices.IndexFunc(all, func(e policies.Entry) bool { return e.Idle })]
-	spec, _ := policies.Registry.Parse(entry.Name)
+	spec, _ := policies.Registry.Parse(records.NoCache())
 	return spec
 }
 
