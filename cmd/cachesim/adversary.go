@@ -41,8 +41,8 @@ func newAdversaryCommand() *cobra.Command {
 		Long: `Searches for the worst ratio of a policy's misses to the optimum's and prints it next to the proven
 bounds: with exact predictions (consistency) and with arbitrary predictions, which the search varies together with the
 trace (robustness). The search starts many times, from random requests and from loops, and changes a few requests or
-predictions at each step. It prints the worst ratio that it found; the true worst case is at least as bad. Up to capacity
-5, laru and lru are solved instead, over up to 8 objects: the ratio marked = is the worst in the long run.
+predictions at each step. It prints the worst ratio that it found; the true worst case is at least as bad. Up to
+capacity 5, laru and lru are solved instead, over up to 8 objects: the ratio marked = is the worst in the long run.
 
 A trace is a pattern of at most --length requests, repeated up to --requests, and the cache starts empty. Guarantees
 hold up to a constant number of misses. For randomised policies, misses are the mean over 100 seeds that the search did
