@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
@@ -115,6 +116,9 @@ func (s *unfinished) unfinishedError(job Job, number string) error {
 			lines = []string{fmt.Sprintf("wrote nothing; scontrol show job %s_%d may give the reason", number, shard)}
 		case err != nil:
 			lines = []string{err.Error()}
+		case !slices.ContainsFunc(lines, isError):
+			// A task that is killed says nothing itself: its log ends with whatever it said before.
+			lines = append(lines, fmt.Sprintf("no error; scontrol show job %s_%d may give the reason", number, shard))
 		}
 		for _, line := range lines {
 			fmt.Fprintf(&b, "\n    %s", line)
@@ -125,4 +129,9 @@ func (s *unfinished) unfinishedError(job Job, number string) error {
 	}
 	b.WriteString("\nthe same command, run again, runs what is missing")
 	return &UnfinishedError{b.String()}
+}
+
+// isError reports whether a line of a log is an error of ours or of Slurm's.
+func isError(line string) bool {
+	return strings.HasPrefix(line, "cachesim: ") || strings.HasPrefix(line, "slurmstepd: error: ")
 }
