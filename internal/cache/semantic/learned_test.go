@@ -148,7 +148,7 @@ func TestClassesAreObjectsOfTheExactCache(t *testing.T) {
 	})
 }
 
-// hub is the example of docs/laru-semantic.md for a cache of two: entry 0 answers 3, the hub, which answers each of the
+// hub is the example of docs/policies-learned.md for a cache of two: entry 0 answers 3, the hub, which answers each of the
 // leaves that follow; 1 answers nothing but itself. When 2 comes, 0 or 1 must leave. The request to 3 is next, so the
 // best prediction keeps 0, and then 3 hits and never becomes the entry that would have answered all leaves.
 func hub(leaves int) related {
