@@ -3,7 +3,7 @@ package formats_test
 import (
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"

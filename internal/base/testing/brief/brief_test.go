@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 func TestBriefFollowsTheFlag(t *testing.T) {
