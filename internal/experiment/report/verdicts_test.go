@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
 
-// TestVerdictsAreThoseOfTheClaims compares docs/verdicts.tsv with the experiments: every claim has its verdict there, in
-// its present form, and every one that is not met has a cause.
+// TestVerdictsAreThoseOfTheClaims compares docs/verdicts.tsv with the experiments: every claim has its verdict there,
+// in its present form, and every one that is not met has a cause.
 func TestVerdictsAreThoseOfTheClaims(t *testing.T) {
 	table := csv.NewReader(strings.NewReader(string(must.Get(os.ReadFile("../../../docs/verdicts.tsv"))(t))))
 	table.Comma = '\t'
