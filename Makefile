@@ -167,7 +167,7 @@ mutants:
 	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/mutants ./mutants
 	out/mutants -sample $(SAMPLE) -tests '$(TESTS)' $(PACKAGES)
 
-# Runs experiments in full and writes what their claims came to into docs/verdicts.md; all of them take hours:
+# Runs experiments in full and writes what their claims came to into docs/verdicts.tsv; all of them take hours:
 # make verdicts EXPERIMENTS="rac-fig3 laru-fig4".
 verdicts: build
 	@mkdir -p out
