@@ -19,7 +19,7 @@ import (
 // Go needs one. Each text is inserted before or after another one of the file, which occurs there once.
 var madeUpKind = []struct{ file, before, text, after string }{
 	{file: "internal/records/parts.go", before: "}\n\nfunc never(", text: `	{
-		Name: "tuner", Plural: "tuners", Field: func(r *Record) *string { return &r.Tuner }, inRows: always,
+		Name: "tuner", Plural: "tuners", Field: func(r *Record) *string { return &r.Tuner }, InRows: always,
 		Decides: "what is tuned", Flag: PartFlag{List: "list of tuners"},
 	},
 `},

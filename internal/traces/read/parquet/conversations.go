@@ -10,7 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/traces/promptlogs"
+	"github.com/cachesim/cachesim/internal/traces/read/promptlogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/read/weblogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
-	"github.com/cachesim/cachesim/internal/traces/weblogs"
 )
 
 // withHeaders are the sizes of responses with their headers, by the documentation of the servers.

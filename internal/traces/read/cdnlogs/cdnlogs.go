@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/traces/columns"
+	"github.com/cachesim/cachesim/internal/traces/read/columns"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

@@ -12,10 +12,10 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/traces/blocklogs"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/npy"
-	"github.com/cachesim/cachesim/internal/traces/parquet"
+	"github.com/cachesim/cachesim/internal/traces/read/blocklogs"
+	"github.com/cachesim/cachesim/internal/traces/read/parquet"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

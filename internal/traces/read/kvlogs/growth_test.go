@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/kvlogs"
+	"github.com/cachesim/cachesim/internal/traces/read/kvlogs"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/traces/read/weblogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
-	"github.com/cachesim/cachesim/internal/traces/weblogs"
 )
 
 // server is a format of access logs whose fields have fixed paths.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/traces/pylog"
+	"github.com/cachesim/cachesim/internal/traces/read/pylog"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

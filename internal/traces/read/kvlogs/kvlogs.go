@@ -3,7 +3,7 @@
 package kvlogs
 
 import (
-	"github.com/cachesim/cachesim/internal/traces/columns"
+	"github.com/cachesim/cachesim/internal/traces/read/columns"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

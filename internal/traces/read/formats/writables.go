@@ -7,7 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/files"
-	"github.com/cachesim/cachesim/internal/traces/parquet"
+	"github.com/cachesim/cachesim/internal/traces/read/parquet"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
