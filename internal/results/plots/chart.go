@@ -37,7 +37,8 @@ type Chart struct {
 	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
 }
 
-// Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if records.Arrange refuses the records, or if the axes can show no point.
+// Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
+// records.Arrange refuses the records, or if the axes can show no point.
 func (c Chart) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
 	s, err := c.sheet(recs)

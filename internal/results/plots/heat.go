@@ -28,7 +28,8 @@ type Heat struct {
 	ColorLabel     string // "" for the name of the metric
 }
 
-// Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if records.Arrange refuses the records, or if several of them share a cell.
+// Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
+// records.Arrange refuses the records, or if several of them share a cell.
 func (h Heat) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
 	s, err := h.sheet(recs)
 	return drawn(h.Name, s, err, formats)

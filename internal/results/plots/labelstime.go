@@ -19,8 +19,8 @@ type LabelsOverTime struct {
 }
 
 // Draw draws the series as FILE.svg and so on, a panel for each record; without a format it only returns the error.
-// Records without rows of that name are left out. It is an UndrawableError if all are, if a label is not a number, or if
-// several records are of one trace.
+// Records without rows of that name are left out. It is an UndrawableError if all are, if a label is not a number, or
+// if several records are of one trace.
 func (f LabelsOverTime) Draw(recs []records.Record, rows []series.Row, formats ...Format) (Drawing, error) {
 	s, err := f.sheet(recs, rows)
 	return drawn(f.File, s, err, formats)

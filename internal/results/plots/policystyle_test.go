@@ -154,7 +154,8 @@ func TestOnePointIsMarked(t *testing.T) {
 	f := New("", "", "")
 	f.AddLine(Line{Label: "opt", X: []float64{1}, Y: []float64{1}, Style: ReferenceStyle()})
 	svg := string(must.Get(f.Draw("f", SVG))(t).SVG())
-	level := regexp.MustCompile(`d="M[0-9.]+,([0-9.]+)L[0-9.]+,([0-9.]+)" style="stroke:var\(--ink\);fill:none;stroke-width:1.6"`)
+	level := regexp.MustCompile(`d="M[0-9.]+,([0-9.]+)L[0-9.]+,([0-9.]+)" ` +
+		`style="stroke:var\(--ink\);fill:none;stroke-width:1.6"`)
 	if marks := level.FindAllStringSubmatch(svg, -1); len(marks) != 2 || marks[0][1] != marks[0][2] {
 		t.Errorf("the level lines are %q, want one in the plot and one in the legend", marks)
 	}
