@@ -15,7 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
-	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

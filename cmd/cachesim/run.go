@@ -20,10 +20,10 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/bylabel"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/bylabel"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/cost"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -266,7 +266,7 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 			return capacities, mode, err
 		case !cmd.Flags().Changed("capacity"):
 		case slices.ContainsFunc(capacities, func(c capacity.Spec) bool { return !c.Is(own) }):
-			return nil, mode, fmt.Errorf("--capacity %s: the cache %s has a capacity of its own, %s by its parameters; remove "+
+			return nil, mode, fmt.Errorf("--capacity %s: the parameters of the cache %s set its capacity, %s; remove "+
 				"--capacity, or change the parameters", f.capacity.list, s.Parts.Cache, own)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
-	"github.com/cachesim/cachesim/internal/traces/formats"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )

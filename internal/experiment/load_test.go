@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/configs"
-	"github.com/cachesim/cachesim/internal/base/brief"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -52,7 +52,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "series: 10\nfigures:\n  - {name: a, x: time, y: trace, color: hit_ratio}\n",
 			"x.yaml:9: over time, the rows of a heat map are the labels of the series: want y: label, not trace"},
 		{base + "series: 10\nfigures:\n  - {name: a, x: time, y: label, color: hit_ratio, panels: trace}\n",
-			"x.yaml:9: a heat map over time has a panel for each trace; remove all keys except name, title, x, y, color, " +
+			"x.yaml:9: a heat map over time has only the keys name, title, x, y, color, " +
 				"only, x-label and y-label"},
 		{base + "series: 10:evictions\nfigures:\n  - {name: a, x: time, y: label, color: hit_ratio}\n",
 			"x.yaml:9: series: 10:evictions does not include hit_ratio"},
@@ -114,7 +114,7 @@ func TestLoadErrors(t *testing.T) {
 		{base + "bytes: true\nunit-size: true\n", "x.yaml:8: bytes and unit-size exclude each other"},
 		{replace("capacities: [1%, 2%]\n", ""), "x.yaml:4: trace t has no capacities"},
 		{replace("[1%, 2%]", "1..9999+1") + "seeds: 9999\n", "x.yaml:1: the experiment has 199960002 cells, more than " +
-			"100000: traces with their axes 1, capacities 9999, policies with their axes 2, seeds 9999"},
+			"100000: 1 traces, 9999 capacities, 2 policies, 9999 seeds, with their axes"},
 		{base + "caches: [magic]\n", `x.yaml:7: unknown cache "magic"`},
 		{base + "metrics:\n- misses\n- hit_rate\n", `x.yaml:9: unknown metric "hit_rate"; did you mean "hit_ratio"?`},
 		{base + "groups: {a: [lru, lruu]}\n", `x.yaml:7: group a: unknown policy "lruu"; did you mean "lru"?`},
@@ -150,19 +150,19 @@ func TestLoadErrors(t *testing.T) {
 		{base + "figures: [{name: a, x: capacity, y: policy, color: misses, log: [color, x]}]\n",
 			`x.yaml:7: log: with color, want color, not "x": all cells are equally large`},
 		{base + "figures: [{name: a, x: capacity, values: {b: misses(lru)}}]\n",
-			"x.yaml:7: values name their policies, and are lines, which need a y-label, or with y one value"},
+			"x.yaml:7: values are lines with a y-label, or with y"},
 		{base + "figures: [{name: a, x: capacity, y-label: b, values: {b: misses(lur)}}]\n",
 			`x.yaml:7: unknown policy "lur"`},
 		{base + "figures: [{name: a, x: capacity, y-label: b, values: {b: misses(lru) >}}]\n",
 			`x.yaml:7: column 13: ">" is unexpected here; want the end or where`},
 		{base + "figures: [{name: a, x: capacity, y: trace, values: {b: misses(lru), c: misses(arc)}}]\n",
-			"x.yaml:7: values name their policies, and are lines, which need a y-label, or with y one value"},
+			"x.yaml:7: values are lines with a y-label, or with y"},
 		{base + "figures: [{name: a, x: capacity, y: capacity, values: {b: misses(lru)}}]\n",
 			"x.yaml:7: with color, x, y and panels are three different dimensions"},
 		{base + "figures: [{name: a, x: capacity, y-label: b, lines: trace, values: {b: misses(lru)}}]\n",
-			"x.yaml:7: values name their policies, and are lines, which need a y-label, or with y one value"},
+			"x.yaml:7: values are lines with a y-label, or with y"},
 		{base + "figures: [{name: a, x: capacity, y-label: b, only: {policy: lru}, values: {b: misses(lru)}}]\n",
-			"x.yaml:7: values name their policies, and are lines, which need a y-label, or with y one value"},
+			"x.yaml:7: values are lines with a y-label, or with y"},
 		{base + "figures: [{name: a, x: noise, y-label: b, values: {b: misses(lru)}}]\n",
 			`x.yaml:7: unknown dimension "noise"`},
 		{base + "figures: [{name: a, x: capacity}]\n", "x.yaml:7: figures[0] has no y; add one"},

@@ -13,12 +13,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"

@@ -12,12 +12,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"

@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/must"
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 )
 
 func keyValues(t testing.TB, text string) KeyValues {
@@ -114,7 +114,7 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 		"model=llama-3.1-70":            `did you mean "llama-3.1-70b"?`,
 		"model=x":                       "more",
 		"model=llama-3.1-8b,config=x":   "want one of",
-		"model=llama-3.1-8b,kv-heads=8": "leave them out",
+		"model=llama-3.1-8b,kv-heads=8": "remove them",
 		"layers=-5":                     "want a number from 0",
 		"layers=80":                     "want kv-heads and head-size",
 		"layers=80,kv-heads=8":          "want kv-heads and head-size",
@@ -250,7 +250,7 @@ func TestConfigsThatMakeNoSense(t *testing.T) {
 		`{"num_hidden_layers": 4, "layer_types": ["full_attention"], ` + rest + `}`:        "1 entries for 4 layers",
 		`{"num_hidden_layers": 1, "layer_types": ["linear_attention"], ` + rest + `}`:      "linear_attention",
 		`{"num_hidden_layers": 1, "layer_types": ["sliding_attention"], ` + rest + `}`:     "sliding_window is missing",
-		`{"num_hidden_layers": 4, "sliding_window": 5, "model_type": "new", ` + rest + `}`: "not stated",
+		`{"num_hidden_layers": 4, "sliding_window": 5, "model_type": "new", ` + rest + `}`: "layer_types is missing",
 		`{"num_hidden_layers": 4, "index_head_dim": 128, ` + rest + `}`:                    "index of the keys",
 		`{"num_hidden_layers": 4, "multi_query": true, ` + rest + `}`:                      "names of their own",
 		`{"num_hidden_layers": 4, "num_kv_shared_layers": 4, ` + rest + `}`:                "4 of 4 layers",
@@ -264,7 +264,7 @@ func TestConfigsThatMakeNoSense(t *testing.T) {
 		`{"model_type": "qwen3_next", "num_hidden_layers": 4, ` + rest + `}`:          "linear_num_key_heads is missing",
 		`{"model_type": "qwen3_next", "num_hidden_layers": 1, "layer_types": ["linear_attention"], ` + rest + `}`: "no " +
 			"layer keeps",
-		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M?", ` + rest + `}`: "a block of \"?\"",
+		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M?", ` + rest + `}`: "blocks of \"?\"",
 		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M", ` + rest + `}`:  "no layer keeps",
 		`{"model_type": "jamba", "layers_block_type": ["attention"], ` + rest + `}`:   "layers with a state",
 		`{"text_config": 5}`: "text_config",

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -279,7 +279,7 @@ func TestStorageRefuses(t *testing.T) {
 	}{
 		"has no times; write storage(arrivals=closed)": {&timeless, "lru", nil},
 		"has no sizes":                 {&sizeless, "lru", []string{"model=storage(arrivals=closed)"}},
-		"with --limit instead":         {&sampled, "lru", nil},
+		"--limit instead of --sample":  {&sampled, "lru", nil},
 		"remove --per-file":            {&perFile, "lru", nil},
 		"opt knows when":               {files, "opt", nil},
 		"pfoo-l is a bound":            {files, "pfoo-l", nil},

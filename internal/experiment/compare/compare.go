@@ -12,8 +12,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Options say what is compared.
@@ -202,7 +203,7 @@ func (c *Comparison) removeRepetitions(runs []*Run) error {
 	}
 	for _, r := range runs {
 		if n := m.withoutRepetitions(r); n > 0 {
-			c.note("%s: %s left out, the same as another one", r.path, records.Counted(n, "result"))
+			c.note("%s: %s left out, the same as another one", r.path, show.Counted(n, "result"))
 		}
 	}
 	return nil
@@ -257,8 +258,8 @@ func (c *Comparison) versus(m matcher, old, is *Run, o Options) (*Versus, error)
 func errNoPair(m matcher, old, is *Run) error {
 	first := &old.results[0].Record
 	nearest := m.nearest(first, is.results)
-	return fmt.Errorf("no cell is in both %s and %s: the first one differs from the most similar one of %s in %s; "+
-		"--ignore compares cells that differ in a property", old.path, is.path, is.path,
+	return fmt.Errorf("no cell is in both %s and %s: the first differs from the nearest of %s in %s; --ignore PROPERTY "+
+		"compares them anyway", old.path, is.path, is.path,
 		strings.Join(m.difference(first, &nearest.Record), ", "))
 }
 
@@ -305,7 +306,7 @@ func (c *Comparison) estimate(v *Versus, cells []*cell, dimensions []string) err
 			suggest.List(metricsOf(cells)))
 	}
 	if without > 0 {
-		c.note("%s of %s and %s left out: without %s in both", records.Counted(without, "cell"), v.Old, v.New,
+		c.note("%s of %s and %s left out: without %s in both", show.Counted(without, "cell"), v.Old, v.New,
 			c.quantity.Name)
 	}
 	c.addRows(v, p, measured)

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 func gate(t *testing.T, failIf string, tolerances ...string) Options {

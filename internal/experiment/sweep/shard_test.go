@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/seal"
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"pgregory.net/rapid"
 )
@@ -68,8 +68,8 @@ func TestShardFromEnvironment(t *testing.T) {
 		{"SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=1 SLURM_ARRAY_TASK_MIN=2 CACHESIM_SHARDS=4", "2/4"},
 		{"JOB_COMPLETION_INDEX=0 CACHESIM_SHARDS=3", "0/3"},
 		{"JOB_COMPLETION_INDEX=0 CACHESIM_SHARDS=3 SLURM_ARRAY_TASK_ID=", "0/3"},
-		{"", "which shard?"},
-		{"CACHESIM_SHARDS=3", "which shard?"},
+		{"", "no shard is given"},
+		{"CACHESIM_SHARDS=3", "no shard is given"},
 		{"JOB_COMPLETION_INDEX=0", "but not CACHESIM_SHARDS"},
 		{"JOB_COMPLETION_INDEX=3 CACHESIM_SHARDS=3", "shard 3 of 3"},
 		{"JOB_COMPLETION_INDEX=x CACHESIM_SHARDS=3", `JOB_COMPLETION_INDEX is "x"`},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // small is a file as LightGBM 4 writes it, cut down to what a reader needs.
@@ -197,7 +197,7 @@ func TestMatch(t *testing.T) {
 		{nameless, []string{"age", "count"}, ""},
 		{m, []string{"count", "age"}, "in another order"},
 		{m, []string{"age", "size"}, "feature 2 of the model is count, but here it is size"},
-		{m, []string{"age", "count", "size"}, "trained on 2 features (age count), but here a row has 3"},
+		{m, []string{"age", "count", "size"}, "trained on 2 features (age count), but a row here has 3"},
 	} {
 		err := c.m.Match(c.features)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -11,7 +11,9 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Heat is a heat map of an experiment: a metric of its records, averaged over seeds, is the colour of the cell at a
@@ -28,55 +30,42 @@ type Heat struct {
 	ColorLabel     string // "" for the name of the metric
 }
 
-// Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. It is an UndrawableError if
-// records.Arrange refuses the records, or if several of them share a cell.
-func (h Heat) Draw(recs []records.Record) (Drawing, error) {
-	return h.render(recs, asSVG, asPNG, asPDF)
+// Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
+// results.Arrange refuses the records, or if several of them share a cell.
+func (h Heat) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+	s, err := h.sheet(recs)
+	return drawn(h.Name, s, err, formats)
 }
 
-// Check returns the error that Draw would return, and draws nothing.
-func (h Heat) Check(recs []records.Record) error {
-	_, err := h.render(recs)
-	return err
-}
-
-func (h Heat) render(recs []records.Record, formats ...format) (Drawing, error) {
-	panels, err := records.Arrange(recs, records.Layout{Panels: h.Panels, Lines: h.Y, Along: h.X, Metric: h.Color})
+func (h Heat) sheet(recs []records.Record) (*sheet, error) {
+	panels, err := results.Arrange(recs, results.Layout{Panels: h.Panels, Lines: h.Y, Along: h.X, Metric: h.Color})
 	if err != nil {
-		return Drawing{}, &UndrawableError{h.Name, err}
+		return nil, err
 	}
 	grids, err := h.grids(panels)
 	if err != nil {
-		return Drawing{}, &UndrawableError{h.Name, err}
+		return nil, err
 	}
 	skipped := 0
-	if h.Log {
-		for _, g := range grids {
-			skipped += g.dropWithoutLogarithm()
-		}
-	}
 	var values []float64
 	for _, g := range grids {
+		if h.Log {
+			skipped += g.dropWithoutLogarithm()
+		}
 		values = append(values, g.values...)
 	}
 	if !slices.ContainsFunc(values, isNumber) {
-		return Drawing{}, &UndrawableError{h.Name, fmt.Errorf("no %s is above 0, as logarithmic colours need", h.Color)}
+		return nil, fmt.Errorf("no %s is above 0, as logarithmic colours need", h.Color)
 	}
 	colors := newColorScale(scaleOf(h.Log), values)
-	bar := &colorBar{colors, unitOf(h.Color), cmp.Or(h.ColorLabel, records.AxisName(h.Color))}
-	var figures []*Figure
+	s := &sheet{title: h.title(), bar: &colorBar{colors, unitOf(h.Color), cmp.Or(h.ColorLabel, records.AxisName(h.Color))}}
 	var all []*cells
 	for _, g := range grids {
 		f, cells := h.draw(g, colors, len(grids) > 1)
-		figures, all = append(figures, f), append(all, cells)
+		s.panels, all = append(s.panels, f), append(all, cells)
 	}
-	note := joined(missingNote(all...), skippedNote(skipped), ownAxesNote(grids))
-	if len(figures) == 1 {
-		figures[0].bar, figures[0].note = bar, note
-		return figures[0].render(h.Name, formats...)
-	}
-	s := sheet{title: h.title(), panels: figures, bar: bar, note: note}
-	return s.render(h.Name, formats...)
+	s.note = joined(missingNote(all...), skippedNote(skipped), ownAxesNote(grids))
+	return s, nil
 }
 
 func isNumber(x float64) bool { return !math.IsNaN(x) }
@@ -85,7 +74,7 @@ func skippedNote(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of them at 0 or below, as the colours are logarithmic", records.Count(int64(n)))
+	return fmt.Sprintf("%s of them at 0 or below, as the colours are logarithmic", show.Count(int64(n)))
 }
 
 func ownAxesNote(grids []*heatPanel) string {
@@ -127,7 +116,7 @@ type entry struct {
 }
 
 // grids arranges the values. Panels of different traces have columns and rows of their own, others share them.
-func (h Heat) grids(panels []records.Panel) (grids []*heatPanel, err error) {
+func (h Heat) grids(panels []results.Panel) (grids []*heatPanel, err error) {
 	var entries [][]entry
 	for _, p := range panels {
 		entries = append(entries, h.entries(p))
@@ -155,7 +144,7 @@ func (h Heat) grids(panels []records.Panel) (grids []*heatPanel, err error) {
 	return grids, nil
 }
 
-func (h Heat) entries(p records.Panel) (all []entry) {
+func (h Heat) entries(p results.Panel) (all []entry) {
 	for _, s := range p.Lines {
 		for _, point := range s.Points {
 			y, ok := point.Record.Dim(h.Y)
@@ -198,7 +187,7 @@ func placeLabel(v records.Value, dimension string, bytes bool) string {
 	if bytes {
 		unit = records.Bytes
 	}
-	return records.Capacity(n, unit)
+	return show.Capacity(n, unit)
 }
 
 // fill puts the values into their cells. Two in one cell are an error, which says how to tell them apart.
@@ -269,11 +258,7 @@ func (h Heat) draw(g *heatPanel, colors colorScale, oneOfSeveral bool) (*Figure,
 	if g.heading != "" {
 		title += ": " + g.heading
 	}
-	f := newFigure(title, xLabel, yLabel, plotWidth, plotHeight)
-	if oneOfSeveral {
-		f = newFigure("", xLabel, yLabel, panelWidth, panelHeight)
-		f.heading = g.heading
-	}
+	f := newPanel(title, g.heading, xLabel, yLabel, oneOfSeveral)
 	f.height = max(f.height, min(vg.Length(len(g.rows))*rowPitch, 2*plotHeight)+vg.Inch)
 	value := func(x float64) string { return records.MetricText(h.Color, x) }
 	c := &cells{columns: len(g.columns), values: g.values, colors: colors, text: value,

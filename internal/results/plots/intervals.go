@@ -6,10 +6,10 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 const (
@@ -47,7 +47,7 @@ func isInterval(m metric.Metric, r *records.Record) bool {
 }
 
 // known returns the interval in which a point is known to lie. The mean over several seeds has a margin instead.
-func (d *drawing) known(p records.Point) interval {
+func (d *drawing) known(p results.Point) interval {
 	if p.Seeds != 1 {
 		return interval{p.Mean, p.Mean}
 	}
@@ -59,7 +59,7 @@ func (d *drawing) known(p records.Point) interval {
 }
 
 // isInterval reports whether a point of the series is only known to lie within an interval.
-func (d *drawing) isInterval(s records.Series) bool {
+func (d *drawing) isInterval(s results.Series) bool {
 	for _, p := range s.Points {
 		if known := d.known(p); known.low != known.high {
 			return true
@@ -77,8 +77,8 @@ type intervals struct {
 	shift  vg.Length // of the next bars
 }
 
-func (d *drawing) intervalsOf(lines []records.Series) (n intervals) {
-	var sampled []records.Series
+func (d *drawing) intervalsOf(lines []results.Series) (n intervals) {
+	var sampled []results.Series
 	for _, s := range lines {
 		switch {
 		case d.isInterval(s) && !isOptimum(s):
@@ -96,7 +96,7 @@ func (d *drawing) intervalsOf(lines []records.Series) (n intervals) {
 }
 
 // crowded reports whether the confidence intervals at one place are together wider than bandRoom.
-func crowded(lines []records.Series) bool {
+func crowded(lines []results.Series) bool {
 	low, high := math.Inf(1), math.Inf(-1)
 	together := map[string]float64{}
 	for _, s := range lines {
@@ -114,13 +114,13 @@ func crowded(lines []records.Series) bool {
 }
 
 // isSampled reports whether a series has confidence intervals: its values are means over seeds.
-func isSampled(s records.Series) bool {
-	return slices.ContainsFunc(s.Points, func(p records.Point) bool { return p.Margin > 0 })
+func isSampled(s results.Series) bool {
+	return slices.ContainsFunc(s.Points, func(p results.Point) bool { return p.Margin > 0 })
 }
 
-func isOptimum(s records.Series) bool { return s.Kind() == records.Offline }
+func isOptimum(s results.Series) bool { return s.Kind() == records.Offline }
 
-func (n *intervals) give(l *Line, s records.Series) {
+func (n *intervals) give(l *Line, s results.Series) {
 	switch {
 	case isSampled(s):
 		if n.crowds {
@@ -162,56 +162,4 @@ func (f *Figure) limitIntervals() {
 // cutsIntervals reports whether intervals reach beyond the vertical axis.
 func (f *Figure) cutsIntervals() bool {
 	return f.lowest < f.highest && (f.lowest < f.Plot.Y.Min || f.highest > f.Plot.Y.Max)
-}
-
-// band fills the range between the ends of a line's intervals, as far as the axes reach. It implements plot.Plotter.
-type band struct{ Line }
-
-func (b band) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	var outline []vg.Point
-	for i := range b.X {
-		outline = append(outline, vg.Point{X: x(b.X[i]), Y: y(b.Low[i])})
-	}
-	for i := len(b.X) - 1; i >= 0; i-- {
-		outline = append(outline, vg.Point{X: x(b.X[i]), Y: y(b.High[i])})
-	}
-	c.FillPolygon(translucent(b.Style.Color), c.ClipPolygonY(outline))
-}
-
-// intervalBars draws a line's intervals as vertical bars. It implements plot.Plotter and plot.DataRanger.
-type intervalBars struct{ Line }
-
-func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	style := draw.LineStyle{Color: b.Style.Color, Width: 0.8}
-	for i := range b.X {
-		at, low, high := x(b.X[i])+b.Shift, y(b.Low[i]), y(b.High[i])
-		if high-low < 2*barCap {
-			continue // the mark of the point covers it
-		}
-		c.StrokeLine2(style, at, max(low, c.Min.Y), at, min(high, c.Max.Y))
-		if high <= c.Max.Y { // an end beyond the axis has no cap
-			c.StrokeLine2(style, at-barCap, high, at+barCap, high)
-		}
-		if b.Low[i] < b.Y[i] && low >= c.Min.Y {
-			c.StrokeLine2(style, at-barCap, low, at+barCap, low)
-		}
-	}
-}
-
-func (b intervalBars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	return slices.Min(b.X), slices.Max(b.X), slices.Min(b.Low), slices.Max(b.High)
-}
-
-// GlyphBoxes implements plot.GlyphBoxer: room for the bars beside the first and last points.
-func (b intervalBars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	boxes := make([]plot.GlyphBox, len(b.X))
-	for i := range b.X {
-		boxes[i] = plot.GlyphBox{
-			X: p.X.Norm(b.X[i]), Y: p.Y.Norm(b.High[i]),
-			Rectangle: vg.Rectangle{Min: vg.Point{X: b.Shift - barCap}, Max: vg.Point{X: b.Shift + barCap}},
-		}
-	}
-	return boxes
 }

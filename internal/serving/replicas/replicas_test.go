@@ -11,10 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/must"
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -587,8 +587,8 @@ func TestRoutersAreChecked(t *testing.T) {
 		{"exact", "lru", "round-robin(nodes=2)", "add --cache prefix"},
 		{"prefix", "opt", "round-robin(nodes=2)", "not on which node"},
 		{"prefix", "laru", "round-robin(nodes=2)", "predictor noisy knows when the trace"},
-		{"prefix", "lru", "session(nodes=2)", "does not say which prompts belong to one"},
-		{"prefix", "lru", "hash(nodes=2,by=session)", "does not say which prompts belong to one"},
+		{"prefix", "lru", "session(nodes=2)", "does not name them"},
+		{"prefix", "lru", "hash(nodes=2,by=session)", "does not name them"},
 		{"prefix", "lru", "round-robin(nodes=2@0s+1@1s)", "has no times"},
 	} {
 		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(cell(t, test.kind, test.policy, test.router, "", 5))
