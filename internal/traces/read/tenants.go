@@ -476,8 +476,8 @@ func divide(t *traces.Trace, c *tenantNumbers) error {
 	}
 	if n := t.Tenants.Shared; n > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("%s of %s keys have several tenants, and are an object for each of "+
-			"them, so that none hits what another has loaded; --by counts the hits of each in one cache instead", stream.Thousands(n),
-			stream.Thousands(old.NumObjects)))
+			"them, so that none hits what another has loaded; --by counts the hits of each in one cache instead",
+			stream.Thousands(n), stream.Thousands(old.NumObjects)))
 	}
 	return nil
 }

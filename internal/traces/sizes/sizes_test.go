@@ -89,7 +89,9 @@ func TestMeansMakeTotalsRight(t *testing.T) {
 			sum += float64(size)
 		}
 		n := rapid.IntRange(1, 50).Draw(t, "unknown")
-		for key, origin := range map[string]traces.SizeOrigin{"a:": traces.SizeOfPattern, "b": traces.SizeOfType, "c": traces.SizeOfAll} {
+		for key, origin := range map[string]traces.SizeOrigin{
+			"a:": traces.SizeOfPattern, "b": traces.SizeOfType, "c": traces.SizeOfAll,
+		} {
 			of, total := stream.ValueHash, 0.0
 			if origin == traces.SizeOfAll {
 				of = stream.ValueList

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -222,7 +222,8 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintln(&lines, i)
 	}
-	a, b := writeText(t, filepath.Join(dir, "a.txt"), lines.String()), writeText(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
+	a := writeText(t, filepath.Join(dir, "a.txt"), lines.String())
+	b := writeText(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
 	load := func(w Workload) *traces.Trace {
 		return must.Get(w.Load(t.Context(), nil, read.Options{}))(t)
 	}
