@@ -338,8 +338,8 @@ func unstorable(whole File) error {
 	for _, n := range ast.Filter(ast.StringType, node) {
 		text, err := strconv.Unquote(n.GetToken().Value)
 		if err == nil && !yamlhint.IsLine(text) {
-			return fmt.Errorf("an experiment file cannot store %q, which has line breaks, tabs, control characters or bytes "+
-				"that are not UTF-8; rename it", text)
+			return fmt.Errorf("an experiment file cannot store %q, which has control characters, line breaks or invalid "+
+				"UTF-8; rename it", text)
 		}
 	}
 	return errors.New("the experiment cannot be stored, because it reads back as another one; please report this bug")

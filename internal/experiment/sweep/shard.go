@@ -175,8 +175,8 @@ func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
 			)
 		}
 	} else if e.err == nil {
-		return s, fmt.Errorf("which shard? Give --shard I/N, with I from 0 to N-1; the default comes from " +
-			"SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX if they are set")
+		return s, fmt.Errorf("no shard is given, and SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX are not set; add --shard " +
+			"I/N, with I from 0 to N-1")
 	}
 	switch {
 	case e.err != nil:
