@@ -182,8 +182,8 @@ func copySized(cmd *cobra.Command, in []string, out string, options read.Options
 	bar *progress.Bar) (scanned read.Scanned, remarks string, err error) {
 	for _, path := range in {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return scanned, "", fmt.Errorf("%s: some rows have no size, and a pipe cannot be read twice to find it: name a file, "+
-				"or write CSV or Parquet without --object-size", path)
+			return scanned, "", fmt.Errorf("%s: some rows have no size, and a pipe cannot be read twice to find it: name a "+
+				"file, or write CSV or Parquet without --object-size", path)
 		}
 	}
 	loading := options
