@@ -103,8 +103,8 @@ func (p *Pool) Observe(o Observer) {
 	}
 }
 
-// observedPolicy is a policy that notifies an observer of hits, so that a pool without an observer need not check for one at
-// every hit.
+// observedPolicy is a policy that notifies an observer of hits, so that a pool without an observer need not check for
+// one at every hit.
 type observedPolicy struct {
 	policies.Policy
 	pool     *Pool
