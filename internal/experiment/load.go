@@ -23,7 +23,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/cachesim/cachesim/configs"
-	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -84,7 +83,7 @@ func ReadText(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(faults.Reader(io.LimitReader(f, maxFileSize+1), path))
+	text, err := io.ReadAll(filestate.Reader(io.LimitReader(f, maxFileSize+1), path))
 	if err != nil {
 		return nil, err
 	}

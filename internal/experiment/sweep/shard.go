@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -66,7 +67,7 @@ func ReadPlan(dir string) ([]experiment.Cell, error) {
 // readPlan also returns the digest of the experiment.
 func readPlan(dir string) (cells []experiment.Cell, file string, err error) {
 	path := filepath.Join(dir, planName)
-	text, err := atomicfile.ReadFile(path)
+	text, err := filestate.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", &noPlanError{dir}
 	}

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/memory"
@@ -156,7 +155,7 @@ func withoutPath(err error) error {
 
 // Read implements io.Reader, and counts what was read.
 func (in *File) Read(p []byte) (int, error) {
-	if err := faults.At(faults.Read, in.Path); err != nil {
+	if err := filestate.Before(filestate.Read, in.Path); err != nil {
 		return 0, err
 	}
 	n, err := in.r.Read(p)
@@ -170,7 +169,7 @@ func (in *File) Read(p []byte) (int, error) {
 // ReadAt implements io.ReaderAt for a regular file. It counts what was read, for progress, up to the size: parts may be
 // read twice.
 func (in *File) ReadAt(p []byte, offset int64) (int, error) {
-	if err := faults.At(faults.Read, in.Path); err != nil {
+	if err := filestate.Before(filestate.Read, in.Path); err != nil {
 		return 0, err
 	}
 	n, err := in.file.ReadAt(p, offset)
