@@ -2,8 +2,8 @@ package policies
 
 import "slices"
 
-// late are the objects that a policy evicted although the cache had not asked for a victim: they are resident there
-// until it takes them as expired, or as victims of the next request.
+// late are the objects that a policy evicted before the cache asked for a victim. In the cache they are resident until
+// it takes them as expired, or as victims of the next request.
 type late []Object
 
 // Expired implements Expirer: the cache takes the objects in the order of eviction.

@@ -21,8 +21,8 @@ func (p *slruEvicting) limitLowest() {
 	s.limit[0] = min(s.limit[0], max(1, s.lowestShare()))
 }
 
-// Hit is a request to a resident object. A cache that serves several requests before it takes what was evicted, as the
-// prefix cache does, may also hit an evicted object, which then enters like a new one.
+// Hit is a request to a resident object. The prefix cache serves several requests before it takes evicted objects, so
+// it may also hit an evicted one, which then enters like a new one.
 func (p *slruEvicting) Hit(r Request) {
 	s := p.segments
 	if p.strike(r.Object) {
