@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/cuda"
@@ -25,7 +26,6 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
