@@ -44,8 +44,8 @@ func Harmonic(k int64) (sum float64) {
 // mostSummed is how many terms of a harmonic sum are added one by one.
 const mostSummed = 1 << 20
 
-// kCompetitive is the guarantee of policies that are k-competitive with room for k objects (Sleator and Tarjan,
+// KCompetitive is the guarantee of policies that are k-competitive with room for k objects (Sleator and Tarjan,
 // Amortized efficiency of list update and paging rules, CACM 1985).
-func kCompetitive(_ Values, capacity int) Guarantee {
+func KCompetitive(_ Values, capacity int) Guarantee {
 	return Guarantee{Robustness: CompetitiveRatio("k", float64(capacity))}
 }

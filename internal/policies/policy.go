@@ -208,5 +208,5 @@ type Config struct {
 	Predictor predict.Predictor
 }
 
-// room returns how many objects fit, at most all of them.
-func (c Config) room() int { return int(min(c.Capacity, int64(c.Objects))) }
+// Room returns how many objects fit, at most all of them.
+func (c Config) Room() int { return int(min(c.Capacity, int64(c.Objects))) }

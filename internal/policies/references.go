@@ -57,8 +57,8 @@ func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []
 }
 
 // Unlimited returns the name of the policy that has room for everything.
-func Unlimited() string { return infiniteEntry.Name }
+func Unlimited() string { return Registry.First(func(e *Entry) bool { return e.Unbounded }).Name }
 
 // Recency returns the name of the policy whose miss curve comes from one pass over reuse distances. Curves and
 // allocators compare others with it.
-func Recency() string { return lruEntry.Name }
+func Recency() string { return Registry.First(func(e *Entry) bool { return e.OnePass }).Name }

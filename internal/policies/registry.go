@@ -195,17 +195,7 @@ const (
 // Registry has every policy, family by family.
 var Registry = params.NewRegistry[Entry]("policy", "lru,arc")
 
-func init() {
-	Register(Queues, fifoEntry, clockEntry, sieveEntry, s3fifoEntry, twoQEntry)
-	Register(LastUse, lruEntry, lruStackEntry, mruEntry, slruEntry, ttlEntry)
-	Register(Adaptive, arcEntry, carEntry, lirsEntry, lruKEntry)
-	Register(Frequency, lfuEntry, lfuDAEntry, gdsfEntry)
-	Register(Sampled, hyperbolicEntry)
-	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)
-}
-
-// Register adds entries to the end of a family. Package policies/all registers the policies that have folders of their
-// own.
+// Register adds entries to the end of a family. Package policies/all calls it for each folder of policies.
 func Register(family Family, entries ...Entry) {
 	for _, e := range entries {
 		e.Family = family

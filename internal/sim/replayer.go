@@ -20,8 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	_ "github.com/cachesim/cachesim/internal/policies/all" // registers those that have folders of their own
-	_ "github.com/cachesim/cachesim/internal/sim/all"      // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/sim/firsts"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/windows"
