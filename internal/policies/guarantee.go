@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Guarantee is what is proven about the ratio of a policy's misses to the optimum's, up to a constant number of misses,
-// as the literature states it; "" if nothing is.
+// Guarantee is the proven bound on the ratio of a policy's misses to the optimum's, as the literature states it, up to
+// a constant number of misses; "" if nothing is proven.
 type Guarantee struct {
 	Consistency string // with exact predictions
 	Robustness  string // with any predictions

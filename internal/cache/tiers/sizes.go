@@ -282,7 +282,7 @@ func onTrace(t tier, c cache.Config) (int64, error) {
 	return on.Simulated, nil
 }
 
-// described returns the tiers that parameters state, for those who want to know what a hierarchy consists of.
+// described returns the tiers that parameters state, to describe a hierarchy.
 func described(v params.Values) (tiers []cache.Tier, err error) {
 	all, err := parse(v)
 	if err != nil {

@@ -2,9 +2,9 @@ package adaptive
 
 import "github.com/cachesim/cachesim/internal/policies"
 
-// arcByteSteps is ARC as libCacheSim has it where sizes count. The target moves by the ratio of the ghost lists alone,
-// whatever the size of the object; an object leaves its ghost list before room is made for it; and each victim that a
-// new object needs drops at most one ghost. Where all objects have the size 1 it is ARC as in the paper.
+// arcByteSteps is ARC as libCacheSim has it where sizes count. The size of an object does not move the target, only the
+// ratio of the ghost lists does. An object leaves its ghost list before room is made for it. Each victim drops at most
+// one ghost. If all objects have the size 1 it is the paper's ARC.
 type arcByteSteps struct {
 	arcState
 	missed arcList // the ghost list that had the missed object

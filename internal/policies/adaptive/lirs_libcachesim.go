@@ -5,13 +5,13 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// lirsDemoting is LIRS as libCacheSim has it. It differs from lirs in four ways: the queue has at least one place, and
-// where sizes count, nothing enters that does not fit into it; a hit on an object that is in the queue alone lets LIR
-// objects make room for it, although it stays HIR; a stack that exceeds its bound loses the object that was evicted
-// longest ago, not the lowest; and room is made in the LIR set and in the queue, whether or not the cache has some.
+// lirsDemoting is LIRS as libCacheSim has it. It differs from lirs in four ways. The queue has at least one place;
+// where sizes count, an object must fit into it to enter. A hit on an object that is only in the queue makes room among
+// LIR objects, although it stays HIR. A stack that exceeds its bound loses the object that was evicted longest ago, not
+// the lowest. The LIR set and the queue make room even if the cache has some.
 //
-// In libCacheSim an object that its own hit pushes out of the queue stays resident beyond the capacity; here it is
-// evicted. That happens only in a queue of very few places.
+// A hit can push its own object out of a queue of very few places. In libCacheSim it then stays resident beyond the
+// capacity; here it is evicted.
 type lirsDemoting struct {
 	stack dense.Lists
 	queue dense.Lists // as in lirs

@@ -5,10 +5,10 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// gdsfWithNew is GDSF as Caffeine's simulator has it. The new object takes part in the choice of victims: if it is
-// among the objects of lowest priority that would have to be evicted, it is not admitted, and nothing is evicted.
-// Otherwise all of them are, and the age is the priority of the last. Ties go to the smallest key; without keys, to the
-// object that was requested first.
+// gdsfWithNew is GDSF as Caffeine's simulator has it. The new object takes part in the choice of victims: if its
+// priority is among the lowest, it is not admitted, and nothing is evicted. Otherwise the objects of lowest priority
+// are evicted, and the age is the priority of the last. Ties go to the smallest key; without keys, to the object that
+// was requested first.
 type gdsfWithNew struct {
 	heap     dense.KeyedHeap
 	requests []uint32  // since the object was loaded

@@ -148,8 +148,8 @@ func (p *slru) miss(o policies.Object) (evicted bool) {
 	return true
 }
 
-// lift is hit if every object is charged 1 and o is in segment k-1: o moves to segment k, and if that is full, its last
-// object takes the place that o left.
+// lift is hit for objects that are charged 1, with o in segment k-1. o moves to segment k; if that is full, its last
+// object takes the place of o.
 func (p *slru) lift(o policies.Object, k int) {
 	list, segment := &p.List, p.Segment
 	list.Unlink(o)

@@ -26,8 +26,8 @@ func (p *slruEvicting) limitLowest() {
 	s.Limit[0] = min(s.Limit[0], max(1, s.lowestShare()))
 }
 
-// Hit is a request to a resident object. A cache that serves several requests before it takes what was evicted, as the
-// prefix cache does, may also hit an evicted object, which then enters like a new one.
+// Hit is a request to a resident object. The prefix cache serves several requests before it takes evicted objects, so
+// it may also hit an evicted one, which then enters like a new one.
 func (p *slruEvicting) Hit(r policies.Request) {
 	s := p.segments
 	if p.Strike(r.Object) {

@@ -112,8 +112,8 @@ func (p *hyperbolic) Insert(r policies.Request) {
 // now returns the time of a request. In Redis a client gets an object and, on a miss, sets it: its clock counts both.
 func (p *hyperbolic) now(r policies.Request) uint32 { return uint32(r.Pos) + p.loads }
 
-// first returns the count with which an object of a size starts, so that its priority one position later is between the
-// last victim's and the priority of an object with one request.
+// first returns the count with which an object of a size starts. One position later its priority is between the last
+// victim's and that of an object with one request.
 func (p *hyperbolic) first(size int64) float64 {
 	if p.victim == 0 && !p.redis {
 		return 1

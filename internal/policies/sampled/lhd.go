@@ -382,8 +382,8 @@ func (p *lhd) adaptAsAuthors() {
 	}
 }
 
-// rescale changes the unit of the ages, and stretches or compresses the histograms to it. The last age, which stands
-// for all higher ones, keeps what it has, and receives what a stretched histogram has beyond it.
+// rescale changes the unit of the ages, and stretches or compresses the histograms. The last age stands for all higher
+// ones: it keeps its count, and receives the counts beyond it.
 func (p *lhd) rescale(shift uint) {
 	was := p.ageShift
 	p.ageShift = shift
