@@ -366,7 +366,7 @@ var openers = map[string]string{
 	"base/atomicfile/atomicfile.go":       "output may be a pipe, whose reader it waits for until a signal ends that",
 	"base/atomicfile/journal.go":          "its own output",
 	"base/atomicfile/temporary.go":        "its own output",
-	"base/atomicfile/filelock_windows.go": "its own locks",
+	"base/atomicfile/filelock.go": "its own locks",
 	"cuda/driver.go":                      "a file of the system",
 	"base/memory/gauge_linux.go":          "files of the system",
 	"base/version/version.go":             "the program",
