@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/binlogs"
 	"github.com/cachesim/cachesim/internal/traces/blocklogs"
-	"github.com/cachesim/cachesim/internal/traces/cdnlogs"
 	"github.com/cachesim/cachesim/internal/traces/datasets"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/jsonlogs"
@@ -32,30 +32,34 @@ import (
 type kind struct {
 	kind   stream.Kind
 	reads  []source.Format
+	group  string // of further formats that are read
 	writes []source.Writable
 }
 
 var kinds = []kind{
-	{prompts.Kind{}, promptlogs.Formats, promptlogs.Writables},
-	{queries.Kind{}, queries.Formats, queries.Writables},
-	{files.Kind{}, slices.Concat(files.Formats, blocklogs.Devices), files.Writables},
-	{recommender.Kind{}, recommender.Formats, recommender.Writables},
+	{prompts.Kind{}, promptlogs.Formats, "", promptlogs.Writables},
+	{queries.Kind{}, queries.Formats, "", queries.Writables},
+	{files.Kind{}, files.Formats, "devices", files.Writables},
+	{recommender.Kind{}, recommender.Formats, "", recommender.Writables},
 }
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
-var formats = slices.Concat(
-	plainFormats,
-	weblogs.Formats,
-	kvlogs.Formats,
-	cdnlogs.Formats,
-	jsonlogs.Formats,
-	regexlogs.Formats,
-	blocklogs.Memory,
-	binlogs.Formats,
-	ofKinds(func(k kind) []source.Format { return k.reads }),
-	datasets.Formats,
-	attention.Formats,
-)
+var formats = sync.OnceValue(func() []source.Format {
+	return slices.Concat(
+		plainFormats,
+		weblogs.Formats,
+		kvlogs.Formats,
+		groups()["stores"],
+		groups()["cdn"],
+		jsonlogs.Formats,
+		regexlogs.Formats,
+		blocklogs.Memory,
+		binlogs.Formats,
+		ofKinds(func(k kind) []source.Format { return slices.Concat(k.reads, groups()[k.group]) }),
+		datasets.Formats,
+		attention.Formats,
+	)
+})
 
 func ofKinds[T any](list func(kind) []T) (all []T) {
 	for _, k := range kinds {
@@ -79,10 +83,10 @@ var plainFormats = []source.Format{
 }
 
 // All returns every format that can be read.
-func All() []source.Format { return slices.Clone(formats) }
+func All() []source.Format { return withExamples(slices.Clone(formats())) }
 
 // Names returns the names of all formats, in the order of All.
-func Names() []string { return namesOf(formats) }
+func Names() []string { return namesOf(formats()) }
 
 // Check refuses a value that LoadOptions.Format does not accept.
 func Check(spec string) error {
@@ -96,16 +100,17 @@ func Check(spec string) error {
 // parseFormat reads "NAME" or "NAME:option=value,option=value" and fills in the defaults.
 func parseFormat(spec string) (source.Format, params.Values, error) {
 	name, settings, _ := strings.Cut(spec, ":")
-	i := slices.IndexFunc(formats,
+	all := formats()
+	i := slices.IndexFunc(all,
 		func(f source.Format) bool { return f.Name == strings.ToLower(strings.TrimSpace(name)) })
 	if i < 0 {
 		return source.Format{}, nil, suggest.Unknown("trace format", name, Names())
 	}
-	opts, err := params.ParseArgs(formats[i].Options, settings)
+	opts, err := params.ParseArgs(all[i].Options, settings)
 	if err != nil {
-		return source.Format{}, nil, fmt.Errorf("trace format %s: %w", formats[i].Name, err)
+		return source.Format{}, nil, fmt.Errorf("trace format %s: %w", all[i].Name, err)
 	}
-	return formats[i], opts, nil
+	return all[i], opts, nil
 }
 
 // FixesSeed reports whether a seed for the format would change nothing: spec sets one, or the format makes no random

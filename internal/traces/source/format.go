@@ -15,6 +15,8 @@ type Format struct {
 	Carries   string // what its records have: "key", "time, key, size"
 	Detection string // what it is recognised by
 	Options   []params.Param
+	// Described returns the example of a format that a file of data describes; nil: it is code, which has its Example.
+	Described func() string
 
 	// Detect returns how sure it is that a file is in this format, from its first (decompressed) bytes and its base
 	// name in lower case without the ending of a compression.
