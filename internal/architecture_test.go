@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // room is a folder below internal. Its packages may import each other and those of the rooms that it names.
@@ -232,7 +232,8 @@ func importsOf(file string, text []byte) (imports []string, err error) {
 }
 
 // forTests are packages that only tests import, their own and each other's.
-var forTests = []string{"base/must", "base/seeded", "cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun",
+var forTests = []string{"base/testing/brief", "base/testing/interpreter", "base/testing/must", "base/testing/processor",
+	"base/testing/seeded", "cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun",
 	"policies/policytest", "sim/simtest", "traces/tracetest"}
 
 // TestCIRunsEveryCheck: what `make test` leaves out is a step of CI.
@@ -263,7 +264,7 @@ func TestPropertyTestsAreSeeded(t *testing.T) {
 			return err
 		}))
 	}
-	delete(uses, filepath.FromSlash("base/seeded"))
+	delete(uses, filepath.FromSlash("base/testing/seeded"))
 	for folder, file := range uses {
 		if !seeds[folder] {
 			t.Errorf("%s imports package rapid: add _ %q to the imports of a test of its package", file, seeded)
@@ -274,7 +275,7 @@ func TestPropertyTestsAreSeeded(t *testing.T) {
 	}
 }
 
-const seeded = module + "internal/base/seeded"
+const seeded = module + "internal/base/testing/seeded"
 
 var importsRapid = regexp.MustCompile(`(?m)^(import)?\s+(\w+ )?"pgregory\.net/rapid"`)
 

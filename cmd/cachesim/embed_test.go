@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // embeddingService answers like a service with the embeddings API. It dies after alive requests.

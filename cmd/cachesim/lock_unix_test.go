@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // Two experiments with the same name; the second has another capacity.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/faults"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // hidden matches what no output for people has: control characters, and those that turn the direction of text. A line

@@ -16,7 +16,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // slurm is a cluster of one node that lives in a temporary folder and uses only the loopback interface. The node has

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 

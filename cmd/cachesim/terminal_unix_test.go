@@ -16,9 +16,9 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
-	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // terminalWidths are the widths of a small window, the usual terminal, and two wide ones.

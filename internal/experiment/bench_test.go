@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/must"
-	"github.com/cachesim/cachesim/internal/base/processor"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/base/testing/processor"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 )

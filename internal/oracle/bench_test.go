@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // zipfRequests returns n requests for objects in shuffled order whose popularity falls with their rank's power alpha.

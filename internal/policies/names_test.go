@@ -12,35 +12,35 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
 // noPolicy lists files outside this folder that contain the name of a policy, and why. Mostly the word means something
 // else there.
 var noPolicy = map[string]string{
-	"cmd/cachesim/explain.go":                    "the default of a flag",
-	"cmd/cachesim/internal/defaults/defaults.go": "the default of a flag",
-	"internal/results/cost/answer.go":            "what a saving is measured from",
-	"internal/results/peers/names.go":            "what other simulators call policies",
-	"internal/traces/weblogs/cachecontrol.go":    "a directive of HTTP",
-	"internal/cuda/info.go":                      "what a GPU computes",
-	"internal/experiment/curve/policies.go":      "the default of a flag",
-	"internal/cuda/cudatest/ptxrun/floats.go":    "a test of numbers",
-	"internal/sim/accuracy/print.go":             "the clock of a table",
-	"internal/serving/route/balance.go":          "a router",
-	"internal/cache/prefetch/igt.go":             "a parameter",
-	"internal/cache/streams/stream.go":           "a pattern",
-	"internal/cache/igtcache/igtcache.go":        "its parameters",
-	"internal/cache/igtcache/shorthand.go":       "the default of a parameter",
-	"internal/traces/cdnlogs/cdnlogs.go":         "a trace format",
-	"internal/traces/datasets/qqp.go":            "a distribution",
-	"internal/traces/formats/arc.go":             "a trace format",
-	"internal/traces/formats/lirs.go":            "a trace format",
-	"internal/traces/gen/attention.go":           "a parameter",
-	"internal/traces/gen/cluster_jobs.go":        "a pattern",
-	"internal/traces/gen/sources.go":             "a distribution",
-	"internal/traces/source/rows.go":             "a name of a column of times",
+	"cmd/cachesim/explain.go":                      "the default of a flag",
+	"cmd/cachesim/internal/defaults/defaults.go":   "the default of a flag",
+	"internal/results/cost/answer.go":              "what a saving is measured from",
+	"internal/results/peers/names.go":              "what other simulators call policies",
+	"internal/traces/read/weblogs/cachecontrol.go": "a directive of HTTP",
+	"internal/cuda/info.go":                        "what a GPU computes",
+	"internal/experiment/curve/policies.go":        "the default of a flag",
+	"internal/cuda/cudatest/ptxrun/floats.go":      "a test of numbers",
+	"internal/sim/accuracy/print.go":               "the clock of a table",
+	"internal/serving/route/balance.go":            "a router",
+	"internal/cache/prefetch/igt.go":               "a parameter",
+	"internal/cache/streams/stream.go":             "a pattern",
+	"internal/cache/igtcache/igtcache.go":          "its parameters",
+	"internal/cache/igtcache/shorthand.go":         "the default of a parameter",
+	"internal/traces/read/cdnlogs/cdnlogs.go":      "a trace format",
+	"internal/traces/read/datasets/qqp.go":         "a distribution",
+	"internal/traces/read/formats/arc.go":          "a trace format",
+	"internal/traces/read/formats/lirs.go":         "a trace format",
+	"internal/traces/gen/attention.go":             "a parameter",
+	"internal/traces/gen/cluster_jobs.go":          "a pattern",
+	"internal/traces/gen/sources.go":               "a distribution",
+	"internal/traces/source/rows.go":               "a name of a column of times",
 }
 
 // columnOfTraces is a policy, and in traces the column of times to live.

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 func joined(t testing.TB, seed uint64, n int, from float32) (Vectors, *Neighbours) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // smallLogs writes n access logs of two lines, every third one compressed, and returns their paths and one file with

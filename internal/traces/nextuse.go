@@ -2,7 +2,7 @@ package traces
 
 import (
 	"github.com/cachesim/cachesim/internal/oracle"
-	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/read/formats"
 )
 
 // NextUse returns the result of oracle.NextUse for the trace, or nil. Load keeps it if LoadOptions.NextUse asks for it

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/traces/attention"
-	"github.com/cachesim/cachesim/internal/traces/formats"
+	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )

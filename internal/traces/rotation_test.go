@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 func TestNamesOfRotatedLogs(t *testing.T) {

@@ -1,5 +1,6 @@
-// Command verdicts runs built-in experiments in full and writes their verdicts into docs/verdicts.md: what each claim
-// came to, when, with which commit and how long that took. Experiments that it is not given keep their verdicts.
+// Command verdicts runs built-in experiments in full and writes their verdicts into docs/verdicts.tsv: what each claim
+// came to, when, with which commit and how long that took. Other experiments keep their verdicts. From the table it
+// makes docs/verdicts.md; without names of experiments it does only that.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -25,14 +27,14 @@ func main() {
 	var r runner
 	flag.StringVar(&r.program, "program", "bin/cachesim", "the program that runs the experiments")
 	flag.StringVar(&r.out, "out", "out/verdicts", "folder for the results")
-	flag.StringVar(&r.page, "page", "docs/verdicts.md", "the page to write")
+	flag.StringVar(&r.table, "table", "docs/verdicts.tsv", "the table to update; its page has the same name and ends in .md")
 	flag.StringVar(&r.results, "results", "", "verdicts that reproduce --format json printed, instead of running it")
 	flag.StringVar(&r.on, "on", time.Now().Format(time.DateOnly), "the date of the results")
 	flag.StringVar(&r.commit, "commit", "", "the commit of the results; default: the current one")
 	flag.DurationVar(&r.took, "took", 0, "how long the results took")
 	flag.Parse()
-	if flag.NArg() == 0 || r.results != "" && (flag.NArg() != 1 || r.took <= 0 || r.commit == "") {
-		log.Print("verdicts: want names of experiments or all; or one name with -results FILE, -commit and -took")
+	if r.results != "" && (flag.NArg() != 1 || r.took <= 0 || r.commit == "") {
+		log.Print("verdicts: -results FILE needs one name, -commit and -took")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -43,15 +45,18 @@ func main() {
 	}
 }
 
-// runner runs experiments and writes the page after each.
+// runner runs experiments and writes table and page after each.
 type runner struct {
-	program, out, page string
-	results            string
-	on, commit         string
-	took               time.Duration
+	program, out, table string
+	results             string
+	on, commit          string
+	took                time.Duration
 }
 
 func (r *runner) run(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return update(r.table, func(rows []row) []row { return rows })
+	}
 	every, err := r.list(ctx)
 	if err != nil {
 		return err
@@ -68,14 +73,14 @@ func (r *runner) run(ctx context.Context, names []string) error {
 		if !slices.Contains(every, name) {
 			return fmt.Errorf("there is no experiment %s; want one of %s", name, strings.Join(every, ", "))
 		}
-		section, err := r.section(ctx, name)
+		judged, err := r.judge(ctx, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if err := update(r.page, every, name, section); err != nil {
+		if err := update(r.table, func(rows []row) []row { return replace(rows, every, name, judged) }); err != nil {
 			return err
 		}
-		log.Printf("%s: %s", name, section.summary())
+		log.Printf("%s: %s", name, summary(judged))
 	}
 	return nil
 }
@@ -96,19 +101,20 @@ func (r *runner) list(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-func (r *runner) section(ctx context.Context, name string) (s section, err error) {
-	s = section{on: r.on, commit: r.commit, took: r.took, cores: runtime.NumCPU()}
+// judge runs an experiment and returns its rows.
+func (r *runner) judge(ctx context.Context, name string) ([]row, error) {
+	took := r.took
 	lines, err := os.ReadFile(r.results)
 	if r.results == "" {
 		begin := time.Now()
 		lines, err = output(ctx, r.program, "reproduce", name, "--format", "json", "--quiet", "-o", r.out)
-		s.took = time.Since(begin)
+		took = time.Since(begin)
 	}
 	if err != nil {
-		return s, err
+		return nil, err
 	}
-	s.claims, err = parseClaims(lines, name)
-	return s, err
+	return parseClaims(lines, row{experiment: name, on: r.on, commit: r.commit, took: took.Round(time.Second).String(),
+		cores: strconv.Itoa(runtime.NumCPU())})
 }
 
 func output(ctx context.Context, program string, args ...string) ([]byte, error) {
@@ -128,7 +134,7 @@ func currentCommit(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for line := range bytes.Lines(changes) {
-		if !bytes.HasSuffix(bytes.TrimSpace(line), []byte("docs/verdicts.md")) {
+		if !bytes.Contains(line, []byte("docs/verdicts.")) {
 			return "", errors.New("there are uncommitted changes: commit them, so that the verdicts can name a commit")
 		}
 	}
@@ -136,16 +142,30 @@ func currentCommit(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(hash)), err
 }
 
-// update replaces the section of one experiment in the page.
-func update(path string, every []string, name string, s section) error {
-	text, err := os.ReadFile(path)
+// update changes the rows of the table and writes its page.
+func update(table string, change func([]row) []row) error {
+	text, err := os.ReadFile(table)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	p := parsePage(string(text))
-	p[name] = s.markdown()
+	rows, err := readTable(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", table, err)
+	}
+	rows = change(rows)
+	var changed bytes.Buffer
+	if err := writeTable(&changed, rows); err != nil {
+		return err
+	}
+	if err := replaceFile(table, changed.Bytes()); err != nil {
+		return err
+	}
+	return replaceFile(strings.TrimSuffix(table, ".tsv")+".md", []byte(page(rows)))
+}
+
+func replaceFile(path string, text []byte) error {
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
-	if err := os.WriteFile(temporary, []byte(p.markdown(every)), 0o644); err != nil {
+	if err := os.WriteFile(temporary, text, 0o644); err != nil {
 		return err
 	}
 	return os.Rename(temporary, path)

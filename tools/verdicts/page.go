@@ -2,23 +2,24 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
+	"io"
+	"slices"
 	"strings"
-	"time"
 )
 
 // introduction is the text above the table of all experiments.
 const introduction = `# Verdicts
 
-What the claims of the built-in experiments came to when each was last run in full. ` + "`make verdicts`" + ` writes this page; a
-test compares the claims with those of the experiments. The quick versions, which every change must pass, have smaller
-traces and caches, and so other numbers. Times are those of a machine that was usually busy with other work as well.
-[claims.md](claims.md#verdicts) explains the verdicts: ✓ holds, ↑ exceeds what is stated, ≈ undecided between the seeds,
-✗ does not hold, – not checkable here.
+What the claims of the built-in experiments came to when each was last run in full. ` + "`make verdicts`" + ` writes this page
+from [verdicts.tsv](verdicts.tsv), which has all claims with what was stated and measured; below are those that are not
+met, each with its cause. The quick versions, which every change must pass, have smaller traces and caches, and so other
+numbers. Times are those of a machine that was usually busy with other work as well. [claims.md](claims.md#verdicts)
+explains the verdicts: ✓ holds, ↑ exceeds what is stated, ≈ undecided between the seeds, ✗ does not hold, – not
+checkable here.
 
 `
 
@@ -27,153 +28,176 @@ var marks = []struct{ verdict, mark string }{
 	{"holds", "✓"}, {"exceeds", "↑"}, {"undecided", "≈"}, {"does not hold", "✗"}, {"not checkable here", "–"},
 }
 
-// claim is a line of what reproduce --format json prints.
-type claim struct {
-	Experiment, Claim, Stated, Measured, Verdict, Reason, Note, Reading string
-	Expected                                                            struct{ Verdict, Because string }
+// row is a line of verdicts.tsv: a claim, and the run that judged it. An experiment that has not run has one row without
+// a claim.
+type row struct{ experiment, on, commit, took, cores, mark, claim, stated, measured, cause string }
+
+var columns = []string{"experiment", "run on", "commit", "took", "cores", "verdict", "claim", "stated", "measured", "cause"}
+
+func (r *row) fields() []*string {
+	return []*string{&r.experiment, &r.on, &r.commit, &r.took, &r.cores, &r.mark, &r.claim, &r.stated, &r.measured, &r.cause}
 }
 
-// section is the run of one experiment.
-type section struct {
-	on, commit string
-	took       time.Duration
-	cores      int
-	claims     []claim
-}
-
-func parseClaims(lines []byte, name string) (all []claim, err error) {
+// parseClaims reads what reproduce --format json prints of one experiment. Each row gets the fields of run.
+func parseClaims(lines []byte, run row) (rows []row, err error) {
 	for line := range bytes.Lines(lines) {
-		var c claim
+		var c struct {
+			Experiment, Claim, Stated, Measured, Verdict, Reason, Note, Reading string
+			Expected                                                            struct{ Verdict, Because string }
+		}
 		if err := json.Unmarshal(line, &c); err != nil {
 			return nil, err
 		}
-		if c.Experiment != name {
+		if c.Experiment != run.experiment {
 			return nil, fmt.Errorf("a claim is about %s", c.Experiment)
 		}
-		all = append(all, c)
-	}
-	if len(all) == 0 {
-		return nil, errors.New("there are no claims")
-	}
-	return all, nil
-}
-
-// summary says when the experiment ran and what it came to. parsePage reads it back.
-func (s section) summary() string {
-	counts := make([]string, len(marks))
-	for i, m := range marks {
-		n := 0
-		for _, c := range s.claims {
-			if c.Verdict == m.verdict {
-				n++
-			}
-		}
-		counts[i] = fmt.Sprintf("%s %d", m.mark, n)
-	}
-	return fmt.Sprintf("Run on %s with commit `%s`, in %s on %d cores: %s.", s.on, s.commit, s.took.Round(time.Second),
-		s.cores, strings.Join(counts, ", "))
-}
-
-func (s section) markdown() string {
-	var w strings.Builder
-	w.WriteString(s.summary() + "\n\n| | claim | stated | measured | cause |\n|---|---|---|---|---|\n")
-	for _, c := range s.claims {
-		mark := ""
+		r := run
+		r.claim, r.stated, r.measured = c.Claim, c.Stated, c.Measured
 		for _, m := range marks {
 			if m.verdict == c.Verdict {
-				mark = m.mark
+				r.mark = m.mark
 			}
 		}
-		measured := c.Measured
 		if c.Reading != "" {
-			measured = strings.TrimPrefix(measured+", read as "+c.Reading, ", ")
+			r.measured = strings.TrimPrefix(r.measured+", read as "+c.Reading, ", ")
 		}
-		claim := strings.ReplaceAll(c.Claim, "|", "\\|") // which ends a cell even between backticks
-		fmt.Fprintf(&w, "| %s | `%s` | %s | %s | %s |\n", mark, claim, cell(c.Stated), cell(measured), cell(c.cause()))
+		switch {
+		case c.Verdict == "holds":
+		case c.Reason != "":
+			r.cause = c.Reason
+		case c.Verdict == c.Expected.Verdict && c.Expected.Because != "":
+			r.cause = strings.TrimSpace(strings.TrimSuffix(c.Expected.Because, ".") + ". " + c.Note)
+		default:
+			r.cause = c.Note
+		}
+		for _, text := range r.fields() {
+			*text = strings.Join(strings.Fields(*text), " ")
+		}
+		rows = append(rows, r)
 	}
-	return w.String()
-}
-
-// cause says why a claim is not met; "" for one that holds.
-func (c claim) cause() string {
-	switch {
-	case c.Verdict == "holds":
-		return ""
-	case c.Reason != "":
-		return c.Reason
-	case c.Verdict == c.Expected.Verdict && c.Expected.Because != "":
-		return strings.TrimSpace(strings.TrimSuffix(c.Expected.Because, ".") + ". " + c.Note)
+	if len(rows) == 0 {
+		return nil, errors.New("there are no claims")
 	}
-	return c.Note
+	return rows, nil
 }
 
-// cell is a text that cannot end a cell of a table.
-func cell(text string) string {
-	return strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ").Replace(text)
-}
-
-// page is the text of each experiment's section, without its heading.
-type page map[string]string
-
-func parsePage(text string) page {
-	p := page{}
-	for _, part := range strings.Split("\n"+text, "\n## ")[1:] {
-		name, body, _ := strings.Cut(part, "\n")
-		p[name] = strings.TrimSpace(body) + "\n"
+// readTable returns the rows of verdicts.tsv.
+func readTable(from io.Reader) (rows []row, err error) {
+	table := csv.NewReader(from)
+	table.Comma = '\t'
+	lines, err := table.ReadAll()
+	if err != nil || len(lines) == 0 {
+		return nil, err
 	}
-	return p
+	if !slices.Equal(lines[0], columns) {
+		return nil, fmt.Errorf("the columns are %q, want %q", lines[0], columns)
+	}
+	for _, line := range lines[1:] {
+		var r row
+		for i, field := range r.fields() {
+			*field = line[i]
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
 }
 
-// notRun is the section of an experiment without a run in full.
-const notRun = "Not run in full yet.\n"
+func writeTable(to io.Writer, rows []row) error {
+	table := csv.NewWriter(to)
+	table.Comma = '\t'
+	table.Write(columns) //nolint:errcheck // Error has it
+	for _, r := range rows {
+		var line []string
+		for _, field := range r.fields() {
+			line = append(line, *field)
+		}
+		table.Write(line) //nolint:errcheck // Error has it
+	}
+	table.Flush()
+	return table.Error()
+}
 
-// markdown writes the sections in the order of the experiments, below a table of all.
-func (p page) markdown(every []string) string {
+// replace returns the rows of every experiment in their order, with new ones for one of them.
+func replace(rows []row, every []string, name string, by []row) (all []row) {
+	for _, experiment := range every {
+		of := by
+		if experiment != name {
+			of = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.experiment != experiment })
+		}
+		if len(of) == 0 {
+			of = []row{{experiment: experiment}}
+		}
+		all = append(all, of...)
+	}
+	return all
+}
+
+// summary says when an experiment ran, and how many of its claims have each verdict.
+func summary(rows []row) string {
+	counts := make([]string, len(marks))
+	for i, n := range count(rows) {
+		counts[i] = fmt.Sprintf("%s %d", marks[i].mark, n)
+	}
+	r := rows[0]
+	return fmt.Sprintf("Run on %s with commit `%s`, in %s on %s cores: %s.", r.on, r.commit, r.took, r.cores,
+		strings.Join(counts, ", "))
+}
+
+// count returns how many rows have each of the marks.
+func count(rows []row) []int {
+	counts := make([]int, len(marks))
+	for _, r := range rows {
+		for i, m := range marks {
+			if r.mark == m.mark {
+				counts[i]++
+			}
+		}
+	}
+	return counts
+}
+
+// page returns verdicts.md: a table of all experiments, and a section for each with the claims that are not met.
+func page(rows []row) string {
 	var w, sections strings.Builder
 	w.WriteString(introduction + "| experiment | run on | commit | took |")
 	for _, m := range marks {
 		w.WriteString(" " + m.mark + " |")
 	}
 	w.WriteString("\n|---|---|---|---|" + strings.Repeat("---:|", len(marks)) + "\n")
-	total := make([]int, len(marks))
-	for _, name := range every {
-		body, ok := p[name]
-		if !ok {
-			body = notRun
+	for begin, end := 0, 0; begin < len(rows); begin = end {
+		for end < len(rows) && rows[end].experiment == rows[begin].experiment {
+			end++
 		}
-		fmt.Fprintf(&sections, "\n## %s\n\n%s", name, body)
-		row := readSummary(body)
-		for i := range marks {
-			n, _ := strconv.Atoi(row[rowCounts+i]) // "" for one that did not run
-			total[i] += n
+		of, name := rows[begin:end], rows[begin].experiment
+		if of[0].on == "" {
+			fmt.Fprintf(&sections, "\n## %s\n\nNot run in full yet.\n", name)
+			fmt.Fprintf(&w, "| [%s](#%s) | not yet |  |  |%s\n", name, name, strings.Repeat("  |", len(marks)))
+			continue
 		}
-		fmt.Fprintf(&w, "| [%s](#%s) | %s |\n", name, name, strings.Join(row, " | "))
+		fmt.Fprintf(&sections, "\n## %s\n\n%s\n", name, summary(of))
+		fmt.Fprintf(&w, "| [%s](#%s) | %s | `%s` | %s |%s\n", name, name, of[0].on, of[0].commit, of[0].took, cells(of))
+		head := "\n| | claim | stated | measured | cause |\n|---|---|---|---|---|\n"
+		for _, r := range of {
+			if r.mark == marks[0].mark {
+				continue
+			}
+			claim := strings.ReplaceAll(r.claim, "|", "\\|") // which ends a cell even between backticks
+			fmt.Fprintf(&sections, "%s| %s | `%s` | %s | %s | %s |\n", head, r.mark, claim, cell(r.stated),
+				cell(r.measured), cell(r.cause))
+			head = ""
+		}
 	}
-	w.WriteString("| all | | |")
-	for _, n := range total {
-		fmt.Fprintf(&w, " | %d", n)
-	}
-	return w.String() + " |\n" + sections.String()
+	fmt.Fprintf(&w, "| all | | | |%s\n%s", cells(rows), &sections)
+	return w.String()
 }
 
-var summaryLine = regexp.MustCompile("^Run on (\\S+) with commit `(\\w+)`, in (\\S+) on \\d+ cores: (.*)\\.\n")
-
-// rowCounts is where the numbers of claims begin in a row of the table of all experiments.
-const rowCounts = 3
-
-// readSummary returns the cells of the table: date, commit, time and the numbers of claims.
-func readSummary(body string) []string {
-	row := make([]string, rowCounts+len(marks))
-	found := summaryLine.FindStringSubmatch(body)
-	if found == nil {
-		row[0] = "not yet"
-		return row
+// cells returns the numbers of verdicts as the last cells of a table's row.
+func cells(rows []row) (text string) {
+	for _, n := range count(rows) {
+		text += fmt.Sprintf(" %d |", n)
 	}
-	row[0], row[1], row[2] = found[1], "`"+found[2]+"`", found[3]
-	for i, count := range strings.Split(found[4], ", ") {
-		if i < len(marks) {
-			_, row[rowCounts+i], _ = strings.Cut(count, " ")
-		}
-	}
-	return row
+	return text
 }
+
+// cell is a text that cannot end a cell of a table.
+func cell(text string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(text) }

@@ -3,9 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 const printed = `{"experiment":"a","claim":"x > 1","measured":"2","verdict":"holds","note":"not shown","expected":{}}
@@ -14,60 +14,81 @@ const printed = `{"experiment":"a","claim":"x > 1","measured":"2","verdict":"hol
 {"experiment":"a","claim":"z > 3","verdict":"undecided","measured":"4","expected":{"verdict":"does not hold","because":"it is small"}}
 `
 
-func TestSectionsAreKept(t *testing.T) {
-	claims, err := parseClaims([]byte(printed), "a")
+func TestOtherExperimentsAreKept(t *testing.T) {
+	rows, err := parseClaims([]byte(printed), row{experiment: "a", on: "2026-11-23", commit: "0123abcd", took: "1m1s",
+		cores: "2"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := section{on: "2026-11-23", commit: "0123abcd", took: 61*time.Second + 1, cores: 2, claims: claims}
-	path := filepath.Join(t.TempDir(), "verdicts.md")
+	table := filepath.Join(t.TempDir(), "verdicts.tsv")
 	every := []string{"a", "b", "c"}
-	for _, name := range []string{"b", "a"} {
-		if err := update(path, every, name, s); err != nil {
-			t.Fatal(err)
-		}
+	ofB := slices.Clone(rows)
+	for i := range ofB {
+		ofB[i].experiment = "b"
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
+	both := func(t *testing.T) string {
+		var text strings.Builder
+		for _, path := range []string{table, strings.TrimSuffix(table, ".tsv") + ".md"} {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.Write(data)
+		}
+		return text.String()
+	}
+	if err := update(table, func(old []row) []row { return replace(old, every, "b", ofB) }); err != nil {
 		t.Fatal(err)
 	}
+	if err := update(table, func(old []row) []row { return replace(old, every, "a", rows) }); err != nil {
+		t.Fatal(err)
+	}
+	text := both(t)
 	for _, want := range []string{
+		"\na\t2026-11-23\t0123abcd\t1m1s\t2\t✓\tx > 1\t\t2\t\n",
+		"\t✗\tx > 3\ta | b\t2 <3\tit is small. Very.\n", "\nc\t\t\t\t\t\t\t\t\t\n",
 		"| [a](#a) | 2026-11-23 | `0123abcd` | 1m1s | 1 | 0 | 1 | 1 | 1 |\n| [b](#b) | 2026",
 		"| [c](#c) | not yet |  |  |  |  |  |  |  |\n| all | | | | 2 | 0 | 2 | 2 | 2 |\n\n## a\n\nRun on 2026-11-23",
-		"| ✓ | `x > 1` |  | 2 |  |\n| ✗ | `x > 3` | a \\| b | 2 &lt;3 | it is small. Very. |\n",
+		"on 2 cores: ✓ 1, ↑ 0, ≈ 1, ✗ 1, – 1.\n\n| | claim", "| ✗ | `x > 3` | a \\| b | 2 &lt;3 | it is small. Very. |\n",
 		"| – | `'y\\|z' > 3` |  | read as r | no record |\n| ≈ | `z > 3` |  | 4 |  |\n\n## b\n\nRun on",
 		"\n## c\n\nNot run in full yet.\n",
 	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("the page lacks %q:\n%s", want, text)
+		if !strings.Contains(text, want) {
+			t.Errorf("table and page lack %q:\n%s", want, text)
 		}
 	}
-	if err := update(path, every, "b", s); err != nil {
+	if strings.Contains(text, "`x > 1`") {
+		t.Error("the page has a claim that holds")
+	}
+	if err := update(table, func(old []row) []row { return replace(old, every, "b", ofB) }); err != nil {
 		t.Fatal(err)
 	}
-	again, err := os.ReadFile(path)
-	if err != nil || string(again) != string(text) {
-		t.Errorf("writing a section again changes the page (%v):\n%s", err, again)
+	if again := both(t); again != text {
+		t.Errorf("writing an experiment again changes the files:\n%s", again)
 	}
 }
 
 func TestOtherClaimsAreRefused(t *testing.T) {
 	for _, lines := range []string{"", "{", printed + `{"experiment":"b"}`} {
-		if _, err := parseClaims([]byte(lines), "a"); err == nil {
+		if _, err := parseClaims([]byte(lines), row{experiment: "a"}); err == nil {
 			t.Errorf("%q was read", lines)
 		}
 	}
 }
 
-// The page in the repository begins as this program writes it.
-func TestTheIntroductionIsThatOfThePage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/verdicts.md")
-	if err != nil || !strings.HasPrefix(string(text), introduction) {
-		t.Errorf("docs/verdicts.md has another introduction (%v)", err)
+// The page in the repository is the one that this program makes of the table there.
+func TestThePageIsThatOfTheTable(t *testing.T) {
+	table, err := os.Open("../../docs/verdicts.tsv")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for line := range strings.Lines(introduction) {
-		if n := len([]rune(line)); n > 121 {
-			t.Errorf("a line of %d characters: %s", n, line)
-		}
+	defer table.Close()
+	rows, err := readTable(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../docs/verdicts.md")
+	if err != nil || string(text) != page(rows) {
+		t.Errorf("docs/verdicts.md is another page (%v); run make verdicts EXPERIMENTS=", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/faults"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // Whatever fails, the old file or the whole new one is there, and nothing else.

@@ -3,7 +3,7 @@ package jsonlines
 import (
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // TestParse: errors name no types of this program.

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 )
 
 // The table itself, column by column, gives each rank its exact probability.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // TestQueryImportances expects equal importances of the query heads to change nothing, a query head that counts alone

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // With errors-every, the errors of some blocks of steps are those of a replay that measures all, and nothing else

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
@@ -148,9 +148,9 @@ func TestClassesAreObjectsOfTheExactCache(t *testing.T) {
 	})
 }
 
-// hub is the example of docs/laru-semantic.md for a cache of two: entry 0 answers 3, the hub, which answers each of the
-// leaves that follow; 1 answers nothing but itself. When 2 comes, 0 or 1 must leave. The request to 3 is next, so the
-// best prediction keeps 0, and then 3 hits and never becomes the entry that would have answered all leaves.
+// hub is the example of docs/policies-learned.md for a cache of two: entry 0 answers 3, the hub, which answers each of
+// the leaves that follow; 1 answers nothing but itself. When 2 comes, 0 or 1 must leave. The request to 3 is next, so
+// the best prediction keeps 0, and then 3 hits and never becomes the entry that would have answered all leaves.
 func hub(leaves int) related {
 	q := related{objects: []policies.Object{0, 1, 2, 3}, pairs: []similarity.Pair{{A: 0, B: 3, Similarity: 0.9}}}
 	for leaf := range uint32(leaves) {

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 )
 
 func TestListings(t *testing.T) {

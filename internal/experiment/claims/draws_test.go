@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // A claim that holds whatever is measured is found, even where no policy is compared with itself.

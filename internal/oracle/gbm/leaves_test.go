@@ -15,7 +15,7 @@ import (
 	"github.com/dmitryikh/leaves"
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 func loadLeaves(tb testing.TB, m *Model) *leaves.Ensemble {

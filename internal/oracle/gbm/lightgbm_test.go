@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // python returns the Python that CACHESIM_PYTHON names, or python3, if it has LightGBM, and "" elsewhere.

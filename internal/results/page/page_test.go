@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/cachesim/cachesim/internal/base/markup"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/records"
 )

@@ -22,9 +22,9 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/results/records"
 )
 

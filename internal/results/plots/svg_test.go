@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // An SVG says which line each of its parts belongs to, and what its points mean; names that come from traces are

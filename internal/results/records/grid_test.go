@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 )
 
 var byPolicy = Grid{

@@ -3,7 +3,7 @@ package records
 import (
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/clock/models" // declares metrics
 	_ "github.com/cachesim/cachesim/internal/sim/all"      // declares metrics
 )

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")

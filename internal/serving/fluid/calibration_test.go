@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/serving"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 )

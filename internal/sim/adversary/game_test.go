@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 func newGame(t *testing.T, text string, capacity int, againstLRU bool) *game {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // ReferenceFolders returns the folder of real traces, which CACHESIM_TRACES names, and that of numbers which others

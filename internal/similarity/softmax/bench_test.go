@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/processor"
+	"github.com/cachesim/cachesim/internal/base/testing/processor"
 )
 
 // benchmark runs a benchmark with the assembly, if there is any, and without.

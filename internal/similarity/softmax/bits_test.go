@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/must"
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 )
 
 // magnitudes are kinds of finite numbers: those of attention, and those whose sums and products are rounded in other

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
 )
 
 // expError is the greatest relative error that Exp states.

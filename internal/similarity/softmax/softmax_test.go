@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/cachesim/cachesim/internal/base/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/brief"
 )
 
 // normal draws numbers of the magnitudes that queries, keys and values have.

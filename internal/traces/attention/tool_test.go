@@ -17,8 +17,8 @@ import (
 
 	"github.com/x448/float16"
 
-	"github.com/cachesim/cachesim/internal/base/interpreter"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/interpreter"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // recorder is the program that records attention traces of models.

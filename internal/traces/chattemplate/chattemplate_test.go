@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/interpreter"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/interpreter"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // conversationOf reads messages, one on a line.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // TestGroupsShareShards checks that the stated share of the own shards is owned by many users of the same group, and

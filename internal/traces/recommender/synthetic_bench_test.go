@@ -3,7 +3,7 @@ package recommender
 import (
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // BenchmarkSyntheticLookups draws the lookups of requests of all users in turn: 244 draws for 10 000 tokens.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // TestEnded: formats that read a file as a whole stop at the next line or element once the context has ended.

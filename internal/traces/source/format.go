@@ -10,6 +10,7 @@ import (
 // Format describes one trace format: how to recognise it, what it carries and how to read it.
 type Format struct {
 	Name      string
+	File      string // that describes it, which names it instead; "" if the program knows it
 	Summary   string // one line: what the file looks like
 	Example   string // a line or two of such a file; "" for binary formats
 	Carries   string // what its records have: "key", "time, key, size"

@@ -3,7 +3,7 @@ package source
 import (
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 func TestURLsNameThePipe(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/random"
-	_ "github.com/cachesim/cachesim/internal/base/seeded"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 )
 
 func TestNumberingEqualsMap(t *testing.T) {

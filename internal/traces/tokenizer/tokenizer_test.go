@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/interpreter"
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/interpreter"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // small returns a tokenizer.json whose vocabulary has all bytes, with their own numbers, and the results of merges from

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 func train(t testing.TB, o Options, a *ActorCritic, r Rollouts, report func(Progress)) *ActorCritic {

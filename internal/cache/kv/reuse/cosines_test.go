@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/processor"
+	"github.com/cachesim/cachesim/internal/base/testing/processor"
 )
 
 // vectors returns n random vectors of a dimension, one after another.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/must"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
 // compiler makes PTX of kernels. Its version is fixed, as another one makes other PTX of the same sources.

@@ -1,0 +1,178 @@
+package promptlogs
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/read/pylog"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+var vllmFormat = source.Format{
+	Name: "vllm",
+	Summary: "what vLLM prints with --enable-log-requests: requests with their prompts or token ids, and with " +
+		"--enable-log-outputs the answers; other lines are left out",
+	Example: `INFO 12-06 14:09:27 logger.py:37] Received request cmpl-24f0-0: prompt: 'Once upon a time', params: ` +
+		`SamplingParams(n=1, max_tokens=512), prompt_token_ids: [1, 9038, 2501, 263, 931], lora_request: None.`,
+	Carries:   "prompts: blocks, lengths, session, and time if lines have one",
+	Detection: `lines with "Received request ...: prompt: " or "Request ... details: prompt: "`,
+	Options:   textOptions(),
+	Whole:     true,
+	Detect: source.CertainIf(func(head source.Head) bool {
+		_, _, ok := vllmRequest(head.Bytes)
+		return ok
+	}),
+	Impossible: source.NoTextTrace,
+	Open:       openVLLM,
+}
+
+// vllmMarks are what lines with prompts have before and behind the name of the request.
+var vllmMarks = []struct{ before, behind string }{
+	{"Received request ", ": prompt: "},
+	{"Request ", " details: prompt: "},
+}
+
+// vllmRequest finds the name of a request and its prompt in a line, or in the beginning of a file.
+func vllmRequest(text []byte) (before, name []byte, ok bool) {
+	for _, mark := range vllmMarks {
+		for rest := text; ; {
+			_, after, found := bytes.Cut(rest, []byte(mark.before))
+			if !found {
+				break
+			}
+			if name, _, ok := bytes.Cut(after, []byte(mark.behind)); ok && bytes.IndexByte(name, ' ') < 0 {
+				at := len(text) - len(after)
+				return text[:at-len(mark.before)], text[at : at+len(name)+len(mark.behind)], true
+			}
+			rest = after
+		}
+	}
+	return nil, nil, false
+}
+
+// vllmReader reads the lines of a log.
+type vllmReader struct {
+	*collector
+	clock           pylog.Clock
+	request         request
+	first           []byte // line
+	longest, asLong int    // the longest prompt, in tokens or characters of the log, and how many are as long
+}
+
+func openVLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+	c, err := newCollector(src, opts, "a log of vLLM")
+	if err != nil {
+		return nil, stream.Fields{}, err
+	}
+	r := &vllmReader{collector: c}
+	if err := eachLine(src, r.read); err != nil {
+		return nil, stream.Fields{}, err
+	}
+	const several = 3
+	if r.asLong >= several {
+		src.Reading.Notable = source.Count(src.Reading.Notable, fmt.Sprintf("of the greatest length, %d, which may be "+
+			"that of --max-log-len", r.longest), int64(r.asLong))
+	}
+	if len(r.prompts) == 0 {
+		return nil, stream.Fields{}, src.Errorf("no line has a prompt; %s: start vLLM with --enable-log-requests, "+
+			"from version 0.11 on also with VLLM_LOGGING_LEVEL=DEBUG", r.firstLine(r.first))
+	}
+	return r.open()
+}
+
+func (r *vllmReader) read(line []byte) error {
+	if r.first == nil {
+		r.first = bytes.Clone(line)
+	}
+	before, name, ok := vllmRequest(line)
+	if !ok {
+		return r.readAnswer(line)
+	}
+	r.noteEnd()
+	s := &pylog.Scanner{Text: line, Pos: len(before) + bytes.Index(line[len(before):], name) + len(name)}
+	r.request.reset()
+	q := &r.request
+	if when := r.clock.Of(before); when != nil {
+		q.when = when
+	}
+	if !s.Takes("None") {
+		text, err := s.Quoted()
+		if err != nil {
+			return err
+		}
+		q.text = text
+	}
+	if err := r.readIDs(s, q); err != nil {
+		return err
+	}
+	r.measure(q)
+	id, _, _ := bytes.Cut(name, []byte(":"))
+	id, _, _ = bytes.Cut(id, []byte(" "))
+	r.named(string(id))
+	return r.add(q)
+}
+
+// readIDs reads the token ids behind a prompt, if the line has any.
+func (r *vllmReader) readIDs(s *pylog.Scanner, q *request) (err error) {
+	rest := s.Text[s.Pos:]
+	for _, mark := range []string{"prompt_token_ids: ", "prompt token ids: "} {
+		if at := bytes.Index(rest, []byte(mark)); at >= 0 {
+			s.Pos += at + len(mark)
+			if s.Peek() == '[' {
+				q.ids, err = s.IDs(q.ids, maxTokenID)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// measure counts the prompts that are as long as the longest: vLLM cuts what it prints without a sign of it.
+func (r *vllmReader) measure(q *request) {
+	n := len(q.ids)
+	if n == 0 {
+		n = utf8.RuneCount(q.text)
+	}
+	switch {
+	case n > r.longest:
+		r.longest, r.asLong = n, 1
+	case n == r.longest:
+		r.asLong++
+	}
+}
+
+// readAnswer reads a line with an answer; others are left out.
+func (r *vllmReader) readAnswer(line []byte) error {
+	_, after, ok := bytes.Cut(line, []byte("Generated response "))
+	name, _, found := bytes.Cut(after, []byte(": output: "))
+	if !ok || !found || bytes.HasSuffix(name, []byte(" (streaming delta)")) {
+		r.leaveOutOther()
+		return nil
+	}
+	r.noteEnd()
+	s := &pylog.Scanner{Text: line, Pos: len(line) - len(after) + len(name) + len(": output: ")}
+	text, err := s.Quoted()
+	if err != nil {
+		return err
+	}
+	q := &r.request
+	q.reset()
+	q.answer = text
+	if s.Takes(", output_token_ids: ") && s.Peek() == '[' {
+		if q.answerIDs, err = s.IDs(q.answerIDs, maxTokenID); err != nil {
+			return err
+		}
+	}
+	id, _, _ := bytes.Cut(name, []byte(" "))
+	output, err := r.outputOf(q)
+	if err != nil {
+		return err
+	}
+	if !r.finish(string(id), output) {
+		r.finish(string(id)+"-0", output) // the first prompt of a completion
+	}
+	return nil
+}
