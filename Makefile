@@ -14,7 +14,7 @@ BENCHTIME ?= 1x
 BENCHCOUNT ?= 6
 # What `make mutants` changes, how much of each package, and which tests it runs besides those of the package.
 PACKAGES ?= ./internal/policies/... ./internal/oracle ./internal/experiment/claims \
-  ./internal/results/records ./internal/sim
+  ./internal/records ./internal/sim
 SAMPLE  ?= 0
 TESTS   ?=
 # The experiments that `make verdicts` runs in full.
@@ -58,7 +58,7 @@ quick:
 	$(GO) vet ./...
 	$(GO) test -short ./internal ./configs ./internal/cache/prefix ./internal/experiment/baseline \
 	  ./internal/experiment/claims ./internal/experiment/report ./internal/oracle ./internal/policies \
-	  ./internal/results/records
+	  ./internal/records
 	$(GO) test -short -run 'Golden|Help|DocCommandsExist|Scripts/^(run|run_errors|parts|policies|formats|stat|sweep)$$' \
 	  ./cmd/cachesim ./cmd/cachesim/scripts
 

@@ -29,25 +29,25 @@ type room struct {
 
 // rooms are all of them, from the bottom up: a room imports earlier ones only. The commands, above them, import any.
 //
-// Results lie low, since they know the names of parts and none of the parts: whatever has something to print imports
+// Records lie low, since they know the names of parts and none of the parts: whatever a replay gives is written into
 // them. Embeddings of texts belong to traces, since loading a trace makes them. What runs kernels for other rooms stays
 // in cuda, above these rooms, so that one command tests everything that needs a GPU.
 var rooms = []room{
 	{"base", "what knows no cache", nil},
-	{"results", "what do people see", []string{"base"}},
+	{"records", "what is written down of a replay", []string{"base"}},
 	{"oracle", "what comes next, known or predicted", []string{"base"}},
-	{"traces", "what is requested", []string{"base", "results", "oracle"}},
-	{"similarity", "what is alike", []string{"base", "results", "traces"}},
+	{"traces", "what is requested", []string{"base", "records", "oracle"}},
+	{"similarity", "what is alike", []string{"base", "traces"}},
 	{"clock", "how long does it take", []string{"base", "oracle", "traces"}},
 	{"policies", "who is evicted", []string{"base", "oracle", "traces", "similarity"}},
 	{"cuda", "what does a GPU compute", []string{"base", "similarity", "policies"}},
 	{"cache", "what is resident", []string{"base", "oracle", "traces", "similarity", "policies"}},
-	{"serving", "what do serving nodes do (HLEM)", []string{"base", "results", "oracle", "traces", "clock", "policies",
-		"cache"}},
-	{"sim", "what does a replay give", []string{"base", "results", "oracle", "traces", "similarity", "clock", "policies",
+	{"serving", "what do serving nodes do (HLEM)", []string{"base", "oracle", "traces", "clock", "policies", "cache"}},
+	{"sim", "what does a replay give", []string{"base", "records", "oracle", "traces", "similarity", "clock", "policies",
 		"cuda", "cache", "serving"}},
-	{"experiment", "what is planned, and what is its verdict", []string{"base", "results", "oracle", "traces", "policies",
-		"cuda", "cache", "sim"}},
+	{"results", "what do people see", []string{"base", "records", "oracle", "traces", "policies", "sim"}},
+	{"experiment", "what is planned, and what is its verdict", []string{"base", "records", "oracle", "traces", "policies",
+		"cuda", "cache", "sim", "results"}},
 }
 
 const module = "github.com/cachesim/cachesim/"

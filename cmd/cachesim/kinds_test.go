@@ -11,19 +11,19 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // madeUpKind is what a new kind of part, of tuners, adds to the sources: its entry, its registry, and a field wherever
 // Go needs one. Each text is inserted before or after another one of the file, which occurs there once.
 var madeUpKind = []struct{ file, before, text, after string }{
-	{file: "internal/results/records/parts.go", before: "}\n\nfunc never(", text: `	{
-		Name: "tuner", Plural: "tuners", Field: func(r *Record) *string { return &r.Tuner }, inRows: always,
+	{file: "internal/records/parts.go", before: "}\n\nfunc never(", text: `	{
+		Name: "tuner", Plural: "tuners", Field: func(r *Record) *string { return &r.Tuner }, InRows: always,
 		Decides: "what is tuned", Flag: PartFlag{List: "list of tuners"},
 	},
 `},
-	{file: "internal/results/records/record.go", after: "json:\"model\" parquet:\"model\"`\n",
+	{file: "internal/records/record.go", after: "json:\"model\" parquet:\"model\"`\n",
 		text: "	Tuner string `json:\"tuner\" parquet:\"tuner\" rare:\"true\"`\n"},
 	{file: "internal/sim/parts.go", after: "var Kinds = inOrder(\n", text: `	newKind("tuner", tuners, traits[tuner]{},
 		at(func(p *Parts) **params.Spec[tuner] { return &p.Tuner })),

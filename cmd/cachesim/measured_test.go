@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // TestMeasuredTables runs the commands behind tables of the documentation, and compares every number with the page. It
@@ -75,7 +75,7 @@ func TestMeasuredTables(t *testing.T) {
 			both := r.records(t, "no-cache", "lru")
 			for i, row := range []int{6, row} { // no cache costs the same beside each
 				table.compare(t, row, 1, fmt.Sprintf("%.2f%%", 100*both[i].HitRatio))
-				table.compare(t, row, 7, records.Count(int64(math.Round(both[i].Cost))))
+				table.compare(t, row, 7, show.Count(int64(math.Round(both[i].Cost))))
 			}
 		}
 	})

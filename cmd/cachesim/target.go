@@ -10,13 +10,15 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/search"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -67,7 +69,7 @@ func (f *replayFlags) showsAnswers() bool {
 
 // searchLogged says what servers found in their own caches, and what that takes here.
 func (f *replayFlags) searchLogged(groups []search.Group, recs []records.Record, o search.Options) error {
-	all := records.Groups(records.NamedByParts(recs))
+	all := results.Groups(results.NamedByParts(recs))
 	for _, g := range all {
 		first := &g.Records[0]
 		if !first.Has(metric.LoggedHitRatio) {
@@ -126,21 +128,21 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 // printAnswers prints the answers below a table.
 func (f *replayFlags) printAnswers(out io.Writer, r runs.Results) error {
 	markdown, width := f.format == "markdown", terminal.TextWidth(out)
-	return cmp.Or(records.PrintAnswers(out, r.Costs, markdown, width),
-		records.PrintAnswers(out, r.Reaches, markdown, width),
-		records.PrintAnswers(out, r.Answers, markdown, width),
-		records.PrintAnswers(out, cost.Caches(r.Costs), markdown, width),
+	return cmp.Or(tabular.PrintAnswers(out, r.Costs, markdown, width),
+		tabular.PrintAnswers(out, r.Reaches, markdown, width),
+		tabular.PrintAnswers(out, r.Answers, markdown, width),
+		tabular.PrintAnswers(out, cost.Caches(r.Costs), markdown, width),
 		coldstart.Print(out, r.ColdStart, markdown, width))
 }
 
 // noteAnswers notes the answers where the output is data: the target only if the user has asked for it.
 func (f *replayFlags) noteAnswers(cmd *cobra.Command, r runs.Results) {
-	sentences := slices.Concat(records.Sentences(r.Costs), records.Sentences(cost.Caches(r.Costs)))
+	sentences := slices.Concat(tabular.Sentences(r.Costs), tabular.Sentences(cost.Caches(r.Costs)))
 	if f.target.IsSet || len(r.Costs) > 0 {
-		sentences = append(sentences, records.Sentences(r.Reaches)...)
+		sentences = append(sentences, tabular.Sentences(r.Reaches)...)
 	}
 	if f.target.IsSet {
-		sentences = append(sentences, records.Sentences(r.Answers)...)
+		sentences = append(sentences, tabular.Sentences(r.Answers)...)
 	}
 	for _, sentence := range sentences {
 		commandline.Note(cmd, f.trace.quiet, sentence)

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/serving/trainer"
 )
 
@@ -40,7 +44,8 @@ hindsight. The same seed and number of episodes give the same file, on any numbe
 
 func (f *controllerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.controller, "controller", "", "train the controller of a serving node instead: ppo; takes no trace")
+	flags.StringVar(&f.controller, "controller", "",
+		"train the controller of a serving node instead: ppo; takes no trace")
 	flags.IntVar(&f.options.Episodes, "episodes", trainer.DefaultEpisodes,
 		fmt.Sprintf("with --controller: episodes in each of %d environments", trainer.Environments))
 	flags.IntVar(&f.options.FineTune, "finetune", 0, fmt.Sprintf("with --controller: further episodes in each of %d "+
@@ -79,5 +84,38 @@ func (f *controllerFlags) train(cmd *cobra.Command, _ []string) (summary, error)
 	if err != nil {
 		return nil, err
 	}
-	return s, out.Write(policy, s, f.options)
+	return s, out.Write(policy, s, f.options, drawCurve)
+}
+
+// drawCurve writes the learning curve as a PNG.
+func drawCurve(w io.Writer, s *trainer.Summary) error {
+	f := plots.New("Learning curve", fmt.Sprintf("episodes in each of %d environments", s.Environments),
+		"reward of an epoch, less the reward in hindsight")
+	x := make([]float64, len(s.Curve))
+	for i := range x {
+		x[i] = float64(i + 1)
+	}
+	n := min(s.Episodes, len(x))
+	lines := []plots.Line{{Label: "one episode", X: x[:n], Y: s.Curve[:n], Style: plots.SeriesStyle(1)},
+		{Label: fmt.Sprintf("mean of %d", trainer.Smoothed), X: x[:n], Y: trainer.Smooth(s.Curve[:n]),
+			Style: plots.SeriesStyle(0)}}
+	if n < len(x) {
+		lines = append(lines, plots.Line{Label: "event model", X: x[n:], Y: s.Curve[n:], Style: plots.SeriesStyle(2)})
+	}
+	for _, l := range lines {
+		if err := f.AddLine(l); err != nil {
+			return err
+		}
+	}
+	d, err := f.Draw("curve")
+	if err != nil {
+		return err
+	}
+	for _, file := range d.Files {
+		if strings.HasSuffix(file.Name, ".png") {
+			_, err := w.Write(file.Data)
+			return err
+		}
+	}
+	return errors.New("the learning curve was not drawn as a PNG")
 }

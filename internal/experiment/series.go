@@ -5,8 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
 )
 
 // ReadSeries reads the series that belong to records in a folder, and checks the rows of each record, in each file,
@@ -26,7 +27,7 @@ func ReadSeries(dir string, recs []records.Record) (rows []series.Row, err error
 			if r := &recs[i]; r.Series != "" && series.Digest(byCell[r.Cell]) != r.SeriesDigest {
 				return nil, fmt.Errorf("%s: the series of record %d, %s at %s, is not the one that was written with it: rows "+
 					"were changed, are missing, or belong to another replay; run it again, or remove the series", path, i+1,
-					records.Printable(r.Label), records.Printable(r.CapacityText))
+					show.Printable(r.Label), show.Printable(r.CapacityText))
 			}
 		}
 	}

@@ -27,7 +27,7 @@ var noPolicy = map[string]string{
 	"internal/cuda/info.go":                        "what a GPU computes",
 	"internal/experiment/curve/policies.go":        "the default of a flag",
 	"internal/cuda/cudatest/ptxrun/floats.go":      "a test of numbers",
-	"internal/sim/accuracy/print.go":               "the clock of a table",
+	"internal/results/accuracy/print.go":           "the clock of a table",
 	"internal/serving/route/balance.go":            "a router",
 	"internal/cache/prefetch/igt.go":               "a parameter",
 	"internal/cache/streams/stream.go":             "a pattern",

@@ -1,3 +1,3 @@
-// Package results groups what people see: records of replays and their tables, series over time, targets,
-// figures and pages. They know the names that records give to parts, and none of the parts.
+// Package results is what people see of records: tables of runs, pivot tables, and the layouts that tables and figures
+// share. The folders below it have figures, pages, costs, targets and the statistics of traces and predictors.
 package results

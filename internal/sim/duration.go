@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
 )
 
 // longReplay is the duration from which replays are announced with an estimate.
@@ -51,7 +51,7 @@ func LongNote(cells []Cell, atATime int, durationOf func(Cell) time.Duration, re
 		replays = "a replay"
 	}
 	return fmt.Sprintf("about %s: %s of %s requests (%s: %.2g us per request)",
-		aboutTime(total), replays, records.Count(int64(requests)), learners(slowest),
+		aboutTime(total), replays, show.Count(int64(requests)), learners(slowest),
 		float64(longest)/float64(time.Microsecond)/float64(max(1, requests)))
 }
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/cache/kv"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
 

@@ -12,8 +12,9 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
@@ -321,7 +322,7 @@ func newComparisonReport(t *testing.T, file string) *comparisonReport {
 
 // add enters one comparison: the number once where both are the same, otherwise ours and the reference's.
 func (r *comparisonReport) add(table, reference string, rec records.Record, ours, theirs string) {
-	cell := fmt.Sprintf("%s: %s", records.Capacity(rec.Capacity, rec.CapacityUnit), ours)
+	cell := fmt.Sprintf("%s: %s", show.Capacity(rec.Capacity, rec.CapacityUnit), ours)
 	if ours != theirs {
 		cell += " (" + theirs + ")"
 	}

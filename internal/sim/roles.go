@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // This tells tables and figures of records which policies compete, how each looks, and which bound to show next to an

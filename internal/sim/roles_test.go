@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Tables and figures know policies from what the simulator declares, by the names of their kinds.

@@ -35,7 +35,7 @@ func main() {
 	flag.Parse()
 	r.tests, r.flags = strings.Fields(*tests), strings.Fields(*flags)
 	if flag.NArg() == 0 || r.sample < 0 || r.workers < 1 || r.memory < 1 || r.least <= 0 {
-		log.Print("mutants: want packages such as ./internal/results/records, and flags above 0 (-sample: 0 or more)")
+		log.Print("mutants: want packages such as ./internal/records, and flags above 0 (-sample: 0 or more)")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

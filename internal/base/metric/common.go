@@ -1,5 +1,7 @@
 package metric
 
+import "slices"
+
 // Metrics of every cache, whatever counts as a hit in it.
 var (
 	Requests = Metric{Name: "requests", Checked: true, Unit: Count,
@@ -104,4 +106,9 @@ func init() {
 	Register("traces with deletions, invalidations or times to live", Removals)
 	Register("logs of servers with a cache", LoggedRequests, LoggedHitRatio, LoggedByteHitRatio)
 	Register("every replay", NsPerRequest)
+}
+
+// IsAlways reports whether every record has the
+func IsAlways(name string) bool {
+	return slices.ContainsFunc(Always, func(m Metric) bool { return m.Name == name })
 }

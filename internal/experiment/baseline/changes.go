@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // traceChange is how a trace has changed. Counts are missing where no record has them.
@@ -82,9 +83,9 @@ func (c *traceChange) String() string {
 		if n == nil {
 			return
 		}
-		text := fmt.Sprintf("%s → %s %s", records.Capacity(n.Was, unit), records.Capacity(n.Is, unit), noun)
+		text := fmt.Sprintf("%s → %s %s", show.Capacity(n.Was, unit), show.Capacity(n.Is, unit), noun)
 		if n.Was == n.Is {
-			text = fmt.Sprintf("still %s %s", records.Capacity(n.Is, unit), noun)
+			text = fmt.Sprintf("still %s %s", show.Capacity(n.Is, unit), noun)
 		}
 		if n.sampled {
 			text += ofSample
@@ -96,13 +97,13 @@ func (c *traceChange) String() string {
 	add(c.Objects, records.Objects, "distinct objects", estimated)
 	add(c.Bytes, records.Bytes, "in distinct objects", estimated)
 	parts = append(parts, fmt.Sprintf("its checksum is %s, the recorded one is %s", c.ChecksumIs, c.ChecksumWas))
-	return records.Printable(c.files + ": the trace has changed: " + strings.Join(parts, "; "))
+	return show.Printable(c.files + ": the trace has changed: " + strings.Join(parts, "; "))
 }
 
 // toCase is a note if changes are allowed, and otherwise a failure.
 func (c *traceChange) toCase() checks.Case {
 	made := checks.Case{Class: c.Trace, Name: "the trace", Outcome: checks.Fails, Kind: string(TraceChanged),
-		Title: fmt.Sprintf("%s: %s", TraceChanged, records.Printable(c.Trace)), Message: c.String()}
+		Title: fmt.Sprintf("%s: %s", TraceChanged, show.Printable(c.Trace)), Message: c.String()}
 	if c.Allowed {
 		made.Outcome = checks.Noted
 	}

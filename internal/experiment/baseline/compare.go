@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // capacityFigure is compared in addition to the declared metrics: the number that a share amounts to.

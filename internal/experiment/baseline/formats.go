@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 type jsonReport struct {
@@ -89,7 +89,7 @@ func (r *Report) suite() checks.Suite {
 func (r *Result) toCase() checks.Case {
 	name := checks.NameOf(&r.Was)
 	c := checks.Case{Class: r.Was.Trace, Name: name, Kind: string(r.Status),
-		Title: fmt.Sprintf("%s: %s on %s", r.Status, name, records.Printable(r.Was.Trace))}
+		Title: fmt.Sprintf("%s: %s on %s", r.Status, name, show.Printable(r.Was.Trace))}
 	switch r.Status {
 	case Equal:
 		return c

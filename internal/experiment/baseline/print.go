@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Formats are the formats of Print.
@@ -47,7 +49,7 @@ func fitted(moved []*Result, width int) string {
 	const indent = "  "
 	var lines []string
 	for _, r := range moved {
-		heading := fmt.Sprintf("%s: %s on %s", r.Status, checks.NameOf(&r.Was), records.Printable(r.Was.Trace))
+		heading := fmt.Sprintf("%s: %s on %s", r.Status, checks.NameOf(&r.Was), show.Printable(r.Was.Trace))
 		lines = append(lines, terminal.Wrapped(heading, width), terminal.Wrapped(indent+r.describe(), width))
 	}
 	return strings.Join(lines, "\n")
@@ -61,7 +63,7 @@ func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bu
 	}
 	var problems []string
 	for _, c := range r.changes() {
-		problems = append(problems, fmt.Sprintf("%s (%s)", c, records.Counted(c.Records, "record")))
+		problems = append(problems, fmt.Sprintf("%s (%s)", c, show.Counted(c.Records, "record")))
 	}
 	if problems = append(problems, r.problems()...); len(problems) > 0 {
 		parts = append(parts, terminal.Wrapped(bullet+strings.Join(problems, "\n"+bullet), width))
@@ -72,7 +74,7 @@ func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bu
 
 // Summary says in one line how the check ended.
 func (r *Report) Summary() string {
-	s := fmt.Sprintf("%s: %s", records.Printable(r.Baseline), records.Counted(len(r.Results), "record"))
+	s := fmt.Sprintf("%s: %s", show.Printable(r.Baseline), show.Counted(len(r.Results), "record"))
 	if r.Count(Equal) == len(r.Results) {
 		s += ", all equal"
 	} else {
@@ -83,7 +85,7 @@ func (r *Report) Summary() string {
 		changed += c.Records
 	}
 	if changed > 0 && r.AllowsTraceChange {
-		s += fmt.Sprintf("; %s of them on traces that have changed", records.Count(int64(changed)))
+		s += fmt.Sprintf("; %s of them on traces that have changed", show.Count(int64(changed)))
 	}
 	return s
 }
@@ -112,7 +114,7 @@ func (r *Report) Failures() string {
 func (r *Report) counts(of ...Status) (list []string) {
 	for _, s := range of {
 		if n := r.Count(s); n > 0 {
-			list = append(list, fmt.Sprintf("%s %s", records.Count(int64(n)), s))
+			list = append(list, fmt.Sprintf("%s %s", show.Count(int64(n)), s))
 		}
 	}
 	return list
@@ -137,14 +139,14 @@ func (r *Report) problems() (lines []string) {
 		if result.Problem == nil {
 			continue
 		}
-		reason := records.Printable(result.Problem.Error())
+		reason := show.Printable(result.Problem.Error())
 		if affected[reason] == 0 {
 			order = append(order, reason)
 		}
 		affected[reason]++
 	}
 	for _, reason := range order {
-		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason, records.Counted(affected[reason], "record")))
+		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason, show.Counted(affected[reason], "record")))
 	}
 	return lines
 }
@@ -159,14 +161,14 @@ type column struct {
 // columns leaves out columns that are the same in all rows.
 func columns(moved []*Result) []column {
 	all := []column{
-		{"trace", true, func(r *Result) string { return records.Printable(r.Was.Trace) }},
-		{"policy", true, func(r *Result) string { return records.Printable(r.Was.Label) + checks.DetailsOf(&r.Was) }},
+		{"trace", true, func(r *Result) string { return show.Printable(r.Was.Trace) }},
+		{"policy", true, func(r *Result) string { return show.Printable(r.Was.Label) + checks.DetailsOf(&r.Was) }},
 		{"capacity", false, func(r *Result) string { return checks.CapacityOf(&r.Was) }},
 	}
 	all = append(all, ratioColumns(metric.HitRatio)...)
 	all = append(all,
-		column{"misses were", false, func(r *Result) string { return records.Count(misses(&r.Was)) }},
-		column{"are", false, func(r *Result) string { return records.Count(misses(r.Is)) }},
+		column{"misses were", false, func(r *Result) string { return show.Count(misses(&r.Was)) }},
+		column{"are", false, func(r *Result) string { return show.Count(misses(r.Is)) }},
 		column{"difference", false, func(r *Result) string { return signed(misses(r.Is) - misses(&r.Was)) }})
 	if slices.ContainsFunc(moved, func(r *Result) bool { return r.points(metric.ByteHitRatio) != "" }) {
 		all = append(all, ratioColumns(metric.ByteHitRatio)...)
@@ -180,10 +182,10 @@ func columns(moved []*Result) []column {
 	return all
 }
 
-func movedTable(moved []*Result) (t records.Grid) {
+func movedTable(moved []*Result) (t tabular.Grid) {
 	shown := columns(moved)
 	for _, c := range shown {
-		t.Heads = append(t.Heads, records.Head{Name: c.name, IsText: c.left})
+		t.Heads = append(t.Heads, tabular.Head{Name: c.name, IsText: c.left})
 	}
 	for _, r := range moved {
 		var row []string
@@ -239,7 +241,7 @@ func signed(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return sign(float64(n)) + records.Count(max(n, -n))
+	return sign(float64(n)) + show.Count(max(n, -n))
 }
 
 func sign(x float64) string {
@@ -291,7 +293,7 @@ func number(x *float64) string {
 	case x == nil:
 		return "none"
 	case *x == math.Trunc(*x) && math.Abs(*x) < 1<<53:
-		return records.Count(int64(*x))
+		return show.Count(int64(*x))
 	}
 	return strconv.FormatFloat(*x, 'f', -1, 64)
 }
@@ -310,7 +312,7 @@ func (r *Result) describe() string {
 		return r.Problem.Error()
 	}
 	list := []string{r.describeRatio(metric.HitRatio),
-		fmt.Sprintf("misses %s → %s", records.Count(misses(&r.Was)), records.Count(misses(r.Is)))}
+		fmt.Sprintf("misses %s → %s", show.Count(misses(&r.Was)), show.Count(misses(r.Is)))}
 	if r.Was.Has(metric.ByteHitRatio) && r.Is.Has(metric.ByteHitRatio) {
 		list = append(list, r.describeRatio(metric.ByteHitRatio))
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Tolerance is how far hit ratios, or the values of a metric, may change. The zero value allows no change.

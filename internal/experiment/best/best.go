@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/grouped"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )

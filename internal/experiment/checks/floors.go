@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // FloorFlag is the flag whose values are Floors.
@@ -143,7 +144,7 @@ func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
 			}
 		}
 	}
-	j.suite.Summary = records.Printable(j.suite.Name) + ": " + j.summary()
+	j.suite.Summary = show.Printable(j.suite.Name) + ": " + j.summary()
 	return j
 }
 
@@ -159,7 +160,7 @@ func (j *Judged) add(rec *records.Record, least floor) {
 	}
 	c := Case{Class: rec.Trace, Name: NameOf(rec), Kind: "below --" + FloorFlag,
 		Message: fmt.Sprintf("hit ratio %.4f%%, want at least %s", percent, least.text)}
-	c.Title = fmt.Sprintf("%s: %s on %s", c.Kind, c.Name, records.Printable(c.Class))
+	c.Title = fmt.Sprintf("%s: %s on %s", c.Kind, c.Name, show.Printable(c.Class))
 	if fails {
 		c.Outcome = Fails
 		j.failing = append(j.failing, c.Name+" has "+strings.TrimPrefix(c.Message, "hit ratio "))

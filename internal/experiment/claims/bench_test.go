@@ -6,7 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // manyRecords makes 100,000 records: 10 traces, 10 capacities, 10 policies, 5 seeds and 20 places on an axis.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // draws is how many results CannotFail invents.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 type evaluator struct {

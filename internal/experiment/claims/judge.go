@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // outcome is the result of a claim at one point.

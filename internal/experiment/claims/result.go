@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Verdict is the outcome of a claim.
@@ -126,7 +127,7 @@ func (e *evaluator) collapse(all []outcome) []outcome {
 // place.
 func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 	if r.LeftOut > 0 {
-		text = fmt.Sprintf("; %s left out: %s", records.Counted(r.LeftOut, "point"), commonest(all))
+		text = fmt.Sprintf("; %s left out: %s", show.Counted(r.LeftOut, "point"), commonest(all))
 	}
 	if missing := e.missing(); len(missing) > 0 {
 		text += "; no record at " + strings.Join(missing, ", ")
@@ -211,7 +212,7 @@ func (e *evaluator) counted(n int) string {
 	if _, isTrend := e.claim.says.(trend); isTrend {
 		return fmt.Sprintf("%d series", n)
 	}
-	return records.Counted(n, "point")
+	return show.Counted(n, "point")
 }
 
 // missing lists the places in = and in conditions that have no record, though other places do.

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // unit is the unit of a value, which determines its format and the meaning of a tolerance.
@@ -104,14 +105,14 @@ func (u unit) write(x float64, extra int) string {
 	case u == share:
 		return strconv.FormatFloat(x*100, 'f', 2+extra, 64) + "%"
 	case x == math.Trunc(x):
-		return records.Count(int64(x))
+		return show.Count(int64(x))
 	case u == count || math.Abs(x) >= 1000:
 		whole := math.Trunc(x)
 		digits := strconv.FormatFloat(math.Abs(x-whole), 'f', 1+extra, 64)
 		if digits[0] == '1' || x < 0 { // rounded up to the next whole number, or -0.4, whose whole part has no sign
 			return strconv.FormatFloat(x, 'f', 1+extra, 64)
 		}
-		return records.Count(int64(whole)) + digits[1:]
+		return show.Count(int64(whole)) + digits[1:]
 	}
 	return strconv.FormatFloat(x, 'g', 4+extra, 64)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Value is a value as claims compare them, alone: hit_ratio(rac) / max over baselines of hit_ratio where long = 0.5.

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
@@ -137,7 +138,7 @@ func (a aligner) traces() {
 		first := slices.Min(slices.Collect(maps.Keys(renamed)))
 		text := fmt.Sprintf("%s: %s is taken to be %s", a.path, first, renamed[first])
 		if more := len(renamed) - 1; more > 0 {
-			text += fmt.Sprintf(", and %s likewise", records.Counted(more, "more trace"))
+			text += fmt.Sprintf(", and %s likewise", show.Counted(more, "more trace"))
 		}
 		a.note("%s", text)
 	}
@@ -176,7 +177,7 @@ func (a aligner) capacities() {
 	}
 	if moved > 0 {
 		a.note("%s: capacities are rounded; in %s they are taken to be the only ones elsewhere that fit", a.path,
-			records.Counted(moved, "row"))
+			show.Counted(moved, "row"))
 	}
 }
 

@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
@@ -28,7 +29,7 @@ var traits = slices.Concat([]trait{
 	{records.DimCapacity, capacityTrait},
 }, partTraits(), []trait{
 	{"warmup", func(r *records.Record) string { return strconv.FormatInt(r.Warmup, 10) }},
-	{"sample_rate", func(r *records.Record) string { return records.Share(r.SampleRate) }},
+	{"sample_rate", func(r *records.Record) string { return show.Share(r.SampleRate) }},
 	{"sample_seed", func(r *records.Record) string { return strconv.FormatUint(r.SampleSeed, 10) }},
 	{"limit", func(r *records.Record) string { return strconv.FormatInt(r.Limit, 10) }},
 	{"per_file", func(r *records.Record) string { return strconv.FormatBool(r.PerFile) }},
@@ -154,7 +155,7 @@ func orNone(text string) string {
 	if text == "" {
 		return records.NoPart
 	}
-	return records.Printable(text)
+	return show.Printable(text)
 }
 
 // pair are the results of one cell and one seed in two runs.
@@ -217,7 +218,7 @@ func (g *group) check(m matcher) error {
 }
 
 func (m matcher) errTwice(res *result) error {
-	what := checks.NameOf(&res.Record) + " on " + records.Printable(res.Trace)
+	what := checks.NameOf(&res.Record) + " on " + show.Printable(res.Trace)
 	if len(m.ignore) > 0 {
 		return fmt.Errorf("%s has two results of %s, because --ignore %s makes them one cell; --only leaves out others",
 			res.run.path, what, strings.Join(m.ignore, ","))
@@ -296,7 +297,7 @@ type Unmatched struct {
 }
 
 func (u Unmatched) String() string {
-	text := u.Cell + " on " + records.Printable(u.Trace)
+	text := u.Cell + " on " + show.Printable(u.Trace)
 	if u.Why != "" {
 		text += " (" + u.Why + ")"
 	}

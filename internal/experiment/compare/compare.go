@@ -12,8 +12,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Options say what is compared.
@@ -202,7 +203,7 @@ func (c *Comparison) removeRepetitions(runs []*Run) error {
 	}
 	for _, r := range runs {
 		if n := m.withoutRepetitions(r); n > 0 {
-			c.note("%s: %s left out, the same as another one", r.path, records.Counted(n, "result"))
+			c.note("%s: %s left out, the same as another one", r.path, show.Counted(n, "result"))
 		}
 	}
 	return nil
@@ -305,7 +306,7 @@ func (c *Comparison) estimate(v *Versus, cells []*cell, dimensions []string) err
 			suggest.List(metricsOf(cells)))
 	}
 	if without > 0 {
-		c.note("%s of %s and %s left out: without %s in both", records.Counted(without, "cell"), v.Old, v.New,
+		c.note("%s of %s and %s left out: without %s in both", show.Counted(without, "cell"), v.Old, v.New,
 			c.quantity.Name)
 	}
 	c.addRows(v, p, measured)

@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/peers"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // rec returns a record of a replay of 1000 requests.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/statistics"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // quantity is a metric, and the quantity behind it of which less is better and ratios are meaningful: the miss ratio
@@ -134,7 +134,7 @@ func (q quantity) estimate(samples []sample) Estimate {
 	all := columnsOf(samples)
 	e := Estimate{
 		Old: statistics.Mean(all.old), New: statistics.Mean(all.is), Difference: statistics.Mean(all.differences),
-		Margin: records.Average(all.differences).Margin, Samples: len(samples), Ratio: math.Exp(meanOf(all.logRatios)),
+		Margin: results.Average(all.differences).Margin, Samples: len(samples), Ratio: math.Exp(meanOf(all.logRatios)),
 	}
 	e.Outcome = q.outcome(e, all)
 	return e

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
 )
 
 func number(x float64) string {
@@ -121,7 +121,7 @@ type jsonOnly struct {
 
 func onlyJSON(alone []Unmatched) (out []jsonOnly) {
 	for _, u := range alone {
-		out = append(out, jsonOnly{records.Printable(u.Trace), u.Cell})
+		out = append(out, jsonOnly{show.Printable(u.Trace), u.Cell})
 	}
 	return out
 }
@@ -220,7 +220,7 @@ func (v *Versus) json() jsonVersus {
 	}
 	for _, cell := range v.Cells {
 		r := cell.Record
-		out.Cells = append(out.Cells, jsonCell{records.Printable(r.Trace), cell.policy, r.Capacity, r.CapacityUnit,
+		out.Cells = append(out.Cells, jsonCell{show.Printable(r.Trace), cell.policy, r.Capacity, r.CapacityUnit,
 			cell.Estimate.json()})
 	}
 	for _, w := range v.Wins {

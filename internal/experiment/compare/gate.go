@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // What a gate fails on.
@@ -79,7 +80,7 @@ func (c *Comparison) suites() (all []checks.Suite) {
 		}{{v.Old, v.OnlyOld}, {v.New, v.OnlyNew}} {
 			for _, u := range alone.results {
 				s.Cases = append(s.Cases, checks.Case{Class: u.Trace, Name: u.Cell, Outcome: checks.Skipped, Kind: "unmatched",
-					Title: "unmatched: " + u.String(), Message: "only in " + records.Printable(alone.run)})
+					Title: "unmatched: " + u.String(), Message: "only in " + show.Printable(alone.run)})
 			}
 		}
 		all = append(all, s)
@@ -91,7 +92,7 @@ func (c *Comparison) toCase(cell *Cell) checks.Case {
 	j := c.judge(cell)
 	name := checks.NameOf(cell.Record)
 	made := checks.Case{Class: cell.Record.Trace, Name: name, Kind: string(cell.Outcome),
-		Title:   fmt.Sprintf("%s: %s on %s", cell.Outcome, name, records.Printable(cell.Record.Trace)),
+		Title:   fmt.Sprintf("%s: %s on %s", cell.Outcome, name, show.Printable(cell.Record.Trace)),
 		Message: c.describe(cell) + ", tolerance " + j.allowed.String()}
 	switch {
 	case j.fails:
@@ -125,7 +126,7 @@ func (c *Comparison) failing() (texts []string) {
 			cell := &c.Versus[i].Cells[at]
 			if c.judge(cell).fails {
 				texts = append(texts, fmt.Sprintf("%s on %s in %s: %s", checks.NameOf(cell.Record),
-					records.Printable(cell.Record.Trace), c.Versus[i].New, c.describe(cell)))
+					show.Printable(cell.Record.Trace), c.Versus[i].New, c.describe(cell)))
 			}
 		}
 	}
@@ -151,11 +152,11 @@ func (c *Comparison) gateSummary(v *Versus) string {
 		}
 	}
 	text := fmt.Sprintf("%s against %s: %d of %s %s by more than allowed", v.New, v.Old, failed,
-		records.Counted(len(v.Cells), "cell"), c.gate.verb())
+		show.Counted(len(v.Cells), "cell"), c.gate.verb())
 	if n := c.undecided(v); n > 0 {
 		text += fmt.Sprintf("; %d more may have, within their intervals", n)
 	}
-	return records.Printable(text)
+	return show.Printable(text)
 }
 
 func (g Gate) verb() string {
@@ -175,7 +176,7 @@ func (c *Comparison) Err() error {
 		return nil
 	}
 	const mostNamed = 10
-	text := fmt.Sprintf("the comparison failed: %s %s by more than allowed: %s", records.Counted(len(failing), "cell"),
+	text := fmt.Sprintf("the comparison failed: %s %s by more than allowed: %s", show.Counted(len(failing), "cell"),
 		c.gate.verb(), strings.Join(failing[:min(mostNamed, len(failing))], "; "))
 	if more := len(failing) - mostNamed; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)

@@ -14,8 +14,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/peers"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Open reads the results of a source: a file of records (JSON lines, CSV, Parquet) or of another simulator, a folder

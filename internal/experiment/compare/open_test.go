@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/peers"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 func TestParseSource(t *testing.T) {

@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Formats are the formats of Print.
@@ -24,7 +26,7 @@ func (c *Comparison) Print(w io.Writer, format string, width int) error {
 	if slices.Contains(checks.Formats, format) {
 		return c.printCases(w, format)
 	}
-	return records.Printed{
+	return tabular.Printed{
 		Table: func(w io.Writer, format string) error { return c.printTables(w, format, width) },
 		CSV: func(w io.Writer) error {
 			if c.Reductions != nil {
@@ -32,7 +34,7 @@ func (c *Comparison) Print(w io.Writer, format string, width int) error {
 			}
 			return c.rowsCSV(w)
 		},
-		JSON: records.OneJSON(c.json()),
+		JSON: tabular.OneJSON(c.json()),
 	}.Print(w, format)
 }
 
@@ -89,10 +91,10 @@ func (p *printer) heading(text string) {
 	if p.format == "markdown" {
 		text = "**" + text + "**"
 	}
-	p.parts = append(p.parts, terminal.Wrapped(records.Printable(text), p.width))
+	p.parts = append(p.parts, terminal.Wrapped(show.Printable(text), p.width))
 }
 
-func (p *printer) grid(g records.Grid) { p.parts = append(p.parts, g.In(p.format, p.width)) }
+func (p *printer) grid(g tabular.Grid) { p.parts = append(p.parts, g.In(p.format, p.width)) }
 
 // notes adds lines; an empty one is left out.
 func (p *printer) notes(lines ...string) {
@@ -124,7 +126,7 @@ func (c *Comparison) printVersus(p *printer, v *Versus) {
 // over says what the rows are over.
 func (v *Versus) over() string {
 	if v.traces > 1 {
-		return records.Counted(v.traces, "trace")
+		return show.Counted(v.traces, "trace")
 	}
 	return v.Cells[0].Record.Trace
 }
@@ -132,23 +134,23 @@ func (v *Versus) over() string {
 // ratioHead is the name of the column of geometric means.
 func (c *Comparison) ratioHead() string { return c.quantity.noun + " ×" }
 
-func (c *Comparison) rowsGrid(v *Versus) (g records.Grid) {
+func (c *Comparison) rowsGrid(v *Versus) (g tabular.Grid) {
 	for _, d := range v.Dimensions {
-		g.Heads = append(g.Heads, records.Head{Name: d, IsText: d != records.DimCapacity, Weight: records.Key, Wrap: 16})
+		g.Heads = append(g.Heads, tabular.Head{Name: d, IsText: d != records.DimCapacity, Weight: tabular.Key, Wrap: 16})
 	}
-	g.Heads = append(g.Heads, records.Head{Name: records.Printable(v.Old), Weight: 60},
-		records.Head{Name: records.Printable(v.New), Weight: 70}, records.Head{Name: "difference", Weight: records.Key})
+	g.Heads = append(g.Heads, tabular.Head{Name: show.Printable(v.Old), Weight: 60},
+		tabular.Head{Name: show.Printable(v.New), Weight: 70}, tabular.Head{Name: "difference", Weight: tabular.Key})
 	interval, n := v.hasIntervals(), v.sampleSizes()
 	if interval {
-		g.Heads = append(g.Heads, records.Head{Name: "95% interval", Weight: 80})
+		g.Heads = append(g.Heads, tabular.Head{Name: "95% interval", Weight: 80})
 	}
 	if len(n) > 1 {
-		g.Heads = append(g.Heads, records.Head{Name: "n", Weight: 65})
+		g.Heads = append(g.Heads, tabular.Head{Name: "n", Weight: 65})
 	}
-	g.Heads = append(g.Heads, records.Head{Name: c.ratioHead(), Weight: 75})
+	g.Heads = append(g.Heads, tabular.Head{Name: c.ratioHead(), Weight: 75})
 	counts := slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Won+r.Lost+r.Tied > 1 })
 	if counts {
-		g.Heads = append(g.Heads, records.Head{Name: strings.Join(c.outcomeHeads(), "/"), Weight: 55})
+		g.Heads = append(g.Heads, tabular.Head{Name: strings.Join(c.outcomeHeads(), "/"), Weight: 55})
 	}
 	m := c.exact(v.estimates()...)
 	for _, r := range v.Rows {
@@ -221,7 +223,7 @@ func (c *Comparison) explain(v *Versus) (lines []string) {
 	if c.quantity.Unit == metric.Share {
 		difference += ", in percentage points"
 	}
-	lines = append(lines, records.Printable(difference)+"; = if all values are equal, ~ a tie"+c.tieReason(v))
+	lines = append(lines, show.Printable(difference)+"; = if all values are equal, ~ a tie"+c.tieReason(v))
 	lines = append(lines, v.intervalNote())
 	better := "below 1 is better"
 	if !c.quantity.lessIsBetter() {
@@ -272,15 +274,15 @@ func (v *Versus) samplesText() string {
 		noun = "trace"
 	}
 	if n := v.sampleSizes(); len(n) == 1 {
-		return records.Counted(n[0], noun)
+		return show.Counted(n[0], noun)
 	}
 	return "n " + noun + "s"
 }
 
-func (c *Comparison) winsGrid(v *Versus) records.Grid {
-	g := records.Grid{Heads: []records.Head{{Name: records.DimPolicy, IsText: true, Wrap: 16}}}
+func (c *Comparison) winsGrid(v *Versus) tabular.Grid {
+	g := tabular.Grid{Heads: []tabular.Head{{Name: records.DimPolicy, IsText: true, Wrap: 16}}}
 	for _, name := range append(c.outcomeHeads(), c.ratioHead()) {
-		g.Heads = append(g.Heads, records.Head{Name: name})
+		g.Heads = append(g.Heads, tabular.Head{Name: name})
 	}
 	for i, w := range v.Wins {
 		if i == len(v.Wins)-1 {
@@ -301,7 +303,7 @@ func unmatched(run string, alone []Unmatched) string {
 	for _, u := range alone[:min(mostExplained, len(alone))] {
 		names = append(names, u.String())
 	}
-	text := fmt.Sprintf("%s only in %s: %s", records.Counted(len(alone), "result"), records.Printable(run),
+	text := fmt.Sprintf("%s only in %s: %s", show.Counted(len(alone), "result"), show.Printable(run),
 		strings.Join(names, "; "))
 	if more := len(alone) - mostExplained; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
@@ -327,29 +329,29 @@ func (r *Reductions) tracesText(rows []Reduction) string {
 		least, most = min(least, row.Traces), max(most, row.Traces)
 	}
 	if least < most {
-		return fmt.Sprintf("%d to %s", least, records.Counted(most, "trace"))
+		return fmt.Sprintf("%d to %s", least, show.Counted(most, "trace"))
 	}
-	return records.Counted(most, "trace")
+	return show.Counted(most, "trace")
 }
 
-func (r *Reductions) table(rows []Reduction) records.Grid {
-	g := records.Grid{Heads: []records.Head{{Name: "policy", IsText: true, Weight: records.Key, Wrap: 16}}}
+func (r *Reductions) table(rows []Reduction) tabular.Grid {
+	g := tabular.Grid{Heads: []tabular.Head{{Name: "policy", IsText: true, Weight: tabular.Key, Wrap: 16}}}
 	if r.runs > 1 {
-		g.Heads = append(g.Heads, records.Head{Name: "run", IsText: true, Weight: records.Key, Wrap: 12})
+		g.Heads = append(g.Heads, tabular.Head{Name: "run", IsText: true, Weight: tabular.Key, Wrap: 12})
 	}
-	g.Heads = append(g.Heads, records.Head{Name: "mean", Weight: 95})
+	g.Heads = append(g.Heads, tabular.Head{Name: "mean", Weight: 95})
 	for _, p := range percentiles {
-		g.Heads = append(g.Heads, records.Head{Name: fmt.Sprintf("P%d", p), Weight: 90})
+		g.Heads = append(g.Heads, tabular.Head{Name: fmt.Sprintf("P%d", p), Weight: 90})
 	}
-	g.Heads = append(g.Heads, records.Head{Name: "best on", Weight: 60}, records.Head{Name: "worse on", Weight: 70})
+	g.Heads = append(g.Heads, tabular.Head{Name: "best on", Weight: 60}, tabular.Head{Name: "worse on", Weight: 70})
 	differ := slices.ContainsFunc(rows, func(row Reduction) bool { return row.Traces != rows[0].Traces })
 	if differ {
-		g.Heads = append(g.Heads, records.Head{Name: "traces", Weight: 50})
+		g.Heads = append(g.Heads, tabular.Head{Name: "traces", Weight: 50})
 	}
 	for _, row := range rows {
 		cells := []string{row.name()}
 		if r.runs > 1 {
-			cells = append(cells, records.Printable(row.Run))
+			cells = append(cells, show.Printable(row.Run))
 		}
 		mean := percentText(row.Mean)
 		if row.Traces > 1 {

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Reductions are distributions over traces: how much smaller the miss ratio, or the quantity behind another metric, is
@@ -197,12 +199,12 @@ func (c *Comparison) addRun(r *Reductions, run *Run, baseline []*result) error {
 	d.setBaseline(baseline)
 	unlike := d.collect(run, baseline)
 	if unlike > 0 {
-		c.note("%s: %s not compared with %s, which has no result there", run.Name, records.Counted(unlike, "result"),
+		c.note("%s: %s not compared with %s, which has no result there", run.Name, show.Counted(unlike, "result"),
 			r.Baseline)
 	}
 	zero := d.addTo(r, run, baseline)
 	if zero > 0 {
-		c.note("%s: %s left out, where %s has no misses", run.Name, records.Counted(zero, "result"), r.Baseline)
+		c.note("%s: %s left out, where %s has no misses", run.Name, show.Counted(zero, "result"), r.Baseline)
 	}
 	return nil
 }
@@ -252,7 +254,7 @@ func (d *reducer) collect(run *Run, baseline []*result) (unlike int) {
 		name := d.policy(&res.Record)
 		for _, axis := range d.own {
 			if v, ok := res.Dim(axis); ok {
-				name += ", " + axis + "=" + records.Printable(v.Text)
+				name += ", " + axis + "=" + show.Printable(v.Text)
 			}
 		}
 		key := name + "\x00" + id
@@ -338,7 +340,7 @@ func (d *reducer) addTo(r *Reductions, run *Run, baselines []*result) (zero int)
 // summarize sets what follows from the values.
 func (r *Reduction) summarize() {
 	slices.Sort(r.values)
-	mean := records.Average(r.values)
+	mean := results.Average(r.values)
 	r.Traces, r.Mean, r.Margin = len(r.values), mean.Mean, mean.Margin
 	for _, p := range percentiles {
 		r.Percentiles = append(r.Percentiles, percentile(p, r.values))

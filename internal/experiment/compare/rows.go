@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Counts are numbers of cells. Equal cells are tied, too.
@@ -107,7 +108,7 @@ func isShare(r *records.Record) bool { return strings.HasSuffix(r.CapacityText, 
 func areAlike(recs []records.Record) bool {
 	number := map[string]int64{}
 	for i := range recs {
-		text := records.Capacity(recs[i].Capacity, recs[i].CapacityUnit)
+		text := show.Capacity(recs[i].Capacity, recs[i].CapacityUnit)
 		if other, seen := number[text]; seen && other != recs[i].Capacity {
 			return true
 		}
@@ -122,11 +123,11 @@ func (p placer) capacity(r *records.Record) string {
 	case p.ranks != nil:
 		return fmt.Sprintf("size %d of %d", p.ranks[rankKey(r.Trace, r.Capacity)], p.ranked)
 	case isShare(r):
-		return records.Printable(r.CapacityText)
+		return show.Printable(r.CapacityText)
 	case p.alike && r.CapacityUnit == records.Bytes:
-		return records.Count(r.Capacity) + " B"
+		return show.Count(r.Capacity) + " B"
 	}
-	return records.Capacity(r.Capacity, r.CapacityUnit)
+	return show.Capacity(r.Capacity, r.CapacityUnit)
 }
 
 // policy returns the name of a record's policy, with the parts that distinguish it here.
@@ -139,7 +140,7 @@ func (p placer) policy(r *records.Record) string {
 			name += ", no " + k.Name
 		}
 	}
-	return records.Printable(name)
+	return show.Printable(name)
 }
 
 func (p placer) places(r *records.Record) (places []string) {
@@ -151,7 +152,7 @@ func (p placer) places(r *records.Record) (places []string) {
 			places = append(places, p.policy(r))
 		default:
 			v, _ := r.Dim(d)
-			places = append(places, records.Printable(v.Text))
+			places = append(places, show.Printable(v.Text))
 		}
 	}
 	return places

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // origin is what is known of the trace of a result.
@@ -62,7 +63,7 @@ func (c *Comparison) checkPairs(cells []*cell, allow bool) error {
 // refuse returns an error if the traces of a pair differ or, if that is allowed, notes it once.
 func (c *Comparison) refuse(p pair, allow bool) error {
 	why := traceChange(p)
-	trace := records.Printable(p.old.Trace)
+	trace := show.Printable(p.old.Trace)
 	switch {
 	case why == "":
 		return nil
@@ -89,7 +90,7 @@ func traceChange(p pair) string {
 	n, known := requestsOf(old)
 	m, alsoKnown := requestsOf(is)
 	if known && alsoKnown && n != m {
-		return fmt.Sprintf("it has %s and %s requests", records.Count(n), records.Count(m))
+		return fmt.Sprintf("it has %s and %s requests", show.Count(n), show.Count(m))
 	}
 	return ""
 }
@@ -129,7 +130,7 @@ func (c *Comparison) noteDifference(v *Versus, cells []*cell, format string, thi
 				continue
 			}
 			seen[name] = true
-			c.note("%s and %s: %s", v.Old, v.New, fmt.Sprintf(format, records.Printable(name), old, is))
+			c.note("%s and %s: %s", v.Old, v.New, fmt.Sprintf(format, show.Printable(name), old, is))
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
@@ -70,7 +70,7 @@ func (c *Curve) errorLines() (lines []string) {
 		}
 		if len(errors) > 0 {
 			lines = append(lines, fmt.Sprintf("errors at %s, where the others were replayed on the whole trace, too: %s",
-				records.Capacity(at.Amount, at.Unit()), strings.Join(errors, ", ")))
+				show.Capacity(at.Amount, at.Unit()), strings.Join(errors, ", ")))
 		}
 	}
 	return append(lines, c.orderLines(m)...)
@@ -121,7 +121,7 @@ func (c *Curve) orderLines(m measured) []string {
 		}
 		compared++
 		if labels := unsureOf(hits); len(labels) > 0 {
-			unsure = append(unsure, fmt.Sprintf("%s (%s)", records.Capacity(capacity.Amount, capacity.Unit()),
+			unsure = append(unsure, fmt.Sprintf("%s (%s)", show.Capacity(capacity.Amount, capacity.Unit()),
 				strings.Join(labels, ", ")))
 		}
 	}

@@ -11,14 +11,16 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/statistics"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
@@ -129,21 +131,21 @@ func (c *Curve) title() string {
 	if !cache.IsExact(c.Cache) {
 		in = " in the cache " + c.Cache.String()
 	}
-	title := fmt.Sprintf("%s: %s requests, hit ratios%s", records.Printable(c.Trace), records.Count(c.requests()), in)
+	title := fmt.Sprintf("%s: %s requests, hit ratios%s", show.Printable(c.Trace), show.Count(c.requests()), in)
 	if sizes := c.Exact[0].Sizes; sizes != "" {
-		title += "\n" + records.Printable(sizes)
+		title += "\n" + show.Printable(sizes)
 	}
 	return title
 }
 
-func (c *Curve) grid() records.Grid {
-	g := records.Grid{Folds: true, Heads: []records.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
+func (c *Curve) grid() tabular.Grid {
+	g := tabular.Grid{Folds: true, Heads: []tabular.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
 	if c.Rate > 0 {
-		g.Heads = append(g.Heads, records.Head{Name: policies.Recency() + " sampled", Beside: true},
-			records.Head{Name: "error", Beside: true})
+		g.Heads = append(g.Heads, tabular.Head{Name: policies.Recency() + " sampled", Beside: true},
+			tabular.Head{Name: "error", Beside: true})
 	}
 	for _, s := range c.Specs {
-		g.Heads = append(g.Heads, records.Head{Name: c.heading(s)})
+		g.Heads = append(g.Heads, tabular.Head{Name: c.heading(s)})
 	}
 	if row := c.noCache(); row != nil {
 		g.Rows = append(g.Rows, row)
@@ -184,7 +186,7 @@ func (c *Curve) heading(s policies.Spec) string {
 
 // row is the row of one capacity. Unknown values are left blank.
 func (c *Curve) row(capacity capacity.Capacity) []string {
-	row := []string{records.Capacity(capacity.Amount, capacity.Unit())}
+	row := []string{show.Capacity(capacity.Amount, capacity.Unit())}
 	exactCell := func(label string) string {
 		x, ok := c.exactAt(label, capacity.Amount)
 		if !ok {
@@ -227,7 +229,7 @@ func (c *Curve) footer() string {
 	seeds := c.seeds()
 	lines := []string{fmt.Sprintf("lru: exact; the others: mean and standard error of %d samples of %s of the objects, "+
 		"in percentage points",
-		len(seeds), records.Share(c.Rate))}
+		len(seeds), show.Share(c.Rate))}
 	lines = append(lines, c.errorLines()...)
 	if held := Scaled(c.Capacities, c.Rate); len(held) < len(c.Capacities) {
 		lines = append(lines, "blank: less than one unit of this capacity remains on a sample")
@@ -252,7 +254,7 @@ func (c *Curve) Figure() (*plots.Figure, error) {
 		axis, unit = "capacity", plots.Bytes
 	}
 	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.Trace, len(c.seeds()),
-		records.Share(c.Rate)), axis, "hit ratio")
+		show.Share(c.Rate)), axis, "hit ratio")
 	lru := slices.DeleteFunc(slices.Clone(c.Exact), func(r records.Record) bool { return r.Label != policies.Recency() })
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
 	exact := plots.PolicyStyle(policies.Recency(), policies.Recency(), records.Online)

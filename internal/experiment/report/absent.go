@@ -7,7 +7,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // publishedAlone returns the published numbers of policies that are not in the experiment, for a figure that refers to
@@ -34,7 +35,7 @@ func publishedAlone(f *experiment.File, figure experiment.Figure) (recs []record
 // hasPlace reports whether a number has exactly one place in the figure. Without a place on the horizontal axis it
 // would become a line from end to end, which nobody published. Numbers that differ on an axis that the figure does not
 // have would be indistinguishable.
-func hasPlace(figure experiment.Figure, p records.PublishedPoint) bool {
+func hasPlace(figure experiment.Figure, p results.PublishedPoint) bool {
 	_, placed := p.At[figure.X]
 	for dimension := range p.At {
 		placed = placed && (isRecordDimension(dimension) || slices.Contains([]string{figure.X, figure.Lines, figure.Panels},
@@ -49,7 +50,7 @@ func isRecordDimension(dimension string) bool {
 }
 
 // publishedRecord returns a record that contains only the number and its place.
-func publishedRecord(name string, p records.PublishedPoint) records.Record {
+func publishedRecord(name string, p results.PublishedPoint) records.Record {
 	rec := records.Record{
 		Trace:        p.At[records.DimTrace],
 		Label:        p.At[records.DimPolicy],

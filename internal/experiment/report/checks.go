@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // outcome is the verdict for CI systems. What cannot be checked is no failure, but is said; so is a verdict other than
@@ -27,7 +27,7 @@ func (c Claim) outcome() checks.Outcome {
 // suites returns a suite for each experiment, with a case for each claim.
 func suites(summaries []Summary) (all []checks.Suite) {
 	for _, s := range summaries {
-		suite := checks.Suite{Name: s.Name, File: s.File, Summary: records.Printable(s.Name + ": " + s.Verdict())}
+		suite := checks.Suite{Name: s.Name, File: s.File, Summary: show.Printable(s.Name + ": " + s.Verdict())}
 		for _, c := range s.Claims {
 			suite.Cases = append(suite.Cases, c.toCase())
 		}
@@ -46,7 +46,7 @@ func (c Claim) toCase() checks.Case {
 	}
 	return checks.Case{
 		Class: c.Experiment, Name: c.Claim, Outcome: c.outcome(), Kind: c.verdict(), Message: text,
-		Title: records.Printable(c.verdict() + ": " + c.Claim), Line: c.line,
+		Title: show.Printable(c.verdict() + ": " + c.Claim), Line: c.line,
 	}
 }
 

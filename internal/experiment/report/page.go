@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/page"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 func withoutEmptyColumns(t page.Table) page.Table {
@@ -30,7 +32,7 @@ func withoutEmptyColumns(t page.Table) page.Table {
 }
 
 // newPage puts what does not hold first, then what people came for.
-func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*records.Tables) page.Page {
+func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*results.Tables) page.Page {
 	p := page.Page{
 		Title: in.File.Title, Source: claims.OneLine(in.File.Source), About: in.File.About, Version: in.Version,
 		Command: in.Command, Files: files(),
@@ -72,10 +74,10 @@ func hints(s Summary) string {
 		return "It has no claims."
 	case s.IsSmokeTest():
 		return fmt.Sprintf("It is a smoke test, which checks %d of %s.", s.checked(),
-			records.Counted(len(s.Claims), "claim"))
+			show.Counted(len(s.Claims), "claim"))
 	}
 	return fmt.Sprintf("It checks %d of %s, and its verdicts are hints.", s.checked(),
-		records.Counted(len(s.Claims), "claim"))
+		show.Counted(len(s.Claims), "claim"))
 }
 
 func files() (files []page.Link) {
@@ -86,7 +88,7 @@ func files() (files []page.Link) {
 }
 
 // failures shows the claims that do not hold, and the tables whose numbers differ from what was published.
-func failures(summary Summary, tables []*records.Tables) (parts []page.Part) {
+func failures(summary Summary, tables []*results.Tables) (parts []page.Part) {
 	failing := slices.DeleteFunc(slices.Clone(summary.Claims), func(c Claim) bool {
 		return c.Verdict != claims.DoesNotHold
 	})
@@ -173,7 +175,7 @@ func tracesTable(in Input) page.Table {
 	for _, name := range names {
 		replayed := slices.DeleteFunc(slices.Clone(in.Records), func(r records.Record) bool { return r.Trace != name })
 		t.Rows = append(t.Rows, []string{
-			name, origin(in.File, cells[name]), span(replayed, requests, records.Count),
+			name, origin(in.File, cells[name]), span(replayed, requests, show.Count),
 			footprint(replayed, records.Objects), footprint(replayed, records.Bytes),
 			capacities(replayed), strings.TrimPrefix(cells[name][0].Workload.Checksum, "sha256:"),
 		})
@@ -195,7 +197,7 @@ func sizes(in Input) string {
 	}
 	for _, name := range names[:min(len(names), mostSizes)] {
 		replayed := slices.DeleteFunc(slices.Clone(in.Records), func(r records.Record) bool { return r.Trace != name })
-		parts = append(parts, fmt.Sprintf("%s with %s requests at capacity %s", name, span(replayed, requests, records.Count),
+		parts = append(parts, fmt.Sprintf("%s with %s requests at capacity %s", name, span(replayed, requests, show.Count),
 			capacities(replayed)))
 	}
 	if more := len(names) - mostSizes; more > 0 {
@@ -243,10 +245,10 @@ func origin(f *experiment.File, cells []experiment.Cell) string {
 		parts = append(parts, "embeddings: "+w.Embeddings)
 	}
 	if w.Limit > 0 {
-		parts = append(parts, fmt.Sprintf("the first %s requests", records.Count(int64(w.Limit))))
+		parts = append(parts, fmt.Sprintf("the first %s requests", show.Count(int64(w.Limit))))
 	}
 	if w.SampleRate != 0 && w.SampleRate != 1 {
-		parts = append(parts, fmt.Sprintf("a sample of %s", records.Share(w.SampleRate)))
+		parts = append(parts, fmt.Sprintf("a sample of %s", show.Share(w.SampleRate)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -300,7 +302,7 @@ func footprint(recs []records.Record, unit string) string {
 	return span(recs, func(r *records.Record) (int64, bool) {
 		n, ok := r.Footprint()
 		return n, ok && r.CapacityUnit == unit
-	}, func(n int64) string { return records.Capacity(n, unit) })
+	}, func(n int64) string { return show.Capacity(n, unit) })
 }
 
 // capacities lists the capacities as written, and their numbers if these differ.
@@ -317,7 +319,7 @@ func capacities(recs []records.Record) string {
 	for i, text := range texts {
 		texts[i] = withNumber(text, span(same[text],
 			func(r *records.Record) (int64, bool) { return r.Capacity, true },
-			func(n int64) string { return records.Capacity(n, same[text][0].CapacityUnit) }))
+			func(n int64) string { return show.Capacity(n, same[text][0].CapacityUnit) }))
 	}
 	return strings.Join(texts, ", ")
 }
@@ -332,7 +334,7 @@ func withNumber(text, number string) string {
 
 func capacity(r *records.Record) string {
 	v, _ := r.Dim(records.DimCapacity)
-	return withNumber(v.Text, records.Capacity(r.Capacity, r.CapacityUnit))
+	return withNumber(v.Text, show.Capacity(r.Capacity, r.CapacityUnit))
 }
 
 // policiesTable shows every policy with all its parameters; a policy whose parameters are axes has several rows.
@@ -400,9 +402,9 @@ func setup(f *experiment.File, recs []records.Record) []records.Setting {
 	}
 	if f.Warmup > 0 {
 		settings = append(settings, records.Setting{Name: "warm-up",
-			Value: records.Count(int64(f.Warmup)) + " requests before counting starts"})
+			Value: show.Count(int64(f.Warmup)) + " requests before counting starts"})
 	}
-	if _, says, ok := strings.Cut(records.SampleNote(recs), ": "); ok {
+	if _, says, ok := strings.Cut(results.SampleNote(recs), ": "); ok {
 		settings = append(settings, records.Setting{Name: "samples", Value: says})
 	}
 	if len(f.Changes) > 0 {

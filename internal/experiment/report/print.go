@@ -12,10 +12,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/results/page"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // PrintOptions are the options of Print.
@@ -30,7 +31,7 @@ func Print(w io.Writer, summaries []Summary, format string, options PrintOptions
 	if slices.Contains(checks.Formats, format) {
 		return checks.Print(w, format, suites(summaries), func(w io.Writer) error { return printMarkdown(w, summaries) })
 	}
-	return records.Printed{
+	return tabular.Printed{
 		Table: func(w io.Writer, format string) error {
 			if format == "markdown" {
 				return printMarkdown(w, summaries)
@@ -153,7 +154,7 @@ func (t *terminal) paragraph(mark string, markAs style, content string, as style
 
 // broken returns the lines of a text at a width.
 func (t *terminal) broken(content string, width int) []string {
-	content = records.Printable(content)
+	content = show.Printable(content)
 	if t.Width > 0 {
 		content = text.WrapSoft(content, max(width, 20))
 	}
@@ -224,7 +225,7 @@ func printMarkdown(w io.Writer, summaries []Summary) error {
 	}
 	for _, summary := range summaries {
 		for _, remark := range append([]string{summary.Verdict()}, summary.Remarks()...) {
-			fmt.Fprintf(&s, "- %s: %s\n", summary.Name, records.Printable(remark))
+			fmt.Fprintf(&s, "- %s: %s\n", summary.Name, show.Printable(remark))
 		}
 	}
 	_, err := io.WriteString(w, s.String())
@@ -260,9 +261,9 @@ func verdictText(c Claim) string {
 	return text
 }
 
-func gridOf(t page.Table) (g records.Grid) {
+func gridOf(t page.Table) (g tabular.Grid) {
 	for _, c := range t.Columns {
-		h := records.Head{Name: c.Name, IsText: c.Class != page.Number, Weight: records.Key}
+		h := tabular.Head{Name: c.Name, IsText: c.Class != page.Number, Weight: tabular.Key}
 		if h.IsText {
 			h.Wrap = 20
 		}
@@ -273,7 +274,7 @@ func gridOf(t page.Table) (g records.Grid) {
 		for _, cell := range cells {
 			lines := strings.Split(cell, "\n")
 			for i := range lines {
-				lines[i] = records.Printable(lines[i])
+				lines[i] = show.Printable(lines[i])
 			}
 			row = append(row, strings.Join(lines, "\n"))
 		}

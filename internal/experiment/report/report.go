@@ -11,8 +11,9 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Input is the input of a report.
@@ -74,7 +75,7 @@ func Summarize(dir string, in Input) (Summary, error) {
 	return summaryOf(dir, in, judged, tables, slices.Concat(notes, more)), nil
 }
 
-func summaryOf(dir string, in Input, judged []Claim, tables []*records.Tables, notes []string) Summary {
+func summaryOf(dir string, in Input, judged []Claim, tables []*results.Tables, notes []string) Summary {
 	return Summary{
 		Name: in.File.Name, Title: claims.OneLine(in.File.Title), Source: claims.OneLine(in.File.Source), Quick: in.Quick,
 		Claims: judged, Published: agreements(tables), Notes: notes, Page: filepath.Join(dir, sweep.PageName),

@@ -11,11 +11,12 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	size "github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -370,7 +371,7 @@ func TestQuickPagesStateTheirSizes(t *testing.T) {
 	}
 	note := newPage(in, Summary{}, nil, nil).Notes[0]
 	n, _ := requests(&in.Records[0])
-	for _, want := range []string{"demo with " + records.Count(n) + " requests at capacity 10%", "20%", "scale = 0.005"} {
+	for _, want := range []string{"demo with " + show.Count(n) + " requests at capacity 10%", "20%", "scale = 0.005"} {
 		if !strings.Contains(note, want) {
 			t.Errorf("the note %q has no %q", note, want)
 		}

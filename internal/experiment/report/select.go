@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // selected returns the records that a figure or a table shows: on each dimension in only they are at one of its places.
@@ -44,22 +45,22 @@ func leftOut(r *records.Record, once bool, only map[string]experiment.Values, gr
 }
 
 // published returns the numbers of a reference, one by one.
-func published(ref experiment.Reference) *records.Published {
-	p := &records.Published{Name: ref.Name, Source: ref.Source, Metric: ref.Metric, Within: float64(ref.Within)}
+func published(ref experiment.Reference) *results.Published {
+	p := &results.Published{Name: ref.Name, Source: ref.Source, Metric: ref.Metric, Within: float64(ref.Within)}
 	for _, point := range ref.Points {
 		for i, value := range point.Values {
 			at := map[string]string{}
 			for dim, places := range point.At {
 				at[dim] = places[min(i, len(places)-1)]
 			}
-			p.Points = append(p.Points, records.PublishedPoint{At: at, Value: float64(value)})
+			p.Points = append(p.Points, results.PublishedPoint{At: at, Value: float64(value)})
 		}
 	}
 	return p
 }
 
 // reference returns the numbers of the reference with a name, or nil.
-func reference(f *experiment.File, name string) *records.Published {
+func reference(f *experiment.File, name string) *results.Published {
 	for _, ref := range f.References {
 		if ref.Name == name {
 			return published(ref)

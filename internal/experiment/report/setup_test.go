@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // The setup on the page lists the parts of every kind.

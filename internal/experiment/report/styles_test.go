@@ -6,8 +6,8 @@ import (
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // look is how a reader recognises a line.

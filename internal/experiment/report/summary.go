@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Summary is a report in short.
@@ -70,7 +70,7 @@ func (s Summary) Verdict() string {
 		}
 		parts = append(parts, text)
 	}
-	return fmt.Sprintf("checked %d of %s: %s", s.checked(), records.Counted(len(s.Claims), "claim"),
+	return fmt.Sprintf("checked %d of %s: %s", s.checked(), show.Counted(len(s.Claims), "claim"),
 		strings.Join(parts, ", "))
 }
 
@@ -94,7 +94,7 @@ func Total(summaries []Summary) string {
 			notRun++
 		}
 	}
-	text := records.Counted(len(summaries), "experiment")
+	text := show.Counted(len(summaries), "experiment")
 	if notRun > 0 {
 		text += fmt.Sprintf(", %d of them not run", notRun)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Near is how near to the smallest capacity a search ends: the replay at the capacity that it gives reaches the hit

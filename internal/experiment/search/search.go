@@ -15,9 +15,10 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
+	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -84,8 +85,8 @@ type Group struct {
 // with a capacity of its own has no other, and prompts of which only the lengths are known have no hits.
 func Groups(cells []experiment.Cell, recs []records.Record) (groups []Group) {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c experiment.Cell) bool { return c.Auxiliary })
-	named := records.NamedByParts(recs)
-	for i, name := range records.GroupNames(named) {
+	named := results.NamedByParts(recs)
+	for i, name := range results.GroupNames(named) {
 		r := &named[i]
 		online := r.Competes()
 		switch {

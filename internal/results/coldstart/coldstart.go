@@ -10,8 +10,11 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Metrics of runs that ask for them.
@@ -51,7 +54,7 @@ func Measure(recs []records.Record, set *blocks.Set) {
 // Lines says for each group of records, in at most two sentences, what a short log hides; nothing where it hides
 // little. noun says what an object of a record is.
 func Lines(recs []records.Record, set *blocks.Set, noun func(*records.Record) string) (lines []string) {
-	groups := records.Groups(records.NamedByParts(recs))
+	groups := results.Groups(results.NamedByParts(recs))
 	for _, g := range groups {
 		s := start{noun: noun(&g.Records[0])}
 		for _, r := range g.Records {
@@ -66,7 +69,7 @@ func Lines(recs []records.Record, set *blocks.Set, noun func(*records.Record) st
 			if len(groups) > 1 {
 				line = g.Name + ": " + line
 			}
-			lines = append(lines, records.Printable(line))
+			lines = append(lines, show.Printable(line))
 		}
 	}
 	return lines
@@ -113,11 +116,11 @@ func (s start) neverRepeats() string {
 		return ""
 	}
 	return fmt.Sprintf("each of the %s requests is the first to its %s: nothing repeats in this log, so that no cache "+
-		"hits, however large", records.Count(all.Requests), strings.TrimSuffix(s.noun, "s"))
+		"hits, however large", show.Count(all.Requests), strings.TrimSuffix(s.noun, "s"))
 }
 
 func (s start) capacity(c cell) string {
-	text := records.Capacity(c.Capacity, c.CapacityUnit)
+	text := show.Capacity(c.Capacity, c.CapacityUnit)
 	switch {
 	case c.CapacityUnit != records.Objects:
 		return text
@@ -156,7 +159,7 @@ func (s start) filled() string {
 	}
 	return fmt.Sprintf("%s at %s: %s of all requests hit, %s once the cache has filled (at request %s%s)", c.Label,
 		s.capacity(c), records.MetricText(metric.HitRatio.Name, before),
-		records.MetricText(metric.HitRatio.Name, after), records.Count(c.blocks.Filled.At), ofSample)
+		records.MetricText(metric.HitRatio.Name, after), show.Count(c.blocks.Filled.At), ofSample)
 }
 
 // farthest is how many times as long a log is that an estimate still speaks of, and least the power of growth below
@@ -177,7 +180,7 @@ func (s start) neverFilled() string {
 			continue
 		}
 		text := fmt.Sprintf("%s never fills: the trace requests %s", s.capacity(c),
-			records.Capacity(footprint, c.CapacityUnit))
+			show.Capacity(footprint, c.CapacityUnit))
 		times := math.Pow(float64(c.Capacity)/float64(footprint), 1/power)
 		switch {
 		case !(power >= least):
@@ -225,7 +228,7 @@ func (s start) coldMisses() string {
 func (s start) mostlyCold(c cell, misses int64) string {
 	cold := c.blocks.Cold
 	text := fmt.Sprintf("from %s on, most misses are first requests (%s of %s with %s)", s.capacity(c),
-		records.Count(cold), records.Count(misses), c.Label)
+		show.Count(cold), show.Count(misses), c.Label)
 	_, power := growth(c, c.blocks.Before, c.blocks.New)
 	share := float64(cold) / float64(c.blocks.Sum().Requests)
 	text += ", " + records.MetricText(metric.HitRatio.Name, share) + " of all requests"
@@ -268,5 +271,5 @@ func Print(w io.Writer, lines []string, markdown bool, width int) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	return records.PrintLines(w, markdown, width, lines)
+	return tabular.PrintLines(w, markdown, width, lines)
 }

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
 )
 
 // world is records of a trace whose footprint grows with a power of its length, and their blocks.
@@ -103,7 +104,7 @@ func TestNothingRepeats(t *testing.T) {
 		w.recs = append(w.recs, r)
 	}
 	check(t, Lines(w.recs, w.set, func(*records.Record) string { return "blocks" }), "each of the "+
-		records.Count(perBlock*blocks.Count)+" requests is the first to its block: nothing repeats in this log, so that no "+
+		show.Count(perBlock*blocks.Count)+" requests is the first to its block: nothing repeats in this log, so that no "+
 		"cache hits, however large")
 }
 

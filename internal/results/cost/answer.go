@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Offer is the cheapest capacity of a policy, or no cache.
@@ -59,7 +60,7 @@ type curve struct {
 // Answers finds the cheapest of the capacities that were replayed, for each group of records; none without prices.
 // Where the set has blocks of the records, costs have intervals.
 func (b Bill) Answers(recs []records.Record, set *blocks.Set) (answers []Answer) {
-	for _, g := range records.Groups(records.NamedByParts(recs)) {
+	for _, g := range results.Groups(results.NamedByParts(recs)) {
 		answers = append(answers, b.Curve(g.Name, g.Records, set)...)
 	}
 	return answers
@@ -68,7 +69,7 @@ func (b Bill) Answers(recs []records.Record, set *blocks.Set) (answers []Answer)
 // Recorded finds the cheapest of the capacities in records with prices, for each group at the prices and the rate that
 // its records have.
 func Recorded(recs []records.Record) (answers []Answer) {
-	for _, g := range records.Groups(records.NamedByParts(recs)) {
+	for _, g := range results.Groups(results.NamedByParts(recs)) {
 		if b, ok := recorded(g.Records); ok {
 			answers = append(answers, b.Curve(g.Name, g.Records, nil)...)
 		}

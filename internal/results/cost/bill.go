@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
 )
 
 // money is the unit of a metric that is in the currency of its record.
@@ -182,7 +183,7 @@ func nodesOf(r *records.Record) int64 {
 // counted says what the memory and the requests of a record are, in a line each, where that is not plain.
 func (p Prices) counted(r *records.Record) (lines []string) {
 	if n := nodesOf(r); n > 1 {
-		line := fmt.Sprintf("memory: that of all %s nodes", records.Count(n))
+		line := fmt.Sprintf("memory: that of all %s nodes", show.Count(n))
 		if len(belowFirst(r)) > 0 {
 			line += "; tiers that they share count once"
 		}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // chromium returns the path of a browser; the test is skipped without one.

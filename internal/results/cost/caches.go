@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Comparison says which of several caches costs the least, each with its cheapest capacity and policy.
@@ -23,7 +25,7 @@ func Caches(answers []Answer) (comparisons []Comparison) {
 	for _, a := range answers {
 		styles = append(styles, *a.curves[0].style)
 	}
-	names := records.WithoutCache(styles)
+	names := results.WithoutCache(styles)
 	for i, name := range names {
 		if slices.Index(names, name) < i {
 			continue
@@ -83,7 +85,7 @@ func (c Comparison) Sentence() string {
 	} else {
 		none += saved(offer, best.None)
 	}
-	return records.Printable(strings.Join(append(parts, none), "; "))
+	return show.Printable(strings.Join(append(parts, none), "; "))
 }
 
 // Explanation says nothing: that of each cache does.

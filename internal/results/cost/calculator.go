@@ -6,8 +6,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/markup"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // calculation is what the page's script needs to compute an answer again at other prices: what each capacity uses, in
@@ -100,7 +101,7 @@ func (a Answer) calculator() markup.HTML {
 	}
 	styles := plots.StylesOf(all, records.DimPolicy)
 	for _, line := range a.curves {
-		l := useLine{Policy: records.Printable(line.policy), Competes: line.competes,
+		l := useLine{Policy: show.Printable(line.policy), Competes: line.competes,
 			Color: plots.PropertyOf(styles[line.policy].Color)}
 		for _, p := range line.points {
 			l.Points = append(l.Points, pointOf(p))

@@ -3,7 +3,7 @@ package cost
 import (
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/results/blocks"
+	"github.com/cachesim/cachesim/internal/records/blocks"
 )
 
 // addIntervals says how sure the costs are, if blocks of all policies that compete are known.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/random"
-	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
 )
 
 // withBlocks is a record of blocks of 20 requests, with so many hits in even blocks and in odd ones.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // load is what reaches the origin behind a cache.

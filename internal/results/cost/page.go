@@ -3,17 +3,17 @@ package cost
 import (
 	"cmp"
 
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/results/page"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Parts returns what a page says of answers: each in a sentence and a table with a row per policy, after the cheapest
 // of several caches.
 func Parts(answers []Answer) (parts []page.Part) {
-	for _, sentence := range records.Sentences(Caches(answers)) {
+	for _, sentence := range tabular.Sentences(Caches(answers)) {
 		parts = append(parts, page.Part{Answer: sentence})
 	}
-	for i, sentence := range records.Sentences(answers) {
+	for i, sentence := range tabular.Sentences(answers) {
 		parts = append(parts, page.Part{Answer: sentence}, page.Part{HTML: answers[i].calculator()},
 			page.Part{Table: answers[i].table()})
 	}

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
@@ -31,7 +33,7 @@ const (
 // that reaches the target. today is the capacity of today, 0 for no cache, or nil. If the user has asked, a group
 // without such a capacity has the one with the most hits.
 func Reaches(answers []target.Answer, recs []records.Record, today *int64, isAsked bool) (reaches []Reach) {
-	for _, g := range records.Groups(records.NamedByParts(recs)) {
+	for _, g := range results.Groups(results.NamedByParts(recs)) {
 		r := recommended(answers, g)
 		if r == nil && isAsked {
 			r = mostHits(g.Records)
@@ -44,7 +46,7 @@ func Reaches(answers []target.Answer, recs []records.Record, today *int64, isAsk
 }
 
 // recommended returns the record at the capacity that an answer recommends; nil if there is none.
-func recommended(answers []target.Answer, g records.Group) *records.Record {
+func recommended(answers []target.Answer, g results.Group) *records.Record {
 	at := slices.IndexFunc(answers, func(a target.Answer) bool { return a.Name == g.Name })
 	if at < 0 || len(answers[at].Needs) == 0 {
 		return nil
@@ -72,7 +74,7 @@ func mostHits(recs []records.Record) (most *records.Record) {
 
 // Reaching says what reaches the origin with the cheapest of priced records.
 func Reaching(answers []Answer, recs []records.Record, today *int64) (reaches []Reach) {
-	for _, g := range records.Groups(records.NamedByParts(recs)) {
+	for _, g := range results.Groups(results.NamedByParts(recs)) {
 		for _, a := range answers {
 			if best := a.Best(); a.Name == g.Name && !best.isNone() {
 				if r := find(g.Records, best.Policy, best.Capacity); r != nil {
@@ -92,7 +94,7 @@ func find(recs []records.Record, label string, capacity int64) *records.Record {
 	return &recs[i]
 }
 
-func reachOf(g records.Group, best *records.Record, today *int64) Reach {
+func reachOf(g results.Group, best *records.Record, today *int64) Reach {
 	reach := Reach{Name: g.Name, best: *best, noToday: today != nil && *today == 0}
 	if i := slices.IndexFunc(g.Records, func(r records.Record) bool { return isNone(&r) }); i >= 0 {
 		reach.none = &g.Records[i]
@@ -125,7 +127,7 @@ func (r Reach) Sentence() string {
 	}
 	all := s.requests / rate
 	text := fmt.Sprintf("%s: %s of the %s (%s of %s)", nameOf(&r.best), share(s.missed), nouns,
-		records.Count(int64(s.missed*all+0.5)), records.Count(int64(all+0.5)))
+		show.Count(int64(s.missed*all+0.5)), show.Count(int64(all+0.5)))
 	bytes, sized := missedOfBytes(&r.best)
 	if sized {
 		total := metric.Divide(r.best.Float(metric.RequestedBytes)-r.best.Float(metric.HitBytes), rate*bytes)
@@ -137,7 +139,7 @@ func (r Reach) Sentence() string {
 	text += reach
 	switch {
 	case r.noToday:
-		return records.Printable(text + ", today, without a cache, all of them" + r.overTime())
+		return show.Printable(text + ", today, without a cache, all of them" + r.overTime())
 	case r.now != nil && r.now.Capacity == r.best.Capacity && r.now.Label == r.best.Label:
 		text += " as today"
 	case r.now != nil:
@@ -146,12 +148,12 @@ func (r Reach) Sentence() string {
 			text += " and " + share(today)
 		}
 	}
-	return records.Printable(text + ", without a cache all of them" + r.overTime())
+	return show.Printable(text + ", without a cache all of them" + r.overTime())
 }
 
 // nameOf is what a record is called in a sentence: "lru at 64 MiB", "lru at 300 objects".
 func nameOf(r *records.Record) string {
-	text := r.Label + " at " + records.Capacity(r.Capacity, r.CapacityUnit)
+	text := r.Label + " at " + show.Capacity(r.Capacity, r.CapacityUnit)
 	switch {
 	case r.CapacityUnit == records.Bytes:
 	case isOfPrompts(r):

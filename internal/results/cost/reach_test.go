@@ -7,8 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/cost"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
@@ -59,7 +60,7 @@ func TestReachIsThatOfAnExhaustiveReplay(t *testing.T) {
 			wants = append(wants, "origin as today, without a cache all of them")
 		default:
 			wants = append(wants, fmt.Sprintf("origin, today (lru at %d B) %s and ", today,
-				records.Share(float64(int64(1000*float64(now)/float64(n)+0.5+1e-9))/1000)))
+				show.Share(float64(int64(1000*float64(now)/float64(n)+0.5+1e-9))/1000)))
 		}
 		for _, want := range wants {
 			if text := reaches[0].Sentence(); !strings.Contains(text, want) {

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
 )
 
 // Amount writes an amount of money with its currency: "41.30 EUR".
@@ -33,7 +34,7 @@ func (a Answer) Sentence() string {
 	if !best.isNone() {
 		text += capacityIn(*best)
 	}
-	return records.Printable(text + ": " + strings.Join(a.compared(), ", ") + "; " + a.reaching())
+	return show.Printable(text + ": " + strings.Join(a.compared(), ", ") + "; " + a.reaching())
 }
 
 // name is what an offer is called in a sentence: "s3fifo at 64 MiB".
@@ -117,9 +118,9 @@ func (a Answer) against() string {
 
 func capacityOf(o Offer) string {
 	if o.Estimated {
-		return "~" + records.About(o.Capacity, records.Bytes)
+		return "~" + show.About(o.Capacity, records.Bytes)
 	}
-	return records.Capacity(o.Capacity, records.Bytes)
+	return show.Capacity(o.Capacity, records.Bytes)
 }
 
 // saved says how much less one offer costs than another.
@@ -142,7 +143,7 @@ func savedShare(best, other Offer) string {
 }
 
 // share writes a share in tenths of a percent, halves up whatever rounding makes of them.
-func share(x float64) string { return records.Share(math.Floor(1000*x+0.5+1e-9) / 1000) }
+func share(x float64) string { return show.Share(math.Floor(1000*x+0.5+1e-9) / 1000) }
 
 // costIn writes the interval of a cost: " (340.12 to 363.01)"; "" if it is unknown, or of one value.
 func costIn(o Offer) string {
@@ -161,15 +162,15 @@ func capacityIn(o Offer) string {
 	if o.CapacityIn == nil || o.CapacityIn[0] == o.CapacityIn[1] {
 		return ""
 	}
-	return " (" + records.Between(records.Within(o.CapacityIn[0], 0, o.Capacity, records.Bytes),
-		records.Within(o.CapacityIn[1], o.Capacity, math.MaxInt64, records.Bytes)) + ")"
+	return " (" + show.Between(show.Within(o.CapacityIn[0], 0, o.Capacity, records.Bytes),
+		show.Within(o.CapacityIn[1], o.Capacity, math.MaxInt64, records.Bytes)) + ")"
 }
 
 // Explanation says how the costs are computed and what limits them, in a line each.
 func (a Answer) Explanation() (lines []string) {
 	for _, line := range []string{a.against(), a.parts()} {
 		if line != "" {
-			lines = append(lines, records.Printable(line))
+			lines = append(lines, show.Printable(line))
 		}
 	}
 	style := a.curves[0].style
@@ -252,10 +253,10 @@ func (a Answer) end() string {
 		return what + " is the largest capacity replayed: larger ones may cost less"
 	case offer.above > 0:
 		return fmt.Sprintf("%s of the capacities replayed: others from %s may cost less", what,
-			records.Between(records.Capacity(offer.below, records.Bytes), records.Capacity(offer.above, records.Bytes)))
+			show.Between(show.Capacity(offer.below, records.Bytes), show.Capacity(offer.above, records.Bytes)))
 	default: // everything fits
 		return fmt.Sprintf("%s of the capacities replayed: others above %s may cost less", what,
-			records.Capacity(offer.below, records.Bytes))
+			show.Capacity(offer.below, records.Bytes))
 	}
 	return ""
 }
@@ -289,7 +290,7 @@ func (a Answer) ties() string {
 	if len(names) == 1 {
 		return ""
 	}
-	return records.Printable("a tie: " + strings.Join(names, ", "))
+	return show.Printable("a tie: " + strings.Join(names, ", "))
 }
 
 // Lasting writes a duration in the largest unit of which there are two: "36 hours", "3.5 days".

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // An interval contains the capacity that it is of, whatever three digits make of its ends.

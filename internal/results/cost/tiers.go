@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Names of tiers that can be the first one.

@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/markup"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/plots"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Name is the name of the file in an output folder.
@@ -42,7 +44,7 @@ type Part struct {
 	Answer   string // a paragraph that people came for
 	Settings []records.Setting
 	Table    *Table
-	Pivot    *records.Tables
+	Pivot    *results.Tables
 	Figure   *Figure
 	HTML     markup.HTML // written by the caller
 }
@@ -117,7 +119,7 @@ func Drawn(d plots.Drawing, folder string) *Figure {
 	f.Alt = f.Caption + " The tables of this page and the files beside it have the numbers."
 	if d.Told < d.Points {
 		f.Note = fmt.Sprintf("%s of its %s points show their values: more would make the page too large.",
-			records.Count(int64(d.Told)), records.Count(int64(d.Points)))
+			show.Count(int64(d.Told)), show.Count(int64(d.Points)))
 	}
 	for _, file := range d.Files {
 		kind := strings.ToUpper(strings.TrimPrefix(path.Ext(file.Name), "."))
@@ -153,7 +155,7 @@ func bounded(sections []Section) []Section {
 			case part.Table != nil && len(part.Table.Rows) > mostRows:
 				t := *part.Table
 				t.Notes = append([]string{fmt.Sprintf("The first %s of %s rows; the files beside this page have all.",
-					records.Count(mostRows), records.Count(int64(len(t.Rows))))}, t.Notes...)
+					show.Count(mostRows), show.Count(int64(len(t.Rows))))}, t.Notes...)
 				t.Rows = t.Rows[:mostRows]
 				part.Table = &t
 			case part.Figure != nil:

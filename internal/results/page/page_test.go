@@ -13,8 +13,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 const bad = `<img src=x onerror="alert(1)">`

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/markup"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 //go:embed page.css
@@ -226,7 +227,7 @@ func writeNotes(w *markup.Writer, notes []string) {
 }
 
 // writePivot writes tables of a value for each line and column.
-func writePivot(w *markup.Writer, all *records.Tables) {
+func writePivot(w *markup.Writer, all *results.Tables) {
 	for i, table := range all.Tables {
 		writeTable(w, all.Heading(i), func() {
 			w.Leaf("th", markup.Attributes{"scope", "col"}, table.Corner)
@@ -248,7 +249,7 @@ func writePivot(w *markup.Writer, all *records.Tables) {
 }
 
 // writePivotRow writes a line of a figure. Policies that are not online are grey.
-func writePivotRow(w *markup.Writer, row records.TableRow) {
+func writePivotRow(w *markup.Writer, row results.TableRow) {
 	name, class := row.Name, ""
 	if row.Kind != records.Online {
 		name, class = fmt.Sprintf("%s (%s)", row.Name, row.Kind), "soft"
@@ -263,7 +264,7 @@ func writePivotRow(w *markup.Writer, row records.TableRow) {
 }
 
 // writePivotCell writes a value, the best with a star, and below it the published one.
-func writePivotCell(w *markup.Writer, cell records.TableCell) {
+func writePivotCell(w *markup.Writer, cell results.TableCell) {
 	if cell.Best {
 		w.Leaf("strong", nil, cell.Text+" *")
 	} else {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // resultLine matches a line that cachesim of libCacheSim prints, and appends to the file result/TRACE or to that of its

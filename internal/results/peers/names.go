@@ -3,7 +3,7 @@ package peers
 import (
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // ours is a policy of this program that has another name elsewhere.

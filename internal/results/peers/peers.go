@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Options say what a file does not.
@@ -79,12 +80,12 @@ func (r *Results) Notes() (notes []string) {
 			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
-	note(true, "%s, %s", r.Format, records.Counted(len(r.Rows), "row"))
+	note(true, "%s, %s", r.Format, show.Counted(len(r.Rows), "row"))
 	note(r.Sized, "the capacity is the number in the file's name")
 	note(len(r.Unused) > 0, "columns without a use here: %s", suggest.List(r.Unused))
-	note(r.Others > 0, "%s without a result", records.Counted(r.Others, "other line"))
+	note(r.Others > 0, "%s without a result", show.Counted(r.Others, "other line"))
 	note(r.Replaced > 0, "%s replaced by a later one of the same trace, policy and capacity",
-		records.Counted(r.Replaced, "line"))
+		show.Counted(r.Replaced, "line"))
 	note(len(r.Near) > 0, "policies whose rules are not exactly ours: %s", suggest.List(r.Near))
 	note(len(r.Unknown) > 0, "policies that are not among ours: %s", suggest.List(r.Unknown))
 	return notes

@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	ourpolicies "github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all" // registers them
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // shown writes rows as lines: what names them and what they measure.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Names of columns in a table, each with those that other programs use. A column that Caffeine's simulator calls a rate

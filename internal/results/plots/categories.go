@@ -13,7 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 const (
@@ -22,10 +23,10 @@ const (
 )
 
 // addBars draws one horizontal bar per line, the highest on top, or the lowest where low is good.
-func (d *drawing) addBars(f *Figure, p records.Panel) {
+func (d *drawing) addBars(f *Figure, p results.Panel) {
 	f.xLabel, f.yLabel = d.yLabel(p), ""
 	lines := slices.Clone(p.Lines)
-	slices.SortStableFunc(lines, func(a, b records.Series) int {
+	slices.SortStableFunc(lines, func(a, b results.Series) int {
 		if records.LowerIsBetter(d.Y) {
 			a, b = b, a
 		}
@@ -61,7 +62,7 @@ func (d *drawing) addBars(f *Figure, p records.Panel) {
 }
 
 // barName is the name of a line with the kind of a policy that is not online.
-func (d *drawing) barName(s records.Series) string {
+func (d *drawing) barName(s results.Series) string {
 	if kind := s.Kind(); d.Lines == records.DimPolicy && kind != "" && kind != records.Online {
 		return s.Name + " (" + kind + ")"
 	}
@@ -69,7 +70,7 @@ func (d *drawing) barName(s records.Series) string {
 }
 
 // barLabel writes the value at the end of a bar, with a star at the best.
-func (d *drawing) barLabel(panel records.Panel, p records.Point) string {
+func (d *drawing) barLabel(panel results.Panel, p results.Point) string {
 	label := records.MetricText(d.Y, p.Mean)
 	if known := d.known(p); known.low != known.high {
 		label += "-" + records.MetricText(d.Y, known.high)
@@ -82,7 +83,7 @@ func (d *drawing) barLabel(panel records.Panel, p records.Point) string {
 
 // isBest reports whether a bar has the best value of the online policies in its panel. Means over seeds, values that
 // are all equal, and metrics of which more is neither good nor bad have no best.
-func (d *drawing) isBest(panel records.Panel, p records.Point) bool {
+func (d *drawing) isBest(panel results.Panel, p results.Point) bool {
 	if d.Lines != records.DimPolicy || !d.competes(p) || d.superlative() == "" {
 		return false
 	}
@@ -101,7 +102,7 @@ func (d *drawing) isBest(panel records.Panel, p records.Point) bool {
 }
 
 // competes reports whether a value may be the best.
-func (d *drawing) competes(p records.Point) bool { return p.Seeds == 1 && p.Record.Competes() }
+func (d *drawing) competes(p results.Point) bool { return p.Seeds == 1 && p.Record.Competes() }
 
 // superlative says what the best value of the metric is; "" if none is better than others.
 func (d *drawing) superlative() string {
@@ -120,14 +121,14 @@ func (d *drawing) superlative() string {
 }
 
 func (d *drawing) starred() bool {
-	return d.bars && slices.ContainsFunc(d.panels, func(p records.Panel) bool {
-		return slices.ContainsFunc(p.Lines, func(s records.Series) bool { return d.isBest(p, s.Points[0]) })
+	return d.bars && slices.ContainsFunc(d.panels, func(p results.Panel) bool {
+		return slices.ContainsFunc(p.Lines, func(s results.Series) bool { return d.isBest(p, s.Points[0]) })
 	})
 }
 
 // base returns where bars begin: at the metric's base. On a logarithmic axis, where there are dots instead, it is below
 // all values.
-func (d *drawing) base(lines []records.Series) float64 {
+func (d *drawing) base(lines []results.Series) float64 {
 	if d.LogY {
 		base := math.Inf(1)
 		for _, s := range lines {
@@ -156,7 +157,7 @@ type groupedBar struct {
 	color color.NRGBA
 }
 
-func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
+func (d *drawing) addGroupedBars(f *Figure, p results.Panel) {
 	g := groupedBars{base: d.base(p.Lines), dots: d.LogY, count: d.abreast(p)}
 	for _, s := range p.Lines {
 		look := d.color(s.Name)
@@ -182,7 +183,7 @@ func (d *drawing) addGroupedBars(f *Figure, p records.Panel) {
 }
 
 // abreast returns how many bars stand side by side in a category.
-func (d *drawing) abreast(p records.Panel) int {
+func (d *drawing) abreast(p results.Panel) int {
 	if d.X == d.Lines { // each line has its own category
 		return 1
 	}
@@ -190,12 +191,12 @@ func (d *drawing) abreast(p records.Panel) int {
 }
 
 // dodge returns the offset of a line's bars from the middle of their category.
-func (d *drawing) dodge(p records.Panel, line string) float64 {
+func (d *drawing) dodge(p results.Panel, line string) float64 {
 	if !d.grouped(p) || d.abreast(p) == 1 {
 		return 0
 	}
 	n := float64(d.abreast(p))
-	at := slices.IndexFunc(p.Lines, func(s records.Series) bool { return s.Name == line })
+	at := slices.IndexFunc(p.Lines, func(s results.Series) bool { return s.Name == line })
 	return (float64(at) - (n-1)/2) * groupShare / n
 }
 

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
 )
 
 // cells are the coloured cells of a heat map. A cell without a value is hatched. If there is room, values are written
@@ -55,8 +55,8 @@ func missingNote(all ...*cells) string {
 	if missing == 0 {
 		return ""
 	}
-	return fmt.Sprintf("hatched: %s of %s without a value", records.Count(int64(missing)),
-		records.Counted(of, "cell"))
+	return fmt.Sprintf("hatched: %s of %s without a value", show.Count(int64(missing)),
+		show.Counted(of, "cell"))
 }
 
 func (g *cells) DataRange() (xmin, xmax, ymin, ymax float64) {

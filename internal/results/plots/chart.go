@@ -14,7 +14,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Chart is a figure of an experiment: a metric of its records along a dimension, averaged over seeds, with a band of
@@ -33,12 +35,12 @@ type Chart struct {
 	LogX, LogY     bool
 	XLabel, YLabel string // "" for the names of the dimension and the metric
 	// published values of Y, drawn as hollow marks in the colours of their lines, within the range of our numbers
-	Marks  []records.Published
+	Marks  []results.Published
 	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
 }
 
 // Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. It is an UndrawableError if
-// records.Arrange refuses the records, or if the axes can show no point.
+// results.Arrange refuses the records, or if the axes can show no point.
 func (c Chart) Draw(recs []records.Record) (Drawing, error) {
 	return c.render(recs, asSVG, asPNG, asPDF)
 }
@@ -90,18 +92,18 @@ func (c Chart) render(recs []records.Record, formats ...format) (Drawing, error)
 	return s.render(c.Name, formats...)
 }
 
-func (c Chart) arrange(recs []records.Record) ([]records.Panel, error) {
-	layout := records.Layout{Panels: c.Panels, Lines: c.Lines, Along: c.X, Metric: c.Y}
+func (c Chart) arrange(recs []records.Record) ([]results.Panel, error) {
+	layout := results.Layout{Panels: c.Panels, Lines: c.Lines, Along: c.X, Metric: c.Y}
 	if len(c.Along) == 0 {
-		return records.Arrange(recs, layout)
+		return results.Arrange(recs, layout)
 	}
 	layout.Along, layout.Instead = c.Along[0], c.Along[1:]
-	panels, err := records.Arrange(recs, layout)
+	panels, err := results.Arrange(recs, layout)
 	if err != nil {
 		return nil, err
 	}
 	layout.Metric = c.X
-	across, err := records.Arrange(recs, layout)
+	across, err := results.Arrange(recs, layout)
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +112,14 @@ func (c Chart) arrange(recs []records.Record) ([]records.Panel, error) {
 
 // against replaces the places of points by the values of another metric at the same places. Points without one are
 // left out.
-func against(panels, across []records.Panel) []records.Panel {
-	var out []records.Panel
+func against(panels, across []results.Panel) []results.Panel {
+	var out []results.Panel
 	for _, p := range panels {
-		at := slices.IndexFunc(across, func(other records.Panel) bool { return other.Place == p.Place })
+		at := slices.IndexFunc(across, func(other results.Panel) bool { return other.Place == p.Place })
 		if at < 0 {
 			continue
 		}
-		var lines []records.Series
+		var lines []results.Series
 		for _, s := range p.Lines {
 			if s.Points = placedBy(s, across[at].Lines); len(s.Points) > 0 {
 				lines = append(lines, s)
@@ -131,15 +133,15 @@ func against(panels, across []records.Panel) []records.Panel {
 }
 
 // placedBy moves the points of s, sorted by place, to the values that the series of the same name has at these places.
-func placedBy(s records.Series, lines []records.Series) (points []records.Point) {
-	i := slices.IndexFunc(lines, func(other records.Series) bool { return other.Name == s.Name })
+func placedBy(s results.Series, lines []results.Series) (points []results.Point) {
+	i := slices.IndexFunc(lines, func(other results.Series) bool { return other.Name == s.Name })
 	if i < 0 {
 		return nil
 	}
 	sorted := slices.Clone(s.Points)
-	slices.SortStableFunc(sorted, func(a, b records.Point) int { return cmp.Compare(a.Place.Number, b.Place.Number) })
+	slices.SortStableFunc(sorted, func(a, b results.Point) int { return cmp.Compare(a.Place.Number, b.Place.Number) })
 	for _, point := range sorted {
-		j := slices.IndexFunc(lines[i].Points, func(other records.Point) bool { return other.Place.Text == point.Place.Text })
+		j := slices.IndexFunc(lines[i].Points, func(other results.Point) bool { return other.Place.Text == point.Place.Text })
 		if j < 0 {
 			continue
 		}
@@ -161,7 +163,7 @@ func (c Chart) title() string {
 // drawing is a chart being drawn.
 type drawing struct {
 	Chart
-	panels     []records.Panel // without what cannot be drawn
+	panels     []results.Panel // without what cannot be drawn
 	styles     Styles
 	faded      map[string]bool // lines that are grey
 	categories []string        // texts on the horizontal axis; nil where it has numbers
@@ -170,7 +172,7 @@ type drawing struct {
 	skipped    int             // points that a logarithmic axis cannot show
 }
 
-func newDrawing(c Chart, panels []records.Panel) *drawing {
+func newDrawing(c Chart, panels []results.Panel) *drawing {
 	d := &drawing{Chart: c, styles: Styles{}, bars: true, xMin: math.Inf(1), xMax: math.Inf(-1)}
 	maps.Copy(d.styles, c.Styles)
 	d.findCategories(panels) // first: what can be drawn, and where, depends on them
@@ -230,7 +232,7 @@ func (d *drawing) color(line string) color.NRGBA {
 }
 
 // findCategories collects the places on the horizontal axis if any of them is not a number.
-func (d *drawing) findCategories(panels []records.Panel) {
+func (d *drawing) findCategories(panels []results.Panel) {
 	var places []string
 	numbers := true
 	for _, p := range panels {
@@ -259,7 +261,7 @@ func (d *drawing) note() string {
 	}
 	if d.skipped > 0 {
 		notes = append(notes, fmt.Sprintf("not shown: %s at 0 or below, as the axis is logarithmic",
-			records.Counted(d.skipped, "point")))
+			show.Counted(d.skipped, "point")))
 	}
 	return joined(notes...)
 }
@@ -276,7 +278,7 @@ func intervalsNote(figures []*Figure) string {
 	return "some intervals reach beyond the axis"
 }
 
-func (d *drawing) draw(p records.Panel) (*Figure, error) {
+func (d *drawing) draw(p results.Panel) (*Figure, error) {
 	title := d.title()
 	if p.Name != "" {
 		title += ": " + p.Name
@@ -306,7 +308,7 @@ func (d *drawing) draw(p records.Panel) (*Figure, error) {
 }
 
 // grouped reports whether the panel has groups of bars, which many lines would make hard to read.
-func (d *drawing) grouped(p records.Panel) bool {
+func (d *drawing) grouped(p results.Panel) bool {
 	return d.categories != nil && len(p.Lines) <= mostColoured
 }
 
@@ -319,11 +321,11 @@ func (d *drawing) x(v records.Value) float64 {
 }
 
 // drawable returns the panel without the points that a logarithmic axis cannot show, and counts those.
-func (d *drawing) drawable(p records.Panel) records.Panel {
-	var lines []records.Series
+func (d *drawing) drawable(p results.Panel) results.Panel {
+	var lines []results.Series
 	for _, s := range p.Lines {
 		n := len(s.Points)
-		s.Points = slices.DeleteFunc(slices.Clone(s.Points), func(p records.Point) bool { return !d.shows(p) })
+		s.Points = slices.DeleteFunc(slices.Clone(s.Points), func(p results.Point) bool { return !d.shows(p) })
 		d.skipped += n - len(s.Points)
 		if len(s.Points) > 0 {
 			lines = append(lines, s)
@@ -334,18 +336,18 @@ func (d *drawing) drawable(p records.Panel) records.Panel {
 }
 
 // shows reports whether the axes can show a point.
-func (d *drawing) shows(p records.Point) bool {
+func (d *drawing) shows(p results.Point) bool {
 	onX := d.categories != nil || p.Anywhere || !d.LogX || p.Place.Number > 0
 	return onX && (!d.LogY || p.Mean > 0)
 }
 
-func (d *drawing) addLines(f *Figure, p records.Panel) error {
+func (d *drawing) addLines(f *Figure, p results.Panel) error {
 	lines := slices.Clone(p.Lines)
 	if len(d.panels) == 1 { // in the order in which they end at the right
-		slices.SortStableFunc(lines, func(a, b records.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
+		slices.SortStableFunc(lines, func(a, b results.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
 	}
 	beside := d.intervalsOf(lines)
-	lines = greyFirst(lines, func(s records.Series) bool { return d.faded[s.Name] })
+	lines = greyFirst(lines, func(s results.Series) bool { return d.faded[s.Name] })
 	for _, s := range lines {
 		l := d.line(s)
 		if d.isInterval(s) || isSampled(s) && !l.Faded {
@@ -365,17 +367,17 @@ func greyFirst[T any](lines []T, isGrey func(T) bool) []T {
 }
 
 // lastMean returns the value at the right end.
-func (d *drawing) lastMean(s records.Series) float64 {
-	last := slices.MaxFunc(s.Points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
+func (d *drawing) lastMean(s results.Series) float64 {
+	last := slices.MaxFunc(s.Points, func(a, b results.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
 	return last.Mean
 }
 
 // line returns the line of a series, with a band or bars where there are several seeds or a value is an interval.
-func (d *drawing) line(s records.Series) Line {
+func (d *drawing) line(s results.Series) Line {
 	l := Line{Label: s.Name, Style: d.styles[s.Name], Faded: d.faded[s.Name]}
 	points := slices.Clone(s.Points)
 	if len(d.Along) == 0 { // with Along, the line follows the places on it, by which the points are sorted
-		slices.SortStableFunc(points, func(a, b records.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
+		slices.SortStableFunc(points, func(a, b results.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
 	}
 	uncertain := d.isInterval(s)
 	for _, p := range points {
@@ -399,7 +401,7 @@ func (d *drawing) line(s records.Series) Line {
 
 // interval returns the interval in which a value is known to lie or, for several seeds, the confidence interval, as far
 // as the axis can show it.
-func (d *drawing) interval(p records.Point) (low, high float64) {
+func (d *drawing) interval(p results.Point) (low, high float64) {
 	if known := d.known(p); known.low != known.high {
 		return known.low, known.high
 	}
@@ -414,7 +416,7 @@ func (d *drawing) interval(p records.Point) (low, high float64) {
 }
 
 // addMarks draws the published numbers.
-func (d *drawing) addMarks(f *Figure, p records.Panel) {
+func (d *drawing) addMarks(f *Figure, p results.Panel) {
 	for i, published := range d.ofMetric() {
 		var all marks
 		for _, s := range p.Lines {
@@ -431,14 +433,14 @@ func (d *drawing) addMarks(f *Figure, p records.Panel) {
 }
 
 // within reports whether a published number is within the range of our numbers.
-func (d *drawing) within(p records.Point) bool {
+func (d *drawing) within(p results.Point) bool {
 	if d.categories != nil {
 		return slices.Contains(d.categories, p.Place.Text)
 	}
 	return d.xMin <= p.Place.Number && p.Place.Number <= d.xMax
 }
 
-func (d *drawing) addMarksTo(f *Figure, p records.Panel, all marks, i int, name string) {
+func (d *drawing) addMarksTo(f *Figure, p results.Panel, all marks, i int, name string) {
 	if len(all.marks) == 0 {
 		return
 	}
@@ -449,12 +451,12 @@ func (d *drawing) addMarksTo(f *Figure, p records.Panel, all marks, i int, name 
 }
 
 // ofMetric returns the marks that belong in this chart.
-func (d *drawing) ofMetric() []records.Published {
-	return slices.DeleteFunc(slices.Clone(d.Marks), func(p records.Published) bool { return p.Metric != d.Y })
+func (d *drawing) ofMetric() []results.Published {
+	return slices.DeleteFunc(slices.Clone(d.Marks), func(p results.Published) bool { return p.Metric != d.Y })
 }
 
 // setAxes sets scales, ranges and ticks.
-func (d *drawing) setAxes(f *Figure, p records.Panel) {
+func (d *drawing) setAxes(f *Figure, p results.Panel) {
 	axis := &f.Plot.Y
 	if axis.Min == axis.Max && !d.LogY {
 		widen(axis, d.Y)
@@ -491,14 +493,14 @@ func scaleOf(log bool) Scale {
 	return Linear
 }
 
-func (d *drawing) ticks(p records.Panel) []plot.Tick {
+func (d *drawing) ticks(p results.Panel) []plot.Tick {
 	labels := map[float64]string{}
 	for _, s := range p.Lines {
 		for _, point := range s.Points {
 			switch {
 			case point.Anywhere:
 			case d.X == records.DimCapacity:
-				labels[point.Place.Number] = records.Capacity(point.Record.Capacity, point.Record.CapacityUnit)
+				labels[point.Place.Number] = show.Capacity(point.Record.Capacity, point.Record.CapacityUnit)
 			default:
 				labels[point.Place.Number] = point.Place.Text
 			}
@@ -511,7 +513,7 @@ func (d *drawing) ticks(p records.Panel) []plot.Tick {
 	return ticks
 }
 
-func (d *drawing) xUnit(p records.Panel) Unit {
+func (d *drawing) xUnit(p results.Panel) Unit {
 	switch {
 	case records.IsShare(d.X):
 		return Percent
@@ -537,9 +539,9 @@ func unitOf(name string) Unit {
 	return Number
 }
 
-func inBytes(p records.Panel) bool { return p.Lines[0].Points[0].Record.CapacityUnit == records.Bytes }
+func inBytes(p results.Panel) bool { return p.Lines[0].Points[0].Record.CapacityUnit == records.Bytes }
 
-func (d *drawing) xLabel(p records.Panel) string {
+func (d *drawing) xLabel(p results.Panel) string {
 	if d.XLabel != "" {
 		return d.XLabel
 	}
@@ -550,7 +552,7 @@ func (d *drawing) xLabel(p records.Panel) string {
 const blocksOfPrompts = "blocks"
 
 // countedIn returns what the capacities of a panel count: records.Bytes, records.Objects or blocksOfPrompts.
-func countedIn(p records.Panel) string {
+func countedIn(p results.Panel) string {
 	first := p.Lines[0].Points[0].Record
 	if ofPrompts, known := metric.Lookup("prompts"); known && first.CapacityUnit != records.Bytes && first.Has(ofPrompts) {
 		return blocksOfPrompts
@@ -573,7 +575,7 @@ func dimensionLabel(dimension, counted string) string {
 
 // yLabel adds "at least" if the values are means over seeds of the lower ends of intervals, because the optimum is
 // unknown.
-func (d *drawing) yLabel(p records.Panel) string {
+func (d *drawing) yLabel(p results.Panel) string {
 	if d.YLabel != "" {
 		return d.YLabel
 	}

@@ -21,7 +21,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // experiment returns records of policies on traces at capacities, from seeds, at places on an axis "noise", which the
@@ -82,8 +83,8 @@ func (e experiment) records() (recs []records.Record) {
 
 var wide = []int64{100, 200, 500, 1000, 2000, 5000, 10_000, 20_000}
 
-var printed = records.Published{
-	Name: "Paper, table 1", Source: "a paper", Metric: "hit_ratio", Points: []records.PublishedPoint{
+var printed = results.Published{
+	Name: "Paper, table 1", Source: "a paper", Metric: "hit_ratio", Points: []results.PublishedPoint{
 		{At: map[string]string{"trace": "trace-0", "policy": "policy-1", "capacity": "500"}, Value: 0.34},
 		{At: map[string]string{"trace": "trace-0", "policy": "policy-2", "capacity": "3000"}, Value: 0.55},
 		{At: map[string]string{"trace": "trace-0", "policy": "policy-2", "capacity": "50000"}, Value: 0.95},
@@ -104,7 +105,7 @@ var kinds = map[string]struct {
 			Y:      "hit_ratio",
 			Panels: "trace",
 			LogX:   true,
-			Marks: []records.Published{
+			Marks: []results.Published{
 				printed,
 			},
 		},
@@ -112,20 +113,20 @@ var kinds = map[string]struct {
 	},
 	"one-panel": {Chart{X: "capacity", Y: "misses", LogX: true, LogY: true},
 		experiment{policies: 26, capacities: wide, unit: records.Bytes}.records()},
-	"seeds": {Chart{X: "capacity", Y: "hit_ratio", LogX: true, Marks: []records.Published{printed}},
+	"seeds": {Chart{X: "capacity", Y: "hit_ratio", LogX: true, Marks: []results.Published{printed}},
 		experiment{policies: 4, capacities: wide, seeds: 10, unit: records.Objects}.records()},
-	"axis": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{printed}},
+	"axis": {Chart{X: "noise", Y: "hit_ratio", Marks: []results.Published{printed}},
 		experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"0", "0.1",
 			"0.5"}, unit: records.Objects}.records()},
-	"categories": {Chart{X: "noise", Y: "hit_ratio", Marks: []records.Published{printed}},
+	"categories": {Chart{X: "noise", Y: "hit_ratio", Marks: []results.Published{printed}},
 		experiment{policies: 4, capacities: []int64{500}, seeds: 3, noise: []string{"none", "0.1",
 			"big"}, unit: records.Objects}.records()},
-	"category-panels": {Chart{X: "noise", Y: "hit_ratio", Panels: "capacity", Marks: []records.Published{printed}},
+	"category-panels": {Chart{X: "noise", Y: "hit_ratio", Panels: "capacity", Marks: []results.Published{printed}},
 		experiment{policies: 5, capacities: []int64{500, 5000, 50000, 500000}, seeds: 3,
 			noise: []string{"none", "lognormal with a very long name", "big", "bigger-still"}, unit: records.Objects}.records()},
 	"many-categories": {Chart{X: "noise", Y: "hit_ratio"}, experiment{policies: 12, capacities: []int64{500},
 		noise: []string{"none", "some", "much"}, unit: records.Objects}.records()},
-	"bars": {Chart{X: "capacity", Y: "hit_ratio", Marks: []records.Published{printed}},
+	"bars": {Chart{X: "capacity", Y: "hit_ratio", Marks: []results.Published{printed}},
 		experiment{policies: 26, capacities: []int64{500}, seeds: 5, unit: records.Objects}.records()},
 	"bar-panels": {Chart{Title: "Misses", X: "capacity", Y: "misses", Panels: "trace"},
 		experiment{policies: 8, traces: 4, capacities: []int64{500}, unit: records.Objects}.records()},
@@ -193,9 +194,9 @@ func drawingOf(t *testing.T, c Chart, recs []records.Record) *drawing {
 	return newDrawing(c, panels)
 }
 
-func seriesNamed(t *testing.T, p records.Panel, name string) records.Series {
+func seriesNamed(t *testing.T, p results.Panel, name string) results.Series {
 	t.Helper()
-	i := slices.IndexFunc(p.Lines, func(s records.Series) bool { return s.Name == name })
+	i := slices.IndexFunc(p.Lines, func(s results.Series) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("no series %s", name)
 	}
@@ -405,7 +406,7 @@ func TestAnyChart(t *testing.T) {
 			Name: "any", X: rapid.SampledFrom(dims).Draw(t, "x"), Y: rapid.SampledFrom([]string{"hit_ratio",
 				"evictions"}).Draw(t, "y"),
 			Lines: rapid.SampledFrom(dims).Draw(t, "lines"), Panels: rapid.SampledFrom(append(dims, "")).Draw(t, "panels"),
-			LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y"), Marks: []records.Published{printed},
+			LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y"), Marks: []results.Published{printed},
 		}
 		if _, err := c.render(recs, asSVG); err != nil && !strings.Contains(err.Error(), "above 0") &&
 			!strings.Contains(err.Error(), "unknown dimension") {
@@ -417,7 +418,7 @@ func TestAnyChart(t *testing.T) {
 func TestBarsOfLinesThatAreCategoriesStandInTheirMiddle(t *testing.T) {
 	c := Chart{X: records.DimPolicy, Y: "hit_ratio", Lines: records.DimPolicy}
 	recs := experiment{policies: 3, capacities: []int64{500}, unit: records.Objects}.records()
-	panels := must.Get(records.Arrange(recs, records.Layout{Lines: c.Lines, Along: c.X, Metric: c.Y}))(t)
+	panels := must.Get(results.Arrange(recs, results.Layout{Lines: c.Lines, Along: c.X, Metric: c.Y}))(t)
 	d := newDrawing(c, panels)
 	for _, line := range d.panels[0].Lines {
 		if at := d.dodge(d.panels[0], line.Name); at != 0 {
@@ -506,14 +507,14 @@ func TestLinesGoAlongDimensionsOfTheirOwn(t *testing.T) {
 // A share lies between 0 and 1, and so does the interval of its mean; that of misses may be as wide as it is.
 func TestIntervalsOfSharesAreShares(t *testing.T) {
 	for _, test := range []struct{ mean, low, high float64 }{{0.5, 0.3, 0.7}, {0.9, 0.7, 1}, {0.1, 0, 0.3}} {
-		p := records.Point{Estimate: records.Estimate{Mean: test.mean, Margin: 0.2, Seeds: 2}}
+		p := results.Point{Estimate: results.Estimate{Mean: test.mean, Margin: 0.2, Seeds: 2}}
 		d := drawing{Chart: Chart{Y: "hit_ratio"}}
 		if low, high := d.interval(p); math.Abs(low-test.low) > 1e-12 || math.Abs(high-test.high) > 1e-12 {
 			t.Errorf("%v ± 0.2 is drawn from %v to %v", test.mean, low, high)
 		}
 	}
 	d := drawing{Chart: Chart{Y: "misses"}}
-	if _, high := d.interval(records.Point{Estimate: records.Estimate{Mean: 9, Margin: 2}}); high != 11 {
+	if _, high := d.interval(results.Point{Estimate: results.Estimate{Mean: 9, Margin: 2}}); high != 11 {
 		t.Errorf("9 ± 2 misses are drawn up to %v", high)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
 )
 
 const (
@@ -400,7 +400,7 @@ func shorten(s string, style text.Style, width vg.Length) string {
 			return '?'
 		}
 		return r
-	}, records.Printable(s))
+	}, show.Printable(s))
 	if style.Width(s) <= width {
 		return s
 	}

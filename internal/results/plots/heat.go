@@ -11,7 +11,9 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Heat is a heat map of an experiment: a metric of its records, averaged over seeds, is the colour of the cell at a
@@ -29,7 +31,7 @@ type Heat struct {
 }
 
 // Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. It is an UndrawableError if
-// records.Arrange refuses the records, or if several of them share a cell.
+// results.Arrange refuses the records, or if several of them share a cell.
 func (h Heat) Draw(recs []records.Record) (Drawing, error) {
 	return h.render(recs, asSVG, asPNG, asPDF)
 }
@@ -41,7 +43,7 @@ func (h Heat) Check(recs []records.Record) error {
 }
 
 func (h Heat) render(recs []records.Record, formats ...format) (Drawing, error) {
-	panels, err := records.Arrange(recs, records.Layout{Panels: h.Panels, Lines: h.Y, Along: h.X, Metric: h.Color})
+	panels, err := results.Arrange(recs, results.Layout{Panels: h.Panels, Lines: h.Y, Along: h.X, Metric: h.Color})
 	if err != nil {
 		return Drawing{}, &UndrawableError{h.Name, err}
 	}
@@ -85,7 +87,7 @@ func skippedNote(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of them at 0 or below, as the colours are logarithmic", records.Count(int64(n)))
+	return fmt.Sprintf("%s of them at 0 or below, as the colours are logarithmic", show.Count(int64(n)))
 }
 
 func ownAxesNote(grids []*heatPanel) string {
@@ -127,7 +129,7 @@ type entry struct {
 }
 
 // grids arranges the values. Panels of different traces have columns and rows of their own, others share them.
-func (h Heat) grids(panels []records.Panel) (grids []*heatPanel, err error) {
+func (h Heat) grids(panels []results.Panel) (grids []*heatPanel, err error) {
 	var entries [][]entry
 	for _, p := range panels {
 		entries = append(entries, h.entries(p))
@@ -155,7 +157,7 @@ func (h Heat) grids(panels []records.Panel) (grids []*heatPanel, err error) {
 	return grids, nil
 }
 
-func (h Heat) entries(p records.Panel) (all []entry) {
+func (h Heat) entries(p results.Panel) (all []entry) {
 	for _, s := range p.Lines {
 		for _, point := range s.Points {
 			y, ok := point.Record.Dim(h.Y)
@@ -198,7 +200,7 @@ func placeLabel(v records.Value, dimension string, bytes bool) string {
 	if bytes {
 		unit = records.Bytes
 	}
-	return records.Capacity(n, unit)
+	return show.Capacity(n, unit)
 }
 
 // fill puts the values into their cells. Two in one cell are an error, which says how to tell them apart.

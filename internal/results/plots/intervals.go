@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 const (
@@ -47,7 +48,7 @@ func isInterval(m metric.Metric, r *records.Record) bool {
 }
 
 // known returns the interval in which a point is known to lie. The mean over several seeds has a margin instead.
-func (d *drawing) known(p records.Point) interval {
+func (d *drawing) known(p results.Point) interval {
 	if p.Seeds != 1 {
 		return interval{p.Mean, p.Mean}
 	}
@@ -59,7 +60,7 @@ func (d *drawing) known(p records.Point) interval {
 }
 
 // isInterval reports whether a point of the series is only known to lie within an interval.
-func (d *drawing) isInterval(s records.Series) bool {
+func (d *drawing) isInterval(s results.Series) bool {
 	for _, p := range s.Points {
 		if known := d.known(p); known.low != known.high {
 			return true
@@ -77,8 +78,8 @@ type intervals struct {
 	shift  vg.Length // of the next bars
 }
 
-func (d *drawing) intervalsOf(lines []records.Series) (n intervals) {
-	var sampled []records.Series
+func (d *drawing) intervalsOf(lines []results.Series) (n intervals) {
+	var sampled []results.Series
 	for _, s := range lines {
 		switch {
 		case d.isInterval(s) && !isOptimum(s):
@@ -96,7 +97,7 @@ func (d *drawing) intervalsOf(lines []records.Series) (n intervals) {
 }
 
 // crowded reports whether the confidence intervals at one place are together wider than bandRoom.
-func crowded(lines []records.Series) bool {
+func crowded(lines []results.Series) bool {
 	low, high := math.Inf(1), math.Inf(-1)
 	together := map[string]float64{}
 	for _, s := range lines {
@@ -114,13 +115,13 @@ func crowded(lines []records.Series) bool {
 }
 
 // isSampled reports whether a series has confidence intervals: its values are means over seeds.
-func isSampled(s records.Series) bool {
-	return slices.ContainsFunc(s.Points, func(p records.Point) bool { return p.Margin > 0 })
+func isSampled(s results.Series) bool {
+	return slices.ContainsFunc(s.Points, func(p results.Point) bool { return p.Margin > 0 })
 }
 
-func isOptimum(s records.Series) bool { return s.Kind() == records.Offline }
+func isOptimum(s results.Series) bool { return s.Kind() == records.Offline }
 
-func (n *intervals) give(l *Line, s records.Series) {
+func (n *intervals) give(l *Line, s results.Series) {
 	switch {
 	case isSampled(s):
 		if n.crowds {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
 )
 
 // LabelsOverTime is a heat map of a series whose labels are numbers: a column for each time and a row for each label.

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // mostTimes is the most points of a line over time; longer series are drawn as means of several windows.
@@ -34,9 +36,9 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) 
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	recs = records.NamedByParts(recs)
+	recs = results.NamedByParts(recs)
 	byCell := series.ByCell(rows)
-	groups := records.Groups(recs)
+	groups := results.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
 	for i, g := range groups {
@@ -77,7 +79,7 @@ func sentence(metric string) string {
 }
 
 // namesOf returns the names of the series that the records of a group have, in order of first appearance.
-func namesOf(g records.Group, byCell map[string][]series.Row) (names []string) {
+func namesOf(g results.Group, byCell map[string][]series.Row) (names []string) {
 	for _, r := range g.Records {
 		for _, row := range byCell[r.Cell] {
 			if !slices.Contains(names, row.Name) {
@@ -146,7 +148,7 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 	axes := differing(drawn)
 	for i := range recs {
 		r := &recs[i]
-		heading := "capacity " + cmp.Or(r.CapacityText, records.Capacity(r.Capacity, r.CapacityUnit))
+		heading := "capacity " + cmp.Or(r.CapacityText, show.Capacity(r.Capacity, r.CapacityUnit))
 		if len(traces) > 1 {
 			heading = r.Trace + ", " + heading
 		}

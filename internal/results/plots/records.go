@@ -9,7 +9,9 @@ import (
 	"unicode"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // logRatio is the ratio of the ends of an axis from which it is logarithmic.
@@ -19,8 +21,8 @@ const logRatio = 8
 // bars where there is one capacity. Records of several traces, or replayed in several ways, give one set of figures
 // each, with the name of the group appended to the name of the file.
 func All(ctx context.Context, recs []records.Record) (all []Drawing, err error) {
-	recs = records.NamedByParts(recs)
-	groups := records.Groups(recs)
+	recs = results.NamedByParts(recs)
+	groups := results.Groups(recs)
 	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
 	for i, g := range groups {
@@ -75,7 +77,7 @@ func having(recs []records.Record, m metric.Metric) (having []records.Record) {
 }
 
 // overCapacity returns the figure of one metric of one group. Axes are logarithmic where their values span much.
-func overCapacity(g records.Group, m metric.Metric, recs []records.Record) Chart {
+func overCapacity(g results.Group, m metric.Metric, recs []records.Record) Chart {
 	c := Chart{Title: titleOf(g, m), X: records.DimCapacity, Y: m.Name, YLabel: axisOf(m, recs)}
 	var capacities, values span
 	for i := range recs {
@@ -86,7 +88,7 @@ func overCapacity(g records.Group, m metric.Metric, recs []records.Record) Chart
 		values.add(high)
 	}
 	if capacities.low == capacities.high {
-		c.Title += ", capacity " + records.Capacity(recs[0].Capacity, recs[0].CapacityUnit)
+		c.Title += ", capacity " + show.Capacity(recs[0].Capacity, recs[0].CapacityUnit)
 		return c
 	}
 	c.LogX, c.LogY = capacities.wide(), values.wide() && m.Unit != metric.Share
@@ -94,9 +96,9 @@ func overCapacity(g records.Group, m metric.Metric, recs []records.Record) Chart
 }
 
 // titleOf says what the figure of a metric shows.
-func titleOf(g records.Group, m metric.Metric) string {
+func titleOf(g results.Group, m metric.Metric) string {
 	title := fmt.Sprintf("%s: %s, %s requests", m.Figure.Title, g.Name,
-		records.Count(g.Records[0].Int(metric.Requests)))
+		show.Count(g.Records[0].Int(metric.Requests)))
 	if setting := g.Setting(); setting != "" {
 		title += ", " + setting
 	}
@@ -127,7 +129,7 @@ func (s *span) add(x float64) {
 func (s *span) wide() bool { return s.low > 0 && s.high/s.low >= logRatio }
 
 // fileSuffixes returns the suffixes that distinguish the files of the groups: none for a single group.
-func fileSuffixes(groups []records.Group) []string {
+func fileSuffixes(groups []results.Group) []string {
 	suffixes := make([]string, len(groups))
 	if len(groups) == 1 {
 		return suffixes
@@ -154,7 +156,7 @@ func fileName(s string) string {
 }
 
 // checkDistinct rejects two results for one point of a line.
-func checkDistinct(g records.Group) error {
+func checkDistinct(g results.Group) error {
 	type point struct {
 		label    string
 		capacity int64

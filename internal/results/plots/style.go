@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Style is how a line looks.
@@ -100,7 +101,7 @@ func StylesOf(recs []records.Record, lines string) Styles {
 	for i := range recs {
 		name := recs[i].Label // of a record without that dimension
 		if v, ok := recs[i].Dim(lines); ok {
-			name = records.PlaceName(lines, v)
+			name = results.PlaceName(lines, v)
 		}
 		styles.add(name, &recs[i], lines)
 	}

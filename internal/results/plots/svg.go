@@ -19,7 +19,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // svgCanvas is an SVG whose parts say what they belong to: an element g with the attribute data-line holds what is
@@ -191,7 +192,7 @@ func (s *spots) draw(plotted draw.Canvas) {
 
 func (s *spots) text(l spotLine, point int) string {
 	if l.text != nil {
-		return records.Printable(l.text(point))
+		return show.Printable(l.text(point))
 	}
 	return s.figure.valueText(l.name, l.points[point])
 }
@@ -220,7 +221,7 @@ func (f *Figure) valueText(line string, p plotter.XY) string {
 	if line != "" {
 		text = line + ", " + text
 	}
-	return records.Printable(text)
+	return show.Printable(text)
 }
 
 // exact writes a value with more digits than the labels of an axis have.
@@ -229,12 +230,12 @@ func (u Unit) exact(v float64) string {
 	case Percent:
 		return strconv.FormatFloat(v*100, 'f', 2, 64) + "%"
 	case Bytes:
-		return records.Capacity(int64(math.Round(v)), records.Bytes)
+		return show.Capacity(int64(math.Round(v)), records.Bytes)
 	case Seconds:
 		return u.format(v)
 	}
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return records.Count(int64(v))
+		return show.Count(int64(v))
 	}
 	return short(v)
 }

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
 )
 
 // Scale is how values are spread along an axis.
@@ -181,7 +181,7 @@ func (u Unit) format(v float64) string {
 		if math.Abs(v) < 1000 {
 			return short(v)
 		}
-		return records.Count(int64(math.Round(v)))
+		return show.Count(int64(math.Round(v)))
 	}
 	return scaled(v, 1000, []string{"", "k", "M", "G", "T"})
 }

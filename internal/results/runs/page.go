@@ -7,18 +7,21 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/bylabel"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/bylabel"
+	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
-	"github.com/cachesim/cachesim/internal/results/records"
-	"github.com/cachesim/cachesim/internal/results/series"
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
 func (r Results) page(drawn []plots.Drawing) page.Page {
 	p := page.Page{
-		Title: "Hit ratios: " + records.Printable(r.Records[0].Trace), Version: r.Version, Command: r.Command,
+		Title: "Hit ratios: " + show.Printable(r.Records[0].Trace), Version: r.Version, Command: r.Command,
 		Files: r.files(), Notes: r.Notes,
 	}
 	add := func(id, title string, parts []page.Part) {
@@ -28,7 +31,7 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 	}
 	add("cost", "What it costs", cost.Parts(r.Costs))
 	var saves []page.Part
-	for _, sentence := range records.Sentences(r.Reaches) {
+	for _, sentence := range tabular.Sentences(r.Reaches) {
 		saves = append(saves, page.Part{Answer: sentence})
 	}
 	add("origin", "What reaches the origin", saves)
@@ -124,7 +127,7 @@ func (r Results) byLabel() (parts []page.Part) {
 }
 
 func (r Results) groups() (tables []*page.Table) {
-	for _, g := range records.Groups(records.NamedByParts(r.Records)) {
+	for _, g := range results.Groups(results.NamedByParts(r.Records)) {
 		heads, rows, labels, notes := g.Table()
 		if sizes := g.Records[0].Sizes; sizes != "" {
 			notes = append([]string{sizes}, notes...)
@@ -164,23 +167,23 @@ func (r Results) settings() (settings []records.Setting) {
 		}
 		return r.Policy + "(" + r.Params + ")"
 	})
-	add("capacities", func(r *records.Record) string { return records.Capacity(r.Capacity, r.CapacityUnit) })
+	add("capacities", func(r *records.Record) string { return show.Capacity(r.Capacity, r.CapacityUnit) })
 	add("capacities count", func(r *records.Record) string { return r.CapacityUnit })
 	for _, k := range records.PartKinds {
 		add(k.Plural, func(r *records.Record) string { return *k.Field(r) })
 	}
-	add("requests counted", func(r *records.Record) string { return records.Count(r.Int(metric.Requests)) })
+	add("requests counted", func(r *records.Record) string { return show.Count(r.Int(metric.Requests)) })
 	add("left out in all", func(r *records.Record) string {
 		if r.LeftOut == 0 {
 			return ""
 		}
-		return records.Count(r.LeftOut) + " rows and requests"
+		return show.Count(r.LeftOut) + " rows and requests"
 	})
 	add("warm-up", func(r *records.Record) string {
 		if r.Warmup == 0 {
 			return ""
 		}
-		return records.Count(r.Warmup) + " requests before counting starts"
+		return show.Count(r.Warmup) + " requests before counting starts"
 	})
 	add("seed", func(r *records.Record) string { return strconv.FormatUint(r.Seed, 10) })
 	return settings

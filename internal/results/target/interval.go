@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
 )
 
 func (a Answer) someInterval() bool {
@@ -17,8 +17,8 @@ func (a Answer) InBrackets(n Need) string {
 		return ""
 	}
 	most := max(a.Everything, n.Interval.High)
-	return " (" + records.Between(records.Within(n.Interval.Low, 1, n.Capacity, a.Unit),
-		records.Within(n.Interval.High, n.Capacity, most, a.Unit)) + ")"
+	return " (" + show.Between(show.Within(n.Interval.Low, 1, n.Capacity, a.Unit),
+		show.Within(n.Interval.High, n.Capacity, most, a.Unit)) + ")"
 }
 
 // ties names the policies of which nobody knows whether they need more than the first one.

@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Logged says what the servers that wrote a log found in their own caches, and what a policy here needs for that: "the
@@ -15,11 +16,11 @@ func Logged(r *records.Record, n *Need, noun string) string {
 	if r.Has(metric.LoggedByteHitRatio) {
 		sentence += " (" + hitRatio(r.Float(metric.LoggedByteHitRatio)) + " of the bytes)"
 	}
-	sentence += fmt.Sprintf(" of %s requests that state it", records.Count(r.Int(metric.LoggedRequests)))
+	sentence += fmt.Sprintf(" of %s requests that state it", show.Count(r.Int(metric.LoggedRequests)))
 	if n != nil {
 		sentence += "; " + n.here(Answer{Unit: r.CapacityUnit, Noun: noun})
 	}
-	return records.Printable(sentence)
+	return show.Printable(sentence)
 }
 
 // OfReads returns the hit ratio of the requests that do not write, which are those of which logs say what was found.

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Target is the hit ratio to reach. The zero value means no target.
@@ -47,7 +48,7 @@ func (t Target) String() string {
 	case t == Target{}:
 		return None
 	case t.Share:
-		return records.Share(t.Value)
+		return show.Share(t.Value)
 	}
 	return strconv.FormatFloat(t.Value, 'f', -1, 64)
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/tabular"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 func TestParse(t *testing.T) {
@@ -110,7 +111,7 @@ func TestPrintUnknown(t *testing.T) {
 		true:  "\n**90% of the largest hit ratio: unknown, because no cache has a hit, however large**\n",
 	} {
 		var text strings.Builder
-		if err := records.PrintAnswers(&text, []Answer{a}, markdown, 50); err != nil || text.String() != want {
+		if err := tabular.PrintAnswers(&text, []Answer{a}, markdown, 50); err != nil || text.String() != want {
 			t.Errorf("%v %q, want %q", err, text.String(), want)
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/blocks"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
 )
 
 // Subject says what is to be reached: "90% of the largest hit ratio", "a hit ratio of 0.5".
@@ -51,7 +52,7 @@ func (a Answer) Sentence() string {
 	if len(a.Needs) == 0 {
 		lists = []string{"unknown, because no cache has a hit, however large"}
 	}
-	return records.Printable(a.Subject() + ": " + strings.Join(lists, "; "))
+	return show.Printable(a.Subject() + ": " + strings.Join(lists, "; "))
 }
 
 // separator goes between two policies. Some names have a comma: "arc, next" is arc with a prefetcher.
@@ -78,7 +79,7 @@ func (a Answer) CapacityOf(n Need) string {
 	return "between " + a.capacity(below) + " and " + a.capacity(above)
 }
 
-func (a Answer) capacity(n int64) string { return records.Capacity(n, a.Unit) }
+func (a Answer) capacity(n int64) string { return show.Capacity(n, a.Unit) }
 
 // withNoun says what a capacity counts if its text has no unit.
 func (a Answer) withNoun(number string) string {
@@ -102,7 +103,7 @@ func (a Answer) Explanation() (lines []string) {
 	}
 	lines = append(lines, a.basis()...)
 	if a.someInterval() {
-		lines = append(lines, records.Printable("(...): 95% intervals, from how much "+
+		lines = append(lines, show.Printable("(...): 95% intervals, from how much "+
 			strconv.Itoa(blocks.Count)+" blocks of the trace differ"+a.ties()))
 	}
 	if a.Remark != "" {
@@ -133,9 +134,9 @@ func (a Answer) basis() (lines []string) {
 	if len(found) > 0 {
 		text := strings.Join(found, "; ")
 		if a.Replays > 0 {
-			text += fmt.Sprintf(" (%s more %s)", records.Count(int64(a.Replays)), plural(a.Replays, "replay"))
+			text += fmt.Sprintf(" (%s more %s)", show.Count(int64(a.Replays)), plural(a.Replays, "replay"))
 		}
-		lines = append(lines, records.Printable(text))
+		lines = append(lines, show.Printable(text))
 	}
 	if a.some(Between) {
 		lines = append(lines, "between, at most, more than: replays there; --target "+a.Target.String()+" searches further")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -39,12 +40,13 @@ func (o *Output) Abort() {
 	o.curve.Abort()
 }
 
-// Write writes both files. The weights name the command that made them.
-func (o *Output) Write(policy *ppo.ActorCritic, s *Summary, options Options) error {
+// Write writes both files, the learning curve as draw draws it. The weights name the command that made them.
+func (o *Output) Write(policy *ppo.ActorCritic, s *Summary, options Options,
+	draw func(io.Writer, *Summary) error) error {
 	if err := policy.Write(o.weights, options.String(), options.Seed); err != nil {
 		return err
 	}
-	if err := s.drawCurve(o.curve); err != nil {
+	if err := draw(o.curve, s); err != nil {
 		return err
 	}
 	return errors.Join(o.weights.Commit(), o.curve.Commit())

@@ -2,28 +2,26 @@ package trainer
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
-	"github.com/cachesim/cachesim/internal/results/plots"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 )
 
 // Print writes s to w as table, csv (controller and regime, value by value), json (one line) or markdown.
 func (s *Summary) Print(w io.Writer, format string) error {
-	return records.Printed{Table: s.printTable, CSV: s.encodeCSV, JSON: records.OneJSON(s)}.Print(w, format)
+	return tabular.Printed{Table: s.printTable, CSV: s.encodeCSV, JSON: tabular.OneJSON(s)}.Print(w, format)
 }
 
 func (s *Summary) printTable(w io.Writer, format string) error {
 	width := terminal.Width(w)
 	title := fmt.Sprintf("%s parameters, %s episodes in each of %d environments; the reward stays within %v of its last "+
-		"value after %s", records.Count(int64(s.Parameters)), records.Count(int64(s.Episodes)), s.Environments,
-		convergedWithin, records.Count(int64(s.Converged)))
+		"value after %s", show.Count(int64(s.Parameters)), show.Count(int64(s.Episodes)), s.Environments,
+		convergedWithin, show.Count(int64(s.Converged)))
 	const note = "Means of an epoch over nine workloads for each regime, in the fluid model. The gap is the distance " +
 		"from the best ratio for the epoch; hindsight has this ratio in each epoch. The best static ratio is chosen for " +
 		"each workload."
@@ -32,11 +30,11 @@ func (s *Summary) printTable(w io.Writer, format string) error {
 	return err
 }
 
-func (s *Summary) table() records.Grid {
-	t := records.Grid{Heads: []records.Head{{Name: "controller", IsText: true}}}
+func (s *Summary) table() tabular.Grid {
+	t := tabular.Grid{Heads: []tabular.Head{{Name: "controller", IsText: true}}}
 	for i, measure := range []string{"reward", "gap", "P99 ms"} {
 		for _, r := range recommender.Regimes() {
-			t.Heads = append(t.Heads, records.Head{Name: measure + " " + string(r), Weight: 3 - i})
+			t.Heads = append(t.Heads, tabular.Head{Name: measure + " " + string(r), Weight: 3 - i})
 		}
 	}
 	for _, result := range s.Results {
@@ -67,36 +65,4 @@ func (s *Summary) encodeCSV(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// drawCurve writes the learning curve as a PNG.
-func (s *Summary) drawCurve(w io.Writer) error {
-	f := plots.New("Learning curve", fmt.Sprintf("episodes in each of %d environments", s.Environments),
-		"reward of an epoch, less the reward in hindsight")
-	x := make([]float64, len(s.Curve))
-	for i := range x {
-		x[i] = float64(i + 1)
-	}
-	n := min(s.Episodes, len(x))
-	lines := []plots.Line{{Label: "one episode", X: x[:n], Y: s.Curve[:n], Style: plots.SeriesStyle(1)},
-		{Label: fmt.Sprintf("mean of %d", smoothed), X: x[:n], Y: smooth(s.Curve[:n]), Style: plots.SeriesStyle(0)}}
-	if n < len(x) {
-		lines = append(lines, plots.Line{Label: "event model", X: x[n:], Y: s.Curve[n:], Style: plots.SeriesStyle(2)})
-	}
-	for _, l := range lines {
-		if err := f.AddLine(l); err != nil {
-			return err
-		}
-	}
-	d, err := f.Draw("curve")
-	if err != nil {
-		return err
-	}
-	for _, file := range d.Files {
-		if strings.HasSuffix(file.Name, ".png") {
-			_, err := w.Write(file.Data)
-			return err
-		}
-	}
-	return errors.New("the learning curve was not drawn as a PNG")
 }

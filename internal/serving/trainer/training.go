@@ -82,7 +82,7 @@ type Summary struct {
 	// Curve has the mean reward of an epoch in each episode, less the reward of a node at the best ratio of each epoch;
 	// the episodes of the event model come last.
 	Curve []float64 `json:"curve"`
-	// Converged is after how many episodes the curve, smoothed, stays within convergedWithin of its end.
+	// Converged is after how many episodes the curve, Smoothed, stays within convergedWithin of its end.
 	Converged int      `json:"converged"`
 	Results   []Result `json:"results"`
 }
@@ -131,15 +131,15 @@ func (o Options) learn(ctx context.Context, progress func(int)) (p *ppo.ActorCri
 	return p, curve, nil
 }
 
-// The curve is smoothed over a number of episodes, and has converged when it stays within a distance of its end.
+// The curve is Smoothed over a number of episodes, and has converged when it stays within a distance of its end.
 const (
-	smoothed        = 10
+	Smoothed        = 10
 	convergedWithin = 0.01
 )
 
 // converged returns after how many episodes a curve stays near its end.
 func converged(curve []float64) int {
-	means := smooth(curve)
+	means := Smooth(curve)
 	end := means[len(means)-1]
 	for i := len(means) - 1; i >= 0; i-- {
 		if math.Abs(means[i]-end) > convergedWithin {
@@ -149,11 +149,11 @@ func converged(curve []float64) int {
 	return 1
 }
 
-// smooth returns the mean of each value and those before it, up to smoothed of them.
-func smooth(curve []float64) []float64 {
+// Smooth returns the mean of each value and those before it, up to Smoothed of them.
+func Smooth(curve []float64) []float64 {
 	means := make([]float64, len(curve))
 	for i := range curve {
-		from := max(0, i+1-smoothed)
+		from := max(0, i+1-Smoothed)
 		for _, v := range curve[from : i+1] {
 			means[i] += v / float64(i+1-from)
 		}

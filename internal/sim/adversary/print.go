@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Print prints the results of searches with these options as table, csv, json (a row per line) or markdown.
 func Print(w io.Writer, rows []Row, o Options, format string) error {
-	return records.Printed{
+	return tabular.Printed{
 		Table: func(w io.Writer, format string) error { return printTable(w, rows, o, format) },
 		CSV:   func(w io.Writer) error { return printCSV(w, rows, o) },
 		JSON:  func(w io.Writer) error { return printJSON(w, rows, o) },
@@ -25,9 +26,9 @@ func Print(w io.Writer, rows []Row, o Options, format string) error {
 
 // printTable prints the rows as table or markdown, and how to see the worst of each policy.
 func printTable(w io.Writer, rows []Row, o Options, format string) error {
-	t := records.Grid{Heads: []records.Head{
-		{Name: "policy", IsText: true, Weight: records.Key, Wrap: 16},
-		{Name: "k", Weight: records.Key},
+	t := tabular.Grid{Heads: []tabular.Head{
+		{Name: "policy", IsText: true, Weight: tabular.Key, Wrap: 16},
+		{Name: "k", Weight: tabular.Key},
 		{Name: "consistency", IsText: true, Weight: 2, Wrap: 12},
 		{Name: "worst found", Weight: 3},
 		{Name: "robustness", IsText: true, Weight: 2, Wrap: 12},
@@ -46,7 +47,7 @@ func printTable(w io.Writer, rows []Row, o Options, format string) error {
 	width := terminal.Width(w)
 	var s strings.Builder
 	title := fmt.Sprintf("misses / misses of the optimum: as stated, and the worst found in %s tries per search on "+
-		"traces of %s requests", records.Count(int64(o.Tries)), records.Count(int64(o.Requests)))
+		"traces of %s requests", show.Count(int64(o.Tries)), show.Count(int64(o.Requests)))
 	fmt.Fprintf(&s, "%s\n\n%s\n\n", terminal.Wrapped(title, width), t.In(format, width))
 	if solved {
 		fmt.Fprintf(&s, "%s\n\n", terminal.Wrapped(fmt.Sprintf("=: solved; in the long run no trace of up to %d objects has "+

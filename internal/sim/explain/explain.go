@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -66,7 +66,7 @@ type decision struct {
 type printer struct {
 	trace  *traces.Trace
 	out    io.Writer
-	table  *records.Grid // nil if rows are printed one by one
+	table  *tabular.Grid // nil if rows are printed one by one
 	format string
 	csv    *csv.Writer
 	json   *json.Encoder
@@ -89,18 +89,18 @@ func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *prin
 		}
 		_ = p.csv.Write(head) // Flush tells of errors
 	default:
-		p.table = &records.Grid{Heads: []records.Head{
+		p.table = &tabular.Grid{Heads: []tabular.Head{
 			{Name: "position"},
-			{Name: "request", IsText: true, Weight: records.Key, Wrap: 20},
-			{Name: "outcome", IsText: true, Weight: records.Key, Wrap: 20},
-			{Name: "evicted", IsText: true, Weight: records.Key, Wrap: 20},
+			{Name: "request", IsText: true, Weight: tabular.Key, Wrap: 20},
+			{Name: "outcome", IsText: true, Weight: tabular.Key, Wrap: 20},
+			{Name: "evicted", IsText: true, Weight: tabular.Key, Wrap: 20},
 		}}
 		if len(t.Removals) > 0 {
-			p.table.Heads = append(p.table.Heads, records.Head{Name: "removed before", IsText: true, Weight: records.Key,
+			p.table.Heads = append(p.table.Heads, tabular.Head{Name: "removed before", IsText: true, Weight: tabular.Key,
 				Wrap: 20})
 		}
 		if ahead {
-			p.table.Heads = append(p.table.Heads, records.Head{Name: "prefetched", IsText: true, Weight: records.Key, Wrap: 20})
+			p.table.Heads = append(p.table.Heads, tabular.Head{Name: "prefetched", IsText: true, Weight: tabular.Key, Wrap: 20})
 		}
 	}
 	return p

@@ -8,10 +8,10 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/streams"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -47,7 +47,7 @@ func PrintStreams(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Ce
 	for _, s := range all {
 		rows = append(rows, rowOf(s, cell.Capacity.Simulated))
 	}
-	return records.Printed{
+	return tabular.Printed{
 		Table: func(w io.Writer, format string) error {
 			width := terminal.Width(w)
 			_, err := fmt.Fprintln(w, gridOf(rows, cell.Capacity.Bytes, width > 0).In(format, width))
@@ -94,7 +94,7 @@ func because(s *streams.Stream, share float64) (text string) {
 }
 
 // gridOf returns the table. Paths are broken in a terminal, where the table has to fit.
-func gridOf(rows []stream, bytes, fits bool) records.Grid {
+func gridOf(rows []stream, bytes, fits bool) tabular.Grid {
 	unit := "objects"
 	if bytes {
 		unit = "bytes"
@@ -109,9 +109,9 @@ func gridOf(rows []stream, bytes, fits bool) records.Grid {
 	if fits {
 		narrowest = 20
 	}
-	g := records.Grid{Heads: []records.Head{
-		{Name: "stream", IsText: true, Weight: records.Key, Wrap: narrowest},
-		{Name: "pattern", IsText: true, Weight: records.Key},
+	g := tabular.Grid{Heads: []tabular.Head{
+		{Name: "stream", IsText: true, Weight: tabular.Key, Wrap: narrowest},
+		{Name: "pattern", IsText: true, Weight: tabular.Key},
 		{Name: "D", Weight: 20}, {Name: "threshold", Weight: 20}, {Name: "window", Weight: 10},
 		{Name: "entries", Weight: 50},
 		{Name: "requests", Weight: 80},

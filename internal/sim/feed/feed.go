@@ -6,7 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/results/bylabel"
+	"github.com/cachesim/cachesim/internal/records/bylabel"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 

@@ -8,19 +8,20 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
 func (s *Summary) Print(w io.Writer, format string) error {
-	return records.Printed{Table: s.printTable, CSV: s.encodeCSV, JSON: records.OneJSON(s)}.Print(w, format)
+	return tabular.Printed{Table: s.printTable, CSV: s.encodeCSV, JSON: tabular.OneJSON(s)}.Print(w, format)
 }
 
 func (s *Summary) printTable(w io.Writer, format string) error {
 	width := terminal.Width(w)
-	title := fmt.Sprintf("%s: %s requests, %s samples, %d of %d trees kept", s.Trace, records.Count(s.Requests),
-		records.Count(s.Samples), s.Trees, s.Grown)
+	title := fmt.Sprintf("%s: %s requests, %s samples, %d of %d trees kept", s.Trace, show.Count(s.Requests),
+		show.Count(s.Samples), s.Trees, s.Grown)
 	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), s.fitTable().In(format, width),
 		s.featureTable().In(format, width))
 	return err
@@ -35,20 +36,20 @@ func (s *Summary) fits() (names []string, fits []Fit) {
 	return names, fits
 }
 
-func (s *Summary) fitTable() records.Grid {
-	t := records.Grid{Heads: []records.Head{{Name: "samples", IsText: true}, {Name: "number", Weight: 1},
+func (s *Summary) fitTable() tabular.Grid {
+	t := tabular.Grid{Heads: []tabular.Head{{Name: "samples", IsText: true}, {Name: "number", Weight: 1},
 		{Name: "RMSE of log time", Weight: 3}, {Name: "of the mean", Weight: 2}}}
 	names, fits := s.fits()
 	for i, f := range fits {
-		t.Rows = append(t.Rows, []string{names[i], records.Count(int64(f.Rows)), fmt.Sprintf("%.3f", f.RMSE),
+		t.Rows = append(t.Rows, []string{names[i], show.Count(int64(f.Rows)), fmt.Sprintf("%.3f", f.RMSE),
 			fmt.Sprintf("%.3f", f.MeanRMSE)})
 	}
 	return t
 }
 
 // featureTable lists the features, the most useful first.
-func (s *Summary) featureTable() records.Grid {
-	t := records.Grid{Heads: []records.Head{{Name: "feature", IsText: true, Wrap: 16}, {Name: "splits", Weight: 1},
+func (s *Summary) featureTable() tabular.Grid {
+	t := tabular.Grid{Heads: []tabular.Head{{Name: "feature", IsText: true, Wrap: 16}, {Name: "splits", Weight: 1},
 		{Name: "gain", Weight: 2}}}
 	order := slices.Clone(s.Features)
 	slices.SortStableFunc(order, func(a, b Feature) int { return cmp.Compare(b.GainShare, a.GainShare) })

@@ -5,9 +5,9 @@ package trees
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -124,7 +124,7 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 	if data.Len() == 0 {
 		return nil, fmt.Errorf("trace %s has no samples to learn from: of its %s requests none is to an object requested "+
 			"before, and none is older than the horizon of %s",
-			t.Name, records.Count(s.Requests), records.Count(int64(o.Horizon)))
+			t.Name, show.Count(s.Requests), show.Count(int64(o.Horizon)))
 	}
 	return data, nil
 }

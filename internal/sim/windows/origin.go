@@ -6,7 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/statistics"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records/series"
 )
 
 // What the origin behind a cache sees over the time of the trace's clock. On a sample these are estimates for the whole

@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/clock/models"
-	"github.com/cachesim/cachesim/internal/results/series"
+	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -76,7 +77,7 @@ func ranks(k int) (list []int) {
 
 // PrintNearest writes the rows of a trace, one or more, as table, csv, json (one line per row) or markdown.
 func PrintNearest(w io.Writer, rows []Rank, format string) error {
-	return records.Printed{
+	return tabular.Printed{
 		Table: func(w io.Writer, format string) error { return printNearest(w, rows, format) },
 		CSV:   func(w io.Writer) error { return encodeNearestCSV(w, rows) },
 		JSON:  func(w io.Writer) error { return jsonlines.Write(w, rows) },
@@ -84,7 +85,7 @@ func PrintNearest(w io.Writer, rows []Rank, format string) error {
 }
 
 func printNearest(w io.Writer, rows []Rank, format string) error {
-	t := records.Grid{Heads: []records.Head{
+	t := tabular.Grid{Heads: []tabular.Head{
 		{Name: "rank"},
 		{Name: "mean", Weight: 5},
 		{Name: "least", Weight: 1},
@@ -95,7 +96,7 @@ func printNearest(w io.Writer, rows []Rank, format string) error {
 		{Name: "most", Weight: 1},
 	}}
 	for _, r := range rows {
-		cells := []string{records.Count(int64(r.Rank)), fmt.Sprintf("%.4f", r.Mean)}
+		cells := []string{show.Count(int64(r.Rank)), fmt.Sprintf("%.4f", r.Mean)}
 		for _, x := range r.quantiles() {
 			cells = append(cells, fmt.Sprintf("%.4f", x))
 		}

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Print writes the rows of a trace, one or more, as table, csv, json (one line per row) or markdown.
 func Print(w io.Writer, rows []Row, format string) error {
-	return records.Printed{
+	return tabular.Printed{
 		Table: func(w io.Writer, format string) error { return printTable(w, rows, format) },
 		CSV:   func(w io.Writer) error { return encodeCSV(w, rows) },
 		JSON:  func(w io.Writer) error { return jsonlines.Write(w, rows) },
@@ -23,7 +24,7 @@ func Print(w io.Writer, rows []Row, format string) error {
 }
 
 func printTable(w io.Writer, rows []Row, format string) error {
-	t := records.Grid{Heads: []records.Head{
+	t := tabular.Grid{Heads: []tabular.Head{
 		{Name: "tau"},
 		{Name: "similar pairs", Weight: 4},
 		{Name: "neighbours, mean", Weight: 3},
@@ -34,11 +35,11 @@ func printTable(w io.Writer, rows []Row, format string) error {
 	for _, r := range rows {
 		t.Rows = append(t.Rows, []string{
 			strconv.FormatFloat(r.Tau, 'g', -1, 64),
-			records.Count(r.Pairs),
+			show.Count(r.Pairs),
 			fmt.Sprintf("%.2f", r.Mean),
-			records.Count(int64(r.Most)),
-			records.Share(r.LoneShare()),
-			records.Share(r.AnswerableShare()),
+			show.Count(int64(r.Most)),
+			show.Share(r.LoneShare()),
+			show.Share(r.AnswerableShare()),
 		})
 	}
 	return printGrid(w, rows[0].Trace, t, format, "answerable: share of requests that come after one to a similar query "+
@@ -46,12 +47,12 @@ func printTable(w io.Writer, rows []Row, format string) error {
 }
 
 // printGrid writes a table or markdown below what was compared, with a note.
-func printGrid(w io.Writer, trace Trace, t records.Grid, format, note string) error {
+func printGrid(w io.Writer, trace Trace, t tabular.Grid, format, note string) error {
 	width := terminal.Width(w)
 	took := time.Duration(trace.Seconds * float64(time.Second)).Round(time.Millisecond)
 	title := fmt.Sprintf("%s: %s requests to %s queries, %d dimensions; %s, %s\nembeddings: %s", trace.Trace,
-		records.Count(int64(trace.Requests)), records.Count(int64(trace.Queries)), trace.Dimension, took,
-		records.Capacity(trace.Bytes, records.Bytes), trace.Embeddings)
+		show.Count(int64(trace.Requests)), show.Count(int64(trace.Queries)), trace.Dimension, took,
+		show.Size(trace.Bytes, 4), trace.Embeddings)
 	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), t.In(format, width),
 		terminal.Wrapped(note, width))
 	return err

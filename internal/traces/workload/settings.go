@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -24,26 +25,26 @@ func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 		add("generator", w.Generator)
 	}
 	add("read as", strings.Join(t.Lines(""), "; "))
-	add("requests", records.Count(int64(len(t.Objects))))
-	add("distinct objects", records.Count(int64(t.NumObjects)))
+	add("requests", show.Count(int64(len(t.Objects))))
+	add("distinct objects", show.Count(int64(t.NumObjects)))
 	if t.HasSizes() {
-		add("footprint", records.Capacity(t.Footprint(), records.Bytes))
+		add("footprint", show.Capacity(t.Footprint(), records.Bytes))
 	}
 	if n := t.LeftOut(); n > 0 {
-		add("left out", records.Count(n)+" rows of the files that are no requests")
+		add("left out", show.Count(n)+" rows of the files that are no requests")
 	}
 	if n := t.BadLines(); n > 0 {
-		add("unreadable", records.Count(n)+" lines of the files, left out")
+		add("unreadable", show.Count(n)+" lines of the files, left out")
 	}
 	if t.HasSizes() && t.EmptyRequests() > 0 {
-		add("requests of size 0", records.Count(int64(t.EmptyRequests()))+", left out where capacities count bytes")
+		add("requests of size 0", show.Count(int64(t.EmptyRequests()))+", left out where capacities count bytes")
 	}
 	if w.Limit > 0 {
-		add("limit", "the first "+records.Count(int64(w.Limit))+" requests")
+		add("limit", "the first "+show.Count(int64(w.Limit))+" requests")
 	}
 	if w.SampleRate > 0 && w.SampleRate < 1 {
 		add("sample", fmt.Sprintf("%s of the objects, seed %d; all counts refer to the sample",
-			records.Share(w.SampleRate), w.SampleSeed))
+			show.Share(w.SampleRate), w.SampleSeed))
 	}
 	if w.Merge {
 		add("files read", "merged by time")

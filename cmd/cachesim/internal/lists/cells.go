@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 type cellJSON struct {
@@ -19,13 +19,13 @@ type cellJSON struct {
 func Cells(cells []experiment.Cell, finished func(experiment.Cell) bool, cost experiment.Cost) List {
 	l := List{
 		Noun: "cell",
-		Columns: []records.Head{
+		Columns: []tabular.Head{
 			{Name: "cell"},
-			{Name: "trace", IsText: true, Weight: records.Key, Wrap: 16},
-			{Name: "policy", IsText: true, Weight: records.Key, Wrap: 16},
-			{Name: "capacity", Weight: records.Key},
+			{Name: "trace", IsText: true, Weight: tabular.Key, Wrap: 16},
+			{Name: "policy", IsText: true, Weight: tabular.Key, Wrap: 16},
+			{Name: "capacity", Weight: tabular.Key},
 			{Name: "seed", Weight: 1},
-			{Name: "axes", IsText: true, Weight: records.Key, Wrap: 12},
+			{Name: "axes", IsText: true, Weight: tabular.Key, Wrap: 12},
 			{Name: "estimate", Weight: 2},
 		},
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // deviceJSON is a device as JSON has it. Only GPUs have a capability, multiprocessors and a driver.
@@ -36,9 +36,9 @@ func Devices(gpus []cuda.Info) List {
 	}
 	l := List{
 		Noun: "device",
-		Columns: []records.Head{wordHead("device"), textHead("name"), {Name: "memory"}, {Name: "capability"},
+		Columns: []tabular.Head{wordHead("device"), textHead("name"), {Name: "memory"}, {Name: "capability"},
 			{Name: "multiprocessors"}, textHead("driver"), textHead("computes")},
-		Narrow: []records.Head{wordHead("device"), textHead("name"), {Name: "memory"}, textHead("computes, driver")},
+		Narrow: []tabular.Head{wordHead("device"), textHead("name"), {Name: "memory"}, textHead("computes, driver")},
 	}
 	for _, d := range all {
 		processors, computes := "", strings.Join(d.Computes, ", ")

@@ -9,8 +9,9 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/results/records"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -19,9 +20,9 @@ import (
 func Experiments(names []string, quick bool) (List, error) {
 	list := List{
 		Noun: "experiment",
-		Columns: []records.Head{wordHead("experiment"), textHead("title"), textHead("source"), {Name: "cells"},
+		Columns: []tabular.Head{wordHead("experiment"), textHead("title"), textHead("source"), {Name: "cells"},
 			{Name: "claims"}, textHead("traces")},
-		Narrow:       []records.Head{wordHead("experiment"), textHead("what it is, source, size, traces")},
+		Narrow:       []tabular.Head{wordHead("experiment"), textHead("what it is, source, size, traces")},
 		NarrowAlways: true,
 	}
 	for _, name := range names {
@@ -29,7 +30,7 @@ func Experiments(names []string, quick bool) (List, error) {
 		if err != nil {
 			return list, err
 		}
-		size := fmt.Sprintf("%s cells, %d claims", records.Count(int64(l.Cells)), l.Claims)
+		size := fmt.Sprintf("%s cells, %d claims", show.Count(int64(l.Cells)), l.Claims)
 		list.Items = append(list.Items, Item{
 			Name:   l.Name,
 			Row:    []string{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -24,9 +24,9 @@ type formatJSON struct {
 func Formats() List {
 	l := List{
 		Noun: "trace format",
-		Columns: []records.Head{wordHead("format"), textHead("records"), wordHead("use"), textHead("recognised by"),
+		Columns: []tabular.Head{wordHead("format"), textHead("records"), wordHead("use"), textHead("recognised by"),
 			textHead("options")},
-		Narrow: []records.Head{wordHead("format"), textHead("what it is, recognition, options")},
+		Narrow: []tabular.Head{wordHead("format"), textHead("what it is, recognition, options")},
 	}
 	for _, f := range formats.All() {
 		options := defaultsOf(f.Options)

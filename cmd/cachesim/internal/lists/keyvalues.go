@@ -5,7 +5,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/base/memory"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 )
 
 type keyValuesJSON struct {
@@ -20,9 +20,9 @@ type keyValuesJSON struct {
 func KeyValues() List {
 	l := List{
 		Noun: "model",
-		Columns: []records.Head{wordHead("model"), {Name: "per token"}, {Name: "beyond windows"}, textHead("layers"),
+		Columns: []tabular.Head{wordHead("model"), {Name: "per token"}, {Name: "beyond windows"}, textHead("layers"),
 			textHead("source")},
-		Narrow: []records.Head{wordHead("model"), {Name: "per token"}, {Name: "beyond windows"}, textHead("layers, source")},
+		Narrow: []tabular.Head{wordHead("model"), {Name: "per token"}, {Name: "beyond windows"}, textHead("layers, source")},
 	}
 	for _, m := range llm.Models() {
 		kv, err := m.Shape.KeyValues("", 1)

@@ -5,19 +5,19 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // ofKinds returns an empty list of entries that are each of a kind; does is the verb of their summaries: "evicts".
 func ofKinds(noun, does string) List {
 	return List{
 		Noun: noun,
-		Columns: []records.Head{wordHead(noun), wordHead("kind"), textHead(does), textHead("parameters"),
+		Columns: []tabular.Head{wordHead(noun), wordHead("kind"), textHead(does), textHead("parameters"),
 			textHead("source")},
-		Narrow: []records.Head{wordHead(noun), wordHead("kind"),
+		Narrow: []tabular.Head{wordHead(noun), wordHead("kind"),
 			textHead("what it " + does + ", parameters, source")},
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // List is a list of things that have names.
@@ -19,7 +19,7 @@ type List struct {
 	Noun string // what an item is called in errors
 	// Columns are the headers of the table. On a terminal that is too narrow for its rows, Narrow replaces them; its last
 	// column contains texts below each other. If Narrow is nil, the columns are always the same.
-	Columns, Narrow []records.Head
+	Columns, Narrow []tabular.Head
 	// NarrowAlways says that the table is narrow without a terminal, too.
 	NarrowAlways bool
 	Items        []Item
@@ -66,7 +66,7 @@ func (l List) Choose(names []string) (List, error) {
 
 // Print prints the list as table, csv, json (an item per line) or markdown.
 func (l List) Print(w io.Writer, format string) error {
-	return records.Printed{Table: l.printTable, CSV: l.wide().CSV, JSON: l.printJSON}.Print(w, format)
+	return tabular.Printed{Table: l.printTable, CSV: l.wide().CSV, JSON: l.printJSON}.Print(w, format)
 }
 
 func (l List) printJSON(w io.Writer) error {
@@ -79,7 +79,7 @@ func (l List) printJSON(w io.Writer) error {
 
 func (l List) printTable(w io.Writer, format string) error {
 	if width := l.narrowWidth(w, format); width > 0 {
-		t := records.Grid{Heads: l.Narrow}
+		t := tabular.Grid{Heads: l.Narrow}
 		for _, item := range l.Items {
 			texts := slices.DeleteFunc(slices.Clone(item.Texts), func(text string) bool { return text == "" })
 			t.Rows = append(t.Rows, append(slices.Clone(item.Narrow), strings.Join(texts, "\n")))
@@ -90,8 +90,8 @@ func (l List) printTable(w io.Writer, format string) error {
 }
 
 // wide returns the table with every column.
-func (l List) wide() records.Grid {
-	t := records.Grid{Heads: l.Columns}
+func (l List) wide() tabular.Grid {
+	t := tabular.Grid{Heads: l.Columns}
 	for _, item := range l.Items {
 		t.Rows = append(t.Rows, item.Row)
 	}
@@ -115,11 +115,11 @@ func printTable(w io.Writer, table string) error {
 }
 
 // textHead is the head of a column of running text.
-func textHead(name string) records.Head {
-	return records.Head{Name: name, IsText: true, Weight: records.Key, Wrap: 30}
+func textHead(name string) tabular.Head {
+	return tabular.Head{Name: name, IsText: true, Weight: tabular.Key, Wrap: 30}
 }
 
-func wordHead(name string) records.Head { return records.Head{Name: name, IsText: true} }
+func wordHead(name string) tabular.Head { return tabular.Head{Name: name, IsText: true} }
 
 // Describes reports whether there is more to know of the items than their rows say.
 func (l List) Describes() bool {

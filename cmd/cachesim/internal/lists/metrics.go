@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 )
 
 type metricJSON struct {
@@ -19,9 +19,9 @@ type metricJSON struct {
 func Metrics() List {
 	l := List{
 		Noun: "metric",
-		Columns: []records.Head{wordHead("metric"), wordHead("unit"), wordHead("better"), wordHead("of several parts"),
+		Columns: []tabular.Head{wordHead("metric"), wordHead("unit"), wordHead("better"), wordHead("of several parts"),
 			textHead("produced by"), textHead("meaning")},
-		Narrow: []records.Head{textHead("metric"), wordHead("unit"), wordHead("better"), textHead("meaning, produced by")},
+		Narrow: []tabular.Head{textHead("metric"), wordHead("unit"), wordHead("better"), textHead("meaning, produced by")},
 	}
 	for _, d := range metric.All() {
 		by, name := strings.Join(d.By, ", "), metricName(d)

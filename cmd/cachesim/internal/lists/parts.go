@@ -3,7 +3,7 @@ package lists
 import (
 	"fmt"
 
-	"github.com/cachesim/cachesim/internal/results/records"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
@@ -18,9 +18,9 @@ type partJSON struct {
 func Parts(kind *sim.Kind) List {
 	l := List{
 		Noun: kind.Name,
-		Columns: []records.Head{wordHead(kind.Name), textHead(kind.Decides), textHead("parameters"),
+		Columns: []tabular.Head{wordHead(kind.Name), textHead(kind.Decides), textHead("parameters"),
 			textHead("source")},
-		Narrow: []records.Head{wordHead(kind.Name), textHead(kind.Decides + ", parameters, source")},
+		Narrow: []tabular.Head{wordHead(kind.Name), textHead(kind.Decides + ", parameters, source")},
 	}
 	for _, e := range kind.Entries() {
 		name, accepts := e.Signature()

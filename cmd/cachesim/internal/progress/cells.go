@@ -12,9 +12,9 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 // Cells shows one bar for the whole sweep, with the remaining time and what has been running longest. It is one line
@@ -69,7 +69,7 @@ func (p *Cells) caption(width int) string {
 	if width <= 0 {
 		return ""
 	}
-	return text.Snip(records.Printable(s), width, "…")
+	return text.Snip(show.Printable(s), width, "…")
 }
 
 // done returns the number of cells that are finished, with the shares done of those that run.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
 	"github.com/cachesim/cachesim/internal/experiment/compare"
-	"github.com/cachesim/cachesim/internal/results/records"
 )
 
 type compareFlags struct {
@@ -92,7 +92,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	for _, text := range c.Notes {
-		commandline.Note(cmd, f.quiet, records.Printable(text))
+		commandline.Note(cmd, f.quiet, show.Printable(text))
 	}
 	if f.out != "" {
 		if err := c.Write(f.out); err != nil {

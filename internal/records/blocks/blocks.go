@@ -1,0 +1,237 @@
+// Package blocks has the hits and misses of a replay in consecutive blocks of its requests. From how much they differ
+// follows how sure a result is: the bootstrap draws blocks with replacement and computes the result from each draw.
+//
+// Runs of blocks are drawn, with the first block after the last (Politis and Romano, A Circular Block-Resampling
+// Procedure for Stationary Data, 1992), and the interval has the middle 95% of the results (Efron and Tibshirani, An
+// Introduction to the Bootstrap, 1993, chapters 8 and 13). How long the runs are follows from the autocorrelation of
+// the misses (length.go). What is drawn is the part of the trace in which caches are full: until then misses follow
+// another course, which is no noise.
+package blocks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+// Count is how many blocks a replay has, and Least how many requests each of them has at least: a shorter trace is one
+// block, from which nothing follows.
+const (
+	Count = 400
+	Least = 25
+)
+
+// Block is what happened in one of the blocks after the warm-up.
+type Block struct {
+	Requests, Misses int64
+	MissedBytes      int64 // 0 if the capacity counts objects
+}
+
+// Blocks are the blocks of a replay, and what else happened at some of its requests.
+type Blocks struct {
+	Each []Block
+	// Restarts says that the replay began several times with an empty cache; the fields below are unknown then.
+	Restarts bool
+	// FirstsHit says that first requests to objects may hit, because similar objects answer or objects are loaded ahead.
+	FirstsHit bool
+	// Before and BytesBefore are the objects, and their sizes, that the warm-up requested.
+	Before, BytesBefore int64
+	// New and NewBytes are the objects, and their sizes, that were requested for the first time in each half of the
+	// blocks.
+	New, NewBytes [2]int64
+	Cold          int64 // the misses among first requests; 0 if FirstsHit
+	Filled        Filled
+}
+
+// Filled says when everything requested so far no longer fitted into the cache, and what followed.
+type Filled struct {
+	At               int64 // number of the request, from 1; 0 if that never happened
+	Requests, Misses int64 // counted from there on, after the warm-up
+}
+
+// OfBytes sets the bytes of objects that all have the same size. Nil is allowed.
+func (b *Blocks) OfBytes(size int64) {
+	if b == nil {
+		return
+	}
+	b.BytesBefore = size * b.Before
+	for half, n := range b.New {
+		b.NewBytes[half] = size * n
+	}
+	for i := range b.Each {
+		b.Each[i].MissedBytes = size * b.Each[i].Misses
+	}
+}
+
+// OfSize makes the new objects count as several, as those in which the capacity is given. Nil is allowed.
+func (b *Blocks) OfSize(objects int) {
+	if b == nil {
+		return
+	}
+	b.Before *= int64(objects)
+	for half := range b.New {
+		b.New[half] *= int64(objects)
+	}
+}
+
+// FilledHitRatio is the hit ratio of a record from the request on at which the cache has filled; on a sample, the
+// estimate for the whole trace. The cache must have filled.
+func (b *Blocks) FilledHitRatio(r *records.Record) float64 {
+	return 1 - float64(b.scale(r)*(float64(b.Filled.Misses)/float64(b.Filled.Requests)))
+}
+
+// scale is 1 unless the record is of a sample: that has an expected number of requests, which differs from its own.
+func (b *Blocks) scale(r *records.Record) float64 {
+	all := b.Sum()
+	if all.Misses == 0 {
+		return 1
+	}
+	return (1 - r.Float(metric.HitRatio)) / (float64(all.Misses) / float64(all.Requests))
+}
+
+// Sum adds up the blocks.
+func (b *Blocks) Sum() Block { return sum(b.Each) }
+
+func sum(blocks []Block) (sum Block) {
+	for _, e := range blocks {
+		sum.Requests += e.Requests
+		sum.Misses += e.Misses
+		sum.MissedBytes += e.MissedBytes
+	}
+	return sum
+}
+
+// full returns the first block that begins when the cache has filled; Count if that never happens.
+func (b *Blocks) full() int {
+	switch {
+	case b.Restarts:
+		return 0
+	case b.Filled.At == 0:
+		return Count
+	}
+	i, rest := Count, int64(0)
+	for i > 0 && rest+b.Each[i-1].Requests <= b.Filled.Requests {
+		i--
+		rest += b.Each[i].Requests
+	}
+	return i
+}
+
+// Set has the blocks of records. A nil Set has none.
+type Set struct {
+	seed   uint64
+	blocks map[string]*Blocks
+	traces map[string][]*Blocks // those that are long enough
+	plans  map[string]plan      // of traces; nil if they are to be made again
+}
+
+// NewSet returns an empty set, whose random draws follow from the seed.
+func NewSet(seed uint64) *Set {
+	return &Set{seed: seed, blocks: map[string]*Blocks{}, traces: map[string][]*Blocks{}}
+}
+
+// Add adds the blocks of a record; nil if its replay has none.
+func (s *Set) Add(r *records.Record, b *Blocks) {
+	if b == nil {
+		return
+	}
+	id := identity(r)
+	if _, known := s.blocks[id]; !known && len(b.Each) == Count {
+		s.traces[r.Trace] = append(s.traces[r.Trace], b)
+		s.plans = nil
+	}
+	s.blocks[id] = b
+}
+
+// Of returns the blocks of a record; nil if there are none.
+func (s *Set) Of(r *records.Record) *Blocks {
+	if s == nil {
+		return nil
+	}
+	return s.blocks[identity(r)]
+}
+
+// identity distinguishes the records of one command, whatever names they are given.
+func identity(r *records.Record) string {
+	parts := []string{r.Trace, r.Policy, r.Params, fmt.Sprint(r.Capacity, r.CapacityUnit, r.Seed, r.SampleSeed, r.Axes)}
+	for _, k := range records.PartKinds {
+		parts = append(parts, *k.Field(r))
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// planOf returns how the blocks of a trace are drawn.
+func (s *Set) planOf(trace string) plan {
+	p, known := s.plans[trace]
+	if !known {
+		p = newPlan(s.traces[trace], s.seed)
+		if s.plans == nil {
+			s.plans = map[string]plan{}
+		}
+		s.plans[trace] = p
+	}
+	return p
+}
+
+// Values are what the blocks that were drawn say of a record, one value for each draw.
+type Values struct {
+	HitRatios   []float64 // as the record has it: on a sample, for the whole trace
+	MissedBytes []float64 // per request
+}
+
+// Drawn returns the values of a record; ok is false if it has no blocks, or its trace has phases that are too long for
+// them.
+func (s *Set) Drawn(r *records.Record) (v Values, ok bool) {
+	b := s.Of(r)
+	if b == nil || len(b.Each) != Count {
+		return v, false
+	}
+	p := s.planOf(r.Trace)
+	if p.tooLong {
+		return v, false
+	}
+	all, part, scale, spread := b.Sum(), sum(b.Each[p.begin:]), b.scale(r), p.spread()
+	hitRatio, perRequest := r.Float(metric.HitRatio), scale*(float64(all.MissedBytes)/float64(all.Requests))
+	v = Values{make([]float64, Draws), make([]float64, Draws)}
+	for k, drawn := range p.sums(b.Each[p.begin:]) {
+		v.HitRatios[k], v.MissedBytes[k] = hitRatio, perRequest
+		if drawn.Requests > 0 {
+			perDrawn, perPart := 1/float64(drawn.Requests), 1/float64(part.Requests)
+			misses := float64(float64(drawn.Misses)*perDrawn) - float64(float64(part.Misses)*perPart)
+			bytes := float64(float64(drawn.MissedBytes)*perDrawn) - float64(float64(part.MissedBytes)*perPart)
+			v.HitRatios[k] -= float64(spread * scale * misses)
+			v.MissedBytes[k] += float64(spread * scale * bytes)
+		}
+	}
+	return v, true
+}
+
+// Remark says which traces of records have no intervals because of their phases; "" if none has too long ones.
+func (s *Set) Remark(recs []records.Record) string {
+	if s == nil {
+		return ""
+	}
+	var traces []string
+	several := false
+	for i := range recs {
+		several = several || recs[i].Trace != recs[0].Trace
+		if b := s.Of(&recs[i]); b != nil && len(b.Each) == Count && s.planOf(recs[i].Trace).tooLong &&
+			!slices.Contains(traces, recs[i].Trace) {
+			traces = append(traces, recs[i].Trace)
+		}
+	}
+	switch {
+	case len(traces) == 0:
+		return ""
+	case several:
+		return show.Printable(strings.Join(traces, ", ") + ": " + remark)
+	}
+	return remark
+}
+
+const remark = "no intervals: phases longer than the blocks. The hit ratio stays high or low for so long at a time " +
+	"that this log has too few phases; a longer log may have intervals"

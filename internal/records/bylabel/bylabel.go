@@ -1,0 +1,179 @@
+// Package bylabel has the hits of one cache by a label of the requests, such as who sent them: as metrics of records,
+// as a table below that of a run, and as one on its page.
+package bylabel
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
+	"github.com/cachesim/cachesim/internal/records"
+)
+
+const kind = "label"
+
+var (
+	requests = metric.Metric{Name: "label_requests", Unit: metric.Count, Labels: kind,
+		Doc: "counted requests with a label (--by); their sum is that of all"}
+	hits = metric.Metric{Name: "label_hits", Unit: metric.Count, Labels: kind, Better: metric.Higher,
+		Doc: "requests with a label that the cache answers, whoever loaded the object"}
+	misses = metric.Metric{Name: "label_misses", Unit: metric.Count, Labels: kind, Better: metric.Lower,
+		Doc: "requests with a label that the cache does not answer"}
+	hitRatio = metric.Metric{Name: "label_hit_ratio", Unit: metric.Share, Digits: 2, Labels: kind, Better: metric.Higher,
+		Merge: metric.Quotient(hits, requests), Doc: "label_hits / label_requests"}
+	bytes = metric.Metric{Name: "label_bytes", Unit: metric.Bytes, Labels: kind,
+		Doc: "sum of the sizes of the requests with a label"}
+	hitBytes = metric.Metric{Name: "label_hit_bytes", Unit: metric.Bytes, Labels: kind, Better: metric.Higher,
+		Doc: "sum of the sizes of the hits with a label"}
+	byteHitRatio = metric.Metric{Name: "label_byte_hit_ratio", Unit: metric.Share, Digits: 2, Labels: kind,
+		Better: metric.Higher, Merge: metric.Quotient(hitBytes, bytes), Doc: "label_hit_bytes / label_bytes"}
+	tokens = metric.Metric{Name: "label_tokens", Unit: metric.Count, Labels: kind,
+		Doc: "tokens of the prompts with a label"}
+	hitTokens = metric.Metric{Name: "label_hit_tokens", Unit: metric.Count, Labels: kind, Better: metric.Higher,
+		Doc: "tokens of the prompts with a label that hit, whoever computed them"}
+	tokenHitRatio = metric.Metric{Name: "label_token_hit_ratio", Unit: metric.Share, Digits: 2, Labels: kind,
+		Better: metric.Higher, Merge: metric.Quotient(hitTokens, tokens), Doc: "label_hit_tokens / label_tokens"}
+)
+
+func init() {
+	metric.Register("run --by", requests, hits, misses, hitRatio, bytes, hitBytes, byteHitRatio, tokens, hitTokens,
+		tokenHitRatio)
+}
+
+// Counts is what happened to the requests with a label.
+type Counts struct{ Requests, Hits, Bytes, HitBytes, Tokens, HitTokens int64 }
+
+// Add sets the metrics of a label.
+func Add(v *metric.Values, label string, n Counts) {
+	count := func(m metric.Metric, x int64) { v.SetNamed(m.Of(label), float64(x)) }
+	ratio := func(m metric.Metric, part, of int64) {
+		if of > 0 {
+			v.SetNamed(m.Of(label), float64(part)/float64(of))
+		}
+	}
+	count(requests, n.Requests)
+	count(hits, n.Hits)
+	count(misses, n.Requests-n.Hits)
+	ratio(hitRatio, n.Hits, n.Requests)
+	if n.Bytes > 0 {
+		count(bytes, n.Bytes)
+		count(hitBytes, n.HitBytes)
+		ratio(byteHitRatio, n.HitBytes, n.Bytes)
+	}
+	if n.Tokens > 0 {
+		count(tokens, n.Tokens)
+		count(hitTokens, n.HitTokens)
+		ratio(tokenHitRatio, n.HitTokens, n.Tokens)
+	}
+}
+
+// Table is the hits by label of the best policy at each capacity; the zero value for none.
+type Table struct {
+	Title string
+	tabular.Grid
+}
+
+// Of returns the table of records: of those that are the best of their capacity, or else of the first ones. Labels are
+// in their order in the first record.
+func Of(recs []records.Record) (t Table) {
+	chosen := slices.Clone(recs)
+	if slices.ContainsFunc(recs, func(r records.Record) bool { return r.Best }) {
+		chosen = slices.DeleteFunc(chosen, func(r records.Record) bool { return !r.Best })
+	} else if len(recs) > 1 {
+		chosen = slices.DeleteFunc(chosen, func(r records.Record) bool { return r.Label != recs[0].Label })
+	}
+	for i := range chosen {
+		t.add(&chosen[i])
+	}
+	if len(t.Rows) > 0 {
+		t.Title = "By " + recs[0].By + ", in one cache"
+		t.Heads = t.heads()
+	}
+	return t
+}
+
+// columns are the metrics of a table, those beside the requests only where a record has them.
+var columns = []struct {
+	head string
+	of   metric.Metric
+}{{"hit ratio", hitRatio}, {"misses", misses}, {"byte hit ratio", byteHitRatio}, {"token hit ratio", tokenHitRatio}}
+
+func (t *Table) heads() []tabular.Head {
+	heads := []tabular.Head{{Name: "capacity", Weight: tabular.Key}, {Name: "policy", IsText: true, Weight: 50},
+		{Name: "label", IsText: true, Weight: tabular.Key}, {Name: "requests", Weight: 60}, {Name: "share", Weight: 70}}
+	for i, c := range columns {
+		heads = append(heads, tabular.Head{Name: c.head, Weight: 90 - i})
+	}
+	for at := len(heads) - 1; at > 4; at-- { // without columns that are empty
+		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return len(row) > at && row[at] != "" }) {
+			heads = slices.Delete(heads, at, at+1)
+			for i, row := range t.Rows {
+				if len(row) > at {
+					t.Rows[i] = slices.Delete(row, at, at+1)
+				}
+			}
+		}
+	}
+	return heads
+}
+
+// add adds the rows of a record, the labels with the most requests first and those that are not told apart last.
+func (t *Table) add(r *records.Record) {
+	var labels []string
+	var all float64
+	for name := range r.Names() {
+		if label, ok := strings.CutPrefix(name, requests.Name+"["); ok {
+			labels = append(labels, strings.TrimSuffix(label, "]"))
+			n, _ := r.Get(name)
+			all += n
+		}
+	}
+	of := func(m metric.Metric, label string) float64 {
+		x, _ := r.Get(m.Of(label))
+		return x
+	}
+	slices.SortStableFunc(labels, func(a, b string) int {
+		if a == Others || b == Others {
+			return map[bool]int{true: 1, false: -1}[a == Others]
+		}
+		return int(of(requests, b) - of(requests, a))
+	})
+	if len(labels) > 0 && len(t.Rows) > 0 {
+		t.Rows = append(t.Rows, nil) // a line
+	}
+	for i, label := range labels {
+		row := []string{"", "", show.Printable(label), show.Count(int64(of(requests, label))),
+			show.Share(of(requests, label) / max(1, all))}
+		if i == 0 {
+			row[0], row[1] = show.Capacity(r.Capacity, r.CapacityUnit), r.Label
+		}
+		for _, c := range columns {
+			text := ""
+			if x, ok := r.Get(c.of.Of(label)); ok {
+				text = records.MetricText(c.of.Name, x)
+			}
+			row = append(row, text)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+}
+
+// Others is the label of requests whose labels are not told apart, and have the last row.
+const Others = "(others)"
+
+// Print writes the table below that of the run.
+func (t Table) Print(w io.Writer, markdown bool, width int) error {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	text := t.Text(width)
+	if markdown {
+		text = t.Markdown()
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n", t.Title, strings.TrimSuffix(text, "\n"))
+	return err
+}

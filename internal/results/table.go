@@ -1,0 +1,25 @@
+package results
+
+import (
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/tabular"
+)
+
+// Table returns what the table of the group shows, as texts: the heads, a row for each record with the best online
+// policy of each capacity marked, and the notes below. labels has the policy of each row as figures name it.
+func (g Group) Table() (heads []tabular.Head, rows [][]string, labels, notes []string) {
+	columns := columnsFor(g)
+	for _, c := range columns {
+		heads = append(heads, c.Head)
+	}
+	recs := byCapacity(g.Records)
+	for i := range recs {
+		var row []string
+		for _, c := range columns {
+			row = append(row, c.cell(&recs[i]))
+		}
+		rows, labels = append(rows, row), append(labels, recs[i].Label)
+	}
+	return heads, rows, labels, strings.Split(strings.TrimSpace(footer(g, paint{})), "\n")
+}
