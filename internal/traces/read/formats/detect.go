@@ -295,7 +295,7 @@ func chooseFormat(s *source.Source, spec string, reading *source.Reading) (sourc
 	}
 	if spec != "" {
 		format, opts, err := namedFormat(s, spec)
-		if err == nil {
+		if err == nil && format.File == "" {
 			reading.Rather, err = checkNamed(s, head, format)
 		}
 		return format, opts, err
