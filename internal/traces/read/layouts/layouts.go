@@ -7,14 +7,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -39,7 +38,7 @@ type File struct {
 	Examples []Example `yaml:"examples"`
 
 	Path string `yaml:"-"` // of the file
-	body ast.Node
+	text []byte
 }
 
 // Reads are defaults of reads of files.
@@ -87,29 +86,20 @@ type Request struct {
 // Scalar is a value as it is written.
 type Scalar string
 
-func (s *Scalar) UnmarshalYAML(text []byte) error {
-	if len(text) > 0 && (text[0] == '"' || text[0] == '\'') {
-		return yaml.Unmarshal(text, (*string)(s))
-	}
-	*s = Scalar(text)
+func (s *Scalar) UnmarshalYAML(node *yaml.Node) error {
+	*s = Scalar(node.Value)
 	return nil
 }
 
 // texts are one text or several.
 type texts []string
 
-func (t *texts) UnmarshalYAML(decode func(any) error) error {
-	var several []string
-	if decode(&several) == nil {
-		*t = several
+func (t *texts) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*t = texts{node.Value}
 		return nil
 	}
-	var one string
-	if err := decode(&one); err != nil {
-		return err
-	}
-	*t = texts{one}
-	return nil
+	return node.Decode((*[]string)(t))
 }
 
 func (t texts) has(word []byte) bool {
@@ -135,66 +125,60 @@ func Parse(path string, text []byte) (*File, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("%s: has %d bytes; the file of a format may have %d", path, len(text), MaxBytes)
 	}
-	if line := deepLine(text); line > 0 {
-		return nil, fmt.Errorf("%s:%d: is nested too deep; want at most %d levels", path, line, maxNesting)
-	}
 	return decode(path, text)
 }
 
-// maxNesting is how deep brackets, or indented dashes, may be nested: the YAML library needs the square of it.
-const maxNesting = 100
-
-// deepLine returns the first line that is nested too deep, judging by all brackets; 0 if there is none.
-func deepLine(text []byte) int {
-	brackets := 0
-	for i, line := range bytes.Split(text, []byte("\n")) {
-		brackets += bytes.Count(line, []byte("[")) + bytes.Count(line, []byte("{"))
-		indent := len(line) - len(bytes.TrimLeft(line, "- ?"))
-		if brackets > maxNesting || indent > 2*maxNesting {
-			return i + 1
-		}
-		brackets = max(0, brackets-bytes.Count(line, []byte("]"))-bytes.Count(line, []byte("}")))
-	}
-	return 0
-}
+// strictError is what the YAML library says of a key that it does not know.
+var strictError = regexp.MustCompile(`line (\d+): field (\S+) (not found|already set) in type layouts\.(\w+)`)
 
 func decode(path string, text []byte) (*File, error) {
 	f := &File{Path: path}
-	parsed, err := parser.ParseBytes(text, 0)
-	if err == nil && (len(parsed.Docs) != 1 || parsed.Docs[0].Body == nil) {
-		err = errors.New("want one YAML document with name, layouts and examples")
-	}
-	if err == nil {
-		f.body = parsed.Docs[0].Body
-		err = yaml.NodeToValue(f.body, f, yaml.Strict())
-	}
-	var at yaml.Error
-	switch {
-	case errors.As(err, &at) && at.GetToken() != nil:
-		return nil, fmt.Errorf("%s:%d: %s", path, at.GetToken().Position.Line, strings.ReplaceAll(at.GetMessage(), "\n", " "))
+	strict := yaml.NewDecoder(bytes.NewReader(text))
+	strict.KnownFields(true)
+	err := strict.Decode(f)
+	switch wrong := (*yaml.TypeError)(nil); {
+	case err == io.EOF:
+		return nil, fmt.Errorf("%s: is empty: want name, layouts and examples", path)
+	case errors.As(err, &wrong):
+		first := strings.TrimPrefix(wrong.Errors[0], "line ")
+		if m := strictError.FindStringSubmatch(wrong.Errors[0]); m != nil {
+			first = fmt.Sprintf("%s: unknown field %q of a %s", m[1], m[2], strings.ToLower(m[4]))
+		}
+		return nil, fmt.Errorf("%s:%s", path, first)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s:%s", path, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line "))
 	}
+	f.text = text
 	return f, nil
 }
 
-// errorAt returns err with the file and the line of a value.
-func (f *File) errorAt(yamlPath, what string, err error) error {
-	line := 1
-	if p, wrong := yaml.PathString(yamlPath); wrong == nil {
-		if node, wrong := p.FilterNode(f.body); wrong == nil && node != nil {
-			line = firstLine(node)
-		}
+// errorAt returns err with the file and the line of a value: keys and indexes lead to it.
+func (f *File) errorAt(what string, err error, steps ...any) error {
+	node := new(yaml.Node)
+	if wrong := yaml.Unmarshal(f.text, node); wrong != nil || len(node.Content) == 0 {
+		return fmt.Errorf("%s: %s%w", f.Path, what, err)
 	}
-	return fmt.Errorf("%s:%d: %s%w", f.Path, line, what, err)
+	for node = node.Content[0]; len(steps) > 0; steps = steps[1:] {
+		next := child(node, steps[0])
+		if next == nil {
+			break
+		}
+		node = next
+	}
+	return fmt.Errorf("%s:%d: %s%w", f.Path, node.Line, what, err)
 }
 
-// firstLine returns the line on which a value begins. The token of a mapping is a colon within it.
-func firstLine(node ast.Node) int {
-	if m, ok := node.(*ast.MappingNode); ok && len(m.Values) > 0 {
-		return m.Values[0].Key.GetToken().Position.Line
+// child returns the value of a key, or an element; nil if there is none.
+func child(node *yaml.Node, step any) *yaml.Node {
+	if i, ok := step.(int); ok && i < len(node.Content) {
+		return node.Content[i]
 	}
-	return node.GetToken().Position.Line
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == step {
+			return node.Content[i+1]
+		}
+	}
+	return nil
 }
 
 // Example returns the first example, "" if there is none.
@@ -211,17 +195,17 @@ var isName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`).MatchString
 func (f *File) Format() (source.Format, error) {
 	format := source.Format{Name: f.Name, Summary: f.Summary, Detection: f.Detection}
 	if !isName(f.Name) {
-		return format, f.errorAt("$.name", "", fmt.Errorf("name %q: want small letters, digits and -", f.Name))
+		return format, f.errorAt("", fmt.Errorf("name %q: want small letters, digits and -", f.Name), "name")
 	}
 	if f.Writes != "" {
 		writes, err := stream.ParseWrites(f.Writes)
 		if err != nil {
-			return format, f.errorAt("$.writes", "", err)
+			return format, f.errorAt("", err, "writes")
 		}
 		format.Writes = writes
 	}
 	if len(f.Layouts) == 0 {
-		return format, f.errorAt("$", "", errors.New("no layouts: want at least one, such as "+
+		return format, f.errorAt("", errors.New("no layouts: want at least one, such as "+
 			"{columns: comma, fields: [{name: time, is: time, unit: s}, {name: url, is: key}]}"))
 	}
 	var t table
@@ -246,8 +230,9 @@ func (f *File) Format() (source.Format, error) {
 // compile returns a layout.
 func (f *File) compile(i int) (*layout, error) {
 	spec := &f.Layouts[i]
-	here := fmt.Sprintf("$.layouts[%d]", i)
-	fail := func(err error) (*layout, error) { return nil, f.errorAt(here, fmt.Sprintf("layout %d: ", i+1), err) }
+	fail := func(err error) (*layout, error) {
+		return nil, f.errorAt(fmt.Sprintf("layout %d: ", i+1), err, "layouts", i)
+	}
 	l := &layout{further: spec.More, trim: spec.Trim, header: spec.Header != "", headed: spec.Header == "required"}
 	if !slices.Contains([]string{"", "optional", "required"}, spec.Header) {
 		return fail(fmt.Errorf("header %q: want optional or required", spec.Header))
@@ -267,7 +252,7 @@ func (f *File) compile(i int) (*layout, error) {
 			err = errors.New("follows an optional field: want optional: true here, too")
 		}
 		if err != nil {
-			return nil, f.errorAt(fmt.Sprintf("%s.fields[%d]", here, j), fmt.Sprintf("field %q: ", field.Name), err)
+			return nil, f.errorAt(fmt.Sprintf("field %q: ", field.Name), err, "layouts", i, "fields", j)
 		}
 		if field.Optional {
 			l.optional++
