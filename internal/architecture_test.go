@@ -232,7 +232,8 @@ func importsOf(file string, text []byte) (imports []string, err error) {
 }
 
 // forTests are packages that only tests import, their own and each other's.
-var forTests = []string{"base/testing/brief", "base/testing/interpreter", "base/testing/must", "base/testing/processor",
+var forTests = []string{"base/testing/brief", "base/testing/faults", "base/testing/interpreter", "base/testing/must",
+	"base/testing/processor",
 	"base/testing/seeded", "cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun",
 	"policies/policytest", "sim/simtest", "traces/tracetest"}
 

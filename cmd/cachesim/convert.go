@@ -126,8 +126,8 @@ func (f *convertFlags) openEmbeddings(
 ) (v *queries.VectorFile, distinct bool, err error) {
 	file, ok := queries.ParseBesideFile(f.embeddings)
 	if !ok {
-		return nil, false, fmt.Errorf("--embeddings %s: want a file whose name ends in .npy or .fvecs, alone or followed "+
-			"by :rows=distinct; to compute embeddings and write them into a trace, use cachesim embed", f.embeddings)
+		return nil, false, fmt.Errorf("--embeddings %s: want NAME.npy or NAME.fvecs, with or without :rows=distinct; to "+
+			"compute embeddings, use cachesim embed", f.embeddings)
 	}
 	if err := formats.CheckHoldsEmbeddings(out, f.outputFormat); err != nil {
 		return nil, false, err
@@ -180,8 +180,8 @@ func copySized(cmd *cobra.Command, in []string, out string, options traces.LoadO
 	bar *progress.Bar) (read traces.Scanned, remarks string, err error) {
 	for _, path := range in {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return read, "", fmt.Errorf("%s: some rows state no size, and sizes of other rows, read before, are needed for "+
-				"them: name a regular file, or write CSV or Parquet without --object-size, where they stay unknown", path)
+			return read, "", fmt.Errorf("%s: some rows have no size, and a pipe cannot be read twice to find it: name a file, "+
+				"or write CSV or Parquet without --object-size", path)
 		}
 	}
 	loading := options

@@ -199,11 +199,11 @@ func (f *curveFlags) chooseCache(cmd *cobra.Command) error {
 	_, exact := curve.Exact(f.cache)
 	switch own, ok := sim.OwnCapacity(f.cache); {
 	case ok:
-		return fmt.Errorf("--cache %s: it has a capacity of its own, %s by its parameters, and no curve over others; use "+
-			"cachesim run", f.cache, own)
+		return fmt.Errorf("--cache %s: its parameters set its capacity, %s, so there is no curve; use cachesim run",
+			f.cache, own)
 	case f.cache.Entry.Prompts && f.trace.sample > 0:
-		return fmt.Errorf("--sample %v: a sample of blocks would split the prompts that the cache %s serves; remove "+
-			"--sample: the prefix cache needs none, as one pass gives lru at all capacities", f.trace.sample, f.cache.Name())
+		return fmt.Errorf("--sample %v: a sample of blocks would split the prompts of the cache %s; remove --sample (one "+
+			"pass gives lru at all capacities)", f.trace.sample, f.cache.Name())
 	case !exact && !cmd.Flags().Changed("points"):
 		f.points = replayedPoints
 	}

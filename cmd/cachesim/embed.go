@@ -230,8 +230,8 @@ func (f *embedFlags) embedHere(cmd *cobra.Command, spec embed.Spec, texts []stri
 func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, error) {
 	if empty := slices.Index(texts, ""); empty >= 0 {
 		return embed.Embeddings{}, fmt.Errorf(
-			"query %d (numbered from 0 by first appearance) has no text, and services reject empty texts; remove it "+
-				"from the trace, or use the built-in embedder", empty)
+			"query %d (counted from 0) has no text, and services reject empty texts; remove it, or use the built-in embedder",
+			empty)
 	}
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "asking", progress.Texts)
 	defer bar.Finish()

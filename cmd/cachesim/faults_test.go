@@ -16,8 +16,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
+	"github.com/cachesim/cachesim/internal/base/testing/faults"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
@@ -156,7 +157,7 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 			mustRun(t, c.args(dir)...)
 			writeFiles(t, good, filesIn(t, dir))
 			step := brief.OfLong(1, 13) // a run and a sweep have many operations
-			failures := map[faults.Operation]int{}
+			failures := map[filestate.Operation]int{}
 			for n := 1; ; n += step {
 				op, ok := c.failAt(t, n, dir, good, before)
 				if !ok {
@@ -164,7 +165,7 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 				}
 				failures[op]++
 			}
-			for _, op := range []faults.Operation{faults.Create, faults.Write, faults.Rename, faults.Read} {
+			for _, op := range []filestate.Operation{filestate.Create, filestate.Write, filestate.Rename, filestate.Read} {
 				if failures[op] == 0 && step == 1 {
 					t.Errorf("no %s has failed: %v", op, failures)
 				}
@@ -177,13 +178,13 @@ func TestEveryFailureLeavesWholeFiles(t *testing.T) {
 // failAt runs the command in dir, with the files from before, with its n-th operation failing. It returns false if the
 // command has fewer operations.
 func (c faultyCommand) failAt(t *testing.T, n int, dir, good string, before map[string]string) (
-	failed faults.Operation, ok bool) {
+	failed filestate.Operation, ok bool) {
 	t.Helper()
 	must.Do(t, os.RemoveAll(dir))
 	writeFiles(t, dir, before)
 	done := 0
 	var where string
-	restore := faults.Inject(func(op faults.Operation, path string) error {
+	restore := faults.Inject(func(op filestate.Operation, path string) error {
 		if done++; done == n {
 			failed, where = op, path
 			return syscall.EIO
@@ -197,7 +198,7 @@ func (c faultyCommand) failAt(t *testing.T, n int, dir, good string, before map[
 	}
 	what := fmt.Sprintf("operation %d, %s %s", n, failed, strings.TrimPrefix(where, dir))
 	c.checkEnd(t, what, failed, code, stderr)
-	leftBehind := failed == faults.Remove // of a temporary file, which the next run removes
+	leftBehind := failed == filestate.Delete // of a temporary file, which the next run removes
 	for name, content := range filesIn(t, dir) {
 		switch {
 		case strings.HasPrefix(filepath.Base(name), ".cachesim-") && leftBehind, slices.Contains(c.keeps, name):
@@ -219,7 +220,7 @@ func (c faultyCommand) failAt(t *testing.T, n int, dir, good string, before map[
 }
 
 // checkEnd expects one error, or a command that has done its work nevertheless.
-func (c faultyCommand) checkEnd(t *testing.T, what string, failed faults.Operation, code int, stderr string) {
+func (c faultyCommand) checkEnd(t *testing.T, what string, failed filestate.Operation, code int, stderr string) {
 	t.Helper()
 	want := exitWrongUse
 	if failed == faults.Allocate {
@@ -231,7 +232,7 @@ func (c faultyCommand) checkEnd(t *testing.T, what string, failed faults.Operati
 	if code != exitFine && (code != want || strings.Count(stderr, "cachesim: ") != 1) {
 		t.Errorf("%s: exit code %d, %s", what, code, stderr)
 	}
-	if code == exitFine && (failed == faults.Write || failed == faults.Rename || failed == faults.Sync) {
+	if code == exitFine && (failed == filestate.Write || failed == filestate.Rename || failed == filestate.Sync) {
 		t.Errorf("%s: exit code 0, %s", what, stderr)
 	}
 }

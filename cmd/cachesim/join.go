@@ -144,8 +144,8 @@ func (f *joinFlags) check(cmd *cobra.Command) error {
 			return err
 		}
 		if changed("tau") || changed("neighbours") {
-			return errors.New("--nearest with --tau or --neighbours: the nearest queries do not depend on a threshold and are " +
-				"not kept; leave out the others")
+			return errors.New("--nearest with --tau or --neighbours: the nearest queries have no threshold and are not " +
+				"stored; remove the others")
 		}
 	}
 	if f.jobs < 0 {

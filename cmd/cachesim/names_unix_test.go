@@ -11,7 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/testing/faults"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
@@ -86,8 +87,8 @@ func TestAnswerOnAFullDisk(t *testing.T) {
 		if code != exitFine {
 			t.Fatal(stderr)
 		}
-		restore := faults.Inject(func(op faults.Operation, path string) error {
-			if (op == faults.Write || op == faults.Allocate) && strings.HasPrefix(path, out) {
+		restore := faults.Inject(func(op filestate.Operation, path string) error {
+			if (op == filestate.Write || op == faults.Allocate) && strings.HasPrefix(path, out) {
 				return syscall.ENOSPC
 			}
 			return nil

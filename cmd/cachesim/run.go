@@ -266,7 +266,7 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 			return capacities, mode, err
 		case !cmd.Flags().Changed("capacity"):
 		case slices.ContainsFunc(capacities, func(c capacity.Spec) bool { return !c.Is(own) }):
-			return nil, mode, fmt.Errorf("--capacity %s: the cache %s has a capacity of its own, %s by its parameters; remove "+
+			return nil, mode, fmt.Errorf("--capacity %s: the parameters of the cache %s set its capacity, %s; remove "+
 				"--capacity, or change the parameters", f.capacity.list, s.Parts.Cache, own)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/testing/faults"
 )
 
 // Tests have the program send signals to itself, since it alone knows where it is: no other process could do so at the
@@ -72,8 +73,8 @@ func signalAfter(sent syscall.Signal, cells int) {
 	if sent != syscall.SIGKILL {
 		signal.Notify(received, sent)
 	}
-	faults.Inject(func(op faults.Operation, path string) error {
-		isResult := op == faults.Link && filepath.Base(filepath.Dir(path)) == "cells"
+	faults.Inject(func(op filestate.Operation, path string) error {
+		isResult := op == filestate.Link && filepath.Base(filepath.Dir(path)) == "cells"
 		if isResult && results.Add(1) == int64(cells)+1 {
 			syscall.Kill(os.Getpid(), sent)
 			<-received                         // never, if it is killed

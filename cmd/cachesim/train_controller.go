@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -103,19 +101,12 @@ func drawCurve(w io.Writer, s *trainer.Summary) error {
 		lines = append(lines, plots.Line{Label: "event model", X: x[n:], Y: s.Curve[n:], Style: plots.SeriesStyle(2)})
 	}
 	for _, l := range lines {
-		if err := f.AddLine(l); err != nil {
-			return err
-		}
+		f.AddLine(l)
 	}
-	d, err := f.Draw("curve")
+	d, err := f.Draw("curve", plots.PNG)
 	if err != nil {
 		return err
 	}
-	for _, file := range d.Files {
-		if strings.HasSuffix(file.Name, ".png") {
-			_, err := w.Write(file.Data)
-			return err
-		}
-	}
-	return errors.New("the learning curve was not drawn as a PNG")
+	_, err = w.Write(d.Files[0].Data)
+	return err
 }

@@ -106,8 +106,8 @@ func openAny() (d *Shared, note string, err error) {
 func open(gpus []Info, number int) (*Shared, error) {
 	switch {
 	case number >= len(gpus):
-		return nil, fmt.Errorf("there is no such GPU; the numbers start at 0, and the driver shows %d (cachesim devices "+
-			"lists them, CUDA_VISIBLE_DEVICES may hide some)", len(gpus))
+		return nil, fmt.Errorf("there is no such GPU; the driver shows %d, from 0 on (see: cachesim devices; "+
+			"CUDA_VISIBLE_DEVICES may hide some)", len(gpus))
 	case !gpus[number].Usable():
 		return nil, &Unavailable{fmt.Sprintf("%s has compute capability %s, but kernels need %s", gpus[number].Name,
 			gpus[number].Capability, leastCapability), "choose another GPU"}

@@ -164,8 +164,7 @@ func TestDriver(t *testing.T) {
 			"error: <nil>\n", "closed: waiting for the GPU: the device is closed"}},
 		{"", "auto fill", []string{"note: --device auto: Fake GPU (cuda:0)\n", "filled\n"}},
 		{"devices=3", "cuda:2 describe fill", []string{"Fake GPU 2 8 0", "filled\n"}},
-		{"devices=3", "cuda:3", []string{"--device cuda:3: there is no such GPU; the numbers start at 0, and the driver " +
-			"shows 3"}},
+		{"devices=3", "cuda:3", []string{"--device cuda:3: there is no such GPU; the driver shows 3"}},
 		{"none", "cuda", []string{"--device cuda: the NVIDIA driver finds no GPU; see nvidia-smi"}},
 		{"none", "auto", []string{"note: --device auto: the CPU, because the NVIDIA driver finds no GPU error: <nil>"}},
 		{"devices=0", "cuda", []string{"the NVIDIA driver finds no GPU"}},

@@ -110,7 +110,7 @@ func (c Cell) on(t *traces.Trace) (on sim.Cell, err error) {
 		return on, err
 	}
 	on = sim.Cell{Parts: c.Parts.Parts, Capacity: c.Capacity, Seed: c.Seed, Series: c.Series,
-		OnePass: c.OnePass && !c.Series.Asked()}
+		OnePass: c.OnePass && !c.Series.IsSet()}
 	if own, ok := sim.OwnCapacity(c.Parts.Cache); ok {
 		on.Capacity, err = sim.OwnCapacityOn(t, own, c.Parts.Cache, c.Sizes)
 	} else if c.Capacity.Amount == 0 {
@@ -156,7 +156,7 @@ func Execute(ctx context.Context, cells []Cell, options Options) error {
 	}
 	e := &executor{options: options, cancel: cancel, costs: map[string]float64{}}
 	e.changed.L = &e.mu
-	if slices.ContainsFunc(cells, func(c Cell) bool { return c.Series.Asked() }) {
+	if slices.ContainsFunc(cells, func(c Cell) bool { return c.Series.IsSet() }) {
 		options.Memory.Advise("longer windows of the series")
 	}
 	if err := e.plan(ctx, cells); err != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/cachesim/cachesim/configs"
-	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -84,7 +83,7 @@ func ReadText(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(faults.Reader(io.LimitReader(f, maxFileSize+1), path))
+	text, err := io.ReadAll(filestate.Reader(io.LimitReader(f, maxFileSize+1), path))
 	if err != nil {
 		return nil, err
 	}
@@ -338,8 +337,8 @@ func unstorable(whole File) error {
 	for _, n := range ast.Filter(ast.StringType, node) {
 		text, err := strconv.Unquote(n.GetToken().Value)
 		if err == nil && !yamlhint.IsLine(text) {
-			return fmt.Errorf("an experiment file cannot store %q, which has line breaks, tabs, control characters or bytes "+
-				"that are not UTF-8; rename it", text)
+			return fmt.Errorf("an experiment file cannot store %q, which has control characters, line breaks or invalid "+
+				"UTF-8; rename it", text)
 		}
 	}
 	return errors.New("the experiment cannot be stored, because it reads back as another one; please report this bug")

@@ -330,8 +330,8 @@ func (f *File) checkComputed(figure Figure, seen map[string]bool, i int) error {
 	others := len(figure.Along) + len(figure.References) + len(figure.Only[records.DimPolicy])
 	if figure.Color+figure.Lines != "" || others > 0 || figure.X == series.Time || isHeat && len(figure.Values) > 1 ||
 		!isHeat && figure.YLabel == "" {
-		return f.errorAt(fmt.Errorf("values name their policies, and are lines, which need a y-label, or with y one value, "+
-			"the colour of a heat map; remove color, lines, along, references, x: time and policy from only"), "figures", i)
+		return f.errorAt(fmt.Errorf("values are lines with a y-label, or with y the colour of a heat map; remove color, "+
+			"lines, along, references, x: time and policy from only"), "figures", i)
 	}
 	if name, err := claims.CheckValues(figure.Values, f.claimNames()); err != nil && len(f.Changes) == 0 {
 		return f.errorAt(err, "figures", i, "values", name)
@@ -380,7 +380,7 @@ func (f *File) checkSeries(figure Figure, name, key string, i int) error {
 	switch {
 	case err != nil:
 		return err
-	case !window.Asked():
+	case !window.IsSet():
 		return f.errorAt(fmt.Errorf("figure %s is over time, but the experiment keeps no series; add, for example, series: "+
 			"10000", figure.Name), "figures", i, "x")
 	case !slices.Contains(series.Names, name):
@@ -402,8 +402,8 @@ func (f *File) checkLabelsOverTime(figure Figure, seen map[string]bool, i int) e
 			series.Label, figure.Y), "figures", i, "y")
 	case figure.Lines+figure.Panels != "" || figure.From != 0 || len(figure.Along)+len(figure.Log)+
 		len(figure.References) > 0:
-		return f.errorAt(fmt.Errorf("a heat map over time has a panel for each trace; remove all keys except name, title, "+
-			"x, y, color, only, x-label and y-label"), "figures", i)
+		return f.errorAt(fmt.Errorf("a heat map over time has only the keys name, title, x, y, color, only, x-label and "+
+			"y-label; remove the others"), "figures", i)
 	}
 	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
 		f.checkPlaces(figure.Color, figure.Only, "figures", i, "only"))
@@ -417,8 +417,8 @@ func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
 	switch {
 	case figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Along)+len(figure.Log)+
 		len(figure.References) > 0:
-		return f.errorAt(fmt.Errorf("a figure over time has a panel for each capacity and a line for each policy; remove "+
-			"all keys except name, title, x, y, only and from"), "figures", i)
+		return f.errorAt(fmt.Errorf("a figure over time has only the keys name, title, x, y, only and from; remove the "+
+			"others"), "figures", i)
 	case !(figure.From >= 0):
 		return f.errorAt(fmt.Errorf("from %v: want a number of requests or, with windows of time, of seconds, from 0",
 			figure.From), "figures", i, "from")

@@ -277,8 +277,8 @@ func (p *planner) capacities(in *Input, setup int) ([]capacity.Capacity, error) 
 	others := slices.ContainsFunc(p.Setups, func(s Setup) bool { return !sim.HasOwnCapacity(s.Parts.Cache) })
 	for _, c := range in.Capacities {
 		if !others && !c.Is(own) {
-			return nil, fmt.Errorf("capacity %s: the cache %s has a capacity of its own, %s by its parameters; leave the "+
-				"capacity out, or change the parameters", c, p.Setups[setup].Parts.Cache, own)
+			return nil, fmt.Errorf("capacity %s: the parameters of the cache %s set its capacity, %s; remove the capacity, or "+
+				"change the parameters", c, p.Setups[setup].Parts.Cache, own)
 		}
 	}
 	return []capacity.Capacity{own}, nil

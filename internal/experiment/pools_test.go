@@ -92,9 +92,9 @@ func TestCapacitiesOfNodes(t *testing.T) {
 		t.Error("the capacity of the cache itself changes the cells")
 	}
 	for capacities, want := range map[string]string{
-		"1%":   "has a capacity of its own, 32GB by its parameters",
-		"16GB": "has a capacity of its own, 32GB by its parameters",
-		"100":  "has a capacity of its own, 32GB by its parameters",
+		"1%":   "set its capacity, 32GB;",
+		"16GB": "set its capacity, 32GB;",
+		"100":  "set its capacity, 32GB;",
 	} {
 		if _, err := parseText(one + "capacities: " + capacities + "\n"); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -103,11 +103,11 @@ func TestCapacitiesOfNodes(t *testing.T) {
 	}
 	generated := strings.Replace(one, "file: a.csv, format: recommender", "generate: recommender", 1)
 	if _, err := parseText(generated + "capacities: 16GB\n"); generated == one || err == nil ||
-		!strings.Contains(err.Error(), "has a capacity of its own") {
+		!strings.Contains(err.Error(), "set its capacity") {
 		t.Errorf("16GB for generated requests: error %v", err)
 	}
 	both := strings.Replace(one, "caches: [", "caches: [exact, ", 1)
-	must.NotGet(parseText(both))(t, "no tenants are given", "allocators in the exact cache")
+	must.NotGet(parseText(both))(t, "add tenants by column", "allocators in the exact cache")
 	none := strings.Replace(one, "models: [recommender]\n", "", 1)
 	must.NotGet(parseText(none))(t, "needs a model of time", "no model")
 }

@@ -25,8 +25,8 @@ func ReadSeries(dir string, recs []records.Record) (rows []series.Row, err error
 		byCell := series.ByCell(rows)
 		for i := range recs {
 			if r := &recs[i]; r.Series != "" && series.Digest(byCell[r.Cell]) != r.SeriesDigest {
-				return nil, fmt.Errorf("%s: the series of record %d, %s at %s, is not the one that was written with it: rows "+
-					"were changed, are missing, or belong to another replay; run it again, or remove the series", path, i+1,
+				return nil, fmt.Errorf("%s: the series of record %d, %s at %s, was not written with it, or was changed; run it "+
+					"again, or remove the series", path, i+1,
 					show.Printable(r.Label), show.Printable(r.CapacityText))
 			}
 		}

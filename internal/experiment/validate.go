@@ -129,8 +129,8 @@ func (f *File) checkTrace(t Trace) error {
 	case t.PerFile && max(f.Warmup, t.Warmup) > 0:
 		return fmt.Errorf("per-file: each file starts with an empty cache, so there is nothing to warm up; remove warmup")
 	case t.Tenants == "" && len(f.Allocators) > 0 && !f.replayedBy(t, cache.HasPools):
-		return fmt.Errorf("allocators divide the capacity among tenants, but no tenants are given; add tenants with " +
-			"column, prefix or file, or for serving nodes caches with pools of their own")
+		return fmt.Errorf("allocators divide the capacity among tenants; add tenants by column, prefix or file, or for " +
+			"serving nodes caches with pools")
 	case t.Limit < 0 || t.Limit > 0 && t.With[axisLimit] != nil:
 		return fmt.Errorf("limit: want a number of requests, at least 1, given once")
 	case t.Sample < 0 || t.Sample > 1 || t.Sample > 0 && t.With[axisSample] != nil:
@@ -300,8 +300,8 @@ func (f *File) checkSize() error {
 		capacities = max(capacities, 1, len(specs))
 	}
 	if cells > maxCells {
-		return f.errorAt(fmt.Errorf("the experiment has %.0f cells, more than %d: traces with their axes %.0f, capacities "+
-			"%d, policies with their axes %.0f, seeds %.0f; split it, or remove some", cells, maxCells, workloads, capacities,
+		return f.errorAt(fmt.Errorf("the experiment has %.0f cells, more than %d: %.0f traces, %d capacities, %.0f "+
+			"policies, %.0f seeds, with their axes; split it, or remove some", cells, maxCells, workloads, capacities,
 			once+perSeed, seeds))
 	}
 	return nil

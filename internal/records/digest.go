@@ -80,8 +80,8 @@ func (r *Record) checkRead() error {
 	if err := r.Check(); err != nil || r.Digest == "" || r.Digest == r.digest() || r.Digest == r.firstDigest() {
 		return err
 	}
-	return fmt.Errorf("the record is damaged, or was changed after it was written: its digest is %.80q, want %q; run it "+
-		"again or, if you changed it on purpose, remove its digest", r.Digest, r.digest())
+	return fmt.Errorf("the record is damaged or was changed: its digest is %.80q, want %q; run it again, or remove the "+
+		"digest of a deliberate change", r.Digest, r.digest())
 }
 
 // WithoutDigest says how many of the records read at path have no digest; "" if all have one.

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 )
 
@@ -41,7 +40,7 @@ func Read(path string, stdin io.Reader) ([]Record, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return ReadFrom(path, faults.Reader(f, path))
+	return ReadFrom(path, filestate.Reader(f, path))
 }
 
 // findIn returns the file of records in dir.

@@ -225,7 +225,7 @@ func TestReadErrors(t *testing.T) {
 		{"null for a count", strings.Replace(j, `"hits":400`, `"hits":null`, 1), "line 1: hits is null, want a whole number"},
 		{"changed count", strings.Replace(j, `"hits":400`, `"hits":401`, 1), "line 1: the record is damaged"},
 		{"JSON field twice", strings.Replace(j, `"hits":400`, `"hits":401,"hits":400`, 1), `field "hits" appears twice`},
-		{"changed CSV count", strings.Replace(c, "1000", "1001", 1), "line 2: the record is damaged, or was changed"},
+		{"changed CSV count", strings.Replace(c, "1000", "1001", 1), "line 2: the record is damaged or was changed"},
 		{"negative count", strings.Replace(j, `"hits":400`, `"hits":-400`, 1), "line 1: hits is -400, want a number of at " +
 			"least 0"},
 		{"count too large", strings.Replace(j, `"hits":400`, `"hits":9223372036854775808`, 1), "line 1: hits is " +

@@ -86,12 +86,7 @@ func Rewrite(path string, recs []Record) error {
 
 // encoderOf returns the encoder for the format of the records in a file.
 func encoderOf(path string) (encoder, error) {
-	file, err := filestate.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(file)
+	data, err := filestate.ReadFile(path)
 	switch {
 	case err != nil:
 		return nil, err

@@ -35,7 +35,7 @@ func (c Cell) Key() string {
 			key += "|" + kind.Name + " " + part.String()
 		}
 	}
-	if c.Series.Asked() {
+	if c.Series.IsSet() {
 		key += "|series " + c.Series.String()
 	}
 	if c.Random() {

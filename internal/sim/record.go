@@ -84,7 +84,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if c.Cache.Entry.Queries {
 		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
 	}
-	if c.Series.Asked() {
+	if c.Series.IsSet() {
 		rec.Series, rec.SeriesDigest = c.Series.String(), series.Digest(out.series)
 	}
 	if c.Policy.Entry.Kind == policies.Bound {

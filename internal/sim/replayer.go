@@ -478,7 +478,7 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32) cache.Config 
 		Policy:     c.Policy,
 		Seed:       c.Seed,
 		NextUse:    nextUse,
-		Occupancy:  c.Series.Asked(),
+		Occupancy:  c.Series.IsSet(),
 		Allocator:  c.Allocator,
 		Admission:  c.Admission,
 

@@ -85,7 +85,7 @@ func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream
 		return nil, err
 	}
 	if s.sampler == nil {
-		if err := l.afford(int(length)); err != nil {
+		if err := l.reserve(int(length)); err != nil {
 			return nil, err
 		}
 		l.expect(int(length))
@@ -398,7 +398,7 @@ func (l *loader) addFile(r *formats.OracleGeneralReader) error {
 	if l.opts.Limit > 0 {
 		length = min(length, l.opts.Limit)
 	}
-	if err := l.afford(length); err != nil {
+	if err := l.reserve(length); err != nil {
 		return err
 	}
 	l.expect(length)
@@ -516,16 +516,16 @@ func (l *loader) makeRoom(n int) error {
 		return stream.ErrTooManyRequests
 	}
 	estimate := l.estimate()
-	if err := l.afford(max(have+n, int(float64(estimate)/spareRoom))); err != nil {
+	if err := l.reserve(max(have+n, int(float64(estimate)/spareRoom))); err != nil {
 		return err
 	}
 	l.expect(max(have+n, firstRoom, estimate))
 	return nil
 }
 
-// afford refuses a trace of n requests that exceeds the memory budget. Objects are not counted: their number is not
+// reserve refuses a trace of n requests that exceeds the memory budget. Objects are not counted: their number is not
 // known yet.
-func (l *loader) afford(n int) error {
+func (l *loader) reserve(n int) error {
 	have := len(l.trace.Objects)
 	need := float64(n-have)*l.requestBytes() + float64(n)*l.opts.RequestBytes
 	left := float64(l.opts.Memory.Left())

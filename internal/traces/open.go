@@ -21,7 +21,7 @@ type Stream struct {
 
 // Progress returns how many bytes of the file (compressed, if it is) have been read so far and its size, 0 if that is
 // unknown. Any goroutine may call it.
-func (s *Stream) Progress() (done, total int64) { return s.in.Taken(), s.in.Size }
+func (s *Stream) Progress() (done, total int64) { return s.in.BytesRead(), s.in.Size }
 func (s *Stream) Close() error                  { return s.in.Close() }
 
 // Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format

@@ -19,7 +19,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 )
@@ -89,7 +88,7 @@ func createRegular(path string) (*File, error) {
 }
 
 func (f *File) Write(p []byte) (int, error) {
-	if err := faults.At(faults.Write, f.path); err != nil {
+	if err := filestate.Before(filestate.Write, f.path); err != nil {
 		// As on a full disk, a part is written.
 		n, _ := f.out.Write(p[:len(p)/2])
 		return n, writeError(f.path, err)
@@ -120,7 +119,7 @@ func (f *File) Commit() error {
 	if f.temp == nil {
 		return writeError(f.path, f.out.Close())
 	}
-	err := faults.At(faults.Sync, f.path)
+	err := filestate.Before(filestate.Sync, f.path)
 	if err == nil {
 		// Before the rename: otherwise a power failure may leave an empty file under the final name.
 		err = f.temp.Sync()
@@ -239,14 +238,14 @@ func NewSpool(dir string) (*Spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if faults.At(faults.Remove, temp.Name()) == nil {
+	if filestate.Before(filestate.Delete, temp.Name()) == nil {
 		os.Remove(temp.Name()) // fails where a file that is open cannot be removed; Discard does it there
 	}
 	return &Spool{*temp}, nil
 }
 
 func (s *Spool) Write(p []byte) (int, error) {
-	if err := faults.At(faults.Write, s.Name()); err != nil {
+	if err := filestate.Before(filestate.Write, s.Name()); err != nil {
 		return 0, err
 	}
 	return s.File.Write(p)
@@ -263,7 +262,7 @@ func MakeFolder(dir string) error {
 	case err == nil:
 		return fmt.Errorf("cannot write to %s: it is a file, want a folder", dir)
 	}
-	if err = faults.At(faults.MakeFolder, dir); err == nil {
+	if err = filestate.Before(filestate.MakeFolder, dir); err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err != nil {
@@ -354,7 +353,7 @@ func Remove(dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err == nil {
 		defer root.Close()
-		err = faults.At(faults.Remove, path)
+		err = filestate.Before(filestate.Delete, path)
 	}
 	if err == nil {
 		err = root.Remove(name)
@@ -363,18 +362,4 @@ func Remove(dir, name string) error {
 		return nil
 	}
 	return fmt.Errorf("cannot remove %s: %w", path, cause(err))
-}
-
-// ReadFile returns the content of a file that the program has written. Anything but a regular file is an error: a pipe
-// in its place would never end.
-func ReadFile(path string) ([]byte, error) {
-	if err := faults.At(faults.Open, path); err != nil {
-		return nil, err
-	}
-	file, err := filestate.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(faults.Reader(file, path))
 }

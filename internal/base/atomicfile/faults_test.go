@@ -8,7 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/testing/faults"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
@@ -24,8 +25,8 @@ func TestEveryFailureLeavesTheOldOrTheNew(t *testing.T) {
 			for n := 1; ; n++ {
 				dir := t.TempDir()
 				must.Do(t, os.WriteFile(filepath.Join(dir, "file"), []byte("old"), 0o644))
-				done, operation := 0, faults.Operation("")
-				restore := faults.Inject(func(op faults.Operation, _ string) error {
+				done, operation := 0, filestate.Operation("")
+				restore := faults.Inject(func(op filestate.Operation, _ string) error {
 					if done++; done == n {
 						operation = op
 						return syscall.EIO
@@ -40,7 +41,7 @@ func TestEveryFailureLeavesTheOldOrTheNew(t *testing.T) {
 					}
 					return
 				}
-				if operation == faults.Remove {
+				if operation == filestate.Delete {
 					continue // leaves a temporary file to the next program
 				}
 				failed++

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 )
 
 // Journal is a file that grows in place, because its content must outlive the program. Its reader must recognise which
@@ -28,7 +28,7 @@ func OpenJournal(path string) (*Journal, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		flags |= os.O_CREATE | os.O_EXCL
 	}
-	if err = faults.At(faults.Create, path); err != nil {
+	if err = filestate.Before(filestate.Create, path); err != nil {
 		return nil, createError(path, err)
 	}
 	file, err := os.OpenFile(path, flags, 0o644)
@@ -48,7 +48,7 @@ func OpenJournal(path string) (*Journal, error) {
 }
 
 func (j *Journal) WriteAt(p []byte, at int64) (int, error) {
-	if err := faults.At(faults.Write, j.path); err != nil {
+	if err := filestate.Before(filestate.Write, j.path); err != nil {
 		n, _ := j.File.WriteAt(p[:len(p)/2], at)
 		return n, writeError(j.path, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 )
 
 // Names of temporary files begin and end like this, with a number for the machine and random digits in between.
@@ -44,7 +44,7 @@ func newTemporary(dir string) (*temporary, error) {
 // createTemporary creates the file at path, which must be free: a symbolic link is not followed. The error is
 // fs.ErrExist, too, where another program has taken the file for a leftover before it was locked.
 func createTemporary(path string) (*temporary, error) {
-	if err := faults.At(faults.Create, path); err != nil {
+	if err := filestate.Before(filestate.Create, path); err != nil {
 		return nil, err
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
@@ -77,7 +77,7 @@ func isAt(lock *fileLock, path string) bool {
 func (t *temporary) moveTo(path string) error {
 	err := t.close()
 	if err == nil {
-		err = faults.At(faults.Rename, path)
+		err = filestate.Before(filestate.Rename, path)
 	}
 	// The lock is held until the rename, or another program could take the file for a leftover.
 	defer t.unlock()
@@ -101,7 +101,7 @@ func (t *temporary) moveToNew(path string) error {
 	if err != nil {
 		return err
 	}
-	err = faults.At(faults.Link, path)
+	err = filestate.Before(filestate.Link, path)
 	if err == nil {
 		// A link fails if the name is taken; a rename would replace the file.
 		err = os.Link(t.Name(), path)
@@ -120,14 +120,14 @@ func renameNew(from, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fs.ErrExist
 	}
-	if err := faults.At(faults.Rename, path); err != nil {
+	if err := filestate.Before(filestate.Rename, path); err != nil {
 		return err
 	}
 	return rename(from, path)
 }
 
 func (t *temporary) close() error {
-	err := faults.At(faults.Close, t.Name())
+	err := filestate.Before(filestate.Close, t.Name())
 	return errors.Join(err, t.File.Close())
 }
 
@@ -140,7 +140,7 @@ func (t *temporary) drop() {
 }
 
 func (t *temporary) remove() {
-	if faults.At(faults.Remove, t.Name()) == nil {
+	if filestate.Before(filestate.Delete, t.Name()) == nil {
 		os.Remove(t.Name())
 	}
 }

@@ -88,8 +88,8 @@ type config struct {
 	SharedLayers *int     `json:"num_kv_shared_layers"` // at the end, which use keys and values of earlier ones
 }
 
-// strange are keys whose models keep something else than described here, with what that is.
-var strange = []struct{ key, what string }{
+// unsupported maps a key of config.json to the feature that it implies.
+var unsupported = []struct{ key, what string }{
 	{"compress_ratios", "compressed keys and values"},
 	{"sparse_attention_config", "an index of the keys for sparse attention"},
 	{"hybrid_layer_pattern", "layers with different heads"},
@@ -124,12 +124,12 @@ func ParseConfig(text []byte) (s Shape, err error) {
 			top.TorchType, top.NewerType = outer.TorchType, outer.NewerType
 		}
 	}
-	for _, other := range strange {
+	for _, other := range unsupported {
 		if top.ModelType == nemotronH && (other.key == "layers_block_type" || other.key == "hybrid_override_pattern") {
 			continue
 		}
 		if value := strings.TrimSpace(string(keys[other.key])); value != "" && value != "null" && value != "false" {
-			return s, fmt.Errorf("%s: the model keeps %s, whose bytes are not known here; %s", other.key, other.what, byHand)
+			return s, fmt.Errorf("%s (%s) is not supported; %s", other.key, other.what, byHand)
 		}
 	}
 	return top.shape()
@@ -147,11 +147,11 @@ func (c *config) index() (int, error) {
 		return 0, nil
 	}
 	if c.LatentRank == nil || !slices.Contains(indexTypes, c.ModelType) {
-		return 0, fmt.Errorf("index_head_dim: the model keeps an index of the keys for sparse attention, whose bytes are "+
-			"known here for the model_type %s only, not for %.40q; %s", strings.Join(indexTypes, " and "), c.ModelType, byHand)
+		return 0, fmt.Errorf("index_head_dim: an index of the keys for sparse attention is supported for the model_type "+
+			"%s, not for %.40q; %s", strings.Join(indexTypes, " and "), c.ModelType, byHand)
 	}
 	if slices.ContainsFunc(c.IndexTypes, func(typ string) bool { return typ != "full" }) {
-		return 0, fmt.Errorf("indexer_types: some layers share the index of another, whose bytes are not known here; %s",
+		return 0, fmt.Errorf("indexer_types: layers that share the index of another are not supported; %s",
 			byHand)
 	}
 	size, err := need("index_head_dim", c.IndexSize, mostNumbers)
@@ -163,8 +163,8 @@ func (c *config) index() (int, error) {
 func (c *config) global(l Layers) (_ Layers, err error) {
 	if c.ModelType != gemma4 {
 		if c.GlobalSize != nil || c.ValuesAreKeys != nil && *c.ValuesAreKeys {
-			return l, fmt.Errorf("global_head_dim, attention_k_eq_v: the model has other heads in layers without a window, "+
-				"which is known here for the model_type %s only, not for %.40q; %s", gemma4, c.ModelType, byHand)
+			return l, fmt.Errorf("global_head_dim, attention_k_eq_v: other heads in layers without a window are supported for "+
+				"the model_type %s, not for %.40q; %s", gemma4, c.ModelType, byHand)
 		}
 		return l, nil
 	}
@@ -279,7 +279,7 @@ func (c *config) shape() (s Shape, err error) {
 	})
 	if len(windows) == 0 {
 		return s, errors.New("layer_types: no layer keeps keys and values of tokens; a prefix cache of states alone is not " +
-			"known here")
+			"supported")
 	}
 	if s.States, err = c.states(states); err != nil {
 		return s, err
@@ -417,8 +417,8 @@ func (c *config) blocks() (windows []int, err error) {
 			windows = append(windows, linear)
 		case "moe", "mlp", "E", "-":
 		default:
-			return nil, fmt.Errorf("layers_block_type, hybrid_override_pattern: what a block of %.40q keeps is not known here "+
-				"(known: attention or *, mamba or M, moe or E, mlp or -); %s", typ, byHand)
+			return nil, fmt.Errorf("layers_block_type, hybrid_override_pattern: blocks of %.40q are not supported; want "+
+				"attention or *, mamba or M, moe or E, mlp or -; %s", typ, byHand)
 		}
 	}
 	return windows, nil
@@ -474,8 +474,8 @@ func (c *config) windows() ([]int, error) {
 		}
 		has = func(layer int) bool { return layer >= first }
 	default:
-		return nil, fmt.Errorf("sliding_window: which layers of the model_type %.40q have a window is not stated "+
-			"(layer_types); %s, with window=N,windowed-layers=N", c.ModelType, byHand)
+		return nil, fmt.Errorf("sliding_window: layer_types is missing, so the layers with a window of the model_type "+
+			"%.40q are unknown; %s, with window=N,windowed-layers=N", c.ModelType, byHand)
 	}
 	for i := range windows {
 		if has(i) {
@@ -500,12 +500,12 @@ func (c *config) typedWindows(windows []int) (err error) {
 		case "linear_attention":
 			windows[i] = linear
 			if !slices.Contains(linearTypes, c.ModelType) {
-				err = fmt.Errorf("layer_types: linear_attention has a state, which is known here for the model_type %s only, "+
-					"not for %.40q; %s", strings.Join(linearTypes, ", "), c.ModelType, byHand)
+				err = fmt.Errorf("layer_types: linear_attention is supported for the model_type %s, not for %.40q; %s",
+					strings.Join(linearTypes, ", "), c.ModelType, byHand)
 			}
 		default:
-			err = fmt.Errorf("layer_types: layers of %.40q keep something else than keys and values of tokens (known: "+
-				"full_attention, sliding_attention, chunked_attention, linear_attention); %s", typ, byHand)
+			err = fmt.Errorf("layer_types: %.40q is not supported; want full_attention, sliding_attention, chunked_attention "+
+				"or linear_attention; %s", typ, byHand)
 		}
 		if err != nil {
 			return err

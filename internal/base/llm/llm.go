@@ -181,8 +181,8 @@ func (s Shape) states(gpus int) (float64, error) {
 	matrix, ok := bitsOf(s.States.Type)
 	activation, known := bitsOf(s.Type)
 	if !ok || !known {
-		return 0, errors.New("mamba_ssm_dtype (mamba_ssm_cache_dtype) is missing: the type of the states is not stated, " +
-			"and engines differ (SGLang: fp32, vLLM: that of the activations); want state-type=fp32 or state-type=bf16")
+		return 0, errors.New("mamba_ssm_dtype (mamba_ssm_cache_dtype) is missing, and engines differ (SGLang: fp32, vLLM: " +
+			"as the activations); add state-type=fp32 or bf16")
 	}
 	return s.States.bytes(matrix, activation), nil
 }

@@ -70,8 +70,8 @@ func (s Spec) check() error {
 		return errors.New("want one of model=NAME, config=FILE and layers=N,kv-heads=N,head-size=N; for example " +
 			"model=llama-3.1-70b")
 	case v.Int("layers") == 0 && numbers:
-		return errors.New("kv-heads, head-size, latent, window and windowed-layers describe a model together with layers; " +
-			"leave them out beside model and config")
+		return errors.New("kv-heads, head-size, latent, window and windowed-layers need layers; with model or config, " +
+			"remove them")
 	case v.Text("model") != "":
 		_, err := Find(v.Text("model"))
 		return err

@@ -26,8 +26,8 @@ var sizeEntry = Entry{
 	},
 	New: func(c Config) (Admission, error) {
 		if !c.Sized {
-			return nil, fmt.Errorf("admission size: capacities count objects, whose sizes are not known; add --bytes, or use " +
-				"another admission: none, second, learned")
+			return nil, fmt.Errorf("admission size: capacities count objects, not bytes; add --bytes, or use another " +
+				"admission: none, second, learned")
 		}
 		least, most, err := limits(c.Params)
 		return size{least, most}, err

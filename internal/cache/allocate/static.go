@@ -48,8 +48,8 @@ type share struct {
 // parseShares reads the parameter shares: either all items have a name, or none has.
 func parseShares(text string) (shares []share, err error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, fmt.Errorf("shares is missing, and r is 0: write static(shares=3;1) for the tenants in order of " +
-			"their first request, or static(shares=web:3;db:1), or static(r=0.4) on serving nodes")
+		return nil, fmt.Errorf("shares is missing; want static(shares=3;1) in order of first requests, " +
+			"static(shares=web:3;db:1), or static(r=0.4) on serving nodes")
 	}
 	for _, item := range strings.Split(text, ";") {
 		s := share{}

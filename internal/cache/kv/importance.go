@@ -94,8 +94,8 @@ func readOfQueries(path string, shape *attention.Shape) ([][]float64, error) {
 		kv, query := int(row[1]), int(row[2])
 		if float64(query) != row[2] || float64(kv) != row[1] || query < 0 || query >= shape.QueryHeads ||
 			query/shape.Group() != kv {
-			return nil, fmt.Errorf("%s: row %d is about query head %v of KV head %v; want query heads from 0 to %d, of which "+
-				"each %d in order have one KV head", path, i+1, row[2], row[1], shape.QueryHeads-1, shape.Group())
+			return nil, fmt.Errorf("%s: row %d has query head %v of KV head %v; want query heads from 0 to %d, and a KV head "+
+				"for each %d of them in order", path, i+1, row[2], row[1], shape.QueryHeads-1, shape.Group())
 		}
 		head := [2]int{int(row[0]), query}
 		if _, twice := known[head]; twice {

@@ -180,8 +180,8 @@ func (r *replay) checkOptions(o *options) error {
 	from, to := v.candidates(r.shape, 0)
 	switch {
 	case to-from < 1 || v.size(r.shape, 0) < 1:
-		return fmt.Errorf("cache %s: %d tokens of prompt leave %d between the first %d and the last %d, and a set has "+
-			"%.3g%% of them, which is none: use a longer prompt, a larger capacity, or smaller values of sink and recent",
+		return fmt.Errorf("cache %s: a prompt of %d tokens leaves %d between the first %d and the last %d, and %.3g%% of "+
+			"them are none: use a longer prompt, a larger capacity, or a smaller sink and recent",
 			Name, r.shape.Prompt, max(0, to-from), o.sink, o.recent, 100*o.share)
 	case o.predicted && !r.shape.Predicted:
 		return fmt.Errorf("cache %s: queries=%s, but the trace has no predicted queries; record them, or use queries=%s",

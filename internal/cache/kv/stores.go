@@ -66,14 +66,14 @@ func Check(c Cell) error {
 		return fmt.Errorf("cache %s: resident=%s: a reuse rule ranks the heads, and %s has none; remove resident, or use "+
 			"%s", Name, c.Params.Text("resident"), policy, OneSet.Name)
 	case c.Params.Text("resident") != "0" && c.Rule != nil && !c.Rule.Entry.UsesProfile:
-		return fmt.Errorf("cache %s: resident=%s: a reuse rule ranks the heads, and %s does not; remove resident, or use a "+
-			"rule that ranks them, such as qsac", Name, c.Params.Text("resident"), c.Rule)
+		return fmt.Errorf("cache %s: resident=%s: reuse rule %s does not rank the heads; remove resident, or use a rule "+
+			"that does, such as qsac", Name, c.Params.Text("resident"), c.Rule)
 	case serves != servesSet && c.Params.Text("append") == appendSince:
 		return fmt.Errorf("cache %s: append=%s: under %s no set is loaded since which tokens could stay visible; use "+
 			"append=%s or append=%s", Name, appendSince, policy, appendAll, appendWindow)
 	case c.Params.Text("query-importance") != "" && (c.Rule == nil || !c.Rule.Entry.UsesImportance):
-		return fmt.Errorf("cache %s: query-importance=%s: only reuse rules that use importances weigh query heads by it, "+
-			"such as qsac; remove query-importance", Name, c.Params.Text("query-importance"))
+		return fmt.Errorf("cache %s: query-importance=%s has no effect under this reuse rule; remove it, or use a rule "+
+			"with importances, such as qsac", Name, c.Params.Text("query-importance"))
 	case serves == servesAll && c.Retriever != nil:
 		return fmt.Errorf("retriever %s: under %s all tokens are there, so that nothing is retrieved; remove the retriever",
 			c.Retriever, policy)
@@ -129,8 +129,8 @@ func (r *replay) checkServing(p *plan) error {
 	}
 	if held := r.held(p); p.serving != servesSet && p.serving != servesAll && held < size && !p.Policy.Entry.Unbounded {
 		from, to := p.options.view().candidates(r.shape, 0)
-		return fmt.Errorf("cache %s: a capacity of %.3g%% holds %d of the %d tokens that a head can load, which is less "+
-			"than a block of %d: use a larger capacity, or smaller blocks", Name, 100*p.Share, held, to-from, size)
+		return fmt.Errorf("cache %s: a capacity of %.3g%% holds %d of the %d tokens of a head, less than a block of %d: "+
+			"use a larger capacity, or smaller blocks", Name, 100*p.Share, held, to-from, size)
 	}
 	return nil
 }
@@ -149,8 +149,8 @@ func (r *replay) checkBlocks(p *plan) error {
 	if to/size > (from+size-1)/size {
 		return nil
 	}
-	return fmt.Errorf("retriever %s: none of the blocks of %d tokens, which begin at multiples of that, lies within the "+
-		"tokens from %d to %d, which a head can load: use smaller blocks, or a longer prompt", p.Retriever, size, from, to-1)
+	return fmt.Errorf("retriever %s: a head has no whole block of %d tokens from token %d to %d: use smaller blocks, or "+
+		"a longer prompt", p.Retriever, size, from, to-1)
 }
 
 // held returns how many tokens a store holds: a share of the candidates of the first step, as the memory is allocated

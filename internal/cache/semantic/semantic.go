@@ -91,11 +91,11 @@ func check(v params.Values, p policies.Entry) error {
 	}
 	switch {
 	case p.Kind == policies.Offline && !p.Similar:
-		return fmt.Errorf("policy %s knows when the same query is requested again, which is not what hits in a semantic "+
-			"cache; write farthest-similar, or semantic(match=%s)", p.Name, matchIdentity)
+		return fmt.Errorf("policy %s knows only when the same query comes again, but similar ones hit here; write "+
+			"farthest-similar, or semantic(match=%s)", p.Name, matchIdentity)
 	case p.Labels:
-		return fmt.Errorf("policy %s follows labels of what the optimum evicts, and no optimum is known where entries "+
-			"answer similar queries; write fpb, or semantic(match=%s)", p.Name, matchIdentity)
+		return fmt.Errorf("policy %s follows the optimum, and none is known where similar queries hit; write fpb, or "+
+			"semantic(match=%s)", p.Name, matchIdentity)
 	}
 	return nil
 }
@@ -104,8 +104,8 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	if t.SampledFrom == 0 || v.Text("match") == matchIdentity {
 		return nil
 	}
-	return fmt.Errorf("cache semantic: a sample lacks most of the queries that answer each other, so its hit ratio does "+
-		"not represent the whole of %s; remove --sample (--limit keeps whole neighbourhoods), or write semantic(match=%s)",
+	return fmt.Errorf("cache semantic: a sample of %s lacks most of the queries that answer each other; use --limit "+
+		"instead of --sample, or write semantic(match=%s)",
 		t.Name, matchIdentity)
 }
 

@@ -110,8 +110,8 @@ func parse(v params.Values) (all []tier, err error) {
 		all = append(all, tier{name: k.name, size: s})
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no tier has a size; state those below the first one, as in tiers(host=10x), or all of "+
-			"them, as in tiers(hbm=40GiB,host=400GiB,ssd=4TiB); tiers are %s", strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("no tier has a size; write those below the first, as in tiers(host=10x), or all, as in "+
+			"tiers(hbm=40GiB,host=400GiB); tiers are %s", strings.Join(Names(), ", "))
 	}
 	return all, givePolicies(all, v.Text("policies"))
 }
@@ -126,8 +126,8 @@ func givePolicies(all []tier, text string) error {
 		return fmt.Errorf("policies=%w", err)
 	}
 	if len(texts) != len(all) {
-		return fmt.Errorf("policies=%s: %d policies for %d tiers; want one for each, from the first tier on, with nothing "+
-			"between two slashes for the policy of --policy", text, len(texts), len(all))
+		return fmt.Errorf("policies=%s: %d policies for %d tiers; want one for each, from the first on; an empty one is "+
+			"the policy of --policy", text, len(texts), len(all))
 	}
 	for i, text := range texts {
 		if text == "" {
@@ -164,8 +164,8 @@ func checkSizes(all []tier, mode string) error {
 }
 
 func smallerBelow(name, text, above string) error {
-	return fmt.Errorf("%s=%s is smaller than the tier above it, %s, but mode=inclusive needs a copy below of all that "+
-		"is above; make it larger, or write mode=exclusive", name, text, above)
+	return fmt.Errorf("%s=%s is smaller than the tier above it, %s, which mode=inclusive copies; make it larger, or "+
+		"write mode=exclusive", name, text, above)
 }
 
 // describe returns the tier as a user would write it.
@@ -232,8 +232,8 @@ func multiple(t tier, first int64) (int64, error) {
 // inBlocks returns the size of a tier of prompts that is stated in bytes.
 func inBlocks(t tier, c cache.Config) (int64, error) {
 	if c.BlockBytes <= 0 {
-		return 0, fmt.Errorf("cache tiers: %s is in bytes, but how many bytes the keys and values of a block need is not "+
-			"known; add --kv model=llama-3.1-70b, or write a number of blocks", t.describe())
+		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the bytes of a block are unknown; add --kv "+
+			"model=llama-3.1-70b, or write a number of blocks", t.describe())
 	}
 	blocks := int64(float64(t.size.Amount().Amount/c.BlockBytes) * sampleRate(c))
 	if blocks < 1 {
@@ -272,8 +272,8 @@ func onTrace(t tier, c cache.Config) (int64, error) {
 		mode = capacity.Bytes
 	}
 	if c.Unit && t.size.CountsBytes(mode) {
-		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the first tier counts objects; write all sizes in bytes, "+
-			"with --bytes if the first is a share, or all in objects", t.describe())
+		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the first tier counts objects; write both in bytes (a share "+
+			"with --bytes) or both in objects", t.describe())
 	}
 	on, err := t.size.On(c.Trace, mode)
 	if err != nil {
@@ -330,8 +330,8 @@ func checkPolicies(all []tier, cell policies.Entry, mode string) error {
 	for i, t := range all {
 		if !t.hasPolicy {
 			if cell.Follows && i > 0 && slices.Contains(movingModes, mode) && !swaps(all, cell, mode) {
-				return fmt.Errorf("cache tiers: policy %s follows prompts, which only the first tier keeps as chains with "+
-					"mode=%s; add policies for the others, as in policies=%s, or mode=%s", cell.Name, mode,
+				return fmt.Errorf("cache tiers: policy %s follows prompts, which only the first tier has with mode=%s; add "+
+					"policies for the others, as in policies=%s, or write mode=%s", cell.Name, mode,
 					strings.Repeat("/lru", len(all)-1), writeThrough)
 			}
 			continue

@@ -43,8 +43,8 @@ func checkSwaps(all []tier, v params.Values, policy policies.Entry) error {
 	switch least, promote, shared := v.Int("min-priority"), v.Int("promote"), v.Text("shared"); {
 	case !swaps(all, policy, v.Text("mode")):
 		if least != minPriority.Default {
-			return fmt.Errorf("min-priority=%d is of the second memory of an engine: two exclusive tiers without policies of "+
-				"their own, under the policy of TensorRT-LLM; leave it out", least)
+			return fmt.Errorf("min-priority=%d needs two exclusive tiers without policies of their own, under the policy of "+
+				"TensorRT-LLM; remove it", least)
 		}
 	case promote != 1:
 		return fmt.Errorf("promote=%d: the engine of policy %s moves each block that hits to its first memory; leave it out",

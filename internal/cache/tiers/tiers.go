@@ -198,8 +198,8 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 func checkModel(model string, v params.Values, prefetches bool) error {
 	switch {
 	case prefetches:
-		return fmt.Errorf("cache tiers: the model %s fetches what a prefetcher proposes from the store behind all tiers, "+
-			"also what a lower tier has; remove the model, the prefetcher or the tiers", model)
+		return fmt.Errorf("cache tiers: the model %s prefetches only from the store behind all tiers; remove the model, "+
+			"the prefetcher or the tiers", model)
 	case v.Int("concurrency") == 1:
 		return nil
 	}

@@ -115,8 +115,8 @@ func runDecode(ctx context.Context, c Config) (metric.Values, error) {
 		return metric.Values{}, err
 	}
 	if config.Model.Layers < replayed.Layers {
-		return metric.Values{}, fmt.Errorf("model decode: layers=%d, but the trace has %d, each of which stands for a layer "+
-			"or several: want at least as many, or a trace of fewer", config.Model.Layers, replayed.Layers)
+		return metric.Values{}, fmt.Errorf("model decode: layers=%d, but the trace has %d; want at least as many, or a "+
+			"trace with fewer", config.Model.Layers, replayed.Layers)
 	}
 	if config.Tokens == 0 {
 		config.Tokens = replayed.Prompt

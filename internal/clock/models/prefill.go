@@ -90,8 +90,8 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 		return fmt.Errorf("model prefill: arrivals=trace, but %s has no times; write arrivals=closed or arrivals=poisson",
 			t.Name)
 	case arrivals == prefill.FromTrace && t.SampleRate > 0 && t.SampleRate < 1:
-		return fmt.Errorf("model prefill: arrivals=trace, but a sample of %v of %s has only that part of its prompts, which "+
-			"hardly wait for each other; replay a part of the trace with --limit instead, or write arrivals=closed",
+		return fmt.Errorf("model prefill: arrivals=trace: in a sample of %v of %s its prompts hardly wait for each other; "+
+			"use --limit, or write arrivals=closed",
 			t.SampleRate, t.Name)
 	case v.Float("kv_kb") != 0 && prompts.Of(t.Kind) != nil && prompts.Of(t.Kind).Memory.BlockBytes > 0:
 		return fmt.Errorf("model prefill: kv_kb=%v, but --kv (kv, in an experiment) says what the keys and values take: %s; "+

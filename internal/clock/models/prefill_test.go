@@ -82,7 +82,7 @@ func TestPrefillOfASample(t *testing.T) {
 		return err
 	}
 	if err := replay("prefill(arrivals=trace)"); err == nil || !strings.Contains(err.Error(),
-		"a sample of 0.5 of prompts has only that part of its prompts") {
+		"in a sample of 0.5 of prompts its prompts hardly wait") {
 		t.Errorf("arrivals of a sample: %v", err)
 	}
 	must.Do(t, replay("prefill"))

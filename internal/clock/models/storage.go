@@ -108,8 +108,8 @@ func checkStorage(v params.Values, t *traces.Trace) error {
 	case v.Text("arrivals") == arrivalsTrace && t.Times == nil:
 		return fmt.Errorf("model storage: arrivals=trace, but %s has no times; write storage(arrivals=closed)", t.Name)
 	case t.SampleRate > 0 && t.SampleRate < 1:
-		return fmt.Errorf("model storage: a sample of %v of %s loads the link with only that part of its bytes; replay a "+
-			"part of the trace with --limit instead", t.SampleRate, t.Name)
+		return fmt.Errorf("model storage: a sample of %v of %s loads the link with only that part of its bytes; use "+
+			"--limit instead of --sample", t.SampleRate, t.Name)
 	}
 	_, err := stopsOf(v, jobsOf(t))
 	return err

@@ -279,7 +279,7 @@ func TestStorageRefuses(t *testing.T) {
 	}{
 		"has no times; write storage(arrivals=closed)": {&timeless, "lru", nil},
 		"has no sizes":                 {&sizeless, "lru", []string{"model=storage(arrivals=closed)"}},
-		"with --limit instead":         {&sampled, "lru", nil},
+		"--limit instead of --sample":  {&sampled, "lru", nil},
 		"remove --per-file":            {&perFile, "lru", nil},
 		"opt knows when":               {files, "opt", nil},
 		"pfoo-l is a bound":            {files, "pfoo-l", nil},

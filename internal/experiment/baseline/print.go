@@ -99,8 +99,8 @@ func (r *Report) Err() error {
 		return fmt.Errorf("the check is not complete: %s", r.Failures())
 	}
 	if r.Count(TraceChanged) > 0 {
-		return checks.Failed(fmt.Errorf("the check failed: %s; --allow-trace-change judges records on a changed trace by "+
-			"their hit ratios, --update --new-traces accepts the trace", r.Failures()))
+		return checks.Failed(fmt.Errorf("the check failed: %s; --allow-trace-change compares hit ratios, --update "+
+			"--new-traces accepts the trace", r.Failures()))
 	}
 	return checks.Failed(fmt.Errorf("the check failed: %s", r.Failures()))
 }

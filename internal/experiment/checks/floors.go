@@ -86,7 +86,7 @@ func (f *Floors) CheckFormat(format string, others []string) error {
 	if len(f.list) > 0 || !slices.Contains(Formats, format) {
 		return nil
 	}
-	return fmt.Errorf("--format %s says which rows reach --%s, which is missing; add it, or use one of %s", format,
+	return fmt.Errorf("--format %s says which rows reach --%s; add that flag, or use one of %s", format,
 		FloorFlag, suggest.List(others))
 }
 

@@ -65,8 +65,8 @@ func (s *unfinished) checkTraces(tracesVolume string) error {
 				)
 			}
 			if filepath.IsAbs(file) {
-				return fmt.Errorf("%s: pods search for traces in --traces-volume; write the path relative to that folder in the "+
-					"experiment, name the folder in %s here, and plan again", file, workload.Env)
+				return fmt.Errorf("%s: pods read traces from --traces-volume; write the path relative to it in the experiment, "+
+					"name the folder in %s here, and plan again", file, workload.Env)
 			}
 		}
 	}

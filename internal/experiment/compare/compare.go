@@ -258,8 +258,8 @@ func (c *Comparison) versus(m matcher, old, is *Run, o Options) (*Versus, error)
 func errNoPair(m matcher, old, is *Run) error {
 	first := &old.results[0].Record
 	nearest := m.nearest(first, is.results)
-	return fmt.Errorf("no cell is in both %s and %s: the first one differs from the most similar one of %s in %s; "+
-		"--ignore compares cells that differ in a property", old.path, is.path, is.path,
+	return fmt.Errorf("no cell is in both %s and %s: the first differs from the nearest of %s in %s; --ignore PROPERTY "+
+		"compares them anyway", old.path, is.path, is.path,
 		strings.Join(m.difference(first, &nearest.Record), ", "))
 }
 

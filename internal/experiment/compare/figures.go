@@ -73,7 +73,7 @@ func (c *Comparison) drawDifferences(v *Versus, name string) (plots.Drawing, err
 	}
 	f := plots.New(title, label, "")
 	f.AddRows(&b, names)
-	return f.Draw(name)
+	return f.Draw(name, plots.SVG, plots.PNG)
 }
 
 // recordOf returns a record at the places of a row.
@@ -129,7 +129,7 @@ func (r *Reductions) draw(rows []Reduction) (plots.Drawing, error) {
 	f := plots.New(title, "whiskers: P10 to P90, box: P25 to P75, line: median, dot: mean", "")
 	f.SetX(plots.Linear, plots.Percent)
 	f.AddRows(&b, names)
-	return f.Draw("reduction_at_" + fileName(capacity))
+	return f.Draw("reduction_at_"+fileName(capacity), plots.SVG, plots.PNG)
 }
 
 // fileName replaces what not every file system has in names.

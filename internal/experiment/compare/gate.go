@@ -189,8 +189,8 @@ func (g Gate) CheckFormat(format string, others []string) error {
 	if g.FailIf != "" || !slices.Contains(checks.Formats, format) {
 		return nil
 	}
-	return fmt.Errorf("--format %s says which cells moved by more than --tolerance, which is missing; add it "+
-		"(--tolerance exact allows no change), or use one of %s", format, suggest.List(others))
+	return fmt.Errorf("--format %s needs --tolerance, to say which cells moved; add it (exact allows no change), or use "+
+		"one of %s", format, suggest.List(others))
 }
 
 // printCases writes a test case or an annotation per cell.

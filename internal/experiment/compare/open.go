@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/records"
@@ -164,7 +163,7 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := readResults(faults.Reader(f, path), mostBytes)
+	data, err := readResults(filestate.Reader(f, path), mostBytes)
 	if errors.Is(err, errTooLarge) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -19,10 +19,6 @@ func (c *Curve) Table() *page.Table {
 
 // Drawings draws what Figure returns.
 func (c *Curve) Drawings() ([]plots.Drawing, error) {
-	f, err := c.Figure()
-	if err != nil {
-		return nil, err
-	}
-	d, err := f.Draw("hit_ratio")
+	d, err := c.Figure().Draw("hit_ratio", plots.SVG, plots.PNG)
 	return []plots.Drawing{d}, err
 }

@@ -248,7 +248,7 @@ func (c *Curve) seeds() []uint64 {
 }
 
 // Figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
-func (c *Curve) Figure() (*plots.Figure, error) {
+func (c *Curve) Figure() *plots.Figure {
 	axis, unit := "capacity (objects)", plots.Number
 	if c.Capacities[0].Unit() == records.Bytes {
 		axis, unit = "capacity", plots.Bytes
@@ -269,16 +269,13 @@ func (c *Curve) Figure() (*plots.Figure, error) {
 		lines = append(lines, c.sampledLines(s.String(), style)...)
 	}
 	for _, l := range lines {
-		if len(l.X) == 0 {
-			continue
-		}
-		if err := f.AddLine(l); err != nil {
-			return nil, err
+		if len(l.X) > 0 {
+			f.AddLine(l)
 		}
 	}
 	f.SetX(plots.Log, unit)
 	f.SetY(plots.Linear, plots.Percent)
-	return f, nil
+	return f
 }
 
 // sampledLines returns the line of a policy's means, and a band of one standard error to either side.

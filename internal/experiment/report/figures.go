@@ -26,7 +26,7 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 		return nil, nil, err
 	}
 	notes, err = eachFigure(in, func(f drawable) error {
-		d, err := f.draw()
+		d, err := f.draw(plots.SVG, plots.PNG, plots.PDF)
 		if err != nil {
 			return err
 		}
@@ -40,12 +40,14 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 
 // undrawable returns the notes of figures without drawing them.
 func undrawable(in Input) (notes []string, err error) {
-	return eachFigure(in, func(f drawable) error { return f.check() })
+	return eachFigure(in, func(f drawable) error {
+		_, err := f.draw()
+		return err
+	})
 }
 
 type drawable struct {
-	draw         func() (plots.Drawing, error)
-	check        func() error // the error that draw would return
+	draw         func(...plots.Format) (plots.Drawing, error)
 	caption, alt string
 }
 
@@ -89,16 +91,14 @@ func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots
 			Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Color)))}
 		heat := heatOf(f)
 		return drawable{
-			draw:    func() (plots.Drawing, error) { return figure.Draw(recs, in.Series) },
-			check:   func() error { return figure.Check(recs, in.Series) },
+			draw:    func(f ...plots.Format) (plots.Drawing, error) { return figure.Draw(recs, in.Series, f...) },
 			caption: heatCaption(heat, recs), alt: heatAltText(heat, recs),
 		}
 	}
 	if f.Color != "" {
 		heat := heatOf(f)
 		return drawable{
-			draw:    func() (plots.Drawing, error) { return heat.Draw(recs) },
-			check:   func() error { return heat.Check(recs) },
+			draw:    func(f ...plots.Format) (plots.Drawing, error) { return heat.Draw(recs, f...) },
 			caption: joined(heatCaption(heat, recs), valuesCaption(in, f)), alt: heatAltText(heat, recs),
 		}
 	}
@@ -108,15 +108,13 @@ func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots
 		figure := overTime(f)
 		figure.Styles = styles
 		return drawable{
-			draw:    func() (plots.Drawing, error) { return figure.Draw(recs, in.Series) },
-			check:   func() error { return figure.Check(recs, in.Series) },
+			draw:    func(f ...plots.Format) (plots.Drawing, error) { return figure.Draw(recs, in.Series, f...) },
 			caption: caption(chart, recs), alt: altText(chart, recs),
 		}
 	}
 	recs = append(recs, publishedAlone(in.File, f)...)
 	return drawable{
-		draw:    func() (plots.Drawing, error) { return chart.Draw(recs) },
-		check:   func() error { return chart.Check(recs) },
+		draw:    func(f ...plots.Format) (plots.Drawing, error) { return chart.Draw(recs, f...) },
 		caption: joined(caption(chart, recs), valuesCaption(in, f)), alt: altText(chart, recs),
 	}
 }

@@ -151,9 +151,8 @@ func checkLegible(t *testing.T, experiment, file string, data []byte) {
 
 var (
 	svgSize = regexp.MustCompile(`viewBox="0 0 ([0-9.]+) ([0-9.]+)"`)
-	svgText = regexp.MustCompile(`(?:<g transform="rotate\(([-0-9.]+)\)">\n)?` +
-		`<text x="([-0-9.e]+)" y="([-0-9.e]+)" transform="scale\(1, -1\)"\s+` +
-		`style="[^"]*font-size:([0-9.]+)px[^"]*">([^<]*)</text>`)
+	svgText = regexp.MustCompile(`(?:<g transform="rotate\(([-0-9.]+) 0 [0-9.]+\)">\n)?<text x="([-0-9.]+)" ` +
+		`y="([-0-9.]+)" style="[^"]*font-size:([0-9.]+)px[^"]*">([^<]*)</text>`)
 )
 
 // checkTexts measures all texts of a figure as the drawing library does.
@@ -181,8 +180,8 @@ func checkTexts(t *testing.T, where, svg string) {
 		points := vg.Length(number(found[4]))
 		face := cache.Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, points)
 		extents := face.Extents()
-		x, y := number(found[2]), -number(found[3])
-		sin, cos := math.Sincos(number(found[1]) * math.Pi / 180)
+		x, y := number(found[2]), height-number(found[3])
+		sin, cos := math.Sincos(-number(found[1]) * math.Pi / 180)
 		for _, corner := range [][2]float64{{x, y}, {x + face.Width(text).Points(), y},
 			{x, y + extents.Ascent.Points()/2}, {x + face.Width(text).Points(), y - extents.Descent.Points()}} {
 			left, up := corner[0]*cos-corner[1]*sin, corner[0]*sin+corner[1]*cos

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -66,7 +67,7 @@ func ReadPlan(dir string) ([]experiment.Cell, error) {
 // readPlan also returns the digest of the experiment.
 func readPlan(dir string) (cells []experiment.Cell, file string, err error) {
 	path := filepath.Join(dir, planName)
-	text, err := atomicfile.ReadFile(path)
+	text, err := filestate.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", &noPlanError{dir}
 	}
@@ -175,8 +176,8 @@ func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
 			)
 		}
 	} else if e.err == nil {
-		return s, fmt.Errorf("which shard? Give --shard I/N, with I from 0 to N-1; the default comes from " +
-			"SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX if they are set")
+		return s, fmt.Errorf("no shard is given, and SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX are not set; add --shard " +
+			"I/N, with I from 0 to N-1")
 	}
 	switch {
 	case e.err != nil:

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -113,7 +114,7 @@ func resultFiles(dir string) (paths []string, err error) {
 
 // readResult reads a file, which should contain the cell with the given hash.
 func readResult(path, hash string) (experiment.Result, error) {
-	text, err := atomicfile.ReadFile(path)
+	text, err := filestate.ReadFile(path)
 	if err != nil {
 		return experiment.Result{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
@@ -158,7 +159,7 @@ func (s *Sweep) isPlanned(text []byte) bool {
 	if err != nil || planned != seal.Digest(text) || PlanDigest(cells) != PlanDigest(s.Cells) {
 		return false
 	}
-	there, err := atomicfile.ReadFile(filepath.Join(s.Dir, sweepFileName))
+	there, err := filestate.ReadFile(filepath.Join(s.Dir, sweepFileName))
 	return err == nil && bytes.Equal(there, text)
 }
 

@@ -76,8 +76,8 @@ func (m *Model) Importance() (splits []int, gain []float64) {
 // under the same names unless its file has no names.
 func (m *Model) Match(features []string) error {
 	if len(m.names) != len(features) {
-		return fmt.Errorf("the model was trained on %d features (%s), but here a row has %d (%s); take the predictor's "+
-			"features that it was trained on, or train it again",
+		return fmt.Errorf("the model was trained on %d features (%s), but a row here has %d (%s); give the predictor the "+
+			"same features, or train again",
 			len(m.names), shorten(m.names), len(features), shorten(features))
 	}
 	for f, name := range m.names {

@@ -215,8 +215,8 @@ func parseHeader(h section) (*Model, int, error) {
 	}
 	e, ok := h.entries["objective"]
 	if !ok {
-		return nil, 0, fmt.Errorf("line %d: the header has no objective, as after training with a custom one, so "+
-			"it is unknown what a prediction means; train with objective regression", h.line)
+		return nil, 0, fmt.Errorf("line %d: the header has no objective, so the meaning of predictions is unknown; train "+
+			"with objective regression", h.line)
 	}
 	var err error
 	if m.objective, err = parseObjective(e.value); err != nil {

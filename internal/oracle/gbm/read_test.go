@@ -197,7 +197,7 @@ func TestMatch(t *testing.T) {
 		{nameless, []string{"age", "count"}, ""},
 		{m, []string{"count", "age"}, "in another order"},
 		{m, []string{"age", "size"}, "feature 2 of the model is count, but here it is size"},
-		{m, []string{"age", "count", "size"}, "trained on 2 features (age count), but here a row has 3"},
+		{m, []string{"age", "count", "size"}, "trained on 2 features (age count), but a row here has 3"},
 	} {
 		err := c.m.Match(c.features)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -31,8 +31,8 @@ var autoEntry = Entry{
 	},
 	CheckCache: func(_ params.Values, similar bool) error {
 		if similar {
-			return errors.New("it judges predictors by small caches of one object in 16, which lack most of the queries " +
-				"that answer each other; write ewma, popu or gbm")
+			return errors.New("it judges predictors by one object in 16, which lacks most of the queries that answer each " +
+				"other; write ewma, popu or gbm")
 		}
 		return nil
 	},

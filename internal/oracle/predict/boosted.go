@@ -93,8 +93,8 @@ func checkBoostedIn(v params.Values, similar bool) error {
 	topics := setFor(v, similar) == TopicFeatures
 	switch set := v.Text("features"); {
 	case similar && v.Text("model") != "":
-		return errors.New("models of files are trained on requests to the same query, which are not what hits in this " +
-			"cache; leave out model, and it trains one during the replay")
+		return errors.New("models in files are trained on requests to the same query, not to similar ones; remove model, " +
+			"and it trains during the replay")
 	case !similar && topics:
 		return fmt.Errorf("features=%s needs a cache in which entries answer similar queries (semantic); write features=21",
 			set)

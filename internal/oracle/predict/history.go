@@ -37,8 +37,8 @@ var plecoEntry = Entry{
 		"code of Chledowski et al., ICML 2021",
 	CheckCache: func(_ params.Values, similar bool) error {
 		if similar {
-			return errors.New("it looks back at the requests to one object, and would have to do so for all that share a " +
-				"request where entries answer similar queries; write ewma, popu or gbm")
+			return errors.New("it looks back at the requests to one object, but similar queries share requests; write ewma, " +
+				"popu or gbm")
 		}
 		return nil
 	},

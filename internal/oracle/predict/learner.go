@@ -25,8 +25,7 @@ const defaultBudget = "1.5us"
 func parseBudget(text string) (float64, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > time.Second {
-		return 0, fmt.Errorf("budget=%.80s: want a time per request up to 1s, for example %s; "+
-			"a count of rows times features times trees is no longer accepted", text, defaultBudget)
+		return 0, fmt.Errorf("budget=%.80s: want a time per request up to 1s, for example %s", text, defaultBudget)
 	}
 	return float64(d), nil
 }

@@ -112,8 +112,8 @@ func newNoisy(c Config) (Predictor, error) {
 	switch c.Params.Text("kind") {
 	case binary:
 		if c.OptEvicts == nil {
-			return nil, errors.New("predictor noisy(kind=binary): only the exact cache has the labels of the optimum; " +
-				"write --cache exact, or another kind of noise")
+			return nil, errors.New("predictor noisy(kind=binary): only the cache exact has labels of the optimum; use that " +
+				"cache, or another kind of noise")
 		}
 		return binaryPriority{newLabelled(f, c, p)}, nil
 	case lognormal:

@@ -148,7 +148,7 @@ func TestNoLabelsWithoutTheOptimum(t *testing.T) {
 	}
 	spec := must.Get(Registry.Parse("noisy(kind=binary)"))(t)
 	c.Params = spec.Params
-	must.NotGet(spec.Entry.New(c))(t, "exact cache", "binary labels without an optimum")
+	must.NotGet(spec.Entry.New(c))(t, "only the cache exact", "binary labels without an optimum")
 }
 
 func TestNoisePerGroup(t *testing.T) {

@@ -146,8 +146,8 @@ var sglangTLRU = shortFor(ofNodes, followerOf(policies.Entry{
 	},
 	Check: func(v policies.Values) error {
 		if most, new := v.Int("threshold"), v.Int("next-prompt-estimate"); most <= new {
-			return fmt.Errorf("threshold=%d is not more than next-prompt-estimate=%d, so that no leaf can be spared, and it "+
-				"is sglang-lru; raise threshold", most, new)
+			return fmt.Errorf("threshold=%d is not above next-prompt-estimate=%d, which makes it sglang-lru; raise threshold",
+				most, new)
 		}
 		return nil
 	},

@@ -48,13 +48,12 @@ func parseRanges(text string) (ranges []tokenRange, err error) {
 	for i, part := range parts {
 		r, ok := parseRange(part)
 		if !ok {
-			return nil, fmt.Errorf("ranges: %q is no range of tokens with a priority; want START-END:PRIORITY@DURATION as in "+
-				"0-2048:90@30s, with priorities from %d to %d; without END to the end of the prompt, without @DURATION for "+
-				"ever", part, defaultPriority, highestPriority)
+			return nil, fmt.Errorf("ranges: %q: want START-END:PRIORITY@DURATION, as in 0-2048:90@30s, with priorities from "+
+				"%d to %d; END and @DURATION may be left out", part, defaultPriority, highestPriority)
 		}
 		if r.priority < defaultPriority {
-			return nil, fmt.Errorf("ranges: %s has a priority below %d, at which the engine takes blocks before memory that "+
-				"has never been used, which is not modelled; give other tokens higher priorities instead", r, defaultPriority)
+			return nil, fmt.Errorf("ranges: %s has a priority below %d, whose blocks the engine evicts before the cache is "+
+				"full; that is not modelled; raise the others instead", r, defaultPriority)
 		}
 		if i > 0 && r.start < ranges[i-1].end {
 			return nil, fmt.Errorf("ranges: %s begins before the end of %s; want ranges in order that do not overlap", r,
@@ -107,9 +106,8 @@ func checkRanges(ranges []tokenRange) error {
 	for i, behind := range all {
 		for _, ahead := range all[:i] {
 			if !ahead.outlasts(behind) {
-				return fmt.Errorf("ranges: blocks of %s can be evicted before those of %s, which follow them; the engine then "+
-					"forgets blocks that still take room, which is not modelled; give earlier tokens the higher priorities and "+
-					"the longer durations", ahead, behind)
+				return fmt.Errorf("ranges: blocks of %s can be evicted before those of %s behind them, which is not modelled; "+
+					"give earlier tokens higher priorities and longer durations", ahead, behind)
 			}
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/records"
@@ -93,7 +92,7 @@ func Read(path string) ([]Row, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(faults.Reader(f, path))
+	data, err := io.ReadAll(filestate.Reader(f, path))
 	if err == nil {
 		var rows []Row
 		if rows, err = decode(data); err == nil {

@@ -159,16 +159,16 @@ func Write(dir string, results []*Result) error {
 			return err
 		}
 	}
-	f, err := calibrationFigure(results)
+	d, err := calibrationFigure(results).Draw("calibration", plots.SVG, plots.PNG)
 	if err != nil {
 		return err
 	}
-	return f.Save(dir, "calibration")
+	return plots.Write(dir, d)
 }
 
 // calibrationFigure draws the median true time of each decile over the predicted one, with the range that holds eight
 // of ten.
-func calibrationFigure(results []*Result) (*plots.Figure, error) {
+func calibrationFigure(results []*Result) *plots.Figure {
 	f := plots.New(results[0].Trace+": calibration", "predicted time until the next request ("+clocks(results)+")",
 		"true time: median, and the middle 80%")
 	f.SetX(plots.Log, plots.Number)
@@ -184,14 +184,13 @@ func calibrationFigure(results []*Result) (*plots.Figure, error) {
 			line.Low, line.High = append(line.Low, onLog(d.Low)), append(line.High, onLog(d.High))
 			low, high = min(low, onLog(d.Predicted)), max(high, onLog(d.Predicted))
 		}
-		if err := f.AddLine(line); err != nil {
-			return nil, err
-		}
+		f.AddLine(line)
 	}
-	return f, f.AddLine(plots.Line{
+	f.AddLine(plots.Line{
 		Label: "as predicted", X: []float64{low, high}, Y: []float64{low, high},
 		Style: plots.Style{Color: color.NRGBA{0x70, 0x70, 0x70, 0xff}, Dashes: []vg.Length{1.5, 3}, Width: 1},
 	})
+	return f
 }
 
 // onLog moves 0, which has no place on a logarithmic axis, to 1: an object that is due by now is due at the next

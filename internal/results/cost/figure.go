@@ -29,11 +29,7 @@ func Draw(ctx context.Context, answers []Answer) (drawn []plots.Drawing, err err
 		if len(answers) > 1 {
 			name = fmt.Sprintf("%s-%d", name, i+1)
 		}
-		f, err := a.figure()
-		if err != nil {
-			return nil, err
-		}
-		d, err := f.Draw(name)
+		d, err := a.figure().Draw(name, plots.SVG, plots.PNG)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +47,7 @@ func (a Answer) hasFigure() bool {
 	return false
 }
 
-func (a Answer) figure() (*plots.Figure, error) {
+func (a Answer) figure() *plots.Figure {
 	label := "cost per month"
 	if a.Currency != "" {
 		label += " (" + a.Currency + ")"
@@ -75,32 +71,24 @@ func (a Answer) figure() (*plots.Figure, error) {
 			low, high = min(low, p.cost()), max(high, p.cost())
 			smallest, largest = min(smallest, p.capacity), max(largest, p.capacity)
 		}
-		if err := f.AddLine(l); err != nil {
-			return nil, err
-		}
+		f.AddLine(l)
 	}
 	none := records.NoCache()
-	err := f.AddLine(plots.Line{Label: none, Style: plots.PolicyStyle(none, none, records.Bound),
+	f.AddLine(plots.Line{Label: none, Style: plots.PolicyStyle(none, none, records.Bound),
 		X: []float64{float64(smallest), float64(largest)}, Y: []float64{a.None.Cost, a.None.Cost}})
-	if err != nil {
-		return nil, err
-	}
 	if a.Offers[0].Competes {
 		best, mark, at := a.Best(), plots.Style{Color: styles[a.Offers[0].Policy].Color, Marker: wideRing{}}, smallest
 		if !best.isNone() {
 			at = best.Capacity
 		}
-		err := f.AddLine(plots.Line{Label: "cheapest: " + a.Amount(best.Cost), Style: mark, X: []float64{float64(at)},
+		f.AddLine(plots.Line{Label: "cheapest: " + a.Amount(best.Cost), Style: mark, X: []float64{float64(at)},
 			Y: []float64{best.Cost}})
-		if err != nil {
-			return nil, err
-		}
 	}
 	f.SetX(plots.Log, plots.Bytes)
 	if low > 0 && high/low >= logRatio {
 		f.SetY(plots.Log, plots.Number)
 	}
-	return f, nil
+	return f
 }
 
 // wideRing is a ring around the mark of a line.

@@ -178,7 +178,7 @@ func (d *drawing) addGroupedBars(f *Figure, p results.Panel) {
 	}
 	f.Plot.Add(g)
 	for _, b := range g.bars {
-		f.spots.add(b.line, plotter.XYs{{X: b.middle, Y: b.value}})
+		f.spots.add(b.line, plotter.XY{X: b.middle, Y: b.value})
 	}
 }
 

@@ -39,10 +39,12 @@ type Chart struct {
 	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
 }
 
-// Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. It is an UndrawableError if
+// Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
 // results.Arrange refuses the records, or if the axes can show no point.
-func (c Chart) Draw(recs []records.Record) (Drawing, error) {
-	return c.render(recs, asSVG, asPNG, asPDF)
+func (c Chart) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
+	s, err := c.sheet(recs)
+	return drawn(c.Name, s, err, formats)
 }
 
 // UndrawableError says why no figure can be drawn from the records.
@@ -55,41 +57,24 @@ func (e *UndrawableError) Error() string { return fmt.Sprintf("figure %s: %v", e
 
 func (e *UndrawableError) Unwrap() error { return e.Reason }
 
-// Check returns the error that Draw would return, and draws nothing.
-func (c Chart) Check(recs []records.Record) error {
-	_, err := c.render(recs)
-	return err
-}
-
-func (c Chart) render(recs []records.Record, formats ...format) (Drawing, error) {
-	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
+func (c Chart) sheet(recs []records.Record) (*sheet, error) {
 	panels, err := c.arrange(recs)
 	if err != nil {
-		return Drawing{}, &UndrawableError{c.Name, err}
+		return nil, err
 	}
 	d := newDrawing(c, panels)
 	if len(d.panels) == 0 {
-		return Drawing{}, &UndrawableError{c.Name,
-			fmt.Errorf("no value of %s and %s is above 0, as its logarithmic axes need", c.X, c.Y)}
+		return nil, fmt.Errorf("no value of %s and %s is above 0, as its logarithmic axes need", c.X, c.Y)
 	}
-	var figures []*Figure
+	s := &sheet{title: c.title()}
 	for _, p := range d.panels {
-		f, err := d.draw(p)
-		if err != nil {
-			return Drawing{}, &UndrawableError{c.Name, err}
-		}
-		figures = append(figures, f)
+		s.panels = append(s.panels, d.draw(p))
 	}
-	if len(figures) == 1 {
-		figures[0].note = joined(d.note(), intervalsNote(figures))
-		return figures[0].render(c.Name, formats...)
-	}
-	s := sheet{title: c.title(), panels: figures}
 	if c.Panels != records.DimTrace { // places on one dimension are to be compared; traces differ too much
 		s.share(d.bars)
 	}
-	s.note = joined(d.note(), intervalsNote(figures), s.scalesNote())
-	return s.render(c.Name, formats...)
+	s.note = joined(d.note(), intervalsNote(s.panels), s.scalesNote())
+	return s, nil
 }
 
 func (c Chart) arrange(recs []records.Record) ([]results.Panel, error) {
@@ -278,25 +263,24 @@ func intervalsNote(figures []*Figure) string {
 	return "some intervals reach beyond the axis"
 }
 
-func (d *drawing) draw(p results.Panel) (*Figure, error) {
+func (d *drawing) draw(p results.Panel) *Figure {
 	title := d.title()
 	if p.Name != "" {
 		title += ": " + p.Name
 	}
-	f := newFigure(title, d.xLabel(p), d.yLabel(p), plotWidth, plotHeight)
-	if len(d.panels) > 1 {
-		f = newFigure("", d.xLabel(p), d.yLabel(p), panelWidth, panelHeight)
-		f.heading = p.Name
+	several := len(d.panels) > 1
+	f := newPanel(title, p.Name, d.xLabel(p), d.yLabel(p), several)
+	if several {
 		f.Plot.Add(border{})
 	}
-	if d.bars {
+	switch {
+	case d.bars:
 		d.addBars(f, p)
-		return f, nil
-	}
-	if d.grouped(p) {
+		return f
+	case d.grouped(p):
 		d.addGroupedBars(f, p)
-	} else if err := d.addLines(f, p); err != nil {
-		return nil, err
+	default:
+		d.addLines(f, p)
 	}
 	f.SetY(scaleOf(d.LogY), d.yUnit())
 	if !d.grouped(p) && slices.ContainsFunc(p.Lines, isSampled) {
@@ -304,7 +288,7 @@ func (d *drawing) draw(p results.Panel) (*Figure, error) {
 	}
 	d.addMarks(f, p)
 	d.setAxes(f, p)
-	return f, nil
+	return f
 }
 
 // grouped reports whether the panel has groups of bars, which many lines would make hard to read.
@@ -341,7 +325,7 @@ func (d *drawing) shows(p results.Point) bool {
 	return onX && (!d.LogY || p.Mean > 0)
 }
 
-func (d *drawing) addLines(f *Figure, p results.Panel) error {
+func (d *drawing) addLines(f *Figure, p results.Panel) {
 	lines := slices.Clone(p.Lines)
 	if len(d.panels) == 1 { // in the order in which they end at the right
 		slices.SortStableFunc(lines, func(a, b results.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
@@ -353,11 +337,8 @@ func (d *drawing) addLines(f *Figure, p results.Panel) error {
 		if d.isInterval(s) || isSampled(s) && !l.Faded {
 			beside.give(&l, s)
 		}
-		if err := f.AddLine(l); err != nil {
-			return err
-		}
+		f.AddLine(l)
 	}
-	return nil
 }
 
 // greyFirst returns the lines in drawing order: the grey ones first, behind the others.

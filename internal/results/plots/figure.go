@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -17,7 +16,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/show"
 )
 
@@ -26,14 +24,9 @@ const (
 	plotHeight = 4.4 * vg.Inch
 	margin     = vg.Length(10)
 	pngDPI     = 150
-
-	// maxMarkers is the number of points up to which each one is marked on its line.
-	maxMarkers = 40
-	// minStep is the distance in points below which the next point of a line would not be seen.
-	minStep = vg.Length(0.3)
 )
 
-// Figure is one plot with its legend next to it. Use New, set the axes, add lines, then Save.
+// Figure is one plot with its legend next to it. Use New, set the axes, add lines, then Draw.
 type Figure struct {
 	Plot     *plot.Plot // for what Figure has no method for, except that the labels of the axes are in xLabel and yLabel
 	xLabel   string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
@@ -44,7 +37,7 @@ type Figure struct {
 	xNames   []string // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
 	barNames bool     // the vertical axis has the names of bars
 	spots    *spots
-	bands    *layer // behind every line
+	bands    *bands
 	ends     *endLabels
 	legend   legend
 	bar      *colorBar // of a heat map
@@ -54,15 +47,7 @@ type Figure struct {
 	height   vg.Length
 	// the range of all confidence intervals, if lowest < highest
 	lowest, highest float64
-}
-
-// layer holds plotters that are drawn at its place in the figure, though they are added later.
-type layer struct{ plotters []plot.Plotter }
-
-func (l *layer) Plot(c draw.Canvas, p *plot.Plot) {
-	for _, each := range l.plotters {
-		each.Plot(c, p)
-	}
+	err             error // of the first line that was refused
 }
 
 // New returns an empty figure with linear axes of plain numbers.
@@ -70,9 +55,19 @@ func New(title, xLabel, yLabel string) *Figure {
 	return newFigure(title, xLabel, yLabel, plotWidth, plotHeight)
 }
 
+// newPanel returns a figure, or one of several panels with a heading instead of the title.
+func newPanel(title, heading, xLabel, yLabel string, oneOfSeveral bool) *Figure {
+	if !oneOfSeveral {
+		return New(title, xLabel, yLabel)
+	}
+	f := newFigure("", xLabel, yLabel, panelWidth, panelHeight)
+	f.heading = heading
+	return f
+}
+
 func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 	f := &Figure{
-		Plot: plot.New(), bands: &layer{}, legend: newLegend(), ends: newEndLabels(), width: width, height: height,
+		Plot: plot.New(), bands: &bands{}, legend: newLegend(), ends: newEndLabels(), width: width, height: height,
 	}
 	p := f.Plot
 	p.Title.TextStyle.Font = sans(12)
@@ -118,136 +113,15 @@ func setAxis(a *plot.Axis, s Scale, u Unit) {
 	a.Tick.Marker = ticker{scale: s, unit: u}
 }
 
-// Line is one series of a figure. X ascends. Its points are marked if they are few.
-type Line struct {
-	Label string // in the legend; "" for none
-	X, Y  []float64
-	Low   []float64 // nil, or per point the lower end of the interval around Y, which begins at Y otherwise
-	High  []float64 // nil, or per point the upper end of the interval; drawn as a band
-	Bars  bool      // draw the intervals as vertical bars at the points instead
-	// moves the bars to the right of their points, so that the bars of several lines do not hide each other
-	Shift vg.Length
-	Steps bool // hold each value until the next one, as a distribution function does
-	Style Style
-	Faded bool // grey behind the others, with its name at its end instead of in the legend
-}
-
-// AddLine adds a line. Different lengths and values that are not finite are errors.
-func (f *Figure) AddLine(l Line) error {
-	if len(l.X) != len(l.Y) || l.High != nil && len(l.High) != len(l.X) || l.Low != nil && len(l.Low) != len(l.High) {
-		return fmt.Errorf("line %q: %d x, %d y, %d lower and %d upper values, want the same number of each",
-			l.Label, len(l.X), len(l.Y), len(l.Low), len(l.High))
-	}
-	if len(l.X) == 0 {
-		return fmt.Errorf("line %q has no points", l.Label)
-	}
-	xys := make(plotter.XYs, len(l.X))
-	for i := range xys {
-		xys[i] = plotter.XY{X: l.X[i], Y: l.Y[i]}
-	}
-	name := l.Label
-	if l.Style.Width > 0 || l.Faded {
-		f.spots.add(name, xys)
-	}
-	if l.Faded {
-		l.Style = fadedStyle()
-		f.ends.add(xys[len(xys)-1].X, xys[len(xys)-1].Y, l.Label)
-		l.Label, l.High = "", nil
-		f.height = max(f.height, f.ends.height()+vg.Inch)
-	}
-	line, err := plotter.NewLine(xys)
-	if err != nil {
-		return fmt.Errorf("line %q: %w", l.Label, err)
-	}
-	if l.High != nil {
-		if err := f.addIntervals(l, name); err != nil {
-			return err
-		}
-	}
-	if len(xys) == 1 && l.Style.Marker == nil {
-		l.Style.Marker = levelGlyph{} // a line through one point has no length
-	}
-	line.LineStyle = l.Style.line()
-	if l.Steps {
-		line.StepStyle = plotter.PostStep
-	}
-	f.Plot.Add(ofLine{thinLine{line}, name})
-	thumbs := []plot.Thumbnailer{line}
-	if l.Style.Marker != nil && len(xys) <= maxMarkers {
-		points := &plotter.Scatter{XYs: xys, GlyphStyle: l.Style.glyph()}
-		f.Plot.Add(ofLine{points, name})
-		thumbs = append(thumbs, points)
-	}
-	if l.Label != "" {
-		f.legend.add(l.Label, thumbs...)
-	}
-	return nil
-}
-
-// addIntervals draws the range from Low, or Y, to High.
-func (f *Figure) addIntervals(l Line, name string) error {
-	if l.Low == nil {
-		l.Low = l.Y
-	}
-	for _, ends := range [][]float64{l.Low, l.High} {
-		if err := plotter.CheckFloats(ends...); err != nil {
-			return fmt.Errorf("line %q: intervals: %w", l.Label, err)
-		}
-	}
-	if l.Bars {
-		f.Plot.Add(ofLine{intervalBars{l}, name})
-		return nil
-	}
-	f.bands.plotters = append(f.bands.plotters, ofLine{band{l}, name})
-	f.Plot.Y.Min = min(f.Plot.Y.Min, slices.Min(l.Low))
-	f.Plot.Y.Max = max(f.Plot.Y.Max, slices.Max(l.High))
-	return nil
-}
-
-// thinLine leaves out the points that fall onto their predecessor, so that a line of a million points makes a small
-// file. It implements plot.DataRanger and plot.Plotter.
-type thinLine struct{ line *plotter.Line }
-
-func (l thinLine) DataRange() (xmin, xmax, ymin, ymax float64) { return l.line.DataRange() }
-
-func (l thinLine) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	thin := *l.line
-	thin.XYs = nil
-	var last vg.Point
-	for i, xy := range l.line.XYs {
-		at := vg.Point{X: x(xy.X), Y: y(xy.Y)}
-		step := at.Sub(last)
-		if i == 0 || i == len(l.line.XYs)-1 || math.Hypot(float64(step.X), float64(step.Y)) >= float64(minStep) {
-			thin.XYs = append(thin.XYs, xy)
-			last = at
-		}
-	}
-	thin.Plot(c, p)
-}
-
-func (f *Figure) Draw(name string) (Drawing, error) { return f.render(name, asSVG, asPNG) }
-
-// Save writes NAME.svg and NAME.png into dir, which must exist.
-func (f *Figure) Save(dir, name string) error {
-	d, err := f.Draw(name)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteAllIn(dir, Outputs([]Drawing{d})...)
-}
-
-func (f *Figure) render(name string, formats ...format) (Drawing, error) {
-	if err := f.check(); err != nil {
-		return Drawing{}, &UndrawableError{name, err}
-	}
-	width, height := f.size()
-	return render(name, f.title, width, height, f.draw, formats)
+// Draw draws the figure as NAME.svg and so on. It is an UndrawableError if a line was refused, or if there is nothing
+// that the axes can show.
+func (f *Figure) Draw(name string, formats ...Format) (Drawing, error) {
+	return (&sheet{panels: []*Figure{f}}).render(name, formats)
 }
 
 // check rejects values for which gonum would panic, and widens a range that is a point.
 func (f *Figure) check() error {
-	return cmp.Or(checkRange(f.xLabel, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
+	return cmp.Or(f.err, checkRange(f.xLabel, &f.Plot.X), checkRange(f.yLabel, &f.Plot.Y))
 }
 
 func checkRange(label string, axis *plot.Axis) error {

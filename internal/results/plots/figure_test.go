@@ -33,7 +33,7 @@ func ramp(t *testing.T, n int) *Figure {
 			l.X = append(l.X, x)
 			l.Y = append(l.Y, math.Log10(x)/10+float64(i)/100)
 		}
-		must.Do(t, f.AddLine(l))
+		f.AddLine(l)
 	}
 	return f
 }
@@ -112,7 +112,7 @@ func TestSaveIsWholeAndDeterministic(t *testing.T) {
 	for _, n := range brief.Sample(2, 1, 8, 42) {
 		a, b := t.TempDir(), t.TempDir()
 		for _, dir := range []string{a, b} {
-			must.Do(t, ramp(t, n).Save(dir, "figure"))
+			save(t, ramp(t, n), dir, "figure")
 		}
 		checkFigure(t, a, "figure")
 		for _, ext := range []string{".png", ".svg"} {
@@ -125,6 +125,11 @@ func TestSaveIsWholeAndDeterministic(t *testing.T) {
 	}
 }
 
+func save(t *testing.T, f *Figure, dir, name string) {
+	t.Helper()
+	must.Do(t, Write(dir, must.Get(f.Draw(name, SVG, PNG))(t)))
+}
+
 func TestLongLineMakesASmallFile(t *testing.T) {
 	const n = 1_000_000
 	l := Line{Label: "curve", Style: SeriesStyle(0), X: make([]float64, n), Y: make([]float64, n)}
@@ -133,9 +138,9 @@ func TestLongLineMakesASmallFile(t *testing.T) {
 	}
 	f := New("Curve", "x", "y")
 	f.SetX(Log, Number)
-	must.Do(t, f.AddLine(l))
+	f.AddLine(l)
 	dir := t.TempDir()
-	must.Do(t, f.Save(dir, "curve"))
+	save(t, f, dir, "curve")
 	checkFigure(t, dir, "curve")
 	info, err := os.Stat(filepath.Join(dir, "curve.svg"))
 	if err != nil || info.Size() > 200_000 {
@@ -153,26 +158,20 @@ func TestAddLineRefusesBadValues(t *testing.T) {
 		"no points":    {},
 		"empty slices": {X: []float64{}, Y: []float64{}},
 	} {
-		if err := New("", "", "").AddLine(l); err == nil {
+		f := New("", "", "")
+		f.AddLine(l)
+		if _, err := f.Draw("refused"); err == nil || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-func TestSaveErrors(t *testing.T) {
-	dir := t.TempDir()
-	must.Fail(t, New("Nothing", "x", "y").Save(dir, "none"), "nothing to draw", "figure without lines")
+func TestDrawErrors(t *testing.T) {
+	must.NotGet(New("Nothing", "x", "y").Draw("none"))(t, "nothing to draw", "figure without lines")
 	f := New("Zero", "size", "y")
 	f.SetX(Log, Number)
-	must.Do(t, f.AddLine(Line{X: []float64{0, 1}, Y: []float64{1, 2}}))
-	must.Fail(t, f.Save(dir, "zero"), `logarithmic axis "size"`, "zero on a logarithmic axis")
-	if err := ramp(t, 1).Save(filepath.Join(dir, "none"), "figure"); err == nil ||
-		!strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("missing folder: got error %v", err)
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
-		t.Errorf("failed figures left %v", entries)
-	}
+	f.AddLine(Line{X: []float64{0, 1}, Y: []float64{1, 2}})
+	must.NotGet(f.Draw("zero"))(t, `logarithmic axis "size"`, "zero on a logarithmic axis")
 }
 
 func TestOnePointOnEveryScale(t *testing.T) {
@@ -181,9 +180,9 @@ func TestOnePointOnEveryScale(t *testing.T) {
 			f := New("One point", "x", "y")
 			f.SetX(scale, unit)
 			f.SetY(scale, unit)
-			must.Do(t, f.AddLine(Line{X: []float64{1}, Y: []float64{1}, Style: SeriesStyle(0)}))
+			f.AddLine(Line{X: []float64{1}, Y: []float64{1}, Style: SeriesStyle(0)})
 			dir := t.TempDir()
-			must.Do(t, f.Save(dir, "point"))
+			save(t, f, dir, "point")
 			checkFigure(t, dir, "point")
 		}
 	}
@@ -193,8 +192,8 @@ func TestOnePointOnEveryScale(t *testing.T) {
 func TestLogAxisFillsTheWidth(t *testing.T) {
 	f := New("title", "a label that is long enough to take more than half of the axis", "y")
 	f.SetX(Log, Number)
-	must.Do(t, f.AddLine(Line{X: []float64{1, 1500}, Y: []float64{0.5, 0.5},
-		Style: Style{Color: palette[0], Width: 2}}))
+	f.AddLine(Line{X: []float64{1, 1500}, Y: []float64{0.5, 0.5},
+		Style: Style{Color: palette[0], Width: 2}})
 	width, height := f.size()
 	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))
 	f.draw(draw.New(canvas))

@@ -30,55 +30,42 @@ type Heat struct {
 	ColorLabel     string // "" for the name of the metric
 }
 
-// Draw draws recs as NAME.svg, NAME.png and NAME.pdf. The same records give the same bytes. It is an UndrawableError if
+// Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
 // results.Arrange refuses the records, or if several of them share a cell.
-func (h Heat) Draw(recs []records.Record) (Drawing, error) {
-	return h.render(recs, asSVG, asPNG, asPDF)
+func (h Heat) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+	s, err := h.sheet(recs)
+	return drawn(h.Name, s, err, formats)
 }
 
-// Check returns the error that Draw would return, and draws nothing.
-func (h Heat) Check(recs []records.Record) error {
-	_, err := h.render(recs)
-	return err
-}
-
-func (h Heat) render(recs []records.Record, formats ...format) (Drawing, error) {
+func (h Heat) sheet(recs []records.Record) (*sheet, error) {
 	panels, err := results.Arrange(recs, results.Layout{Panels: h.Panels, Lines: h.Y, Along: h.X, Metric: h.Color})
 	if err != nil {
-		return Drawing{}, &UndrawableError{h.Name, err}
+		return nil, err
 	}
 	grids, err := h.grids(panels)
 	if err != nil {
-		return Drawing{}, &UndrawableError{h.Name, err}
+		return nil, err
 	}
 	skipped := 0
-	if h.Log {
-		for _, g := range grids {
-			skipped += g.dropWithoutLogarithm()
-		}
-	}
 	var values []float64
 	for _, g := range grids {
+		if h.Log {
+			skipped += g.dropWithoutLogarithm()
+		}
 		values = append(values, g.values...)
 	}
 	if !slices.ContainsFunc(values, isNumber) {
-		return Drawing{}, &UndrawableError{h.Name, fmt.Errorf("no %s is above 0, as logarithmic colours need", h.Color)}
+		return nil, fmt.Errorf("no %s is above 0, as logarithmic colours need", h.Color)
 	}
 	colors := newColorScale(scaleOf(h.Log), values)
-	bar := &colorBar{colors, unitOf(h.Color), cmp.Or(h.ColorLabel, records.AxisName(h.Color))}
-	var figures []*Figure
+	s := &sheet{title: h.title(), bar: &colorBar{colors, unitOf(h.Color), cmp.Or(h.ColorLabel, records.AxisName(h.Color))}}
 	var all []*cells
 	for _, g := range grids {
 		f, cells := h.draw(g, colors, len(grids) > 1)
-		figures, all = append(figures, f), append(all, cells)
+		s.panels, all = append(s.panels, f), append(all, cells)
 	}
-	note := joined(missingNote(all...), skippedNote(skipped), ownAxesNote(grids))
-	if len(figures) == 1 {
-		figures[0].bar, figures[0].note = bar, note
-		return figures[0].render(h.Name, formats...)
-	}
-	s := sheet{title: h.title(), panels: figures, bar: bar, note: note}
-	return s.render(h.Name, formats...)
+	s.note = joined(missingNote(all...), skippedNote(skipped), ownAxesNote(grids))
+	return s, nil
 }
 
 func isNumber(x float64) bool { return !math.IsNaN(x) }
@@ -271,11 +258,7 @@ func (h Heat) draw(g *heatPanel, colors colorScale, oneOfSeveral bool) (*Figure,
 	if g.heading != "" {
 		title += ": " + g.heading
 	}
-	f := newFigure(title, xLabel, yLabel, plotWidth, plotHeight)
-	if oneOfSeveral {
-		f = newFigure("", xLabel, yLabel, panelWidth, panelHeight)
-		f.heading = g.heading
-	}
+	f := newPanel(title, g.heading, xLabel, yLabel, oneOfSeveral)
 	f.height = max(f.height, min(vg.Length(len(g.rows))*rowPitch, 2*plotHeight)+vg.Inch)
 	value := func(x float64) string { return records.MetricText(h.Color, x) }
 	c := &cells{columns: len(g.columns), values: g.values, colors: colors, text: value,

@@ -61,7 +61,7 @@ func TestHeats(t *testing.T) {
 		kind := heats[name]
 		t.Run(name, func(t *testing.T) {
 			kind.heat.Name = "heat-" + name
-			checkHeat(t, func() (Drawing, error) { return kind.heat.Draw(kind.recs) })
+			checkHeat(t, func() (Drawing, error) { return kind.heat.Draw(kind.recs, SVG, PNG, PDF) })
 		})
 	}
 }
@@ -122,7 +122,7 @@ func small() (recs []records.Record) {
 func TestCellsHaveTheColoursOfTheirValues(t *testing.T) {
 	at := func(share float64) color.Color { return heatPalette[int(math.Round(share*(heatColors-1)))] }
 	draw := func(h Heat) string {
-		return string(must.Get(h.render(small(), asSVG))(t).Files[0].Data)
+		return string(must.Get(h.Draw(small(), SVG))(t).Files[0].Data)
 	}
 	svg := draw(Heat{Name: "h", X: "capacity", Y: "policy", Color: "hit_ratio"})
 	want := []color.Color{at(0), at(0.25), at(1), at(0.5), paper, paper}
@@ -156,7 +156,7 @@ func TestRecordsWithoutAPlaceFillTheirRow(t *testing.T) {
 	recs[2].Axes = "noise=2"
 	recs[2].Set(metric.HitRatio, 0.3)
 	h := Heat{Name: "h", X: "noise", Y: "capacity", Color: "hit_ratio"}
-	svg := string(must.Get(h.render(recs, asSVG))(t).Files[0].Data)
+	svg := string(must.Get(h.Draw(recs, SVG))(t).Files[0].Data)
 	colors := colorsOf(t, svg, 0, 2, 2)
 	if colors[2] != heatPalette[0] || colors[3] != heatPalette[0] || colors[0] == colors[1] {
 		t.Errorf("colours %v, want the lower two alike", colors)
@@ -166,7 +166,7 @@ func TestRecordsWithoutAPlaceFillTheirRow(t *testing.T) {
 // All panels have the same colours, and one bar.
 func TestPanelsShareTheirColours(t *testing.T) {
 	h := Heat{Name: "h", X: "capacity", Y: "trace", Color: "hit_ratio", Panels: "policy"}
-	svg := string(must.Get(h.render(small(), asSVG))(t).Files[0].Data)
+	svg := string(must.Get(h.Draw(small(), SVG))(t).Files[0].Data)
 	if n := len(embedded.FindAllString(svg, -1)); n != 3 {
 		t.Fatalf("%d images, want two panels and a bar", n)
 	}
@@ -196,7 +196,7 @@ func TestHeatsThatCannotBeDrawn(t *testing.T) {
 		"no hit_ratio is above 0, as logarithmic colours need": {byPolicy("hit_ratio", true), without},
 	} {
 		c.heat.Name = "h"
-		err := c.heat.Check(c.recs)
+		_, err := c.heat.Draw(c.recs)
 		if !errors.As(err, new(*UndrawableError)) || !strings.Contains(err.Error(), "figure h: "+want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -222,7 +222,7 @@ func TestAnyHeat(t *testing.T) {
 		h := Heat{Name: "any", X: rapid.SampledFrom(append(dims, "capacity_share")).Draw(t, "x"),
 			Y: rapid.SampledFrom(dims).Draw(t, "y"), Color: "hit_ratio",
 			Panels: rapid.SampledFrom(append(dims, "")).Draw(t, "panels"), Log: rapid.Bool().Draw(t, "log")}
-		if _, err := h.render(recs, asSVG); err != nil && !strings.Contains(err.Error(), "share the cell") &&
+		if _, err := h.Draw(recs, SVG); err != nil && !strings.Contains(err.Error(), "share the cell") &&
 			!strings.Contains(err.Error(), "above 0") && !strings.Contains(err.Error(), "unknown dimension") {
 			t.Fatalf("%+v: %v", h, err)
 		}
@@ -257,7 +257,7 @@ func TestColoursGrowEvenlyInLightness(t *testing.T) {
 // A page changes no colour of a cell, nor of the letters on it, but the line around the cells and the hatching.
 func TestPagesKeepTheColoursOfCells(t *testing.T) {
 	h := Heat{Name: "h", X: "capacity", Y: "policy", Color: "hit_ratio"}
-	svg := string(must.Get(h.render(small(), asSVG))(t).SVG())
+	svg := string(must.Get(h.Draw(small(), SVG))(t).SVG())
 	for _, c := range []color.NRGBA{onLight, onDark} {
 		if !strings.Contains(svg, hex(c)) {
 			t.Errorf("no letters have the colour %s", hex(c))

@@ -16,7 +16,7 @@ import (
 
 func drawnSVG(t *testing.T, c Chart, recs []records.Record) string {
 	t.Helper()
-	d := must.Get(c.render(recs, asSVG))(t)
+	d := must.Get(c.Draw(recs, SVG))(t)
 	return string(d.Files[0].Data)
 }
 
@@ -147,8 +147,8 @@ func TestWideIntervalsLeaveLinesVisible(t *testing.T) {
 			low, high = min(low, 0.3+0.01*line+c.spread/2), max(high, 0.3+0.01*line+c.spread/2)
 		}
 		d := drawingOf(t, Chart{X: "capacity", Y: "hit_ratio"}, recs)
-		f := must.Get(d.draw(d.panels[0]))(t)
-		if bands := len(f.bands.plotters); (bands == 0) != c.crowds {
+		f := d.draw(d.panels[0])
+		if bands := len(f.bands.lines); (bands == 0) != c.crowds {
 			t.Errorf("%d lines ± %v: %d bands", c.lines, c.spread, bands)
 		}
 		span := func(a plot.Axis) float64 { return a.Max - a.Min }(f.Plot.Y)

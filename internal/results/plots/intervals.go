@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/records"
@@ -163,56 +162,4 @@ func (f *Figure) limitIntervals() {
 // cutsIntervals reports whether intervals reach beyond the vertical axis.
 func (f *Figure) cutsIntervals() bool {
 	return f.lowest < f.highest && (f.lowest < f.Plot.Y.Min || f.highest > f.Plot.Y.Max)
-}
-
-// band fills the range between the ends of a line's intervals, as far as the axes reach. It implements plot.Plotter.
-type band struct{ Line }
-
-func (b band) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	var outline []vg.Point
-	for i := range b.X {
-		outline = append(outline, vg.Point{X: x(b.X[i]), Y: y(b.Low[i])})
-	}
-	for i := len(b.X) - 1; i >= 0; i-- {
-		outline = append(outline, vg.Point{X: x(b.X[i]), Y: y(b.High[i])})
-	}
-	c.FillPolygon(translucent(b.Style.Color), c.ClipPolygonY(outline))
-}
-
-// intervalBars draws a line's intervals as vertical bars. It implements plot.Plotter and plot.DataRanger.
-type intervalBars struct{ Line }
-
-func (b intervalBars) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	style := draw.LineStyle{Color: b.Style.Color, Width: 0.8}
-	for i := range b.X {
-		at, low, high := x(b.X[i])+b.Shift, y(b.Low[i]), y(b.High[i])
-		if high-low < 2*barCap {
-			continue // the mark of the point covers it
-		}
-		c.StrokeLine2(style, at, max(low, c.Min.Y), at, min(high, c.Max.Y))
-		if high <= c.Max.Y { // an end beyond the axis has no cap
-			c.StrokeLine2(style, at-barCap, high, at+barCap, high)
-		}
-		if b.Low[i] < b.Y[i] && low >= c.Min.Y {
-			c.StrokeLine2(style, at-barCap, low, at+barCap, low)
-		}
-	}
-}
-
-func (b intervalBars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	return slices.Min(b.X), slices.Max(b.X), slices.Min(b.Low), slices.Max(b.High)
-}
-
-// GlyphBoxes implements plot.GlyphBoxer: room for the bars beside the first and last points.
-func (b intervalBars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	boxes := make([]plot.GlyphBox, len(b.X))
-	for i := range b.X {
-		boxes[i] = plot.GlyphBox{
-			X: p.X.Norm(b.X[i]), Y: p.Y.Norm(b.High[i]),
-			Rectangle: vg.Rectangle{Min: vg.Point{X: b.Shift - barCap}, Max: vg.Point{X: b.Shift + barCap}},
-		}
-	}
-	return boxes
 }

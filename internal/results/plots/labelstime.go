@@ -18,59 +18,47 @@ type LabelsOverTime struct {
 	XLabel, YLabel string // "" for what the rows count
 }
 
-// Draw draws the series as SVG, PNG and PDF, a panel for each record. Records without rows of that name are left out.
-// It is an UndrawableError if all are, if a label is not a number, or if several records are of one trace.
-func (f LabelsOverTime) Draw(recs []records.Record, rows []series.Row) (Drawing, error) {
-	return f.render(recs, rows, asSVG, asPNG, asPDF)
+// Draw draws the series as FILE.svg and so on, a panel for each record; without a format it only returns the error.
+// Records without rows of that name are left out. It is an UndrawableError if all are, if a label is not a number, or
+// if several records are of one trace.
+func (f LabelsOverTime) Draw(recs []records.Record, rows []series.Row, formats ...Format) (Drawing, error) {
+	s, err := f.sheet(recs, rows)
+	return drawn(f.File, s, err, formats)
 }
 
-// Check returns the error that Draw would return, and draws nothing.
-func (f LabelsOverTime) Check(recs []records.Record, rows []series.Row) error {
-	_, err := f.render(recs, rows)
-	return err
-}
-
-func (f LabelsOverTime) render(recs []records.Record, rows []series.Row, formats ...format) (Drawing, error) {
+func (f LabelsOverTime) sheet(recs []records.Record, rows []series.Row) (*sheet, error) {
 	byCell := series.ByCell(rows)
-	var drawn []Matrix
+	var found []Matrix
 	var traces []string
 	var values []float64
 	for i := range recs {
 		m, err := f.matrix(byCell[recs[i].Cell])
 		switch {
 		case err != nil:
-			return Drawing{}, &UndrawableError{f.File, err}
+			return nil, err
 		case m.Columns == 0:
 			continue
 		case slices.Contains(traces, recs[i].Trace):
-			return Drawing{}, &UndrawableError{f.File, fmt.Errorf("several records of %s have the series; choose one with only",
-				recs[i].Trace)}
+			return nil, fmt.Errorf("several records of %s have the series; choose one with only", recs[i].Trace)
 		}
 		m.X.Label, m.Y.Label, m.Label = f.XLabel, f.YLabel, records.AxisName(f.Name)
 		if m.X.Label == "" {
 			m.X.Label = clockOf(recs).label
 		}
-		drawn, traces, values = append(drawn, m), append(traces, recs[i].Trace), append(values, m.Values...)
+		found, traces, values = append(found, m), append(traces, recs[i].Trace), append(values, m.Values...)
 	}
-	if len(drawn) == 0 {
-		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s", f.Name)}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no record has a series of %s", f.Name)
 	}
 	colors := newColorScale(Linear, values)
-	bar := &colorBar{colors, unitOf(f.Name), records.AxisName(f.Name)}
-	if len(drawn) == 1 {
-		figure, c := drawn[0].figure(f.Title+": "+traces[0], colors, plotWidth, plotHeight)
-		figure.bar, figure.note = bar, missingNote(c)
-		return figure.render(f.File, formats...)
-	}
-	s := sheet{title: f.Title, bar: bar}
+	s := &sheet{title: f.Title, bar: &colorBar{colors, unitOf(f.Name), records.AxisName(f.Name)}}
 	var all []*cells
-	for i, m := range drawn {
-		figure, c := m.figure("", colors, panelWidth, panelHeight)
-		figure.heading = traces[i]
+	for i, m := range found {
+		figure, c := m.figure(f.Title+": "+traces[i], traces[i], colors, len(found) > 1)
 		s.panels, all = append(s.panels, figure), append(all, c)
 	}
 	s.note = joined(missingNote(all...), s.scalesNote())
-	return s.render(f.File, formats...)
+	return s, nil
 }
 
 // matrix returns the values of the rows that have the figure's name; one without columns for none.

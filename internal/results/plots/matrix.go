@@ -39,15 +39,15 @@ func (m Matrix) Draw() (Drawing, error) {
 		return Drawing{}, &UndrawableError{m.Name, fmt.Errorf("there are no values")}
 	}
 	colors := newColorScale(Linear, m.Values)
-	f, c := m.figure(m.Title, colors, plotWidth, plotHeight)
-	f.bar, f.note = &colorBar{colors, m.Unit, m.Label}, joined(missingNote(c), note)
-	return f.render(m.Name, asSVG, asPNG, asPDF)
+	f, c := m.figure(m.Title, "", colors, false)
+	s := sheet{panels: []*Figure{f}, bar: &colorBar{colors, m.Unit, m.Label}, note: joined(missingNote(c), note)}
+	return s.render(m.Name, []Format{SVG, PNG, PDF})
 }
 
 // figure returns the figure of a matrix, a square if both axes have the same places.
-func (m Matrix) figure(title string, colors colorScale, width, height vg.Length) (*Figure, *cells) {
+func (m Matrix) figure(title, heading string, colors colorScale, oneOfSeveral bool) (*Figure, *cells) {
 	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, text: m.Unit.exact, colors: colors}
-	f := newFigure(title, m.X.Label, m.Y.Label, width, height)
+	f := newPanel(title, heading, m.X.Label, m.Y.Label, oneOfSeveral)
 	f.addCells(c, m.told)
 	if m.Columns == c.rows() && m.X.First == m.Y.First && m.X.Step == m.Y.Step {
 		f.makeSquare()

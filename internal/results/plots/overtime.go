@@ -48,7 +48,7 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) 
 			}
 			f := OverTime{Name: name, File: "series_" + fileName(name) + suffixes[i],
 				Title: sentence(name) + " over time: " + g.Name, Styles: styles}
-			d, err := f.render(g.Records, byCell, asSVG, asPNG)
+			d, err := f.render(g.Records, byCell, SVG, PNG)
 			if err != nil {
 				return nil, err
 			}
@@ -58,19 +58,13 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) 
 	return all, nil
 }
 
-// Draw draws the series as SVG, PNG and PDF. Records without rows of that name are left out; it is an UndrawableError
-// if all are.
-func (f OverTime) Draw(recs []records.Record, rows []series.Row) (Drawing, error) {
+// Draw draws the series as FILE.svg and so on; without a format it only returns the error. Records without rows of that
+// name are left out; it is an UndrawableError if all are.
+func (f OverTime) Draw(recs []records.Record, rows []series.Row, formats ...Format) (Drawing, error) {
 	if f.Styles == nil {
 		f.Styles = StylesOf(recs, records.DimPolicy)
 	}
-	return f.render(recs, series.ByCell(rows), asSVG, asPNG, asPDF)
-}
-
-// Check returns the error that Draw would return, and draws nothing.
-func (f OverTime) Check(recs []records.Record, rows []series.Row) error {
-	_, err := f.render(recs, series.ByCell(rows))
-	return err
+	return f.render(recs, series.ByCell(rows), formats...)
 }
 
 func sentence(metric string) string {
@@ -103,35 +97,23 @@ type timePanel struct {
 	lines   []timeLine
 }
 
-func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, formats ...format) (Drawing,
-	error) {
+func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, formats ...Format) (Drawing, error) {
 	panels := f.panels(recs, byCell)
-	switch {
-	case len(panels) == 0 && f.From > 0:
-		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s after from: %v", f.Name, f.From)}
-	case len(panels) == 0:
-		return Drawing{}, &UndrawableError{f.File, fmt.Errorf("no record has a series of %s", f.Name)}
-	}
-	clock := clockOf(recs)
-	styles := f.Styles.unmarked(panels)
-	var figures []*Figure
-	for _, p := range panels {
-		figure, err := f.panel(p, clock, styles, len(panels) > 1)
-		if err != nil {
-			return Drawing{}, err
+	if len(panels) == 0 {
+		err := fmt.Errorf("no record has a series of %s", f.Name)
+		if f.From > 0 {
+			err = fmt.Errorf("no record has a series of %s after from: %v", f.Name, f.From)
 		}
-		figures = append(figures, figure)
+		return Drawing{}, &UndrawableError{f.File, err}
 	}
-	note := noteOf(panels)
-	if len(figures) == 1 {
-		figures[0].setTitle(f.Title + ", " + panels[0].heading)
-		figures[0].note = note
-		return figures[0].render(f.File, formats...)
+	s := &sheet{title: f.Title}
+	clock, styles := clockOf(recs), f.Styles.unmarked(panels)
+	for _, p := range panels {
+		s.panels = append(s.panels, f.panel(p, clock, styles, len(panels) > 1))
 	}
-	s := sheet{title: f.Title, panels: figures}
 	s.share(false)
-	s.note = joined(note, s.scalesNote())
-	return s.render(f.File, formats...)
+	s.note = joined(noteOf(panels), s.scalesNote())
+	return s.render(f.File, formats)
 }
 
 // panels returns the lines of each trace and capacity, in the order of the records. Records that differ in their seeds
@@ -304,30 +286,21 @@ func (s Styles) unmarked(panels []timePanel) Styles {
 	return all
 }
 
-func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) (*Figure, error) {
-	width, height := plotWidth, plotHeight
-	if oneOfSeveral {
-		width, height = panelWidth, panelHeight
-	}
-	figure := newFigure("", c.label, records.AxisName(f.Name), width, height)
-	if oneOfSeveral {
-		figure.heading = p.heading
-	}
+func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) *Figure {
+	figure := newPanel(f.Title+", "+p.heading, p.heading, c.label, records.AxisName(f.Name), oneOfSeveral)
 	figure.SetY(Linear, unitOf(f.Name))
 	for _, l := range p.lines {
 		x := make([]float64, len(l.x))
 		for k := range l.x {
 			x[k] = l.x[k] / c.unit
 		}
-		if err := figure.AddLine(Line{Label: l.name, X: x, Y: l.y, Style: styles[l.name]}); err != nil {
-			return nil, err
-		}
+		figure.AddLine(Line{Label: l.name, X: x, Y: l.y, Style: styles[l.name]})
 	}
 	figure.Plot.Y.Min = min(0, figure.Plot.Y.Min)
 	if low, high := figure.Plot.Y.Min, figure.Plot.Y.Max; high-low < 1e-12*math.Abs(high) || high == low {
 		figure.Plot.Y.Max = low + 1
 	}
-	return figure, nil
+	return figure
 }
 
 // noteOf says how many windows and seeds a point is the mean of; "" if none is.

@@ -26,7 +26,7 @@ func TestOverTimeOfSomeLabels(t *testing.T) {
 		if lines != c.lines {
 			t.Errorf("%q: %d lines, want %d", c.labels, lines, c.lines)
 		}
-		if err := f.Check(recs, rows); (err != nil) != (c.lines == 0) {
+		if _, err := f.Draw(recs, rows); (err != nil) != (c.lines == 0) {
 			t.Errorf("%q: %v", c.labels, err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
 	if lines := (OverTime{Name: "hit_ratio", From: 30}).linesOf(rows); len(lines) != 0 {
 		t.Errorf("nothing is left, but there are %d lines", len(lines))
 	}
-	err := OverTime{Name: "hit_ratio", From: 30}.Check([]records.Record{r}, rows)
+	_, err := OverTime{Name: "hit_ratio", From: 30}.Draw([]records.Record{r}, rows)
 	must.Fail(t, err, "no record has a series of hit_ratio after from: 30", "nothing is left")
 }
 

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"image/color"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -151,8 +152,11 @@ func TestSpread(t *testing.T) {
 // A line without marks that has one point only is seen all the same.
 func TestOnePointIsMarked(t *testing.T) {
 	f := New("", "", "")
-	must.Do(t, f.AddLine(Line{Label: "opt", X: []float64{1}, Y: []float64{1}, Style: ReferenceStyle()}))
-	if n := len(f.legend.entries[0].thumbs); n != 2 {
-		t.Errorf("%d parts in the legend, want a line and a mark", n)
+	f.AddLine(Line{Label: "opt", X: []float64{1}, Y: []float64{1}, Style: ReferenceStyle()})
+	svg := string(must.Get(f.Draw("f", SVG))(t).SVG())
+	level := regexp.MustCompile(`d="M[0-9.]+,([0-9.]+)L[0-9.]+,([0-9.]+)" ` +
+		`style="stroke:var\(--ink\);fill:none;stroke-width:1.6"`)
+	if marks := level.FindAllStringSubmatch(svg, -1); len(marks) != 2 || marks[0][1] != marks[0][2] {
+		t.Errorf("the level lines are %q, want one in the plot and one in the legend", marks)
 	}
 }

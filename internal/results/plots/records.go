@@ -40,7 +40,7 @@ func All(ctx context.Context, recs []records.Record) (all []Drawing, err error) 
 			}
 			c := overCapacity(g, m, shown)
 			c.Name, c.Styles = cmp.Or(m.Figure.File, m.Name)+suffixes[i], styles
-			d, err := c.render(shown, asSVG, asPNG)
+			d, err := c.Draw(shown, SVG, PNG)
 			if err != nil {
 				return nil, err
 			}

@@ -18,18 +18,18 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 )
 
-// format is a kind of image file.
-type format struct {
+// Format is a kind of image file.
+type Format struct {
 	ext       string
 	newCanvas func(width, height vg.Length) vg.CanvasWriterTo
 }
 
 var (
-	asSVG = format{".svg", func(w, h vg.Length) vg.CanvasWriterTo { return newSVGCanvas(w, h) }}
-	asPNG = format{".png", func(w, h vg.Length) vg.CanvasWriterTo {
+	SVG = Format{".svg", func(w, h vg.Length) vg.CanvasWriterTo { return newSVGCanvas(w, h) }}
+	PNG = Format{".png", func(w, h vg.Length) vg.CanvasWriterTo {
 		return pngCanvas{vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))}}
 	}}
-	asPDF = format{".pdf", func(w, h vg.Length) vg.CanvasWriterTo { return pdfCanvas{vgpdf.New(w, h)} }}
+	PDF = Format{".pdf", func(w, h vg.Length) vg.CanvasWriterTo { return pdfCanvas{vgpdf.New(w, h)} }}
 )
 
 // init makes documents that do not depend on when they are made.
@@ -105,7 +105,7 @@ type File struct {
 // was not drawn as SVG.
 func (d Drawing) SVG() []byte {
 	for _, f := range d.Files {
-		if at := bytes.Index(f.Data, []byte("<svg")); at >= 0 && strings.HasSuffix(f.Name, asSVG.ext) {
+		if at := bytes.Index(f.Data, []byte("<svg")); at >= 0 && strings.HasSuffix(f.Name, SVG.ext) {
 			return themed(f.Data[at:])
 		}
 	}
@@ -132,13 +132,13 @@ func Write(dir string, drawings ...Drawing) error {
 }
 
 // render draws one image in several formats.
-func render(name, title string, width, height vg.Length, paint func(draw.Canvas), formats []format) (Drawing, error) {
+func render(name, title string, width, height vg.Length, paint func(draw.Canvas), formats []Format) (Drawing, error) {
 	d := Drawing{Name: name, Title: title, Width: width.Points()}
 	for _, f := range formats {
 		canvas := f.newCanvas(width, height)
 		paint(draw.New(canvas))
 		var image bytes.Buffer
-		if err := encode(&image, canvas); err != nil {
+		if _, err := canvas.WriteTo(&image); err != nil {
 			return Drawing{}, err
 		}
 		d.Files = append(d.Files, File{name + f.ext, image.Bytes()})
@@ -147,17 +147,4 @@ func render(name, title string, width, height vg.Length, paint func(draw.Canvas)
 		}
 	}
 	return d, nil
-}
-
-// encode writes the image. An SVG names only the font that was measured; the names added here have the same widths or
-// are what every viewer has.
-func encode(w io.Writer, canvas io.WriterTo) error {
-	var image bytes.Buffer
-	if _, err := canvas.WriteTo(&image); err != nil {
-		return err
-	}
-	data := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation "+
-		"Sans,Arial,Helvetica,sans-serif;"))
-	_, err := w.Write(data)
-	return err
 }

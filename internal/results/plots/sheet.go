@@ -19,7 +19,7 @@ const (
 	panelLabels = 5 // that fit along the horizontal axis of a panel
 )
 
-// sheet is several figures in a grid with one legend below.
+// sheet is one figure, or several in a grid with one legend below.
 type sheet struct {
 	title  string
 	panels []*Figure
@@ -103,11 +103,27 @@ func (s *sheet) legend() legend {
 	return all
 }
 
-func (s *sheet) render(name string, formats ...format) (Drawing, error) {
+// drawn renders what a kind of figure made, if it could.
+func drawn(name string, s *sheet, err error, formats []Format) (Drawing, error) {
+	if err != nil {
+		return Drawing{}, &UndrawableError{name, err}
+	}
+	return s.render(name, formats)
+}
+
+func (s *sheet) render(name string, formats []Format) (Drawing, error) {
 	for _, f := range s.panels {
 		if err := f.check(); err != nil {
-			return Drawing{}, &UndrawableError{name, fmt.Errorf("panel %s: %w", f.heading, err)}
+			if len(s.panels) > 1 {
+				err = fmt.Errorf("panel %s: %w", f.heading, err)
+			}
+			return Drawing{}, &UndrawableError{name, err}
 		}
+	}
+	if f := s.panels[0]; len(s.panels) == 1 {
+		f.bar, f.note = s.bar, s.note
+		width, height := f.size()
+		return render(name, f.title, width, height, f.draw, formats)
 	}
 	width, height := s.size()
 	return render(name, s.title, width, height, s.draw, formats)

@@ -6,65 +6,200 @@ import (
 	"fmt"
 	"html"
 	"image"
+	"image/color"
 	"image/png"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
+	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
-
-	"github.com/cachesim/cachesim/internal/base/show"
-	"github.com/cachesim/cachesim/internal/records"
 )
 
-// svgCanvas is an SVG whose parts say what they belong to: an element g with the attribute data-line holds what is
-// drawn of a line, and circles that cannot be seen have the values of its points as titles, which viewers show under
-// the mouse.
-//
-// The canvas of gonum cannot hold other elements. They are written as texts that no figure can have otherwise, between
-// private characters, and replaced at the end. It implements io.WriterTo.
+// svgCanvas writes SVG. Unlike gonum's canvas it has groups and tooltips, which grouped and spot write. It implements
+// vg.CanvasWriterTo. An SVG counts downwards where vg counts upwards: y and flipped turn one into the other.
 type svgCanvas struct {
-	*vgsvg.Canvas
-	elements []string
-	points   int // of lines and bars
-	told     int // of these, those that say their values
+	width, height vg.Length
+	svg           bytes.Buffer
+	pen           pen
+	pushed        []pen
+	points        int // of lines and bars
+	told          int // of these, those with a tooltip
 }
 
-// Elements are between these characters, which shorten removes from every text.
-const (
-	elementStart = "\uE000"
-	elementEnd   = "\uE001"
-)
+type pen struct {
+	color  color.NRGBA
+	width  vg.Length
+	dashes []vg.Length
+	offset vg.Length
+	groups int // opened since the last Push
+}
 
-var elementText = regexp.MustCompile(`(?s)<text [^>]*>` + elementStart + `(\d+)` + elementEnd + `</text>\n`)
+// fonts are what a viewer without the measured font uses: they have the same widths, or every viewer has them.
+const fonts = "Liberation Sans,Arial,Helvetica,sans-serif"
 
 func newSVGCanvas(width, height vg.Length) *svgCanvas {
-	return &svgCanvas{Canvas: vgsvg.New(width, height)}
+	c := &svgCanvas{width: width, height: height}
+	c.write(`<?xml version="1.0"?>
+<svg width="%[1]spt" height="%[2]spt" viewBox="0 0 %[1]s %[2]s" font-family="%[3]s"
+	xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
+`, digits(width), digits(height), fonts)
+	vg.Initialize(c)
+	return c
 }
 
-func (c *svgCanvas) add(element string) {
-	face := font.DefaultCache.Lookup(sans(1), 1)
-	c.FillString(face, vg.Point{}, elementStart+strconv.Itoa(len(c.elements))+elementEnd)
-	c.elements = append(c.elements, element)
+func (c *svgCanvas) write(format string, values ...any) { fmt.Fprintf(&c.svg, format, values...) }
+
+// digits writes a length in hundredths of a point, finer than anybody sees.
+func digits(l vg.Length) string {
+	return strconv.FormatFloat(math.Round(l.Points()*100)/100+0, 'f', -1, 64) // + 0: no negative zero
 }
 
-// begin opens the group of a line; end closes it.
-func (c *svgCanvas) begin(line string) {
-	c.add(fmt.Sprintf(`<g data-line="%s">`, html.EscapeString(line)))
+func (c *svgCanvas) y(up vg.Length) vg.Length { return c.height - up }
+
+func (c *svgCanvas) at(p vg.Point) string { return digits(p.X) + "," + digits(c.y(p.Y)) }
+
+// begin opens a group; end closes it.
+func (c *svgCanvas) begin(attribute, value string) {
+	c.write("<g %s=\"%s\">\n", attribute, html.EscapeString(value))
 }
 
-func (c *svgCanvas) end() { c.add("</g>") }
+func (c *svgCanvas) end() { c.write("</g>\n") }
 
+// spot draws a circle that cannot be seen, whose value viewers show under the mouse.
 func (c *svgCanvas) spot(at vg.Point, value string) {
-	c.add(fmt.Sprintf(`<circle class="spot" cx="%.5g" cy="%.5g" r="5" fill-opacity="0"><title>%s</title></circle>`,
-		at.X.Points(), at.Y.Points(), html.EscapeString(value)))
+	c.write(`<circle class="spot" cx="%s" cy="%s" r="5" fill-opacity="0"><title>%s</title></circle>`+"\n",
+		digits(at.X), digits(c.y(at.Y)), html.EscapeString(value))
 	c.told++
+}
+
+func (c *svgCanvas) Size() (x, y vg.Length) { return c.width, c.height }
+
+func (c *svgCanvas) SetLineWidth(w vg.Length) { c.pen.width = w }
+
+func (c *svgCanvas) SetLineDash(dashes []vg.Length, offset vg.Length) {
+	c.pen.dashes, c.pen.offset = dashes, offset
+}
+
+func (c *svgCanvas) SetColor(to color.Color) {
+	if to == nil {
+		to = color.Black
+	}
+	c.pen.color = color.NRGBAModel.Convert(to).(color.NRGBA)
+}
+
+func (c *svgCanvas) Push() {
+	c.pushed = append(c.pushed, c.pen)
+	c.pen.groups = 0
+}
+
+func (c *svgCanvas) Pop() {
+	for range c.pen.groups {
+		c.end()
+	}
+	last := len(c.pushed) - 1
+	c.pen, c.pushed = c.pushed[last], c.pushed[:last]
+}
+
+func (c *svgCanvas) transform(format string, values ...any) {
+	c.begin("transform", fmt.Sprintf(format, values...))
+	c.pen.groups++
+}
+
+func (c *svgCanvas) Translate(by vg.Point) {
+	c.transform("translate(%s %s)", digits(by.X), digits(-by.Y))
+}
+
+func (c *svgCanvas) Rotate(rad float64) { // around the lower left corner
+	c.transform("rotate(%.6g 0 %s)", -rad*180/math.Pi, digits(c.height))
+}
+
+func (c *svgCanvas) Scale(x, y float64) {
+	c.transform("matrix(%.6g 0 0 %.6g 0 %s)", x, y, digits(c.height*vg.Length(1-y)))
+}
+
+func (c *svgCanvas) Fill(path vg.Path) {
+	c.write("<path d=\"%s\" style=\"%s\"/>\n", c.outline(path), c.colored("fill"))
+}
+
+func (c *svgCanvas) Stroke(path vg.Path) {
+	if c.pen.width <= 0 {
+		return
+	}
+	style := c.colored("stroke") + ";fill:none;stroke-width:" + digits(c.pen.width)
+	if len(c.pen.dashes) > 0 {
+		lengths := make([]string, len(c.pen.dashes))
+		for i, l := range c.pen.dashes {
+			lengths[i] = digits(l)
+		}
+		style += ";stroke-dasharray:" + strings.Join(lengths, ",") + ";stroke-dashoffset:" + digits(c.pen.offset)
+	}
+	c.write("<path d=\"%s\" style=\"%s\"/>\n", c.outline(path), style)
+}
+
+// colored sets a property to the colour. It is the first of a style, where themed looks for it.
+func (c *svgCanvas) colored(property string) string {
+	style := property + ":" + hex(c.pen.color)
+	if c.pen.color.A < 0xff {
+		style += fmt.Sprintf(";%s-opacity:%.3g", property, float64(c.pen.color.A)/0xff)
+	}
+	return style
+}
+
+func (c *svgCanvas) outline(path vg.Path) string {
+	var d strings.Builder
+	for i, to := range path {
+		switch to.Type {
+		case vg.MoveComp:
+			d.WriteString("M" + c.at(to.Pos))
+		case vg.LineComp:
+			d.WriteString("L" + c.at(to.Pos))
+		case vg.ArcComp:
+			c.arc(&d, to, i == 0)
+		case vg.CurveComp:
+			d.WriteString([]string{1: "Q", 2: "C"}[len(to.Control)])
+			for _, p := range to.Control {
+				d.WriteString(c.at(p) + " ")
+			}
+			d.WriteString(c.at(to.Pos))
+		case vg.CloseComp:
+			d.WriteString("Z")
+		}
+	}
+	return d.String()
+}
+
+// arc draws an arc as two, because the ends of one must not be at the same place.
+func (c *svgCanvas) arc(d *strings.Builder, arc vg.PathComp, first bool) {
+	end := func(part float64) string {
+		sin, cos := math.Sincos(arc.Start + part*arc.Angle)
+		return c.at(arc.Pos.Add(vg.Point{X: arc.Radius * vg.Length(cos), Y: arc.Radius * vg.Length(sin)}))
+	}
+	large, sweep := 0, 0
+	if math.Abs(arc.Angle) > 2*math.Pi {
+		large = 1
+	}
+	if arc.Angle < 0 {
+		sweep = 1
+	}
+	to := "L"
+	if first {
+		to = "M"
+	}
+	d.WriteString(to + end(0))
+	for _, part := range []float64{0.5, 1} {
+		fmt.Fprintf(d, "A%[1]s,%[1]s 0 %[2]d %[3]d %[4]s", digits(arc.Radius), large, sweep, end(part))
+	}
+}
+
+func (c *svgCanvas) FillString(f font.Face, at vg.Point, text string) {
+	if f.Font.Size <= 0 {
+		return
+	}
+	c.write("<text x=\"%s\" y=\"%s\" style=\"%s;font-size:%spx\">%s</text>\n", digits(at.X), digits(c.y(at.Y)),
+		c.colored("fill"), digits(f.Font.Size), html.EscapeString(text))
 }
 
 // DrawImage implements vg.Canvas. The image fills the area whatever its ratio is, and its pixels stay squares.
@@ -74,25 +209,13 @@ func (c *svgCanvas) DrawImage(area vg.Rectangle, img image.Image) {
 		panic(err) // it is empty
 	}
 	size := area.Size()
-	c.add(fmt.Sprintf(`<image x="%.5g" y="%.5g" width="%.5g" height="%.5g" preserveAspectRatio="none" `+
-		`style="image-rendering:pixelated" transform="scale(1, -1)" xlink:href="data:image/png;base64,%s"/>`,
-		area.Min.X.Points(), -area.Max.Y.Points(), size.X.Points(), size.Y.Points(),
-		base64.StdEncoding.EncodeToString(data.Bytes())))
+	c.write(`<image x="%s" y="%s" width="%s" height="%s" preserveAspectRatio="none" `+
+		`style="image-rendering:pixelated" xlink:href="data:image/png;base64,%s"/>`+"\n", digits(area.Min.X),
+		digits(c.y(area.Max.Y)), digits(size.X), digits(size.Y), base64.StdEncoding.EncodeToString(data.Bytes()))
 }
 
 func (c *svgCanvas) WriteTo(w io.Writer) (int64, error) {
-	var drawn bytes.Buffer
-	if _, err := c.Canvas.WriteTo(&drawn); err != nil {
-		return 0, err
-	}
-	text := elementText.ReplaceAllFunc(drawn.Bytes(), func(found []byte) []byte {
-		number, err := strconv.Atoi(string(elementText.FindSubmatch(found)[1]))
-		if err != nil || number >= len(c.elements) {
-			return found
-		}
-		return []byte(c.elements[number] + "\n")
-	})
-	n, err := w.Write(text)
+	n, err := w.Write(append(c.svg.Bytes(), "</svg>\n"...))
 	return int64(n), err
 }
 
@@ -119,123 +242,7 @@ func grouped(c draw.Canvas, line string, paint func()) {
 		paint()
 		return
 	}
-	svg.begin(line)
+	svg.begin("data-line", line)
 	paint()
 	svg.end()
-}
-
-// ofLine is a plotter that draws something of a line. It implements plot.Plotter and plot.GlyphBoxer.
-type ofLine struct {
-	plot.Plotter
-	line string
-}
-
-func (p ofLine) Plot(c draw.Canvas, on *plot.Plot) {
-	grouped(c, p.line, func() { p.Plotter.Plot(c, on) })
-}
-
-// DataRange implements plot.DataRanger. A plotter that has no range changes no axis.
-func (p ofLine) DataRange() (xmin, xmax, ymin, ymax float64) {
-	if r, ok := p.Plotter.(plot.DataRanger); ok {
-		return r.DataRange()
-	}
-	return math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-}
-
-func (p ofLine) GlyphBoxes(on *plot.Plot) []plot.GlyphBox {
-	if b, ok := p.Plotter.(plot.GlyphBoxer); ok {
-		return b.GlyphBoxes(on)
-	}
-	return nil
-}
-
-// mostSpots is how many points of a plot say their values. If it has more, every n-th of each line does, and its last.
-const mostSpots = 400
-
-// spots show the values of the points of all lines of a figure. They are above everything else, so that the mouse finds
-// them.
-type spots struct {
-	figure *Figure
-	lines  []spotLine
-}
-
-type spotLine struct {
-	name   string
-	points plotter.XYs
-	text   func(point int) string // what a point means; nil for what valueText says
-}
-
-func (s *spots) add(name string, points plotter.XYs) {
-	s.lines = append(s.lines, spotLine{name: name, points: points})
-}
-
-// draw draws the spots on the canvas that the figure was drawn on.
-func (s *spots) draw(plotted draw.Canvas) {
-	svg := svgOf(plotted)
-	if svg == nil {
-		return
-	}
-	step := s.step()
-	area := s.figure.Plot.DataCanvas(plotted)
-	x, y := s.figure.Plot.Transforms(&area)
-	for _, l := range s.lines {
-		grouped(area, l.name, func() {
-			for i, p := range l.points {
-				if i%step == 0 || i == len(l.points)-1 {
-					svg.spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.text(l, i))
-				}
-			}
-		})
-		svg.points += len(l.points)
-	}
-}
-
-func (s *spots) text(l spotLine, point int) string {
-	if l.text != nil {
-		return show.Printable(l.text(point))
-	}
-	return s.figure.valueText(l.name, l.points[point])
-}
-
-// step returns the distance on a line between two points that say their values.
-func (s *spots) step() int {
-	all := 0
-	for _, l := range s.lines {
-		all += len(l.points)
-	}
-	if all <= mostSpots {
-		return 1
-	}
-	most := max(mostSpots-len(s.lines), 1) // the last points come on top
-	return (all + most - 1) / most
-}
-
-// valueText says what a point means: "lru, capacity (objects) 1,000: hit ratio 47.12%".
-func (f *Figure) valueText(line string, p plotter.XY) string {
-	place := f.xUnit.exact(p.X)
-	if f.xNames != nil {
-		i := min(max(int(math.Round(p.X)), 0), len(f.xNames)-1)
-		place = f.xNames[i]
-	}
-	text := fmt.Sprintf("%s %s: %s %s", f.xLabel, place, f.yLabel, f.yUnit.exact(p.Y))
-	if line != "" {
-		text = line + ", " + text
-	}
-	return show.Printable(text)
-}
-
-// exact writes a value with more digits than the labels of an axis have.
-func (u Unit) exact(v float64) string {
-	switch u {
-	case Percent:
-		return strconv.FormatFloat(v*100, 'f', 2, 64) + "%"
-	case Bytes:
-		return show.Capacity(int64(math.Round(v)), records.Bytes)
-	case Seconds:
-		return u.format(v)
-	}
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return show.Count(int64(v))
-	}
-	return short(v)
 }

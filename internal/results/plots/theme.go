@@ -3,9 +3,6 @@ package plots
 import (
 	"fmt"
 	"image/color"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -49,40 +46,15 @@ func PropertyOf(c color.NRGBA) string {
 // LineColors returns the colours that lines may have.
 func LineColors() []color.NRGBA { return palette }
 
-var (
-	svgStyle = regexp.MustCompile(`style="[^"]*"`) // texts and names are escaped: they have no quotes
-	svgColor = regexp.MustCompile(`(fill|stroke):#[0-9A-F]{6}`)
-)
-
-// themed replaces colours by properties of the page.
+// themed replaces colours by properties of the page. Only styles have quotes: texts and names are escaped.
 func themed(svg []byte) []byte {
-	properties := Properties()
-	return svgStyle.ReplaceAllFunc(svg, func(style []byte) []byte {
-		return svgColor.ReplaceAllFunc(style, func(set []byte) []byte {
-			what, value, _ := strings.Cut(string(set), ":")
-			i := slices.IndexFunc(properties, func(p Property) bool { return isWritten(p.Color, value) })
-			if i < 0 {
-				return set
-			}
-			return fmt.Appendf(nil, "%s:var(%s)", what, properties[i].Name)
-		})
-	})
-}
-
-// isWritten reports whether an SVG has a colour as text. Translucent colours were multiplied by their opacity and
-// divided by it again, which rounds them.
-func isWritten(c color.NRGBA, text string) bool {
-	const rounding = 3
-	rgb, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 32)
-	if err != nil {
-		return false
-	}
-	for i, v := range []uint8{c.R, c.G, c.B} {
-		if apart := int(v) - int(rgb>>(16-8*i)&0xff); apart < -rounding || apart > rounding {
-			return false
+	var replaced []string
+	for _, p := range Properties() {
+		for _, set := range []string{`style="fill:`, `style="stroke:`} {
+			replaced = append(replaced, set+hex(p.Color), set+"var("+p.Name+")")
 		}
 	}
-	return true
+	return []byte(strings.NewReplacer(replaced...).Replace(string(svg)))
 }
 
 // hex writes a colour as an SVG has it.

@@ -16,10 +16,10 @@ func TestPagesChooseTheColours(t *testing.T) {
 	f := New(`fill:#000000 "title"`, "capacity", "hit ratio")
 	for i, name := range []string{"lru", `style="fill:#000000"`} {
 		l := Line{Label: name, X: []float64{1, 2}, Y: []float64{0.25, 0.5}, High: []float64{0.3, 0.6}, Style: SeriesStyle(i)}
-		must.Do(t, f.AddLine(l))
+		f.AddLine(l)
 	}
-	must.Do(t, f.AddLine(Line{Label: "grey", X: []float64{1, 2}, Y: []float64{0.2, 0.3}, Faded: true}))
-	d := must.Get(f.Draw("f"))(t)
+	f.AddLine(Line{Label: "grey", X: []float64{1, 2}, Y: []float64{0.2, 0.3}, Faded: true})
+	d := must.Get(f.Draw("f", SVG))(t)
 	at := slices.IndexFunc(d.Files, func(f File) bool { return strings.HasSuffix(f.Name, ".svg") })
 	file, svg := d.Files[at].Data, d.SVG()
 	for i := range 2 {

@@ -295,15 +295,13 @@ func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 			if line.X, line.Y = f.points(c.Description); len(line.X) == 0 {
 				continue
 			}
-			if err := figure.AddLine(line); err != nil {
-				return nil, err
-			}
+			figure.AddLine(line)
 			lines++
 		}
 		if lines == 0 {
 			continue
 		}
-		d, err := figure.Draw(f.file)
+		d, err := figure.Draw(f.file, plots.SVG, plots.PNG)
 		if err != nil {
 			return nil, err
 		}
@@ -375,9 +373,7 @@ func (a *Attention) massFigure() (plots.Drawing, error) {
 		for _, l := range a.Layers {
 			line.X, line.Y = append(line.X, float64(l.Layer)), append(line.Y, c.of(l.Description))
 		}
-		if err := figure.AddLine(line); err != nil {
-			return plots.Drawing{}, err
-		}
+		figure.AddLine(line)
 	}
-	return figure.Draw("mass-by-layer")
+	return figure.Draw("mass-by-layer", plots.SVG, plots.PNG)
 }

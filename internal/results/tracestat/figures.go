@@ -49,15 +49,11 @@ func (s *Summary) popularityFigure() (plots.Drawing, error) {
 		observed.X = append(observed.X, float64(rank))
 		observed.Y = append(observed.Y, float64(s.popularity[rank-1]))
 	}
-	if err := f.AddLine(observed); err != nil {
-		return plots.Drawing{}, err
-	}
+	f.AddLine(observed)
 	if s.Zipf != nil {
-		if err := f.AddLine(s.fittedLine(observed.X)); err != nil {
-			return plots.Drawing{}, err
-		}
+		f.AddLine(s.fittedLine(observed.X))
 	}
-	return f.Draw("popularity")
+	return f.Draw("popularity", plots.SVG, plots.PNG)
 }
 
 // noun says what an object of the trace is.
@@ -124,15 +120,13 @@ func (d distributionFigure) draw(trace string) (*plots.Drawing, error) {
 		if len(line.X) == 0 {
 			continue
 		}
-		if err := f.AddLine(line); err != nil {
-			return nil, err
-		}
+		f.AddLine(line)
 		drawn++
 	}
 	if drawn == 0 {
 		return nil, nil
 	}
-	drawing, err := f.Draw(d.file)
+	drawing, err := f.Draw(d.file, plots.SVG, plots.PNG)
 	return &drawing, err
 }
 

@@ -120,13 +120,13 @@ func objectiveOf(v params.Values) serving.Objective {
 func checkServing(model string, v params.Values, t *traces.Trace) error {
 	switch {
 	case requests.Of(t.Kind) == nil:
-		return fmt.Errorf("model %s: %s has no recommender requests, but requests of another kind; use `gen recommender`, "+
-			"or a log with --format interactions", model, t.Name)
+		return fmt.Errorf("model %s: %s has no recommender requests; use cachesim gen recommender, or a log with "+
+			"--input-format interactions", model, t.Name)
 	case t.Times == nil:
 		return fmt.Errorf("model %s: %s has no times, at which its requests arrive; use a trace with times", model, t.Name)
 	case t.SampleRate > 0 && t.SampleRate < 1:
-		return fmt.Errorf("model %s: a sample of %v of %s loads the nodes with only that part of its requests; replay a "+
-			"part of the trace with --limit instead", model, t.SampleRate, t.Name)
+		return fmt.Errorf("model %s: a sample of %v of %s loads the nodes with only that part of its requests; use --limit "+
+			"instead of --sample", model, t.SampleRate, t.Name)
 	}
 	return costsOf(v, requests.Of(t.Kind)).Check()
 }

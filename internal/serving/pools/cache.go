@@ -146,8 +146,8 @@ func pageOf(c *requests.Columns) int64 {
 // checkMemory rejects a node whose pools would have no page at some ratio.
 func checkMemory(memory, page int64, least, most float64) error {
 	if pages := int64(math.Ceil(1/min(least, 1-most) - 1e-9)); memory < pages*page {
-		return fmt.Errorf("cache pools: a node has %d bytes of memory, less than %d pages of %d bytes, the size of a shard, "+
-			"which it needs for ratios from %v to %v; give it more memory", memory, pages, page, least, most)
+		return fmt.Errorf("cache pools: a node has %d bytes of memory, less than %d shards of %d bytes for ratios from %v "+
+			"to %v; give it more memory", memory, pages, page, least, most)
 	}
 	return nil
 }

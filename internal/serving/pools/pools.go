@@ -144,8 +144,8 @@ func check(v params.Values, policy policies.Entry) error {
 		spec policies.Spec
 	}{{"embeddings", emb}, {"kv", kv}} {
 		if own.spec.Entry.Predicts && !policy.Predicts {
-			return fmt.Errorf("cache pools: %s=%s uses a predictor, which only the policy of --policy gets; write --policy "+
-				"%[2]s and name the policy of the other pool here", own.name, v.Text(own.name))
+			return fmt.Errorf("cache pools: %s=%s needs a predictor, which only --policy gets; write --policy %[2]s, and the "+
+				"policy of the other pool here", own.name, v.Text(own.name))
 		}
 	}
 	if err := checkPolicy("embeddings", emb.Entry, false); err != nil {
@@ -182,8 +182,8 @@ func checkPolicy(pool string, e policies.Entry, bytes bool) error {
 func checkAllocator(v params.Values, spec allocate.Spec) error {
 	e := spec.Entry
 	refuse := func(why string) error {
-		return fmt.Errorf("cache pools: allocator %s %s; use one that divides between two pools, such as static(r=0.4) or "+
-			"one for serving nodes (see: cachesim allocators)", spec.Name(), why)
+		return fmt.Errorf("cache pools: allocator %s %s; use one that divides between two pools, such as static(r=0.4) "+
+			"(see: cachesim allocators)", spec.Name(), why)
 	}
 	switch {
 	case e.Shared:
@@ -227,11 +227,11 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 	c := recommender.Of(t.Kind)
 	switch {
 	case c == nil:
-		return fmt.Errorf("cache pools serves recommender requests, but %s has none; --input-format interactions makes some "+
-			"of a log of ratings or other interactions of users, and cachesim gen recommender generates some", t.Name)
+		return fmt.Errorf("cache pools serves recommender requests, but %s has none; use --input-format interactions for a "+
+			"log of ratings, or cachesim gen recommender", t.Name)
 	case t.SampleRate > 0 && t.SampleRate < 1:
-		return fmt.Errorf("cache pools: a sample of %v of the users of %s needs less memory than all, but the memory stays; "+
-			"replay a part of the trace with --limit instead", t.SampleRate, t.Name)
+		return fmt.Errorf("cache pools: a sample of %v of the users of %s needs less memory than all; use --limit instead "+
+			"of --sample", t.SampleRate, t.Name)
 	case len(t.Starts) > 0:
 		return fmt.Errorf("cache pools: %s is replayed file by file; remove --per-file", t.Name)
 	}

@@ -94,7 +94,7 @@ func TestNodesRefuse(t *testing.T) {
 		"three shares": {lru("allocator=static(shares=1;1;1)"), "shares has 3 items"},
 		"exact":        {exact, "it works in the cache pools, not in exact"},
 		"little memory": {simtest.OnNodes(t, "lru", "pools(gpus=1,memory=9MiB)"),
-			"less than 10 pages of 1048576 bytes"},
+			"less than 10 shards of 1048576 bytes"},
 		"predictor of one pool": {simtest.OnNodes(t, "lru", "pools(embeddings=laru)"), "write --policy laru"},
 		"approximate": {simtest.With(t, simtest.OnNodes(t, "lru", "pools(kv=sieve)"), "model=fluid"),
 			"computes the hit ratios of LRU, not of sieve; use LRU, or a model that serves requests: recommender"},

@@ -43,11 +43,11 @@ func CheckTrace(router route.Spec, t *traces.Trace, modelled bool) error {
 	sessions := router.Entry.Sessions
 	switch {
 	case sessions != nil && sessions(router.Params) && columns.Sessions == nil:
-		return fmt.Errorf("router %s keeps conversations on a node, but %s does not say which prompts belong to one; use "+
-			"hash, or a router that looks at prefixes", router, t.Name)
+		return fmt.Errorf("router %s keeps conversations on a node, but %s does not name them; use hash, or a router that "+
+			"looks at prefixes", router, t.Name)
 	case len(route.ChangesOf(router)) > 1 && !modelled && columns.Arrivals == nil:
-		return fmt.Errorf("router %s: nodes are added or removed at times, but %s has no times; give one number of nodes, "+
-			"or add --model prefill, which has a clock", router, t.Name)
+		return fmt.Errorf("router %s: nodes change at times, but %s has no times; give one number of nodes, or add --model "+
+			"prefill, which has a clock", router, t.Name)
 	}
 	return nil
 }

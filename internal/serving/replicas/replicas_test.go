@@ -587,8 +587,8 @@ func TestRoutersAreChecked(t *testing.T) {
 		{"exact", "lru", "round-robin(nodes=2)", "add --cache prefix"},
 		{"prefix", "opt", "round-robin(nodes=2)", "not on which node"},
 		{"prefix", "laru", "round-robin(nodes=2)", "predictor noisy knows when the trace"},
-		{"prefix", "lru", "session(nodes=2)", "does not say which prompts belong to one"},
-		{"prefix", "lru", "hash(nodes=2,by=session)", "does not say which prompts belong to one"},
+		{"prefix", "lru", "session(nodes=2)", "does not name them"},
+		{"prefix", "lru", "hash(nodes=2,by=session)", "does not name them"},
 		{"prefix", "lru", "round-robin(nodes=2@0s+1@1s)", "has no times"},
 	} {
 		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(cell(t, test.kind, test.policy, test.router, "", 5))

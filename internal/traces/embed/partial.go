@@ -14,7 +14,7 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/base/faults"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/seal"
 )
@@ -166,7 +166,7 @@ func (p *partial) read() (damaged int, err error) {
 	if err != nil || info.Size() == 0 {
 		return 0, err
 	}
-	r := bufio.NewReaderSize(faults.Reader(p.file, p.file.Name()), longestHeader)
+	r := bufio.NewReaderSize(filestate.Reader(p.file, p.file.Name()), longestHeader)
 	line, err := r.ReadSlice('\n')
 	if err != nil && err != io.EOF {
 		return 0, err

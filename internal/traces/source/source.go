@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/cachesim/cachesim/internal/base/faults"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/memory"
@@ -30,21 +29,21 @@ const MaxLine = 1 << 20
 
 // File is an opened file, or standard input, with its raw bytes.
 type File struct {
-	Path      string   // as the user wrote it
-	Label     string   // its name in errors
-	file      *os.File // nil for standard input that is not a file
-	r         io.Reader
-	Size      int64 // 0 if unknown
-	Opened    filestate.State
-	BytesRead atomic.Int64
-	closers   []func() error
-	Together  *Together
-	Budget    *memory.Budget
-	archive   *File  // the archive that this is a member of; nil otherwise
-	Tenant    string // the requested column of tenants, or of labels; "" for none
-	Labels    bool   // it is of labels
-	Merged    bool   // with other files, which are open at the same time
-	NoSizes   bool   // nothing uses the sizes of requests, so that they need not be found out
+	Path     string   // as the user wrote it
+	Label    string   // its name in errors
+	file     *os.File // nil for standard input that is not a file
+	r        io.Reader
+	Size     int64 // 0 if unknown
+	Opened   filestate.State
+	fetched  atomic.Int64 // by this reader, perhaps ahead of what is parsed
+	closers  []func() error
+	Together *Together
+	Budget   *memory.Budget
+	archive  *File  // the archive that this is a member of; nil otherwise
+	Tenant   string // the requested column of tenants, or of labels; "" for none
+	Labels   bool   // it is of labels
+	Merged   bool   // with other files, which are open at the same time
+	NoSizes  bool   // nothing uses the sizes of requests, so that they need not be found out
 	// BadLines is the share of lines that may be unreadable; 0: none.
 	BadLines float64
 	// Context ends the reading; nil: nothing does. Find returns where a file is that an option names; nil: at that path.
@@ -59,15 +58,15 @@ func (in *File) Member() *File {
 		BadLines: in.BadLines, NoSizes: in.NoSizes, Context: in.Context, Find: in.Find}
 }
 
-// Taken returns how many bytes of the file were read for what was parsed so far. Any goroutine may call it.
-func (in *File) Taken() int64 {
+// BytesRead returns how many bytes of the file were read for what was parsed so far. Any goroutine may call it.
+func (in *File) BytesRead() int64 {
 	switch {
 	case in.archive != nil:
-		return in.archive.Taken()
+		return in.archive.BytesRead()
 	case in.ahead != nil:
 		return in.ahead.taken.Load()
 	}
-	return in.BytesRead.Load()
+	return in.fetched.Load()
 }
 
 // OpenFile opens the file at path, or takes stdin (os.Stdin if nil) for "-". A trace may come from a pipe: opening or
@@ -156,11 +155,11 @@ func withoutPath(err error) error {
 
 // Read implements io.Reader, and counts what was read.
 func (in *File) Read(p []byte) (int, error) {
-	if err := faults.At(faults.Read, in.Path); err != nil {
+	if err := filestate.Before(filestate.Read, in.Path); err != nil {
 		return 0, err
 	}
 	n, err := in.r.Read(p)
-	in.BytesRead.Add(int64(n))
+	in.fetched.Add(int64(n))
 	if err != nil && err != io.EOF {
 		err = withoutPath(err)
 	}
@@ -170,11 +169,11 @@ func (in *File) Read(p []byte) (int, error) {
 // ReadAt implements io.ReaderAt for a regular file. It counts what was read, for progress, up to the size: parts may be
 // read twice.
 func (in *File) ReadAt(p []byte, offset int64) (int, error) {
-	if err := faults.At(faults.Read, in.Path); err != nil {
+	if err := filestate.Before(filestate.Read, in.Path); err != nil {
 		return 0, err
 	}
 	n, err := in.file.ReadAt(p, offset)
-	in.BytesRead.Store(min(in.BytesRead.Load()+int64(n), in.Size))
+	in.fetched.Store(min(in.fetched.Load()+int64(n), in.Size))
 	return n, err
 }
 

@@ -40,8 +40,8 @@ func FuzzAll(f *testing.F, specs []string, seeds ...string) {
 	})
 }
 
-// ReadAnything reads data in a format. Nothing may panic or run forever, records must be sane, and every error must name
-// its position.
+// ReadAnything reads data in a format. Nothing may panic or run forever, records must be sane, and every error must
+// name its position.
 func ReadAnything(t *testing.T, data []byte, spec string) {
 	readAnything(t, data, spec, 0)
 	readAnything(t, data, spec, 1)

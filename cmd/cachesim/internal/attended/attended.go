@@ -84,8 +84,8 @@ func write(cmd *cobra.Command, out string, t attention.Trace, bar *progress.Bar)
 // Stat prints the description of an attention trace, and writes it into the folder out, unless that is "".
 func Stat(cmd *cobra.Command, w workload.Workload, format, out string, about tracestat.About, quiet bool) error {
 	if w.KV != "" {
-		return fmt.Errorf("--kv %s: its bytes belong to prompts, but %s holds the attention of a language model, which "+
-			"has its own keys and values; remove --kv", w.KV, cmp.Or(w.Generator, strings.Join(w.Files, ", ")))
+		return fmt.Errorf("--kv %s: want prompts, but %s is an attention trace, with keys and values of its own; remove "+
+			"--kv", w.KV, cmp.Or(w.Generator, strings.Join(w.Files, ", ")))
 	}
 	a, read, err := describe(cmd, w, quiet)
 	if err != nil {

@@ -143,8 +143,8 @@ func (f *Flags) checkOwn(c cache.Spec, own capacity.Capacity, mode capacity.Mode
 	if err := f.checkUnit(own.Spec, mode); err != nil || !f.hasToday() || own.Is(f.now.Amount()) {
 		return err
 	}
-	return fmt.Errorf("--today %s: the cache %s has a capacity of its own, %s by its parameters; remove --today, and "+
-		"write a cache of today's capacity beside it", f.today, c, own)
+	return fmt.Errorf("--today %s: the parameters of the cache %s set its capacity, %s; remove --today, and add a cache "+
+		"of today's capacity", f.today, c, own)
 }
 
 func tiersOf(c cache.Spec) ([]cache.Tier, error) {
@@ -193,8 +193,8 @@ func (f *Flags) checkUnit(s capacity.Spec, mode capacity.Mode) error {
 	if s.InBytes(mode) {
 		return nil
 	}
-	return fmt.Errorf("--cost %s: capacity %s counts objects, whose memory is unknown; add --bytes, or give sizes such "+
-		"as 64MiB, or --kv for prompts", f.cost, s)
+	return fmt.Errorf("--cost %s: capacity %s counts objects, not bytes; add --bytes, write sizes such as 64MiB, or add "+
+		"--kv for prompts", f.cost, s)
 }
 
 // Place moves today's capacity, which is the last unless another one is the same, before the first larger one.
@@ -233,16 +233,16 @@ func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
 	}
 	switch {
 	case t.Starts != nil:
-		return b, errors.New("--cost with --per-file: each file has a clock of its own; say how often requests come with " +
-			"--rate, such as --rate 1200/s")
+		return b, errors.New("--cost with --per-file: each file has a clock of its own; add the rate of requests, as in " +
+			"--rate 1200/s")
 	case t.Times == nil:
-		return b, fmt.Errorf("--cost: %s has no times, so it is unknown how often requests come; say it with --rate, "+
-			"such as --rate 1200/s", t.Name)
+		return b, fmt.Errorf("--cost: %s has no times, so its rate of requests is unknown; add it, as in --rate 1200/s",
+			t.Name)
 	}
 	b.Span, b.PerSecond = r.span, r.perSecond()
 	if b.PerSecond == 0 {
-		return b, fmt.Errorf("--cost: all requests of %s have the same time, so it is unknown how often they come; say it "+
-			"with --rate, such as --rate 1200/s", t.Name)
+		return b, fmt.Errorf("--cost: all requests of %s have the same time, so their rate is unknown; add it, as in "+
+			"--rate 1200/s", t.Name)
 	}
 	return b, nil
 }

@@ -32,7 +32,7 @@ func TestCachesOfPrices(t *testing.T) {
 		{"memory=1/GiB-month,host=2/GiB-month,miss=1/M", "", "tiers(host=10x)", ""},
 		{"memory=1/GiB-month,host=2/GiB-month,miss=1/M", "", "prefix", "the tier host, which no cache here has"},
 		{"memory=1/GiB-month,hbm=2/GiB-month,miss=1/M", "", "prefix", "both prices of the first tier"},
-		{"memory=1/GiB-month,miss=1/M", "16GiB", "tiers(hbm=8GiB,host=10x)", "--today 16GiB: the cache tiers(hbm=8GiB,"},
+		{"memory=1/GiB-month,miss=1/M", "16GiB", "tiers(hbm=8GiB,host=10x)", "--today 16GiB: the parameters of the cache"},
 		{"memory=1/GiB-month,miss=1/M", "", "tiers(memory=8,disk=10x)", "capacity 8 counts objects"},
 		{"", "", "tiers(memory=8,disk=10x)", ""},
 	} {

@@ -284,8 +284,8 @@ func (f *sweepFlags) file(args []string) (*experiment.File, error) {
 	case f.resume && f.out == "" && len(args) == 0:
 		return nil, fmt.Errorf("--resume: which sweep? Give its folder with -o DIR, or its experiment")
 	case f.resume && len(args) == 0 && f.given():
-		return nil, fmt.Errorf("--resume without FILE continues with the experiment stored in %s; to change it with --set, "+
-			"--only or --quick, give its FILE too", f.out)
+		return nil, fmt.Errorf("--resume without FILE takes the experiment from %s as it is; give FILE, too, to change it "+
+			"with --set, --only or --quick", f.out)
 	case f.resume && len(args) == 0:
 		return sweep.LoadFile(f.out)
 	case len(args) == 0:

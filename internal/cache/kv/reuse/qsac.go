@@ -26,8 +26,7 @@ var qsacEntry = Entry{
 	UsesProfile:    true,
 	CheckParams: func(v params.Values) error {
 		if v.Float("p") == 0 {
-			return fmt.Errorf("p=0: want a number above 0, so that the threshold depends on the importance; for one " +
-				"threshold of all heads use the rule threshold")
+			return fmt.Errorf("p=0: want a number above 0; for one threshold of all heads use the rule threshold")
 		}
 		return nil
 	},

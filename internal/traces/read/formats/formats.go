@@ -140,8 +140,8 @@ func Seeded(spec string, seed uint64) string {
 	return fmt.Sprintf("%s%s%s=%d", spec, separator, seedOption, seed)
 }
 
-// FilesOf returns the paths of files that a format is, or that its options name, beside the trace; none if the format is
-// unknown.
+// FilesOf returns the paths of files that a format is, or that its options name, beside the trace; none if the format
+// is unknown.
 func FilesOf(spec string) (paths []string) {
 	WithFiles(spec, func(path string) string {
 		paths = append(paths, path)

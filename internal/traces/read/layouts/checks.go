@@ -51,8 +51,8 @@ func (l *layout) inSectors(head source.Head, _ string) source.Confidence {
 	return source.Likely
 }
 
-// sized is sure of a file whose name ends in .tr. Others must behave like times, ids and sizes, which tells them from any
-// three numbers: times never go back, and ids come again with the same size.
+// sized is sure of a file whose name ends in .tr. Others must behave like times, ids and sizes, which tells them from
+// any three numbers: times never go back, and ids come again with the same size.
 func (l *layout) sized(head source.Head, name string) source.Confidence {
 	if strings.HasSuffix(name, ".tr") {
 		return source.Certain

@@ -173,7 +173,7 @@ func TestFilesAreRefused(t *testing.T) {
 		key + "  - {name: t, is: [time, size]}":                   `f.yaml:6: field "t": unit "" of a time`,
 		key + "  - {name: t, optional: true}\n  - {name: u}":      `f.yaml:7: field "u": follows an optional field`,
 		key + "  sure: maybe\n":                                   `f.yaml:3: layout 1: unknown check "maybe"`,
-		key + "  sure: sectors\n":                                 "f.yaml:3: layout 1: sure: sectors needs a time and a length",
+		key + "  sure: sectors\n":                                 "f.yaml:3: layout 1: sure: sectors needs a time",
 		"name: a\nlayouts: [{columns: tab, fields: [{name: x}]}]": "f.yaml:2: layout 1: no field is the key",
 		"name: [\n":                        "f.yaml:1: ",
 		"name: " + huge + "\n":             "has 262152 bytes; the file of a format may have 262144",

@@ -46,7 +46,8 @@ func TestFormatsRefuse(t *testing.T) {
 		"cachelib-cdn, header": {"timestamp,cacheKey\n1,2\n", "cachelib-cdn", "line 1: no column objectSize in the header"},
 		"tencent-photo, time": {"2016020100120 a 0 o 1 1 PC 1\n", "tencent-photo", `line 1: column 1, time: time ` +
 			`"2016020100120": want YYYYMMDDhhmmss`},
-		"tencent-photo, month": {"20161301001200 a 0 o 1 1 PC 1\n", "tencent-photo", `time "20161301001200": want YYYYMMDDhhmmss`},
+		"tencent-photo, month": {"20161301001200 a 0 o 1 1 PC 1\n", "tencent-photo",
+			`time "20161301001200": want YYYYMMDDhhmmss`},
 		"ibm, request": {"1 REST.GET.OBJECT a 1\n2 REST.LIST.BUCKET a 1\n3 REST.GET.OBJECT a 1\n", "",
 			`line 2: column 2, request: operation "REST.LIST.BUCKET": want REST.GET.OBJECT, REST.HEAD.OBJECT`},
 		"wikibench, URL": {"1 2 x -\n", "wikibench", `line 1: column 3, url: "x": want a URL`},

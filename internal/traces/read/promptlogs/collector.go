@@ -321,11 +321,11 @@ func (c *collector) encode(to []uint64, text []byte) ([]uint64, error) {
 	if len(text) < long {
 		return c.tokenizer.Encode(to, copied)
 	}
-	return unlessEnded(c.src, func() ([]uint64, error) { return c.tokenizer.Encode(to, copied) })
+	return withContext(c.src, func() ([]uint64, error) { return c.tokenizer.Encode(to, copied) })
 }
 
-// unlessEnded returns the result of work that takes long, or an error as soon as the user ends the program.
-func unlessEnded[T any](src *source.Source, work func() (T, error)) (T, error) {
+// withContext returns the result of work that takes long, or an error as soon as the user ends the program.
+func withContext[T any](src *source.Source, work func() (T, error)) (T, error) {
 	if src.In.Context == nil {
 		return work()
 	}
