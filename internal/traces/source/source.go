@@ -22,6 +22,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/compress"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // MaxLine is the longest line that is read, in bytes, and the largest size of a Source's buffer.
@@ -200,7 +201,7 @@ type Source struct {
 	Compression string        // "" for none
 	Container   string        // what was unwrapped, if the content is the log of a container; "" otherwise
 	held        *bytes.Reader // the content, if it is in memory
-	Reading     *Reading
+	Reading     *stream.Reading
 	buf         *buffer
 	LineNumber  int // number of the line that Line last returned
 	// Unended says that the line that Line or LongLine last returned ends with the file, and without a line break.
@@ -382,7 +383,7 @@ func (s *Source) CutOff(err error) error {
 
 // LineErrorf returns an error about the line that Line returned last: "FILE: line 17: ...". The next line can be read.
 func (s *Source) LineErrorf(format string, args ...any) error {
-	return &lineError{s.Place, s.LineNumber, fmt.Errorf(format, args...)}
+	return &stream.BadLine{Place: s.Place, Line: s.LineNumber, Err: fmt.Errorf(format, args...)}
 }
 
 // LastLineErrorf is LineErrorf for an error that ends the reading.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/read/layouts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -33,7 +33,7 @@ func TestExamplesGiveWhatFilesSay(t *testing.T) {
 				}
 				path := filepath.Join(t.TempDir(), cmp.Or(e.File, "example"))
 				must.Do(t, os.WriteFile(path, []byte(e.Text), 0o600))
-				s := must.Get(traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: spec}}))(t)
+				s := must.Get(read.Open(path, read.Options{Selection: read.Selection{Format: spec}}))(t)
 				defer s.Close()
 				if s.Info.Format != f.Name {
 					t.Fatalf("read as %s", s.Info.Format)

@@ -88,7 +88,7 @@ func All() []source.Format { return withExamples(slices.Clone(formats())) }
 // Names returns the names of all formats, in the order of All.
 func Names() []string { return namesOf(formats()) }
 
-// Check refuses a value that LoadOptions.Format does not accept. A file of a format is read with the trace.
+// Check refuses a value that read.Options.Format does not accept. A file of a format is read with the trace.
 func Check(spec string) error {
 	if _, _, ok := cutFile(spec); ok || spec == "" {
 		return nil

@@ -259,7 +259,7 @@ func (l *layout) needed() (needed []string) {
 func (p *lineParser) has(a part) bool { return slices.ContainsFunc(p.columns, isPart(a)) }
 
 // state says in the reading which columns are read.
-func (p *lineParser) state(r *source.Reading, opts params.Values) {
+func (p *lineParser) state(r *stream.Reading, opts params.Values) {
 	r.Key = stated("key", names(p.columns, aKey))
 	if i := slices.IndexFunc(p.columns, isPart(aTime)); i >= 0 {
 		r.Time = stated("time", p.columns[i].name) + " in " + p.columns[i].unit
