@@ -52,8 +52,8 @@ type LoadObserver interface {
 	Loaded(o policies.Object, size int64, why policies.Reason)
 }
 
-// ChangeObserver is a LoadObserver to which it makes no difference why an object comes or goes, so that it can be
-// notified of many at once, in the order in which they changed.
+// ChangeObserver is a LoadObserver that ignores why an object comes or goes. So it can be notified of many changes at
+// once, in their order.
 type ChangeObserver interface {
 	LoadObserver
 	Changed(objects []policies.Object)

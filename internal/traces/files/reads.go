@@ -15,8 +15,6 @@ import (
 const (
 	maxBlock      = 1 << 40 // bytes in a block
 	maxReadBlocks = 1 << 20 // blocks of one read
-	maxOpen       = 1 << 20 // open files whose positions are followed at a time
-	maxNames      = 1 << 24 // file hashes whose paths are kept
 )
 
 // blockOption is the size of a block. kib is the default.
@@ -113,7 +111,7 @@ func (a *Access) clip() (cut bool) {
 // reader gives the blocks of reads as records, one after another. It implements stream.Reader.
 type reader struct {
 	accesses Accesses
-	reading  *source.Reading
+	reading  *stream.Reading
 	block    int64
 	listing  *Listing // nil if there is none
 	job      []byte   // of all reads; nil: what the accesses say

@@ -22,6 +22,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/compress"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // MaxLine is the longest line that is read, in bytes, and the largest size of a Source's buffer.
@@ -200,7 +201,7 @@ type Source struct {
 	Compression string        // "" for none
 	Container   string        // what was unwrapped, if the content is the log of a container; "" otherwise
 	held        *bytes.Reader // the content, if it is in memory
-	Reading     *Reading
+	Reading     *stream.Reading
 	buf         *buffer
 	LineNumber  int // number of the line that Line last returned
 	// Unended says that the line that Line or LongLine last returned ends with the file, and without a line break.
@@ -306,9 +307,9 @@ func (in *File) Ended() error {
 	return in.Context.Err()
 }
 
-// LongLine is Line for formats whose lines may be longer, up to most bytes. Its error is that of the context, once that
-// has ended.
-func (s *Source) LongLine(most int) ([]byte, error) {
+// LongLine is Line for formats whose lines may be as long as any value. Its error is that of the context, once that has
+// ended.
+func (s *Source) LongLine() ([]byte, error) {
 	if err := s.In.Ended(); err != nil {
 		return nil, err
 	}
@@ -317,7 +318,7 @@ func (s *Source) LongLine(most int) ([]byte, error) {
 		part, err := s.buf.ReadSlice('\n')
 		if err == bufio.ErrBufferFull {
 			begun = append(begun, part...)
-			if err := s.checkLong(begun, part, most); err != nil {
+			if err := s.checkLong(begun, part); err != nil {
 				return nil, err
 			}
 			continue
@@ -336,9 +337,9 @@ func (s *Source) LongLine(most int) ([]byte, error) {
 }
 
 // checkLong refuses a line that is too long or not text; part is what was read last.
-func (s *Source) checkLong(begun, part []byte, most int) error {
+func (s *Source) checkLong(begun, part []byte) error {
 	_, controls := OddBytes(part)
-	mayHold := int(s.In.Budget.Part(valueShare, int64(most)))
+	mayHold := s.mayHold()
 	if !controls && len(begun) <= mayHold {
 		return nil
 	}
@@ -346,11 +347,24 @@ func (s *Source) checkLong(begun, part []byte, most int) error {
 	switch {
 	case controls:
 		return s.LastLineErrorf("control characters: this is not a text trace")
-	case mayHold < most:
+	case mayHold < maxValue:
 		return s.In.Budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.Place, s.LineNumber,
 			memory.Bytes(int64(mayHold))))
 	}
-	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", most)
+	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", maxValue)
+}
+
+// mayHold returns how many bytes of a file may be held as one text.
+func (s *Source) mayHold() int { return int(s.In.Budget.Part(valueShare, maxValue)) }
+
+// Whole returns the content of a file that is parsed as a whole.
+func (s *Source) Whole() ([]byte, error) {
+	most := s.mayHold()
+	content, err := io.ReadAll(io.LimitReader(s, int64(most)+1))
+	if err == nil && len(content) > most {
+		err = s.Errorf("longer than %d bytes", most)
+	}
+	return content, err
 }
 
 // lastLine handles a line that does not end with a line break.
@@ -382,7 +396,7 @@ func (s *Source) CutOff(err error) error {
 
 // LineErrorf returns an error about the line that Line returned last: "FILE: line 17: ...". The next line can be read.
 func (s *Source) LineErrorf(format string, args ...any) error {
-	return &lineError{s.Place, s.LineNumber, fmt.Errorf(format, args...)}
+	return &stream.BadLine{Place: s.Place, Line: s.LineNumber, Err: fmt.Errorf(format, args...)}
 }
 
 // LastLineErrorf is LineErrorf for an error that ends the reading.

@@ -20,9 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/tokenizer"
 )
 
-// maxLogLine is the longest line of a log of prompts, in bytes.
-const maxLogLine = 64 << 20
-
 // textOptions are the options of formats of texts.
 func textOptions(more ...params.Param) []params.Param {
 	return append([]params.Param{
@@ -143,11 +140,8 @@ func newCollector(src *source.Source, opts params.Values, expected string) (*col
 	return c, nil
 }
 
-// mostTokenizer is more than any tokenizer.json has, in bytes.
-const mostTokenizer = 256 << 20
-
 func readTokenizer(src *source.Source) (any, error) {
-	return readSmall(src, mostTokenizer, func(content []byte) (*tokenizer.Tokenizer, error) {
+	return parseWhole(src, func(content []byte) (*tokenizer.Tokenizer, error) {
 		read, err := tokenizer.Parse(content)
 		if err != nil {
 			err = fmt.Errorf("%w; without the option %s a token is 4 bytes", err, tokenizerOption)
@@ -199,7 +193,7 @@ func (c *collector) add(q *request) error {
 	}
 	for i, part := range q.parts {
 		if !slices.Contains(q.parts[:i], part) {
-			c.src.Reading.Notable = source.Count(c.src.Reading.Notable, "with "+part+" left out", 1)
+			c.src.Reading.Notable = stream.Count(c.src.Reading.Notable, "with "+part+" left out", 1)
 		}
 	}
 	c.prompts = append(c.prompts, p)
@@ -259,7 +253,7 @@ const withoutText = "without text"
 
 func (c *collector) leaveOut(why string) {
 	c.src.Reading.LeftOut++
-	c.src.Reading.Reasons = source.Count(c.src.Reading.Reasons, why, 1)
+	c.src.Reading.Reasons = stream.Count(c.src.Reading.Reasons, why, 1)
 }
 
 // checkBudget refuses more prompts than fit into memory; need is what the last one takes.
@@ -435,7 +429,7 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 		return reader, fields, nil
 	}
 	if c.answered < len(c.prompts) && c.answered > 0 {
-		c.src.Reading.Notable = source.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+
+		c.src.Reading.Notable = stream.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+
 			"used", int64(len(c.prompts)-c.answered))
 	}
 	c.src.Reading.Key = c.describe(sessions)
@@ -602,7 +596,7 @@ func (c *collector) eachObject(what string, visit func(*source.JSONScanner) erro
 // allows.
 func eachLine(src *source.Source, visit func(line []byte) error) error {
 	for {
-		line, err := src.LongLine(maxLogLine)
+		line, err := src.LongLine()
 		if err == io.EOF {
 			return nil
 		} else if err != nil {
