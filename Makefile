@@ -57,7 +57,7 @@ properties:
 quick:
 	$(GO) vet ./...
 	$(GO) test -short ./internal ./configs ./internal/cache/prefix ./internal/experiment/baseline \
-	  ./internal/experiment/claims ./internal/experiment/report ./internal/oracle ./internal/policies \
+	  ./internal/experiment/claims ./internal/experiment/report ./internal/oracle ./internal/policies/all \
 	  ./internal/records
 	$(GO) test -short -run 'Golden|Help|DocCommandsExist|Scripts/^(run|run_errors|parts|policies|formats|stat|sweep)$$' \
 	  ./cmd/cachesim ./cmd/cachesim/scripts
@@ -76,7 +76,7 @@ race:
 bench:
 	@mkdir -p out
 	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m \
-	  ./internal/policies > out/bench.txt
+	  ./internal/policies/all > out/bench.txt
 	$(GO) test -run '^$$' -bench LRB -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/policies/lrb >> out/bench.txt
 	$(GO) test -run '^$$' -bench '(Join|Nearest)10k' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity \
 	  >> out/bench.txt

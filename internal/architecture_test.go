@@ -127,8 +127,8 @@ func TestPackagesAreSmall(t *testing.T) {
 			t.Errorf("%s has %d lines of code, want at most %d; divide it into packages by role", p, n, mostLines)
 		}
 	}
-	if lines["policies"] < 1000 {
-		t.Errorf("only %d lines were found in policies", lines["policies"])
+	if lines["sim"] < 1000 {
+		t.Errorf("only %d lines were found in sim", lines["sim"])
 	}
 }
 

@@ -39,7 +39,7 @@ var clockUsers = map[string]string{
 	"internal/sim/replay.go":                         "progress",
 	"internal/sim/replayer.go":                       "measures ns_per_request",
 	"internal/traces/embed/endpoint.go":              "waits for a service",
-	"internal/traces/scan.go":                        "progress",
+	"internal/traces/read/scan.go":                   "progress",
 }
 
 // TestNoResultDependsOnTheClock finds every use of the clock of the machine in the program.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim/adversary"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // Limits of the flags.

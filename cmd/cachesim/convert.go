@@ -12,9 +12,11 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/sizes"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 type convertFlags struct {
@@ -94,12 +96,12 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "converting", progress.Bytes)
 	defer bar.Finish()
 	if f.embeddings == "" {
-		if order := traces.RotationOrder(cmd.Context(), in, options); order != nil {
+		if order := read.RotationOrder(cmd.Context(), in, options); order != nil {
 			named := slices.Clone(in)
 			for i, at := range order {
 				in[i] = named[at]
 			}
-			bar.Note(traces.RotationNote(in))
+			bar.Note(read.RotationNote(in))
 		}
 	}
 	options.Progress = bar.Set
@@ -143,9 +145,9 @@ func (f *convertFlags) openEmbeddings(
 }
 
 func (f *convertFlags) convert(
-	cmd *cobra.Command, in []string, out string, options traces.LoadOptions, bar *progress.Bar,
+	cmd *cobra.Command, in []string, out string, options read.Options, bar *progress.Bar,
 ) error {
-	creating := traces.CreateOptions{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
+	creating := write.Options{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
 	end := func() error { return nil }
 	complete := options.Beside == nil && (len(options.ObjectSizes) > 0 || formats.StatesAllSizes(out, f.outputFormat))
 	asItIs := func(rec *stream.Record) error {
@@ -154,15 +156,15 @@ func (f *convertFlags) convert(
 		}
 		return nil
 	}
-	read, remarks, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, end)
+	scanned, remarks, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, end)
 	if errors.Is(err, errSizeUnknown) {
-		read, remarks, err = copySized(cmd, in, out, options, creating, bar)
+		scanned, remarks, err = copySized(cmd, in, out, options, creating, bar)
 	}
 	if err != nil {
 		return err
 	}
-	sayReadings(bar, read.Readings, "")
-	for _, warning := range read.Warnings {
+	sayReadings(bar, scanned.Readings, "")
+	for _, warning := range scanned.Warnings {
 		bar.Note(warning)
 	}
 	if remarks != "" {
@@ -175,22 +177,22 @@ func (f *convertFlags) convert(
 var errSizeUnknown = errors.New("a row states no size")
 
 // copySized is copyTrace with the sizes that a replay would have, for which the trace is read a first time.
-func copySized(cmd *cobra.Command, in []string, out string, options traces.LoadOptions, creating traces.CreateOptions,
-	bar *progress.Bar) (read traces.Scanned, remarks string, err error) {
+func copySized(cmd *cobra.Command, in []string, out string, options read.Options, creating write.Options,
+	bar *progress.Bar) (scanned read.Scanned, remarks string, err error) {
 	for _, path := range in {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return read, "", fmt.Errorf("%s: some rows have no size, and a pipe cannot be read twice to find it: name a file, "+
-				"or write CSV or Parquet without --object-size", path)
+			return scanned, "", fmt.Errorf("%s: some rows have no size, and a pipe cannot be read twice to find it: name a "+
+				"file, or write CSV or Parquet without --object-size", path)
 		}
 	}
 	loading := options
 	loading.Needs = traces.Needs{Sizes: true, Ops: true}
-	t, err := traces.Load(cmd.Context(), in, loading)
+	t, err := read.Load(cmd.Context(), in, loading)
 	switch {
 	case err != nil:
-		return read, "", err
+		return scanned, "", err
 	case !t.HasSizes():
-		return read, "", fmt.Errorf("%s: states no size at all: give sizes with --object-size, such as 475B", t.Name)
+		return scanned, "", fmt.Errorf("%s: states no size at all: give sizes with --object-size, such as 475B", t.Name)
 	}
 	bar.Note(t.Sizing.Text())
 	next := 0
@@ -206,34 +208,34 @@ func copySized(cmd *cobra.Command, in []string, out string, options traces.LoadO
 
 // copyTrace reads a trace and writes each record as change returns it. It returns what was read and the writer's
 // remarks.
-func copyTrace(ctx context.Context, in []string, out string, reading traces.LoadOptions, creating traces.CreateOptions,
-	change func(*stream.Record) error, end func() error) (read traces.Scanned, remarks string, err error) {
-	var w *traces.Writer
+func copyTrace(ctx context.Context, in []string, out string, reading read.Options, creating write.Options,
+	change func(*stream.Record) error, end func() error) (scanned read.Scanned, remarks string, err error) {
+	var w *write.Writer
 	begin := func(fields stream.Fields) (err error) {
 		creating.Fields = fields
-		w, err = traces.Create(ctx, out, creating)
+		w, err = write.Create(ctx, out, creating)
 		return err
 	}
-	read, err = traces.Scan(ctx, in, reading, begin, func(rec *stream.Record) error {
+	scanned, err = read.Scan(ctx, in, reading, begin, func(rec *stream.Record) error {
 		if err := change(rec); err != nil {
 			return err
 		}
 		return w.Write(rec)
 	})
 	if w == nil {
-		return traces.Scanned{}, "", err
+		return read.Scanned{}, "", err
 	}
 	defer w.Discard()
 	if err == nil {
 		err = end()
 	}
 	if err != nil {
-		return traces.Scanned{}, "", err
+		return read.Scanned{}, "", err
 	}
 	if err := w.Close(); err != nil {
-		return traces.Scanned{}, "", err
+		return read.Scanned{}, "", err
 	}
-	return read, w.Remarks(), nil
+	return scanned, w.Remarks(), nil
 }
 
 // checkNotInput makes sure that no input file is replaced.

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // The defaults of `cachesim run TRACE`: one policy of each family and the optimum, over a wide range of sizes. In bytes

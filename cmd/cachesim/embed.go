@@ -16,8 +16,10 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/embed"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/workload"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 type embedFlags struct {
@@ -204,11 +206,11 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 // partial is the file that keeps embeddings until all have arrived.
 func (f *embedFlags) partial() string { return f.out + ".partial" }
 
-func (f *embedFlags) load(cmd *cobra.Command, in []string, options traces.LoadOptions) (*traces.Trace, error) {
+func (f *embedFlags) load(cmd *cobra.Command, in []string, options read.Options) (*traces.Trace, error) {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "loading", progress.Bytes)
 	defer bar.Finish()
 	options.Kind, options.Progress = true, bar.Set
-	t, err := traces.Load(cmd.Context(), in, options)
+	t, err := read.Load(cmd.Context(), in, options)
 	switch {
 	case err != nil:
 		return nil, err
@@ -246,13 +248,13 @@ func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, 
 }
 
 // write reads the trace again and gives each request the vector of its query.
-func (f *embedFlags) write(cmd *cobra.Command, in []string, options traces.LoadOptions, t *traces.Trace,
+func (f *embedFlags) write(cmd *cobra.Command, in []string, options read.Options, t *traces.Trace,
 	e embed.Embeddings) error {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "writing", progress.Bytes)
 	defer bar.Finish()
 	options.Progress = bar.Set
 	options.Times, options.Sizes, options.Ops = true, true, true
 	vectors := embed.NewVectors(strings.Join(in, ", "), t.Objects, queries.Of(t.Kind).Texts, e)
-	_, _, err := copyTrace(cmd.Context(), in, f.out, options, traces.CreateOptions{}, vectors.Give, vectors.End)
+	_, _, err := copyTrace(cmd.Context(), in, f.out, options, write.Options{}, vectors.Give, vectors.End)
 	return err
 }

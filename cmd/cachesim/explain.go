@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/explain"
-	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 type explainFlags struct {
@@ -78,7 +78,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	needs := sim.Needs([]sim.Parts{cell.Parts}, capacity.NeedBytes(capacities, mode))
 	needs.Keys = true
-	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
+	t, _, err := f.trace.load(cmd, w, read.Options{Needs: needs}, false)
 	if err != nil {
 		return err
 	}

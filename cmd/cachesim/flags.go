@@ -12,9 +12,10 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -60,7 +61,7 @@ func (f *traceFlags) registerTenants(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tenants, "tenant", "", "how to find a request's tenant: column(name=tenant) of tables, "+
 		"column(name=host) of access logs, column(name=user) of prompts in JSON; prefix(sep=/) of the key, or "+
 		"prefix(shift=32) of numeric keys; file: each trace file is a tenant; job or directory(depth=1) of reads of files")
-	completeNames(cmd, "tenant", traces.TenantRuleNames)
+	completeNames(cmd, "tenant", read.TenantRuleNames)
 }
 
 // registerBy adds the flag for commands that count hits by a label.
@@ -106,24 +107,24 @@ func (f *traceFlags) registerEmbeddings(cmd *cobra.Command) {
 			"(default: those in the trace; lexical if it has only texts)")
 }
 
-// loadOptions checks the flags and returns the options for traces.Load; the caller adds the columns that it needs.
-func (f *traceFlags) loadOptions(cmd *cobra.Command) (traces.LoadOptions, error) {
+// loadOptions checks the flags and returns the options for read.Load; the caller adds the columns that it needs.
+func (f *traceFlags) loadOptions(cmd *cobra.Command) (read.Options, error) {
 	if f.limit < 0 {
-		return traces.LoadOptions{}, fmt.Errorf("--limit %d: want a number of requests, or 0 for all", f.limit)
+		return read.Options{}, fmt.Errorf("--limit %d: want a number of requests, or 0 for all", f.limit)
 	}
 	if cmd.Flags().Changed("sample") && !(f.sample > 0 && f.sample < 1) {
-		return traces.LoadOptions{}, fmt.Errorf("--sample %v: want a share above 0 and below 1, for example 0.01", f.sample)
+		return read.Options{}, fmt.Errorf("--sample %v: want a share above 0 and below 1, for example 0.01", f.sample)
 	}
-	selection := traces.Selection{
+	selection := read.Selection{
 		Format: f.inputFormat, Merge: f.merge, Limit: f.limit, SampleRate: f.sample, SampleSeed: f.seed,
 		ObjectSizes: f.objectSizes, ObjectOverhead: f.overhead,
 	}
 	badLines, err := parseShare(f.badLines)
 	if err != nil {
-		return traces.LoadOptions{}, fmt.Errorf("--bad-lines %w", err)
+		return read.Options{}, fmt.Errorf("--bad-lines %w", err)
 	}
 	find := func(path string) (string, error) { return workload.Find(path, workload.Dirs("")) }
-	return traces.LoadOptions{Selection: selection, BadLines: badLines, Memory: resources.BudgetOf(cmd),
+	return read.Options{Selection: selection, BadLines: badLines, Memory: resources.BudgetOf(cmd),
 		Stdin: cmd.InOrStdin(), Find: find}, nil
 }
 
@@ -151,10 +152,10 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 			return workload.Workload{}, fmt.Errorf("--writes: %w", err)
 		}
 	}
-	if err := traces.CheckSizes(f.objectSizes, f.overhead); err != nil {
+	if err := read.CheckSizes(f.objectSizes, f.overhead); err != nil {
 		return workload.Workload{}, fmt.Errorf("--%w", err)
 	}
-	w := workload.Workload{Files: args, Selection: traces.Selection{Format: f.inputFormat, Merge: f.merge}}
+	w := workload.Workload{Files: args, Selection: read.Selection{Format: f.inputFormat, Merge: f.merge}}
 	if at := slices.IndexFunc(args, workload.IsGenerator); at >= 0 {
 		switch {
 		case len(args) > 1:
@@ -178,7 +179,7 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	}
 	w.KV = f.kv
 	if f.tenants != "" {
-		rule, err := traces.ParseTenants(f.tenants)
+		rule, err := read.ParseTenants(f.tenants)
 		if err != nil {
 			return w, fmt.Errorf("--tenant: %w", err)
 		}
@@ -195,7 +196,7 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 
 // load reads or generates the trace with a progress bar. If recorded is set, the returned workload includes its
 // checksum.
-func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options traces.LoadOptions,
+func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options read.Options,
 	recorded bool) (t *traces.Trace, _ workload.Workload, err error) {
 	if w.Embeddings != "" && !options.Embeddings {
 		return nil, w, fmt.Errorf("--embeddings %s: nothing here compares queries; add --cache 'semantic(tau=0.85)' "+

@@ -16,11 +16,11 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies/rac"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/workload"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 type genFlags struct {
@@ -149,7 +149,7 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 			return err
 		}
 	}
-	w, err := traces.Create(cmd.Context(), f.out, traces.CreateOptions{Format: f.format, Fields: g.Fields,
+	w, err := write.Create(cmd.Context(), f.out, write.Options{Format: f.format, Fields: g.Fields,
 		Stdout: cmd.OutOrStdout()})
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 		return err
 	}
 	if f.listing != "" {
-		if err := traces.WriteListing(cmd.Context(), f.listing, listing); err != nil {
+		if err := write.Listing(cmd.Context(), f.listing, listing); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func (f *genFlags) listingOf(text string, g *gen.Generator) (*files.Listing, err
 	case sameName(f.listing, f.out):
 		return nil, fmt.Errorf("--listing %s: the trace has the same name; choose another", f.listing)
 	default:
-		return kind.Listing, traces.CheckListing(f.listing)
+		return kind.Listing, write.CheckListing(f.listing)
 	}
 	return kind.Listing, nil
 }
@@ -245,7 +245,7 @@ func changedParams(flags *pflag.FlagSet) string {
 }
 
 // copyRecords copies all records of r. From time to time it calls progress with the number copied so far.
-func copyRecords(ctx context.Context, w *traces.Writer, r stream.Reader, progress func(done int64)) error {
+func copyRecords(ctx context.Context, w *write.Writer, r stream.Reader, progress func(done int64)) error {
 	var rec stream.Record
 	for n := int64(0); ; n++ {
 		if n%(1<<14) == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/similarity/overlap"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -94,7 +95,7 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer f.device.Close(cmd, f.trace.quiet)
 	needs := traces.Needs{Embeddings: true, Keys: f.out != ""}
-	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, false)
+	t, _, err := f.trace.load(cmd, w, read.Options{Needs: needs}, false)
 	if err != nil {
 		return err
 	}

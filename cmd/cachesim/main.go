@@ -4,6 +4,8 @@ package main
 
 import (
 	"os"
+
+	_ "github.com/cachesim/cachesim/internal/sim/all" // registers all parts
 )
 
 func main() {

@@ -8,12 +8,13 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/accuracy"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // answerTime is the time that one prediction takes, including its evaluation.
@@ -79,7 +80,7 @@ func (f *predictEvalFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{}, false)
+	t, _, err := f.trace.load(cmd, w, read.Options{}, false)
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,11 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // sayReadings prints how files were interpreted.
-func sayReadings(bar *progress.Bar, readings []source.Reading, remark string) {
+func sayReadings(bar *progress.Bar, readings []stream.Reading, remark string) {
 	for _, line := range traces.Lines(readings, remark) {
 		bar.Note(line)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/blocks"
@@ -20,7 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -104,7 +105,7 @@ func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Work
 func (f *replayFlags) load(cmd *cobra.Command, w workload.Workload, needs traces.Needs) (*traces.Trace,
 	workload.Workload, error) {
 	needs.Times = needs.Times || f.billing.NeedsTimes()
-	options := traces.LoadOptions{Needs: needs, RequestBytes: sim.NextUseBytes, NextUse: true}
+	options := read.Options{Needs: needs, RequestBytes: sim.NextUseBytes, NextUse: true}
 	t, w, err := f.trace.load(cmd, w, options, f.recorded())
 	if err != nil {
 		return nil, w, err

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/tracestat"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 type statFlags struct {
@@ -73,7 +74,7 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	needs := traces.Needs{Sizes: true, Times: true, Ops: true, Kind: true, Embeddings: w.Embeddings != "",
 		Lengths: true}
-	t, w, err := f.trace.load(cmd, w, traces.LoadOptions{Needs: needs}, f.out != "")
+	t, w, err := f.trace.load(cmd, w, read.Options{Needs: needs}, f.out != "")
 	if err != nil {
 		return err
 	}

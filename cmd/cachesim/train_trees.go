@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/sim/trees"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // treesFlags are the flags of boosted trees, in addition to their trace's.
@@ -87,7 +88,7 @@ func (f *treesFlags) train(cmd *cobra.Command, args []string) (summary, error) {
 		return nil, err
 	}
 	defer out.Abort()
-	t, _, err := f.trace.load(cmd, w, traces.LoadOptions{}, false)
+	t, _, err := f.trace.load(cmd, w, read.Options{}, false)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ type Associative struct {
 	// Describe describes the cache of a cell whose policy has a description. If there is none with these parameters, why
 	// says the reason.
 	Describe func(capacity int64, v params.Values, policy policies.Spec) (d AssociativeCache, why string)
-	// Places returns, for each object of a trace, a number that modulo the number of sets is its set, and one that modulo
-	// the number of slabs is the slab that is probed first.
+	// Places returns two numbers for each object of a trace. The first, modulo the number of sets, is its set; the second,
+	// modulo the number of slabs, is the slab to probe first.
 	Places func(t *traces.Trace) (sets []uint32, slabs []uint64)
 	// Batches returns how many batches the requests of a trace come in.
 	Batches func(t *traces.Trace, v params.Values) int

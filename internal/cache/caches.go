@@ -5,13 +5,13 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -51,17 +51,17 @@ type Entry struct {
 	Attention bool
 	// Queries says that it serves queries with embeddings, and needs a trace of them.
 	Queries bool
-	// Exact says that a request hits if its own object is resident, and that any object can be evicted: what is known
-	// about such caches, Belady's optimum and the reuse distances of LRU, applies.
+	// Exact says that a request hits if its own object is resident, and that any object can be evicted. Then Belady's
+	// optimum and the reuse distances of LRU apply.
 	Exact bool
 	// Divides says that the cache can have a pool for each tenant, among which an allocator divides the capacity.
 	Divides bool
-	// Shared says that the tenants of a trace can share the cache, whose type then counts the requests of each: the
-	// allocator `shared` works, and others do if Divides is set.
+	// Shared says that tenants can share the cache: its type counts the requests of each. The allocator `shared` works
+	// then, and others do if Divides is set.
 	Shared bool
 	// Streams says that the cache divides the capacity among streams of accesses itself, and may load objects ahead of
-	// their requests: its type implements Streaming, and it needs Config.Addresses and Config.Layout. A request hits as in
-	// the exact cache, whose optimum is the reference, but policies decide only within the share of a stream.
+	// their requests. Its type implements Streaming, and needs Config.Addresses and Config.Layout. Requests hit as in the
+	// exact cache, and its optimum is the reference. Policies decide only within the share of a stream.
 	Streams bool
 	// Bypasses says that a missed object need not be loaded, whatever the policy.
 	Bypasses bool
@@ -79,8 +79,8 @@ type Entry struct {
 	Capacity func(params.Values) (own capacity.Capacity, ok bool)
 	// Pages says that sizes in the trace do not count, although a capacity that its parameters describe is in bytes.
 	Pages bool
-	// Whole returns the capacity of one exact cache, or prefix cache, that has room for all that the parts of this one
-	// have together: bounds on its misses hold here, too. Nil if they hold for the capacity, or not at all.
+	// Whole returns the capacity of an exact or prefix cache as large as all parts of this one together. Bounds on its
+	// misses hold here, too. Nil if they hold for the capacity itself, or not at all.
 	Whole func(Config) (int64, error)
 	// Modelled says that it serves requests only as a model of time says. Its type then implements Driven.
 	Modelled bool
@@ -93,9 +93,9 @@ type Entry struct {
 	// BlockTokens returns the tokens in the blocks of prompts that it keeps, 0 for those of the trace: the trace that it
 	// serves then has such blocks. Nil means 0.
 	BlockTokens func(params.Values) int
-	// GroupOrder returns in which order LRU keeps the objects of a group that is requested at once, so that one pass over
-	// the trace gives its counts at every capacity, and how many groups hold their objects while others begin: such a
-	// capacity must hold all of these. Nil, and NoOrder, if LRU is no stack algorithm in such a cache.
+	// GroupOrder returns the order in which LRU keeps the objects of a group that is requested at once. With it, one pass
+	// over the trace gives LRU's counts at every capacity. It also returns how many groups hold their objects while others
+	// begin; the capacity must hold all of these. Nil, and NoOrder, if LRU is no stack algorithm in such a cache.
 	GroupOrder func(params.Values) (order GroupOrder, running int)
 	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
 	Resolve func(*Entry, params.Values)
@@ -106,8 +106,8 @@ type Entry struct {
 	// Remark returns a sentence about a trace that was made for another cache, which the user may not have meant, or "";
 	// nil if it never does.
 	Remark func(params.Values, *traces.Trace) string
-	// Like is the name of a cache: policies that are short for that one work in this one, too, if it has the parameters
-	// that they set, or those have their defaults. "" for none.
+	// Like is the name of another cache. Policies that are short for that one work here, too, if the parameters that they
+	// set exist here or have their defaults. "" for none.
 	Like string
 	// Prefetches says that it can load the proposals of a prefetcher.
 	Prefetches bool
@@ -241,8 +241,8 @@ type Config struct {
 	// positions are the pool's own; nil if the policy uses none. It is set only for caches with Pools, instead of
 	// Predictor.
 	NewPredictor func(objects, requests int, seed uint64) (predict.Predictor, error)
-	// NodePredictor builds a predictor for one of several nodes, with the positions at which its prompts begin, which are
-	// known when they begin, and a seed of its own; nil if the policy uses none, and without nodes. See ForNode.
+	// NodePredictor builds a predictor for one of several nodes, with a seed of its own. It gets the positions of the
+	// node's prompts, each when it begins. Nil if the policy uses none, and without nodes. See ForNode.
 	NodePredictor func(groups []int, seed uint64) (predict.Predictor, error)
 	// Groups are the positions on a node with predictors of its own; nil: those of Trace.
 	Groups *NodeGroups
@@ -255,8 +255,8 @@ type Config struct {
 	Observer Observer
 	// Occupancy says that Used will be called: see Occupied.
 	Occupancy bool
-	// AnyOrder says that prompts may begin in another order than in the trace, as on one of several nodes, so that the
-	// positions of requests are not those in the trace.
+	// AnyOrder says that prompts may begin in another order than in the trace, as on one of several nodes. Positions of
+	// requests then differ from those in the trace.
 	AnyOrder bool
 	// Asynchronous says that objects arrive later: see the interface of that name. Only caches with Asynchronous have it.
 	Asynchronous bool

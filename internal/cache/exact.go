@@ -16,8 +16,8 @@ var exactEntry = Entry{
 	New:          func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
-// newExactCache returns the exact-match cache of a policy: the policy's batch path if it has one, and no observer or
-// occupancy is needed; or pools if an allocator divides the capacity among tenants.
+// newExactCache returns the exact-match cache of a policy. It uses the policy's batch path if there is one, and neither
+// an observer nor the occupancy is needed. It has pools if an allocator divides the capacity among tenants.
 func newExactCache(c Config) (Cache, error) {
 	switch {
 	case c.Allocator != nil && c.Prefetcher != nil:
@@ -40,8 +40,8 @@ func newExactCache(c Config) (Cache, error) {
 	return exact, nil
 }
 
-// plain reports whether nothing but the requests of the trace happens to the cache, and nobody observes it. A schedule
-// of the optimum ignores where objects are resident that are written next, which a batch would count as misses.
+// plain reports whether only the requests of the trace reach the cache, and nobody observes it. A batch of the optimum
+// would count writes as misses, because its schedule ignores them.
 func (c *Config) plain() bool {
 	watched := c.Observer != nil || c.Occupancy || c.Asynchronous
 	removes := len(c.Trace.Removals) > 0 || c.Trace.Written.Passing > 0

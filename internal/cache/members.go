@@ -81,9 +81,8 @@ func (m *Members) add(o policies.Object) (number uint32) {
 // NewMemberPool returns an empty pool that numbers its objects itself and builds its policy from c. There may be
 // thousands of such pools.
 //
-// A policy that identifies the objects of the trace by their numbers, because it is offline or uses relations between
-// them, keeps these numbers, and so does one that cannot grow: its pool has no members and needs memory for all
-// c.Objects.
+// A policy that is offline, uses relations between objects, or cannot grow keeps the numbers of the trace. Its pool has
+// no members and needs memory for all c.Objects.
 func NewMemberPool(spec policies.Spec, c policies.Config, members *Members) (*Pool, error) {
 	few := c
 	few.Objects, few.Grows = fewestMembers, true

@@ -6,9 +6,9 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
-// NodeGroups are the positions at which the prompts of one of several nodes begin, where a position is the number of
-// blocks of the prompts that have begun there before. Which prompts come is known only then, so that those of all later
-// prompts are behind everything. A nil pointer stands for the positions of the trace.
+// NodeGroups are the positions at which the prompts of one of several nodes begin. A position is the number of blocks
+// of the prompts that have begun there before. Later prompts are not known yet, so their positions are behind all
+// others. A nil pointer stands for the positions of the trace.
 type NodeGroups struct {
 	positions []int // per prompt, as many as the trace has
 	begun     int

@@ -52,8 +52,8 @@ type LoadObserver interface {
 	Loaded(o policies.Object, size int64, why policies.Reason)
 }
 
-// ChangeObserver is a LoadObserver to which it makes no difference why an object comes or goes, so that it can be
-// notified of many at once, in the order in which they changed.
+// ChangeObserver is a LoadObserver that ignores why an object comes or goes. So it can be notified of many changes at
+// once, in their order.
 type ChangeObserver interface {
 	LoadObserver
 	Changed(objects []policies.Object)
@@ -95,23 +95,23 @@ func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 func (p *Pool) Observe(o Observer) {
 	p.observer = o
 	p.loads, _ = o.(LoadObserver)
-	if told, ok := p.policy.(hitTeller); ok {
+	if told, ok := p.policy.(observedPolicy); ok {
 		p.policy = told.Policy
 	}
 	if hits, ok := o.(HitObserver); ok {
-		p.policy = hitTeller{p.policy, p, hits}
+		p.policy = observedPolicy{p.policy, p, hits}
 	}
 }
 
-// hitTeller is a policy that notifies an observer of hits, so that a pool without an observer need not check for one at
-// every hit.
-type hitTeller struct {
+// observedPolicy is a policy that notifies an observer of hits, so that a pool without an observer need not check for
+// one at every hit.
+type observedPolicy struct {
 	policies.Policy
 	pool     *Pool
 	observer HitObserver
 }
 
-func (t hitTeller) Hit(r policies.Request) {
+func (t observedPolicy) Hit(r policies.Request) {
 	t.Policy.Hit(r)
 	t.observer.Hit(t.pool.name(r.Object))
 }
@@ -146,7 +146,7 @@ func (p *Pool) Remark() string { return RemarkOf(p.named()) }
 
 // named returns the policy that the user named.
 func (p *Pool) named() policies.Policy {
-	if told, ok := p.policy.(hitTeller); ok {
+	if told, ok := p.policy.(observedPolicy); ok {
 		return told.Policy
 	}
 	return p.policy

@@ -230,8 +230,8 @@ func (c *prefetching) serve(r policies.Request) (hit bool) {
 	return hit
 }
 
-// consult shows the prefetcher a request that has been served, whose position in the trace is at, and stores its
-// proposals. comes says that the object will be loaded later.
+// consult shows the prefetcher a request that has been served, at a position in the trace, and stores its proposals.
+// comes says that the object will be loaded later.
 func (c *prefetching) consult(r policies.Request, at int, hit, comes bool) {
 	a := prefetch.Access{Object: r.Object, Pos: c.asked, At: at, Size: r.Size, Time: r.Time, Hit: hit}
 	c.asked++

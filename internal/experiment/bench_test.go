@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/base/testing/processor"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // BenchmarkExecute compares the time of a sweep with that of its parts: over a trace of 4 M requests, 16 policies at 4
@@ -71,7 +71,7 @@ func BenchmarkExecute(b *testing.B) {
 func alone(b *testing.B, cells []Cell) (load, replays time.Duration) {
 	b.Helper()
 	start := time.Now()
-	trace := must.Get(cells[0].Workload.Load(b.Context(), nil, traces.LoadOptions{}))(b)
+	trace := must.Get(cells[0].Workload.Load(b.Context(), nil, read.Options{}))(b)
 	load = time.Since(start)
 	replayer := sim.NewReplayer(trace, sim.ReplayerOptions{})
 	start = time.Now()

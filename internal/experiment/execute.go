@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -109,7 +110,7 @@ func (c Cell) on(t *traces.Trace) (on sim.Cell, err error) {
 		return on, err
 	}
 	on = sim.Cell{Parts: c.Parts.Parts, Capacity: c.Capacity, Seed: c.Seed, Series: c.Series,
-		OnePass: c.OnePass && !c.Series.Asked()}
+		OnePass: c.OnePass && !c.Series.IsSet()}
 	if own, ok := sim.OwnCapacity(c.Parts.Cache); ok {
 		on.Capacity, err = sim.OwnCapacityOn(t, own, c.Parts.Cache, c.Sizes)
 	} else if c.Capacity.Amount == 0 {
@@ -155,7 +156,7 @@ func Execute(ctx context.Context, cells []Cell, options Options) error {
 	}
 	e := &executor{options: options, cancel: cancel, costs: map[string]float64{}}
 	e.changed.L = &e.mu
-	if slices.ContainsFunc(cells, func(c Cell) bool { return c.Series.Asked() }) {
+	if slices.ContainsFunc(cells, func(c Cell) bool { return c.Series.IsSet() }) {
 		options.Memory.Advise("longer windows of the series")
 	}
 	if err := e.plan(ctx, cells); err != nil {
@@ -447,9 +448,9 @@ func (e *executor) load(ctx context.Context, g *group) error {
 			return e.prepare(g, t)
 		}
 	}
-	loading := traces.LoadOptions{
+	loading := read.Options{
 		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes, NextUse: true,
-		BadLines: traces.UsualBadLines,
+		BadLines: read.UsualBadLines,
 	}
 	task := e.options.Progress.Loading(first.TraceName())
 	defer task.End()

@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -390,7 +391,7 @@ func TestReplaysThatDoNotFitTogetherRunOneAfterAnother(t *testing.T) {
 func TestExecuteTakesATraceThatIsThere(t *testing.T) {
 	cells := smallGrid()[:5]
 	want := must.Get(execute(t, cells, Options{}))(t)
-	trace := must.Get(cells[0].Workload.Load(t.Context(), nil, traces.LoadOptions{}))(t)
+	trace := must.Get(cells[0].Workload.Load(t.Context(), nil, read.Options{}))(t)
 	loaded := make(loads, len(cells))
 	asked := 0
 	got := must.Get(execute(t, cells, Options{Progress: loaded, Trace: func(workload.Workload) *traces.Trace {

@@ -380,7 +380,7 @@ func (f *File) checkSeries(figure Figure, name, key string, i int) error {
 	switch {
 	case err != nil:
 		return err
-	case !window.Asked():
+	case !window.IsSet():
 		return f.errorAt(fmt.Errorf("figure %s is over time, but the experiment keeps no series; add, for example, series: "+
 			"10000", figure.Name), "figures", i, "x")
 	case !slices.Contains(series.Names, name):

@@ -44,7 +44,7 @@ func (r Results) Records(cells []Cell, plan string) (recs []records.Record, err 
 		}
 		if rec.Plan = plan; plan == "" {
 			result.Times.AddTo(&rec)
-			if !c.Series.Asked() {
+			if !c.Series.IsSet() {
 				rec.Cell = ""
 			}
 		}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -137,7 +137,7 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("sample: want a share above 0, and up to 1, given once")
 	}
 	if t.Tenants != "" {
-		if _, err := traces.ParseTenants(t.Tenants); err != nil {
+		if _, err := read.ParseTenants(t.Tenants); err != nil {
 			return fmt.Errorf("tenants: %w", err)
 		}
 	}
@@ -146,14 +146,14 @@ func (f *File) checkTrace(t Trace) error {
 			return fmt.Errorf("writes: %w", err)
 		}
 	}
-	if err := traces.CheckSizes(t.ObjectSizes, t.ObjectOverhead); err != nil {
+	if err := read.CheckSizes(t.ObjectSizes, t.ObjectOverhead); err != nil {
 		return err
 	}
 	if err := workload.CheckKV(t.KV); err != nil {
 		return fmt.Errorf("kv: %w", err)
 	}
 	beside := workload.Workload{Files: t.paths(), Generator: t.Generate, Embeddings: t.Embeddings,
-		Selection: traces.Selection{Merge: t.Merge}}
+		Selection: read.Selection{Merge: t.Merge}}
 	if err := beside.CheckEmbeddings(); err != nil {
 		return fmt.Errorf("embeddings %s: %w", t.Embeddings, err)
 	}

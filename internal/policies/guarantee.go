@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Guarantee is what is proven about the ratio of a policy's misses to the optimum's, up to a constant number of misses,
-// as the literature states it; "" if nothing is.
+// Guarantee is the proven bound on the ratio of a policy's misses to the optimum's, as the literature states it, up to
+// a constant number of misses; "" if nothing is proven.
 type Guarantee struct {
 	Consistency string // with exact predictions
 	Robustness  string // with any predictions
@@ -44,8 +44,8 @@ func Harmonic(k int64) (sum float64) {
 // mostSummed is how many terms of a harmonic sum are added one by one.
 const mostSummed = 1 << 20
 
-// kCompetitive is the guarantee of policies that are k-competitive with room for k objects (Sleator and Tarjan,
+// KCompetitive is the guarantee of policies that are k-competitive with room for k objects (Sleator and Tarjan,
 // Amortized efficiency of list update and paging rules, CACM 1985).
-func kCompetitive(_ Values, capacity int) Guarantee {
+func KCompetitive(_ Values, capacity int) Guarantee {
 	return Guarantee{Robustness: CompetitiveRatio("k", float64(capacity))}
 }

@@ -53,12 +53,10 @@ type Prompt struct {
 	Priority int32    // 0 if the trace has none
 }
 
-// PromptStore is implemented by a policy that can serve a tier below another cache as an engine does that offloads
-// blocks of prompts: the tier has copies of blocks, any of which can be evicted. A tier asks for it from entries with
-// Stores, and makes these calls for a prompt. At its begin, Offer; then Victim until there is room for all missing
-// blocks, and Miss and Insert for each of them, from the first to the last; none of these calls if no block is missing.
-// At its end, from the last block to the first, Renew for those that it has loaded into the tier, and Hit for those
-// that it has used, if they are still resident.
+// PromptStore is a policy for a tier to which an engine offloads blocks of prompts. The tier has copies of blocks, and
+// can evict any. It makes these calls for a prompt. At its begin, if a block is missing: Offer, Victim until there is
+// room, then Miss and Insert for each missing block, from the first to the last. At its end, from the last block to the
+// first: Renew for those that the prompt has loaded, and Hit for those that it has used, if they are still resident.
 type PromptStore interface {
 	Policy
 	// Offer reports the blocks that a prompt offers to the tier, and those of them that are missing. The others must not
@@ -68,8 +66,8 @@ type PromptStore interface {
 	Renew(o Object)
 }
 
-// Swapper is a PromptHolder whose engine has a second memory, to which the blocks go that the policy evicts. They keep
-// the priority that they have then, and those of low priority do not go there.
+// Swapper is a PromptHolder for an engine with a second memory. Evicted blocks go there and keep their priority, except
+// those of low priority.
 type Swapper interface {
 	PromptHolder
 	// VictimPriority returns the priority of the last victim, from 0 to HighestPriority.

@@ -47,8 +47,3 @@ type SetsDescription struct {
 	slabs.Replacement
 	Counters func(slabs.Tally) []Counter // as Reporter returns them; nil if there are none
 }
-
-func describeLRUInSets(Values, int) (d SetsDescription, why string) { return d, "" }
-
-// lruInSets is lru for caches of sets: it evicts the object of a set that batches used least recently.
-func lruInSets(c SetsConfig) (SetsPolicy, error) { return slabs.NewLRU(c.Geometry), nil }

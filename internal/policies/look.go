@@ -1,9 +1,8 @@
 package policies
 
-// Look is how a policy looks in figures. Its colour and mark together are unique among the online policies, and
-// policies that are often compared differ in colour: in a figure with two policies of one colour, one of them gets
-// another. References (offline policies and bounds) are black and dashed. The zero Look derives both from the name of
-// the policy.
+// Look is how a policy looks in figures. No other online policy has the same colour and mark. Policies that are often
+// compared differ in colour; if two in a figure do not, one of them gets another colour. References (offline policies
+// and bounds) are black and dashed. The zero Look derives both from the name of the policy.
 type Look struct {
 	Color  Color
 	Mark   Mark

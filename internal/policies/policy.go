@@ -56,10 +56,10 @@ type Policy interface {
 	Remove(o Object)
 }
 
-// UnitReplayer is the batch path: an exact-match cache whose capacity counts objects passes whole runs of requests, so
-// that a policy's own methods inline into its own loop. first is the position of objects[0] in the trace. ReplayUnit
-// returns how many requests hit and how many objects were evicted, the same as the one-by-one calls: a test of the
-// suite checks that for every policy. A policy value is driven in one way or the other, never both.
+// UnitReplayer is the batch path of an exact-match cache with a capacity in objects. The cache passes whole runs of
+// requests, so that a policy's methods inline into its own loop. first is the position of objects[0] in the trace.
+// ReplayUnit returns how many requests hit and how many objects were evicted. The suite checks that the one-by-one
+// calls give the same. A policy value is driven in one way or the other, never both.
 type UnitReplayer interface {
 	Policy
 	ReplayUnit(objects []Object, first int) (hits, evictions int)
@@ -70,9 +70,9 @@ type UnitReplayer interface {
 // checks that they have the same results. All requests must be admitted.
 type UnitServer interface {
 	Policy
-	// ServeUnit serves requests of the trace in order. resident has whether each object is resident, and is kept up to
-	// date; room is the number of objects that fit in addition. It appends each object that is loaded or evicted to
-	// changed, in order, and returns that and the room that is left.
+	// ServeUnit serves requests of the trace in order. It keeps resident up to date, which says whether each object is
+	// resident; room is the number of further objects that fit. It appends each object that is loaded or evicted to
+	// changed, in order, and returns changed and the remaining room.
 	ServeUnit(objects []Object, resident []bool, room int64, changed []Object) (left int64, all []Object)
 }
 
@@ -208,5 +208,5 @@ type Config struct {
 	Predictor predict.Predictor
 }
 
-// room returns how many objects fit, at most all of them.
-func (c Config) room() int { return int(min(c.Capacity, int64(c.Objects))) }
+// Room returns how many objects fit, at most all of them.
+func (c Config) Room() int { return int(min(c.Capacity, int64(c.Objects))) }

@@ -5,7 +5,7 @@ type Rules struct {
 	Bytes   bool // capacities count bytes
 	Bypass  bool // a missed object need not be loaded
 	Similar bool // similar objects answer each other
-	// Held says that requests hold what they need while others begin, and that what they hold depends on the policy.
+	// Held says that requests hold what they need while others begin. The policy decides what they hold.
 	Held bool
 }
 
@@ -35,9 +35,8 @@ func reference(kind Kind, rules Rules) *Entry {
 	return Registry.First(func(e *Entry) bool { return e.Kind == kind && e.Reference != nil && e.Reference(rules) })
 }
 
-// OptEvicts returns, for each position, whether the requested object is gone when it is next requested, or is never
-// requested again, under the Optimum for objects of one size in the exact cache. objects are below count; capacity
-// counts objects.
+// OptEvicts returns, for each position, whether the Optimum evicts the requested object before its next request, if
+// there is one. It is for objects of one size in the exact cache. objects are below count; capacity counts objects.
 func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []bool {
 	e, _ := Registry.Find(Optimum(Rules{}))
 	p, err := e.New(Config{Capacity: capacity, Unit: true, Objects: count, Requests: len(objects), NextUse: nextUse})
@@ -58,8 +57,8 @@ func OptEvicts(objects []Object, count int, nextUse []uint32, capacity int64) []
 }
 
 // Unlimited returns the name of the policy that has room for everything.
-func Unlimited() string { return infiniteEntry.Name }
+func Unlimited() string { return Registry.First(func(e *Entry) bool { return e.Unbounded }).Name }
 
 // Recency returns the name of the policy whose miss curve comes from one pass over reuse distances. Curves and
 // allocators compare others with it.
-func Recency() string { return lruEntry.Name }
+func Recency() string { return Registry.First(func(e *Entry) bool { return e.OnePass }).Name }

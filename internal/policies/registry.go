@@ -60,23 +60,22 @@ type Entry struct {
 	Relates     bool // uses how objects relate: Config.Relations
 	// Reuses says that the cache replaces what it has as a whole, when a reuse rule says so, instead of object by object.
 	Reuses bool
-	// Heads says that it is a way to serve the heads of a language model: it works only in the cache that does so, which
-	// knows it by its name. New is nil then.
+	// Heads says that it serves the heads of a language model: it works only in the cache of attention, which knows its
+	// name. New is nil then.
 	Heads bool
 	// ShortFor says that the name is short for a kind of cache with a policy inside: it returns the name of the cache, its
 	// parameters, and the policy. New is nil then, and nothing can use it as a policy. Nil for all others.
 	ShortFor func(Values) (cache string, in Values, inside Spec)
-	// ShortInside says that the name is also used in that cache: it sets the parameters that ShortFor returns, and leaves
-	// the others as they are. Otherwise ShortFor returns all of them.
+	// ShortInside says that the name also works in that cache. It then sets the parameters that ShortFor returns, and no
+	// others.
 	ShortInside bool
 	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
 	Resolve func(*Entry, Values)
 	// SimilarFrom returns the least similarity that the policy needs in a cache with these values of Relations.HitFrom
 	// and Relations.Tau. Set only with Relates.
 	SimilarFrom func(v Values, hitFrom, tau float64) float64
-	// Similar says that an Offline entry knows from similarity what will hit, and that a Bound holds if similar objects
-	// answer each other. Other offline entries know when the same object is next requested, and work only in caches in
-	// which only that hits.
+	// Similar says that an Offline entry takes similarity into account, or that a Bound holds if similar objects answer
+	// each other. Other offline entries work only in caches where an object answers only its own requests.
 	Similar bool
 	// NeedsTime reports whether it needs a trace with a clock; nil if it never does.
 	NeedsTime func(Values) bool
@@ -92,9 +91,8 @@ type Entry struct {
 	Priorities bool
 	// Keys reports whether it compares the keys of objects; nil if it never does.
 	Keys func(Values) bool
-	// Reference reports whether others are compared with it under some rules: as the best policy that knows the whole
-	// trace if its Kind is Offline, as the bound beside that if it is Bound. There is at most one of each Kind under
-	// any rules. Nil if it never is.
+	// Reference reports whether others are compared with it under some rules: with the best offline policy (Kind Offline),
+	// or with a bound (Kind Bound). Each Kind has at most one under any rules. Nil: never.
 	Reference func(Rules) bool
 	// Memory is what it takes beside the trace, with its default parameters; the zero Memory says that it keeps little.
 	Memory Memory
@@ -197,17 +195,7 @@ const (
 // Registry has every policy, family by family.
 var Registry = params.NewRegistry[Entry]("policy", "lru,arc")
 
-func init() {
-	Register(Queues, fifoEntry, clockEntry, sieveEntry, s3fifoEntry, twoQEntry)
-	Register(LastUse, lruEntry, lruStackEntry, mruEntry, slruEntry, ttlEntry)
-	Register(Adaptive, arcEntry, carEntry, lirsEntry, lruKEntry)
-	Register(Frequency, lfuEntry, lfuDAEntry, gdsfEntry)
-	Register(Sampled, hyperbolicEntry)
-	Register(Baselines, randomEntry, markerEntry, uniformEntry, infiniteEntry)
-}
-
-// Register adds entries to the end of a family. Package policies/all registers the policies that have folders of their
-// own.
+// Register adds entries to the end of a family. Package policies/all calls it for each folder of policies.
 func Register(family Family, entries ...Entry) {
 	for _, e := range entries {
 		e.Family = family

@@ -2,6 +2,7 @@ package records
 
 import (
 	"strings"
+	"sync"
 )
 
 // Kinds of policies, as records name them.
@@ -50,18 +51,25 @@ func (r *Record) Foresees() string {
 }
 
 // NoCache returns the name of the policy that loads nothing, so that it is what happens without a cache.
-func NoCache() string { return idle }
+func NoCache() string {
+	declareAll()
+	return idle
+}
 
 // Competes reports whether the record may be the best, in tables, figures, targets and claims alike: its policy could
 // run in production and has to choose. A policy that knows the future, itself or through a part, does not compete, nor
 // does a cache without bounds, or none.
 func (r *Record) Competes() bool {
-	role := roles[r.Policy]
+	role, _ := RoleOf(r.Policy)
 	return r.Kind == Online && !role.Unlimited && !role.Idle && r.Foresees() == ""
 }
 
-// DeclareRole declares the role of a policy, by name. Packages that write records call it when the program starts;
-// other policies have no role.
+// RolesFrom sets what declares the roles of policies when the first role is read: all policies are registered by then.
+func RolesFrom(declare func(declare func(policy string, r Role))) { declareRoles = declare }
+
+var declareRoles func(declare func(policy string, r Role))
+
+// DeclareRole declares the role of a policy, by name. Other policies have no role.
 func DeclareRole(policy string, r Role) {
 	if r.Idle && idle == "" {
 		idle = policy
@@ -69,14 +77,22 @@ func DeclareRole(policy string, r Role) {
 	roles[strings.ToLower(policy)] = r
 }
 
+var declareAll = sync.OnceFunc(func() {
+	if declareRoles != nil {
+		declareRoles(DeclareRole)
+	}
+})
+
 // RoleOf returns the role of a policy; ok is false if it has none, for example because this program does not have it.
 func RoleOf(policy string) (r Role, ok bool) {
+	declareAll()
 	r, ok = roles[strings.ToLower(policy)]
 	return r, ok
 }
 
 // ReferencePolicy returns the optimum of plain caches; "" if none is declared.
 func ReferencePolicy() string {
+	declareAll()
 	for policy, r := range roles {
 		if r.Reference {
 			return policy

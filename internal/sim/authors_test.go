@@ -14,11 +14,12 @@ import (
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -152,7 +153,7 @@ func authorsTrace(t *testing.T, row map[string]string, needs traces.Needs) *trac
 	if row["limit"] != "" {
 		w.Limit = int(parseInt(t, row["limit"]))
 	}
-	return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: needs}))(t)
+	return must.Get(w.Load(t.Context(), nil, read.Options{Needs: needs}))(t)
 }
 
 // checkCounts compares each count of a row with that of our cell.

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records/blocks"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // blockEnds returns the positions at which the blocks of a view begin, and the end. A short view is one block.

@@ -13,13 +13,14 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // keyValues gives the blocks of a trace the bytes of a model.
@@ -223,8 +224,8 @@ func TestJoinedBlocksAreThoseOfLongerPieces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "chat.jsonl")
 	must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	load := func(format string) *traces.Trace {
-		return must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{
-			Selection: traces.Selection{Format: format}}))(t)
+		return must.Get(read.Load(t.Context(), []string{path}, read.Options{
+			Selection: read.Selection{Format: format}}))(t)
 	}
 	small, large := load("chat:block=8"), load("chat:block=16")
 	if small.NumObjects <= large.NumObjects {

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // TestPublishedBrightkite compares policies with predictions with the total misses of adampolak/mts-with-predictions at
@@ -18,8 +18,8 @@ import (
 // compares all of them with as many seeds.
 func TestPublishedBrightkite(t *testing.T) {
 	traceDir, numberDir := simtest.ReferenceFolders(t)
-	tr := must.Get(traces.Load(t.Context(), []string{filepath.Join(traceDir, "learned", "brightkite.tar.xz")},
-		traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
+	tr := must.Get(read.Load(t.Context(), []string{filepath.Join(traceDir, "learned", "brightkite.tar.xz")},
+		read.Options{Selection: read.Selection{PerFile: true}}))(t)
 	published := brightkiteNumbers(t, filepath.Join(numberDir, "learned-and-llm-published.tsv"))
 	for policy, algorithm := range map[string]string{
 		"opt":                     "OPT",

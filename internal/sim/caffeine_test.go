@@ -8,9 +8,10 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // caffeine maps the policies of Caffeine's simulator to ours: with the same rules the hits must be equal, by objects
@@ -125,7 +126,7 @@ func caffeineTrace(t *testing.T, dir, name string) *traces.Trace {
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("%s in the folders of %s: %q, %v", name, dir, paths, err)
 	}
-	tr, err := traces.Load(t.Context(), paths, traces.LoadOptions{Needs: traces.Needs{Sizes: true, Keys: true}})
+	tr, err := read.Load(t.Context(), paths, read.Options{Needs: traces.Needs{Sizes: true, Keys: true}})
 	must.Do(t, err)
 	return tr
 }

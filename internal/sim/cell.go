@@ -7,12 +7,12 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // Cell is one replay: a policy at a capacity. Runs and sweeps consist of cells.
@@ -35,7 +35,7 @@ func (c Cell) Key() string {
 			key += "|" + kind.Name + " " + part.String()
 		}
 	}
-	if c.Series.Asked() {
+	if c.Series.IsSet() {
 		key += "|series " + c.Series.String()
 	}
 	if c.Random() {

@@ -66,7 +66,7 @@ func (r *Replayer) siteOf(c Cell) site {
 		case len(r.trace.Removals) > 0 || r.trace.Ops != nil:
 			cpu.why = "reads, writes and deletions are told apart on the CPU"
 			return cpu
-		case c.Series.Asked():
+		case c.Series.IsSet():
 			cpu.why = "a series is made on the CPU"
 			return cpu
 		case c.Model != nil || c.Allocator != nil || c.Prefetcher != nil || c.Router != nil:

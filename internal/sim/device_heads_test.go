@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
@@ -19,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // headsTrace returns a generated trace of KV heads with three query heads each.

@@ -48,7 +48,7 @@ func (r *Replayer) replayHeads(ctx context.Context, cells []Cell, full []kv.Atte
 		}
 		outcomes[i] = outcome{values: values, served: int64(len(r.trace.Objects)), elapsed: s.Elapsed,
 			predicting: s.Predicting.Elapsed}
-		if c.Series.Asked() {
+		if c.Series.IsSet() {
 			outcomes[i].series = seriesOfHeads(c.Series, config.Trace.Shape, s)
 		}
 	}
@@ -73,7 +73,7 @@ func servedOnce(cells []Cell) (once []Cell, place []int) {
 }
 
 // asksSteps reports whether a cell needs counts per step.
-func asksSteps(c Cell) bool { return c.Series.Asked() || c.Model != nil }
+func asksSteps(c Cell) bool { return c.Series.IsSet() || c.Model != nil }
 
 // headsCell returns a cell of the cache of a language model without its capacity.
 func headsCell(c Cell) kv.Cell {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/bylabel"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -88,10 +89,10 @@ func hitsByCaller(rows []labelled, size int64, bytes bool, warmup int) (requests
 	return requests, hits
 }
 
-func loadLabelled(t testing.TB, text, by string, s traces.Selection) *traces.Trace {
+func loadLabelled(t testing.TB, text, by string, s read.Selection) *traces.Trace {
 	t.Helper()
 	s.By, s.Writes = by, "fill"
-	return tracetest.MustLoadText(t, text, traces.LoadOptions{Selection: s, Needs: traces.Needs{Sizes: true}})
+	return tracetest.MustLoadText(t, text, read.Options{Selection: s, Needs: traces.Needs{Sizes: true}})
 }
 
 // Hits by label are those of a list, and add up to all hits, with and without a warm-up.
@@ -102,7 +103,7 @@ func TestHitsByLabelEqualAList(t *testing.T) {
 		bytes := rapid.Bool().Draw(rt, "bytes")
 		size := rapid.Int64Range(3, 9).Draw(rt, "capacity")
 		warmup := rapid.IntRange(0, 1).Draw(rt, "warm-up")
-		tr := loadLabelled(t, textOf(rows), "caller", traces.Selection{})
+		tr := loadLabelled(t, textOf(rows), "caller", read.Selection{})
 		at := capacity.Capacity{Amount: size, Simulated: size, Bytes: bytes}
 		options := simtest.Options{Policies: "lru", Capacities: []capacity.Capacity{at}, Warmup: warmup, OnePass: true}
 		rec := must.Get(simtest.TryRun(t.Context(), tr, options))(rt)[0]
@@ -159,7 +160,7 @@ func TestLabelsAddUp(t *testing.T) {
 		text += fmt.Sprintf("%d,%d,%d,p%d\n", i, key, 10+key, i*7%31)
 	}
 	load := func(by string) *traces.Trace {
-		return tracetest.MustLoadText(t, text, traces.LoadOptions{Selection: traces.Selection{By: by},
+		return tracetest.MustLoadText(t, text, read.Options{Selection: read.Selection{By: by},
 			Needs: traces.Needs{Sizes: true, Times: true}})
 	}
 	plain, tr := load(""), load("path")
@@ -202,19 +203,19 @@ func TestLabelsAddUp(t *testing.T) {
 
 // What cannot count hits by labels says so.
 func TestLabelsRefused(t *testing.T) {
-	tr := tracetest.MustLoadText(t, "time,key,who\n1,a,x\n2,a,y\n", traces.LoadOptions{
-		Selection: traces.Selection{By: "who"}, Needs: traces.Needs{Times: true}})
+	tr := tracetest.MustLoadText(t, "time,key,who\n1,a,x\n2,a,y\n", read.Options{
+		Selection: read.Selection{By: "who"}, Needs: traces.Needs{Times: true}})
 	r := sim.NewReplayer(tr, sim.ReplayerOptions{})
 	must.Fail(t, r.Check(simtest.Cell(t, "lru", simtest.Objects(1)[0], "model=storage")), "--by who: the model storage")
 	for text, want := range map[string]string{
 		"a\nb\na\n":            "has no named columns, so none by which hits could be counted",
 		"time,key\n1,a\n2,b\n": `"whom"`,
 	} {
-		_, err := tracetest.LoadText(t, text, traces.LoadOptions{Selection: traces.Selection{By: "whom"}})
+		_, err := tracetest.LoadText(t, text, read.Options{Selection: read.Selection{By: "whom"}})
 		must.Fail(t, err, want, text)
 	}
-	_, err := tracetest.LoadText(t, "key,who\na,x\n", traces.LoadOptions{
-		Selection: traces.Selection{By: "who", Tenants: "column(name=who)"}})
+	_, err := tracetest.LoadText(t, "key,who\na,x\n", read.Options{
+		Selection: read.Selection{By: "who", Tenants: "column(name=who)"}})
 	must.Fail(t, err, "give --by or --tenant, not both")
 }
 
@@ -230,7 +231,7 @@ func TestLabelsOfFormats(t *testing.T) {
 		{monitored("1 GET a", "2 HGETALL a", "3 GET b"), "command", "get hgetall"},
 		{`{"key":"a","u":{"n":"x"}}` + "\n" + `{"key":"b","u":{"n":"y"}}` + "\n", ".u.n", "x y"},
 	} {
-		tr := tracetest.MustLoadText(t, test.text, traces.LoadOptions{Selection: traces.Selection{By: test.by}})
+		tr := tracetest.MustLoadText(t, test.text, read.Options{Selection: read.Selection{By: test.by}})
 		if got := strings.Join(tr.Labels.Names, " "); got != test.want {
 			t.Errorf("by %s: %s, want %s", test.by, got, test.want)
 		}
@@ -239,8 +240,8 @@ func TestLabelsOfFormats(t *testing.T) {
 
 // Series have the hit ratio of each label in each window.
 func TestSeriesByLabel(t *testing.T) {
-	tr := tracetest.MustLoadText(t, "key,who\na,x\na,y\nb,x\na,x\nb,y\nc,y\n", traces.LoadOptions{
-		Selection: traces.Selection{By: "who"}})
+	tr := tracetest.MustLoadText(t, "key,who\na,x\na,y\nb,x\na,x\nb,y\nc,y\n", read.Options{
+		Selection: read.Selection{By: "who"}})
 	c := simtest.Cell(t, "lru", simtest.Objects(10)[0])
 	c.Series.Requests = 3
 	result := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(), c))(t)

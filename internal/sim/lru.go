@@ -24,7 +24,7 @@ func (r *Replayer) passOf(c Cell) string {
 	}
 	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
 	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil && c.Router == nil
-	if !inPass || !alone || c.Series.Asked() || r.trace.Labels != nil {
+	if !inPass || !alone || c.Series.IsSet() || r.trace.Labels != nil {
 		return ""
 	}
 	v := r.view(c.Capacity)

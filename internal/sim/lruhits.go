@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // LRUHits is LRU's hits at many capacities: at thousands, for which records would take longer than the pass.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // Each file starts with an empty cache, and the counts are sums: under lru, opt, a policy without batch path, and reuse
@@ -25,7 +25,7 @@ func TestPerFileStartsEmpty(t *testing.T) {
 		path := filepath.Join(dir, string(rune('a'+i)))
 		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		paths = append(paths, path)
-		alone := must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{}))(t)
+		alone := must.Get(read.Load(t.Context(), []string{path}, read.Options{}))(t)
 		for _, rec := range simtest.Run(t, alone, simtest.Options{Policies: "lru,lru-stack,opt,marker,random",
 			Capacities: simtest.Objects(1, 2)}) {
 			sum := want[rec.Label]
@@ -34,7 +34,7 @@ func TestPerFileStartsEmpty(t *testing.T) {
 			want[rec.Label] = sum
 		}
 	}
-	all := must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
+	all := must.Get(read.Load(t.Context(), paths, read.Options{Selection: read.Selection{PerFile: true}}))(t)
 	for _, rec := range simtest.Run(t, all, simtest.Options{Policies: "lru,lru-stack,opt,marker,random",
 		Capacities: simtest.Objects(1, 2)}) {
 		sum := want[rec.Label]
@@ -60,8 +60,8 @@ func TestPerFileBrightkite(t *testing.T) {
 	if dir == "" {
 		t.Skip("CACHESIM_TRACES is not set")
 	}
-	trace := must.Get(traces.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")},
-		traces.LoadOptions{Selection: traces.Selection{PerFile: true}}))(t)
+	trace := must.Get(read.Load(t.Context(), []string{filepath.Join(dir, "learned", "brightkite.tar.xz")},
+		read.Options{Selection: read.Selection{PerFile: true}}))(t)
 	want := map[string]int64{"lru": 43883, "opt": 33990}
 	for _, rec := range simtest.Run(t, trace, simtest.Options{Policies: "lru,opt", Capacities: simtest.Objects(10)}) {
 		if rec.Int(metric.Misses) != want[rec.Label] {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
@@ -84,7 +84,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if c.Cache.Entry.Queries {
 		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
 	}
-	if c.Series.Asked() {
+	if c.Series.IsSet() {
 		rec.Series, rec.SeriesDigest = c.Series.String(), series.Digest(out.series)
 	}
 	if c.Policy.Entry.Kind == policies.Bound {

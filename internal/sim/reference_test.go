@@ -14,10 +14,11 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // These tests hold our results against numbers that other programs printed or published on real traces. Neither traces
@@ -35,8 +36,8 @@ func (c *traceCache) get(t *testing.T, name string) *traces.Trace {
 	if tr, ok := c.loaded.Load(name); ok {
 		return tr.(*traces.Trace)
 	}
-	tr := must.Get(traces.Load(t.Context(), []string{filepath.Join(c.dir, "block", name)},
-		traces.LoadOptions{Needs: traces.Needs{Sizes: true}}))(t)
+	tr := must.Get(read.Load(t.Context(), []string{filepath.Join(c.dir, "block", name)},
+		read.Options{Needs: traces.Needs{Sizes: true}}))(t)
 	c.loaded.Store(name, tr)
 	return tr
 }

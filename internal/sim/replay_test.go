@@ -9,11 +9,11 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestGroupsLongerThanAWindow replays a trace whose groups do not end where windows do, with sizes that are spread over

@@ -13,18 +13,16 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	_ "github.com/cachesim/cachesim/internal/policies/all" // registers those that have folders of their own
-	_ "github.com/cachesim/cachesim/internal/sim/all"      // registers those that have folders of their own
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -477,7 +475,7 @@ func cacheConfig(c Cell, t *traces.Trace, nextUse func() []uint32) cache.Config 
 		Policy:     c.Policy,
 		Seed:       c.Seed,
 		NextUse:    nextUse,
-		Occupancy:  c.Series.Asked(),
+		Occupancy:  c.Series.IsSet(),
 		Allocator:  c.Allocator,
 		Admission:  c.Admission,
 

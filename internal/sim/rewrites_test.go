@@ -11,11 +11,12 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -30,7 +31,7 @@ func TestWriteOfAnotherSizeIsCharged(t *testing.T) {
 	const log = "time,key,op,size\n1,a,set,1\n2,a,set,1000\n3,b,set,1000\n4,a,get,1000\n5,b,get,1000\n"
 	for mode, want := range map[string]string{"count": "0 of 2 reads, 1 of 3 writes",
 		"fill": "0 of 2 reads, 1 of 3 writes", "invalidate": "0 of 2 reads", "ignore": "0 of 2 reads"} {
-		tr := tracetest.MustLoadText(t, log, traces.LoadOptions{Selection: traces.Selection{Writes: mode},
+		tr := tracetest.MustLoadText(t, log, read.Options{Selection: read.Selection{Writes: mode},
 			Needs: traces.Needs{Sizes: true}})
 		for _, policy := range []string{"lru", "fifo", "sieve", "gdsf"} {
 			rec := simtest.ByPolicy(t, tr, policy, bytesOf(1500), 0)[policy]

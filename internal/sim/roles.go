@@ -15,27 +15,26 @@ func init() {
 		return Kinds[at].KnowsFuture(part) || Kinds[at] == CacheKind &&
 			poolsAre(part, func(e *policies.Entry) bool { return e.Kind == policies.Offline })
 	})
-	for i, e := range policies.Registry.All() {
-		for _, name := range append([]string{e.Name}, e.Aliases...) { // published results may have either
-			records.DeclareRole(name, records.Role{Rank: i, Unlimited: e.Unbounded, Idle: e.Idle,
-				Color: int(e.Look.Color), Mark: int(e.Look.Mark), Dashes: e.Look.Dashes})
-		}
-	}
-	add := func(policy string, change func(*records.Role)) {
-		role, _ := records.RoleOf(policy)
-		change(&role)
-		records.DeclareRole(policy, role)
-	}
-	add(policies.Optimum(policies.Rules{}), func(r *records.Role) { r.Reference = true })
+	records.RolesFrom(declareRoles)
+}
+
+func declareRoles(declare func(policy string, r records.Role)) {
+	optima := map[string]records.Role{}
 	for _, bypass := range []bool{false, true} {
-		add(policies.Optimum(policies.Rules{Bypass: bypass}), func(r *records.Role) {
-			r.Optimum = true
-			r.Bound, _ = policies.LowerBound(policies.Rules{Bypass: bypass, Held: true})
-		})
+		bound, _ := policies.LowerBound(policies.Rules{Bypass: bypass, Held: true})
+		optima[policies.Optimum(policies.Rules{Bypass: bypass})] = records.Role{Optimum: true, Bound: bound}
 	}
 	for _, rules := range []policies.Rules{{Bytes: true}, {Similar: true}, {Similar: true, Bypass: true}} {
 		if bound, ok := policies.LowerBound(rules); ok {
-			add(policies.Optimum(rules), func(r *records.Role) { r.Optimum, r.Bound = false, bound })
+			optima[policies.Optimum(rules)] = records.Role{Bound: bound}
+		}
+	}
+	for i, e := range policies.Registry.All() {
+		for _, name := range append([]string{e.Name}, e.Aliases...) { // published results may have either
+			r := optima[name]
+			r.Rank, r.Unlimited, r.Idle, r.Reference = i, e.Unbounded, e.Idle, name == policies.Optimum(policies.Rules{})
+			r.Color, r.Mark, r.Dashes = int(e.Look.Color), int(e.Look.Mark), e.Look.Dashes
+			declare(name, r)
 		}
 	}
 }

@@ -3,10 +3,10 @@ package sim_test
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestSeedsOfParts: cells differ by their seeds if any of their parts makes random choices.

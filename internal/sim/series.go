@@ -13,7 +13,7 @@ import (
 
 // checkSeries rejects a series that a replay of t cannot have, or that would be too long.
 func checkSeries(c Cell, t *traces.Trace) error {
-	if !c.Series.Asked() {
+	if !c.Series.IsSet() {
 		return nil
 	}
 	if c.Cache.Entry.Attention {

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestWrittenDefaultsOfShortForms: a parameter of the cache that a user writes counts, even with its default, where a

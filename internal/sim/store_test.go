@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -80,7 +80,7 @@ func TestStoresOfRedis(t *testing.T) {
 		"flushes of databases": {monitored("1 SET a 1", "2@1 SET a 1", "3@1 FLUSHDB", "4@1 GET a", "5 GET a", "6@1 SET a 1",
 			"7@1 GET a", "8@1 FLUSHDB", "9@1 GET a", "10 FLUSHDB", "11 GET a", "12 SET a 1", "13 GET a"), 3, 6},
 	} {
-		tr := tracetest.MustLoadText(t, test.log, traces.LoadOptions{})
+		tr := tracetest.MustLoadText(t, test.log, read.Options{})
 		rec := simtest.ByPolicy(t, tr, "lru", simtest.Objects(100)[0], 0)["lru"]
 		reads := rec.Int(metric.Requests)
 		if hits := rec.Int(metric.Hits); hits != test.hits || reads != test.reads {

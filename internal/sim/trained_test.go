@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // TestTrainedPredictionsOnARealTrace replays the first 30000 ratings of MovieTweetings with models small enough for a
@@ -20,8 +20,8 @@ func TestTrainedPredictionsOnARealTrace(t *testing.T) {
 		t.Skip("CACHESIM_TRACES is not set")
 	}
 	file := filepath.Join(dir, "dlrm", "movietweetings-ratings.dat.zst")
-	trace := must.Get(traces.Load(t.Context(), []string{file},
-		traces.LoadOptions{Selection: traces.Selection{Limit: 30000}}))(t)
+	trace := must.Get(read.Load(t.Context(), []string{file},
+		read.Options{Selection: read.Selection{Limit: 30000}}))(t)
 	const trained, weak = "gbm(window=10000,horizon=10000,retrain=2000)", "gbm(window=10000,horizon=10000,weak=true)"
 	hits := map[string]float64{}
 	for _, rec := range simtest.Run(t, trace, simtest.Options{Policies: "lru,laru,fpb",

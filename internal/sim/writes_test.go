@@ -15,13 +15,14 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -39,8 +40,8 @@ func (r *rows) Read(rec *stream.Record) error {
 
 func (r rows) load(ctx context.Context, mode stream.Writes) (*traces.Trace, error) {
 	fields := stream.Fields{Time: true, Op: true, TTL: true, Served: true, Size: true}
-	return traces.LoadReader(ctx, "rows", &r, fields, 0, traces.LoadOptions{
-		Selection: traces.Selection{Writes: mode.String()}, Needs: traces.Needs{Keys: true, Sizes: true}})
+	return read.LoadReader(ctx, "rows", &r, fields, 0, read.Options{
+		Selection: read.Selection{Writes: mode.String()}, Needs: traces.Needs{Keys: true, Sizes: true}})
 }
 
 // fewestMisses tries every set of residents after every row. Only rows and the rules of docs/writes.md are known to it.
@@ -367,7 +368,7 @@ func TestExampleOfWrites(t *testing.T) {
 		return fmt.Sprintf(" %.2f%%", 100*x)
 	}
 	for _, mode := range stream.WritesNames() {
-		tr := tracetest.MustLoadText(t, example, traces.LoadOptions{Selection: traces.Selection{Writes: mode}})
+		tr := tracetest.MustLoadText(t, example, read.Options{Selection: read.Selection{Writes: mode}})
 		recs := simtest.ByPolicy(t, tr, "lru,opt", simtest.Objects(2)[0], 0)
 		lru := recs["lru"]
 		row := fmt.Sprintf("| `%s` | %d |%s |%s |%s |%s |", mode, lru.Int(metric.Requests), percent(lru, "hit_ratio"),

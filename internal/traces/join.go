@@ -23,7 +23,7 @@ func (t *Trace) InBlocks(tokens int) (*Trace, error) {
 	}
 	other := *t
 	other.Kind, other.Objects, other.Groups, other.Starts = joined.Columns, joined.Objects, joined.Groups, joined.Starts
-	other.NumObjects, other.nextUse, other.Served = len(joined.Lasts), nil, nil
+	other.NumObjects, other.StatedUses, other.Served = len(joined.Lasts), nil, nil
 	other.ObjectSizes, other.RequestSizes = nil, nil
 	if t.Times != nil {
 		other.Times = make([]int64, len(joined.Objects))

@@ -1,14 +1,5 @@
 package traces
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-
-	"github.com/cachesim/cachesim/internal/base/terminal"
-	"github.com/cachesim/cachesim/internal/traces/stream"
-)
-
 // Labels says for each request what a column of the log says: who sent it, for which path, with which status. Other
 // than tenants they change nothing: the requests of all labels share their objects, and one cache.
 type Labels struct {
@@ -17,115 +8,18 @@ type Labels struct {
 	Of     []uint8  // per request: the number of its label; all blocks of a prompt have the prompt's
 }
 
-// MostLabels is how many labels are told apart in the end, mostCounted while a trace loads.
-const (
-	MostLabels  = 20
-	mostCounted = 1<<16 - 1
-)
+// MostLabels is how many labels are told apart.
+const MostLabels = 20
 
 // OtherLabels is the label of all requests whose label is not told apart.
 const OtherLabels = "(others)"
 
-// labelling collects the labels of requests while a trace loads.
-type labelling struct {
-	column  string
-	numbers *stream.Numbering // of their names, from 1; 0 is for those beyond mostCounted
-	of      []uint16          // per request
-	last    uint16
-	beyond  bool // some are beyond mostCounted
-}
+// Tenants says which tenant owns each object. A key that two tenants request is one object for each, so that every
+// object has one owner. Prompts are different: each has a tenant, and several tenants may request the same block.
+type Tenants struct {
+	Names    []string // in order of their first request
+	Of       []uint32 // per object: the number of its owner; nil for prompts
+	OfPrompt []uint32 // per prompt: the number of its tenant; nil for anything else
 
-// beginLabels prepares for the labels that the options ask for.
-func (l *loader) beginLabels() error {
-	switch {
-	case l.opts.By == "":
-		return nil
-	case l.opts.Tenants != "":
-		return fmt.Errorf("%s: hits by %s are counted in one cache, whose objects no tenants own: give --by or --tenant, "+
-			"not both", l.paths[0], l.opts.By)
-	}
-	l.labels = &labelling{column: l.opts.By, numbers: stream.NewNumbering()}
-	return nil
-}
-
-// check refuses a trace whose requests have no such column.
-func (b *labelling) check(path string, fields stream.Fields) error {
-	if b == nil || fields.Tenant {
-		return nil
-	}
-	return fmt.Errorf("%s: its requests have no columns by which hits could be counted; tables (CSV, Parquet), access "+
-		"logs, JSON lines, prompts in JSON and logs of stores have", path)
-}
-
-// add adds the label of the next request.
-func (b *labelling) add(rec *stream.Record, grouped bool) {
-	if !grouped || rec.Begins {
-		b.last = b.number(rec.Tenant)
-	}
-	b.of = append(b.of, b.last)
-}
-
-func (b *labelling) number(name []byte) uint16 {
-	if len(name) == 0 {
-		name = []byte(unnamedTenant)
-	}
-	if b.numbers.Len() == mostCounted {
-		if number, ok := b.numbers.FindText(name); ok {
-			return uint16(number) + 1
-		}
-		b.beyond = true
-		return 0
-	}
-	return uint16(b.numbers.OfText(name)) + 1
-}
-
-// finishLabels keeps the labels with the most requests; ties go to the label that comes first.
-func (l *loader) finishLabels(t *Trace) {
-	b := l.labels
-	if b == nil {
-		return
-	}
-	counts := make([]int64, b.numbers.Len()+1)
-	for pos, label := range t.labelOf {
-		if t.Written.Mode.Counts(t.opAt(pos)) {
-			counts[label]++
-		}
-	}
-	order := make([]int, 0, len(counts))
-	for label := 1; label < len(counts); label++ {
-		order = append(order, label)
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(counts[y], counts[x]) })
-	kept := order[:min(len(order), MostLabels)]
-	t.Labels = &Labels{Column: b.column, Of: make([]uint8, len(t.labelOf))}
-	number := make([]uint8, len(counts))
-	for i := range number {
-		number[i] = uint8(len(kept))
-	}
-	for i, label := range kept {
-		number[label] = uint8(i)
-		t.Labels.Names = append(t.Labels.Names, terminal.Label(b.numbers.Key(uint32(label-1)).String()))
-	}
-	if len(kept) < len(order) || b.beyond {
-		t.Labels.Names = append(t.Labels.Names, OtherLabels)
-	}
-	for pos, label := range t.labelOf {
-		t.Labels.Of[pos] = number[label]
-	}
-	t.labelOf, l.labels = nil, nil
-	switch {
-	case b.beyond:
-		t.Warnings = append(t.Warnings, fmt.Sprintf("more than %s values of %s: those that come first are counted, and the "+
-			"%d with the most requests told apart", count(mostCounted), b.column, MostLabels))
-	case len(kept) < len(order):
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s has %s values: the %d with the most requests are told apart",
-			b.column, count(len(order)), MostLabels))
-	}
-}
-
-func (t *Trace) opAt(pos int) stream.Op {
-	if t.Ops == nil {
-		return stream.OpUnknown
-	}
-	return t.Ops[pos]
+	Shared int // keys that several tenants request, so that they are several objects
 }

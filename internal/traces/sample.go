@@ -10,25 +10,25 @@ import (
 // sampler keeps the keys whose 64-bit hash is below a threshold, a share of its range (SHARDS, Waldspurger et al., FAST
 // 2015, section 2.2). All requests of an object are kept or none, and a key and seed give the same decision in every
 // file and format.
-type sampler struct {
+type Sampler struct {
 	threshold uint64
 	seed      uint64
 }
 
-func newSampler(rate float64, seed uint64) *sampler {
+func NewSampler(rate float64, seed uint64) *Sampler {
 	// The rate is below 1, so the product fits.
-	return &sampler{threshold: uint64(rate * math.MaxUint64), seed: random.Scramble(seed)}
+	return &Sampler{threshold: uint64(rate * math.MaxUint64), seed: random.Scramble(seed)}
 }
 
-func (s *sampler) keeps(rec *stream.Record) bool {
+func (s *Sampler) Keeps(rec *stream.Record) bool {
 	key := rec.Num
 	if rec.Text != nil {
 		key = stream.HashText(rec.Text)
 	}
-	return s.keepsNumber(key)
+	return s.KeepsNumber(key)
 }
 
-func (s *sampler) keepsNumber(key uint64) bool { return random.Scramble(key^s.seed) < s.threshold }
+func (s *Sampler) KeepsNumber(key uint64) bool { return random.Scramble(key^s.seed) < s.threshold }
 
 // Estimate returns which share of some requests, or of their bytes, hits in the whole trace of which t is a sample: all
 // but what misses, of what the sample was expected to have. of is how much the whole has, and requests are how many of
@@ -61,17 +61,17 @@ func (t *Trace) countedBytes(to int) (bytes int64) {
 // keys and may not be a sample itself. The result may have no requests. Blocks of prompts are sampled as single
 // objects, as an exact cache sees them, so that no prompts are left. Load keeps whole conversations instead.
 func (t *Trace) Sample(rate float64, seed uint64) *Trace {
-	s := newSampler(rate, seed)
+	s := NewSampler(rate, seed)
 	chosen := make([]bool, t.NumObjects)
 	for object, key := range t.Keys {
 		rec := stream.Record{Num: key.Num}
 		if key.Text != "" {
 			rec.Text = []byte(key.Text)
 		}
-		chosen[object] = s.keeps(&rec)
+		chosen[object] = s.Keeps(&rec)
 	}
 	last := 0
-	sample := t.only(func(pos int) bool {
+	sample := t.Only(func(pos int) bool {
 		kept := chosen[t.Objects[pos]]
 		if kept {
 			last = pos + 1

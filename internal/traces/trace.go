@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -48,19 +47,18 @@ type Trace struct {
 	// Nil: the whole trace is one sequence.
 	Starts []int
 
-	nextUse []uint32 // per request: see NextUse
+	StatedUses []uint32 // per request: see NextUse
 
 	Labels  *Labels  // by which hits are counted; nil unless requested
-	labelOf []uint16 // per request, while the trace loads: see labelling
 	Tenants *Tenants // the owners of the objects, or of the prompts; nil unless requested
 
-	Readings   []source.Reading // how the files, or the generator, were read, each way once
+	Readings   []stream.Reading // how the files, or the generator, were read, each way once
 	Warnings   []string         // about readings that make little sense
 	SampleRate float64          // share of the keys that were kept, 1 without sampling
 
 	SampledFrom int   // number of requests before sampling; 0 without sampling
 	BytesFrom   int64 // their bytes; 0 if some have an unknown size, too
-	Limited     bool  // reading ended at LoadOptions.Limit
+	Limited     bool  // reading ended at read.Options.Limit
 }
 
 // Parts returns the sequences of the trace that are each replayed through an empty cache, with the object numbers of
@@ -83,7 +81,7 @@ func (t *Trace) Parts() []*Trace {
 // slice returns the requests [from, to), sharing their columns.
 func (t *Trace) slice(from, to int) *Trace {
 	part := *t
-	part.Starts, part.nextUse = nil, nil
+	part.Starts, part.StatedUses = nil, nil
 	part.Objects = t.Objects[from:to]
 	if t.RequestSizes != nil {
 		part.RequestSizes = t.RequestSizes[from:to]
@@ -205,7 +203,7 @@ func (t *Trace) ReadAs() string {
 	return strings.Join(texts, " + ")
 }
 
-// InputFormat returns the format that reads all files of the trace in the same way again, as LoadOptions.Format takes
+// InputFormat returns the format that reads all files of the trace in the same way again, as read.Options.Format takes
 // it; "" if there is none, because the files differ in format or there are no files.
 func (t *Trace) InputFormat() string {
 	for _, r := range t.Readings {
@@ -272,7 +270,7 @@ func (t *Trace) Lines(remark string) []string {
 }
 
 // Lines reports in one line each way in which files were read; see Reading.Line.
-func Lines(readings []source.Reading, remark string) (lines []string) {
+func Lines(readings []stream.Reading, remark string) (lines []string) {
 	for _, r := range readings[:min(len(readings), mostReadings)] {
 		lines = append(lines, r.Line(remark))
 	}
@@ -280,4 +278,13 @@ func Lines(readings []source.Reading, remark string) (lines []string) {
 		lines = append(lines, "... and more files, read in other ways")
 	}
 	return lines
+}
+
+// NextUse returns the result of oracle.NextUse for the trace, or nil. Load keeps it if read.Options.NextUse asks for it
+// and the trace is one oracleGeneral file, without tenants and parts, whose next accesses are all correct.
+func (t *Trace) NextUse() []uint32 {
+	if len(t.StatedUses) != len(t.Objects) {
+		return nil
+	}
+	return t.StatedUses
 }

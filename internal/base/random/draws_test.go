@@ -18,3 +18,20 @@ func TestFillDrawsTheSameAsBelow(t *testing.T) {
 		}
 	}
 }
+
+func TestDrawsAreUniform(t *testing.T) {
+	const n, perSlot = 97, 1000
+	d := NewDraws(1)
+	counts := make([]float64, n)
+	for range n * perSlot {
+		counts[d.Below(n)]++
+	}
+	chi2 := 0.0
+	for _, c := range counts {
+		chi2 += (c - perSlot) * (c - perSlot) / perSlot
+	}
+	// 96 degrees of freedom: mean 96, standard deviation 13.9.
+	if chi2 < 96-4*13.9 || chi2 > 96+4*13.9 {
+		t.Errorf("chi square %v for 96 degrees of freedom", chi2)
+	}
+}

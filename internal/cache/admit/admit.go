@@ -1,5 +1,5 @@
-// Package admit decides which objects are written to a tier of storage, such as flash, when they come down from memory:
-// each write wears the device, and an object that is not requested again was written in vain.
+// Package admit decides which objects that come down from memory are written to a tier of storage, such as flash. Each
+// write wears the device, and is in vain if the object is not requested again.
 package admit
 
 import (

@@ -32,8 +32,8 @@ var learnedEntry = Entry{
 	},
 }
 
-// features is what is known of an object: 1, how often it was requested, how long ago, how long before that, its size;
-// each a logarithm.
+// features are 1 and logarithms of an object's number of requests, the time since the last, the time before that, and
+// its size.
 type features [5]float64
 
 // sample is an object that came down, and of which it is not known yet whether it is requested again in time.

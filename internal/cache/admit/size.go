@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 

@@ -8,8 +8,8 @@ import (
 // Monitor measures the curve of a pool: the hits of LRU with its requests at each capacity. It is a shadow directory,
 // the utility monitor of Qureshi and Patt (MICRO 2006, section 3): it knows which objects an LRU cache of the whole
 // capacity would hold. To bound its memory it follows a sample of the objects, chosen by a hash of their numbers, and
-// scales a depth within the sample up to all objects (SHARDS of fixed size, Waldspurger et al., FAST 2015): when it
-// follows too many it halves the share that it follows.
+// scales depths up to all objects. When it follows too many it halves the sample (SHARDS of fixed size, Waldspurger et
+// al., FAST 2015).
 //
 // Memory: about 80 bytes per object followed, and 8 per step of the capacity down to the deepest hit.
 type Monitor struct {
@@ -31,8 +31,8 @@ func NewMonitor(s Sampling, capacity int64, seed uint64) *Monitor {
 		seed: seed}
 }
 
-// unitOf returns the capacity of a step such that there are at least steps of them, and at most twice as many: 1 if
-// there are fewer units of capacity, or if steps is 0.
+// unitOf returns the capacity of a step so that there are from steps to twice as many. It is 1 if there are fewer units
+// of capacity, or if steps is 0.
 func unitOf(capacity int64, steps int) int64 {
 	if steps == 0 {
 		return 1

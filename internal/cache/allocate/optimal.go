@@ -51,8 +51,8 @@ func (a *optimal) Allocate(s *State, capacities []int64) {
 // bestDivision returns capacities, at most capacity together, at which the curves have the most hits in all.
 //
 // It is the multiple-choice knapsack problem: choose one point of each curve. The convex hulls of the curves give a
-// price of capacity at which the relaxed problem is solved, and with it for each point the least loss of a division
-// with that point against the relaxed optimum. Points that lose more than the best known division can be left out;
+// price of capacity that solves the relaxed problem. The price gives, for each point, the least loss against the
+// relaxed optimum of a division with that point. Points that lose more than the best known division can be left out;
 // dynamic programming searches the rest (Pisinger, A minimal algorithm for the multiple-choice knapsack problem,
 // European Journal of Operational Research 1995). If that needs more than mostSteps or mostChoices, as many curves full
 // of cliffs may, the best known division is returned.
@@ -73,8 +73,8 @@ func bestDivision(curves []Curve, capacity int64) []int64 {
 	return known
 }
 
-// greedyDivision climbs the hulls of the curves in descending order of hits per capacity until a step does not fit, and
-// returns the capacities so far, with the hits per capacity of that step: 0 if all fit.
+// greedyDivision climbs the hulls of the curves in descending order of hits per capacity until a step does not fit. It
+// returns the capacities, and the hits per capacity of that step; 0 if all fit.
 func greedyDivision(curves []Curve, capacity int64) (given []int64, price float64) {
 	type step struct {
 		pool     int
@@ -184,8 +184,8 @@ func (k *knapsack) run() (given []int64, ok bool) {
 	return given, true
 }
 
-// extend adds a point of curve i, or none, to each of the choices, and returns those that no other beats, in order of
-// the capacity that they use; ok is false if there are none, or too many.
+// extend adds a point of curve i, or none, to each of the choices. It returns the choices that no other beats, in order
+// of their capacity; ok is false if there are none, or too many.
 func (k *knapsack) extend(choices []choice, i int) (next []choice, ok bool) {
 	var points []choice
 	for _, p := range append(Curve{{}}, k.curves[i]...) {

@@ -96,9 +96,8 @@ func (a *quiver) fill(s *State, order []int, capacities []int64) {
 	}
 }
 
-// benefit returns the time of a request without the cache, divided by the time with it: the time between two requests
-// in the profile, as if all of it were computation, and a miss or a hit. Nothing is known of a tenant that has not
-// begun: it comes last.
+// benefit returns the time of a request without the cache, divided by the time with it. Each is the time between two
+// requests in the profile, taken as computation, plus a miss or a hit. A tenant that has not begun comes last.
 func (a *quiver) benefit(s *State, p Pool) float64 {
 	if p.Requests == 0 {
 		return 0

@@ -60,12 +60,12 @@ func (a *ucp) Allocate(s *State, capacities []int64) {
 	divide(s.Capacity, weights, capacities)
 }
 
-// lookahead gives ways to the curves, one to each first. It considers every number of ways that a curve could get at
-// once, not only one more, and each time chooses the one with the most hits per way (Lookahead in section 6 of the
-// paper); ties go to the lower number. Ways that help no curve are divided equally.
+// lookahead gives ways to the curves, one to each first. It considers every number of further ways for a curve, not
+// only one, and chooses the most hits per way (Lookahead in section 6 of the paper). Ties go to the lower number. Ways
+// that help no curve are divided equally.
 //
-// From a point on, the next point of the upper convex hull has the most hits per way, so that the hull of a curve gives
-// all of its offers except the last, which may need more ways than are left.
+// From any point the next point of the upper convex hull has the most hits per way. So the hull of a curve gives all of
+// its offers except the last, which may need more ways than are left.
 func lookahead(curves []Curve, ways int64) (given []int64) {
 	given = make([]int64, len(curves))
 	left := ways - int64(len(curves))

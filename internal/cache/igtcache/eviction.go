@@ -7,8 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// eviction is the policy of a unit's pool. It follows the pattern of the stream, which may change while objects are
-// resident: none is evicted because of that, and the new rule applies to all of them.
+// eviction is the policy of a unit's pool. It follows the pattern of the stream. When the pattern changes, the
+// residents stay, and the new rule applies to all of them.
 //
 //   - sequential: as otherwise, once the cache itself has removed what has been read; in the paper the object that was
 //     loaded or requested longest ago.
@@ -56,8 +56,8 @@ const (
 // fewestPassing is how many objects may pass through a full pool at least.
 const fewestPassing = 16
 
-// What where says of objects that are not resident: one that passed was evicted before it was read, or one that stayed
-// has made room for such objects.
+// Values of where for objects that are not resident: one that passed was evicted before it was read, or one that stayed
+// made room for such objects.
 const (
 	pushedOut = iota + 3
 	displaced

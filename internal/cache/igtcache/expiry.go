@@ -16,8 +16,8 @@ type expiry struct {
 	first    int64 // time of the first expiry
 }
 
-// lifetime returns how long a random stream is kept after its last access, in nanoseconds: base time plus the upper
-// quantile of a Normal distribution fitted to the times between its transitions; or the fixed time of ttl.
+// lifetime returns how long a random stream is kept after its last access, in nanoseconds. It is the fixed ttl, or base
+// time plus the upper quantile of a Normal distribution fitted to the times between its transitions.
 func (o *options) lifetime(s *streams.Stream) int64 {
 	if o.ttl > 0 {
 		return o.ttl
@@ -49,8 +49,8 @@ func Lifetime(base int64, mean, deviation, quantile float64) int64 {
 // the given probability.
 func quantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*probability) }
 
-// expires reports whether a stream is dropped when nothing of it has been read for long: a random one if the trace has
-// a clock, and a sequential one, which keeps room for what comes next, in any case.
+// expires reports whether a stream is dropped when it has not been read for long: a random one if the trace has a
+// clock, and any sequential one, because it keeps room for what comes next.
 func (s *system) expires(of *streams.Stream) bool {
 	return of.Pattern == streams.Random && s.clock || of.Pattern == streams.Sequential && !s.options.keepsIdle
 }

@@ -1,6 +1,6 @@
 // Package igtcache contains IGTCache, a cache for jobs of different kinds that read files: it recognises how each
-// directory and file is read, and gives each such stream a share of the capacity with prefetching and eviction that
-// suit its pattern.
+// directory and file is read. Each such stream gets a share of the capacity, with prefetching and eviction that suit
+// its pattern.
 //
 // Source: "Efficient Unified Caching for Accelerating Heterogeneous AI Workloads", arXiv 2506.12370. Package streams
 // recognises the patterns, package prefetch proposes what to load ahead, and package allocate divides the capacity.
@@ -282,8 +282,8 @@ func (c *Cache) BeginCounting() {
 // Tenants returns the state of every stream.
 func (c *Cache) Tenants() []cache.Tenant { return c.system.Tenants() }
 
-// quota is the room that a stream has for its prefetcher. It includes what is free, of which a full unit takes what it
-// needs, and what has been read of sequential streams.
+// quota is the room of a stream for its prefetcher. It includes free capacity, which a full unit takes as it needs, and
+// what has been read of sequential streams.
 func (s *system) quota(of *streams.Stream) int64 {
 	return min(s.unitOf(of).pool.Capacity()+s.free+s.done.total, s.config.Capacity)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // perReader is how many readers of a sequential stream are followed for each that the recognition of patterns tells
-// apart, so that a reader that has stopped, or only seeks, does not take the place of one that goes on.
+// apart. So a reader that has stopped, or only seeks, does not displace one that goes on.
 const perReader = 4
 
 // fewestReaders is how many readers are followed at least, as some may come after the last test of the pattern.
@@ -43,8 +43,8 @@ type reader struct {
 // stale is the number of requests to the stream after which a reader that made none of them is taken to have stopped.
 const stale = 1000
 
-// read follows a request of one of at most a number of readers, and returns the block that its reader has gone on from,
-// if any; others says that another reader is still behind that block.
+// read follows a request of one of several readers, whose number is limited. It returns the block that the reader has
+// left, if any; others says that another reader is still behind that block.
 func (rs *readers) read(o policies.Object, at position, most int) (left policies.Object, has, others bool) {
 	rs.tick++
 	i := rs.reader(o, at, most)
@@ -66,8 +66,8 @@ const (
 	repeats   // the same block
 )
 
-// reader returns the reader of a block: the one that is at it or goes on to it; on a tie, the most recent one. If there
-// is none, a new reader replaces the least recent one.
+// reader returns the reader that is at a block or goes on to it; ties go to the most recent one. If there is none, a
+// new reader replaces the least recent one.
 func (rs *readers) reader(o policies.Object, at position, most int) int {
 	best, match, oldest := 0, unrelated, 0
 	for i := range rs.all {

@@ -9,8 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Shorthand is the cache with its default policy inside, or another one, in the place of a policy: so that it can be
-// compared with policies of the exact cache in one list.
+// Shorthand stands for the cache in a list of policies, so that it can be compared with policies of the exact cache.
 var Shorthand = policies.Entry{
 	Name:    name,
 	Look:    policies.Look{Color: policies.Magenta, Mark: policies.Triangle},

@@ -10,8 +10,7 @@ import (
 )
 
 // system is the cache without its prefetcher: a tree that recognises streams of accesses, and a unit for each of them.
-// An object is resident in one unit at most. The capacity that no unit has is free: a unit that is full takes of it
-// what it needs.
+// An object is resident in one unit at most. Capacity without a unit is free, and full units take what they need of it.
 //
 // Memory in addition to the tree and the units: 8 bytes per object, and 12 for objects that were evicted. It implements
 // cache.Warming and cache.Reporting.
@@ -183,8 +182,8 @@ func (s *system) makeRoomFor(u *unit, size int64) {
 	}
 }
 
-// Load loads an object without a request. It is charged to the stream that it belongs to: the one for which it was
-// proposed, or one below that.
+// Load loads an object without a request. It is charged to its stream, which is the one of the proposal or one below
+// that.
 func (s *system) Load(r policies.Request) (loaded bool) {
 	return !s.Resident(r.Object) && s.load(s.ownerOf(r.Object), r)
 }
@@ -261,8 +260,8 @@ func (s *system) dropRead(u *unit, r policies.Request) {
 	}
 }
 
-// makeRoom gives a unit more capacity: what is free, and then that of blocks which their readers have gone on from. A
-// sequential stream has a right to its least share.
+// makeRoom gives a unit more capacity: free capacity, then that of blocks that their readers have left. A sequential
+// stream has a right to its least share.
 func (s *system) makeRoom(u *unit, need int64) {
 	need = s.reclaim(u, need)
 	if need > s.free && u.policy.eager() && !s.options.eager && u.pool.Capacity() < s.least() {

@@ -68,8 +68,8 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 
 func (s *system) spare() int64 { return s.free }
 
-// opened is called when a stream has been recognised: it gets a unit, the objects that now belong to it, the quota that
-// they had, and at least the least share.
+// opened is called when a stream has been recognised. It gets a unit, its objects with their quota, and at least the
+// least share.
 func (s *system) opened(of *streams.Stream) {
 	if s.options.shared {
 		return
@@ -185,8 +185,8 @@ func (s *system) closed(of *streams.Stream) {
 	s.dirty, s.undone = true, true
 }
 
-// grant gives a unit the least share if it has less: from what is free, from the unit of the objects without a stream,
-// and then from all others in proportion to what they have above the least share.
+// grant gives a unit the least share if it has less. It takes free capacity first, then that of the unit of objects
+// without a stream, then from all others in proportion to what they have above the least share.
 func (s *system) grant(u *unit) {
 	least := s.least()
 	missing := least - u.pool.Capacity()

@@ -33,8 +33,8 @@ func (c *onCPU) Begin(keys, values []float32) error {
 
 func (c *onCPU) Longest() int { return stepsAtOnce(c.shape) }
 
-// queriesAtOnce is how many queries the CPU computes at once: the keys and values of a long text, of which each step
-// reads all, come from memory once for all of them.
+// queriesAtOnce is how many queries the CPU computes at once. Each step reads all keys and values of a long text; they
+// come from memory once for all queries.
 const queriesAtOnce = 32
 
 func stepsAtOnce(shape *attention.Shape) int {

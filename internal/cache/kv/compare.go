@@ -9,9 +9,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
 
-// What lookups show of the signal that reuse relies on, in any cell: how much of the exact set a head's set still has,
-// by the similarity of the queries to those for which it was loaded (QSAC, figure 5). Under the rule exact, these are
-// the sets and queries of adjacent steps. Similarity within a trace does not depend on the cell (figure 4).
+// Lookups measure the signal that reuse relies on: how much of the exact set a head's set still has, by the similarity
+// of the queries to those for which it was loaded (QSAC, figure 5). Under the rule exact, these are adjacent steps.
+// Similarity within a trace does not depend on the cell (figure 4).
 var (
 	overlapByCosine = metric.Metric{Name: "overlap_by_cosine", Title: "overlap of sets", Unit: metric.Share, Digits: 1,
 		Better: metric.Higher, Merge: metric.Apart, Labels: "cosine",

@@ -96,8 +96,8 @@ func (c *Cell) bytes(shape *attention.Shape) (each, shared int64) {
 	return each, shared
 }
 
-// Of the blocks that all steps of a head want: what a list and a plan need of each, and the least mean size of those
-// that differ in it, in tokens.
+// For the blocks that all steps of a head want: the memory of each in a list and in a plan, and the least mean size of
+// distinct blocks, in tokens.
 const (
 	bytesOfWanted = 4 + 3*4
 	leastBlock    = 8

@@ -33,9 +33,8 @@ var FullAttention = policies.Entry{
 	Units:   policies.UnitsObjects,
 }
 
-// layer is the cache that the KV heads of a layer share under PQCache. What it holds follows from how many tokens of
-// each block all heads want, so that it can serve the steps only when all heads of the layer have been served; until
-// then it sums what they want.
+// layer is the cache that the KV heads of a layer share under PQCache. It keeps blocks by how many tokens of each all
+// heads want. So it sums these first, and serves the steps when all heads of the layer have been served.
 type layer struct {
 	sync.Mutex
 	waits  int     // for so many heads

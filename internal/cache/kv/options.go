@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/traces/attention"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // Name is the name of the cache.

@@ -173,8 +173,7 @@ func (s *Streams) Request(a Access, proposals []Proposal) []Proposal {
 	return s.After(a, s.tree.Access(a.Key, a.Time), proposals)
 }
 
-// After appends the proposals that follow from an access that the tree has recorded last; owner is the stream that it
-// belongs to, nil for none.
+// After appends the proposals after the access that the tree has recorded last; owner is its stream, nil for none.
 func (s *Streams) After(a Access, owner *streams.Stream, proposals []Proposal) []Proposal {
 	most := len(proposals) + atOnce
 	// The pattern of a file that is a stream says what to prefetch in it.
@@ -196,8 +195,8 @@ func (s *Streams) After(a Access, owner *streams.Stream, proposals []Proposal) [
 	return proposals
 }
 
-// cut leaves out what is proposed from a position on beyond half of what there is room for beside the requested block:
-// the rest is for what is being read.
+// cut limits the proposals from a position on to half of the room beside the requested block. The other half is for
+// what is being read.
 func (s *Streams) cut(a Access, owner *streams.Stream, proposals []Proposal, from int) []Proposal {
 	room := (s.Quota(owner) - s.charge(a.Key)) / 2
 	for i := from; i < len(proposals); i++ {

@@ -231,8 +231,8 @@ func (m *mithril) mine() {
 	t.reset()
 }
 
-// mineFrom associates the object of one row with objects of the rows behind it: with the first one whose times are
-// within the lookahead of its own, and with all others that were once requested right after it, or right before.
+// mineFrom associates the object of one row with objects of the rows behind it: with the first one whose times are all
+// within the lookahead, and with others that were once requested right after or before it.
 func (m *mithril) mineFrom(row int, behind []int) {
 	times := m.mining.of(row)
 	first := true

@@ -117,8 +117,8 @@ func (x *readahead) advance(sessions []session, offset, length uint64, now int) 
 	return s.window
 }
 
-// match returns the session that a read continues: the furthest one that ends up to its window and a block before the
-// read, or else the nearest one that ends a little behind its start.
+// match returns the session that a read continues. It prefers the furthest session that ends at most its window and a
+// block before the read, then the nearest that ends a little behind the read's start.
 func (x *readahead) match(sessions []session, offset uint64) (found *session) {
 	for i := range sessions {
 		s := &sessions[i]

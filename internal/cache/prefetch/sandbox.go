@@ -25,8 +25,8 @@ var sandboxEntry = Entry{
 	},
 }
 
-// sandbox tries candidates: what they would propose is written to a table, and a request for it counts in their favour
-// if it misses, or hits only as the proposals are loaded now.
+// sandbox tries candidates. It writes their proposals to a table. A request for one counts in the candidate's favour if
+// it misses, or hits only because of the present proposals.
 type sandbox struct {
 	n          int
 	accuracy   float64

@@ -21,7 +21,7 @@ var sfpEntry = Entry{
 	New: func(c Config) Prefetcher { return newSFP(readsOf(c.Trace), c.Params) },
 }
 
-// sfp counts which file is read after which, and proposes the likely successor of a file when that begins to be read.
+// sfp counts which file is read after which. When a file begins to be read, it proposes the likely successor.
 type sfp struct {
 	reads
 	probability float64

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // benchPrompts returns the Mooncake conversations, or nil where they are not at hand.
@@ -17,8 +18,8 @@ func benchPrompts(b *testing.B) *traces.Trace {
 	if dir == "" {
 		return nil
 	}
-	return must.Get(traces.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")},
-		traces.LoadOptions{}))(b)
+	return must.Get(read.Load(b.Context(), []string{filepath.Join(dir, "llm", "mooncake-conversation.jsonl.zst")},
+		read.Options{}))(b)
 }
 
 // BenchmarkPrefix replays prompts through a prefix cache of a twentieth of the blocks.

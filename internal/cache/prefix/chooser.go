@@ -8,10 +8,10 @@ import (
 )
 
 // chooser turns any policy into a Holder. If the policy names a block that cannot be evicted, a leaf behind it is
-// evicted in its place: that is requested only when the block is, so it is worth no more. Of several blocks behind one,
-// the path to the leaf takes the least recently requested. If all leaves behind it are held, one behind the nearest
-// block ahead of it is evicted. The policy is then notified that the leaf was evicted and, when the miss has been
-// served, that the named block was requested and is resident again.
+// evicted instead. The leaf is worth no more: it is requested only when the block is. Of several blocks behind one, the
+// path to the leaf takes the least recently requested. If all leaves behind it are held, one behind the nearest block
+// ahead of it is evicted. The policy is then notified that the leaf was evicted and, when the miss has been served,
+// that the named block was requested and is resident again.
 //
 // A policy of this kind is notified of the last block of a prompt first, so that most policies name a leaf before the
 // blocks ahead of it. Policies that use positions, or that bypass blocks, need the order of the requests instead.
@@ -160,8 +160,8 @@ func (c *chooser) leafOn(list, except int) (leaf policies.Object, ok bool) {
 	return 0, false
 }
 
-// reload tells the policy that o, which it has forgotten, is resident, at the time of r. That is no request of the
-// trace, so no predictor observes it.
+// reload tells the policy at the time of r that o is resident, which it has forgotten. Predictors do not observe this,
+// because it is no request of the trace.
 func (c *chooser) reload(o policies.Object, r policies.Request) {
 	c.observer.setSilent(true)
 	r.Object, r.Query = o, o

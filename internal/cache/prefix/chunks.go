@@ -6,9 +6,9 @@ import (
 )
 
 // chunks keeps blocks as LMCache keeps chunks of tokens (local_cpu_backend.py): in a store that does not know how they
-// are chained. A prompt looks up its blocks up to the first missing one, and requests what it has found from the last
-// to the first, so that the first stay longest. Then it makes room for all of its other blocks at once, before it finds
-// that it has some of them, and loads the missing ones from the first to the last. What it has found stays meanwhile.
+// are chained. A prompt looks up its blocks up to the first missing one, and requests those from the last to the first,
+// so that the first stay longest. Then it makes room for all other blocks at once, even for those that the store has,
+// and loads the missing ones from the first to the last. The blocks that it has found stay meanwhile.
 type chunks struct {
 	pool     *cache.Pool
 	policy   policies.Holder
@@ -31,8 +31,8 @@ func newChunks(c cache.Config) (blockStore, error) {
 	return s, nil
 }
 
-// newBoundOfChunks returns loose blocks, on which a reference is a bound: all schedules that load the missing blocks of
-// a prompt, as many as fit into the cache, are among theirs.
+// newBoundOfChunks returns loose blocks. A reference on them is a bound, because their schedules include all that load
+// the missing blocks of a prompt, as many as fit.
 func newBoundOfChunks(c cache.Config) (blockStore, error) {
 	b, err := newLooseBlocks(c)
 	if err == nil {

@@ -321,8 +321,8 @@ func (h *HiCache) Left(last policies.Object, _ int64, _ cache.Departure) {
 	}
 }
 
-// remove removes from the tree the node that ends with o, which is in no memory any more and has no node behind it: if
-// the host had no room for a node of the GPU, it has none left that only it had.
+// remove removes the node that ends with o from the tree. It is in no memory any more, and no node is behind it: the
+// host had no room for it, so it has evicted all nodes that only it had.
 func (h *HiCache) remove(o policies.Object) {
 	h.copies.forget(o)
 	for more := true; more; {

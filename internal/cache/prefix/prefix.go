@@ -109,8 +109,8 @@ var entry = cache.Entry{
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
 }
 
-// treeBytes is the memory per block besides that of the policy: 5 of the tree and its pool, and the rest of running
-// prompts, of segments, and of the prompts, divided among their blocks.
+// treeBytes is the memory per block without the policy's: 5 bytes for the tree and its pool, the others for running
+// prompts, segments and prompts, divided among their blocks.
 const treeBytes = 10
 
 // holds reports whether running prompts hold their blocks.

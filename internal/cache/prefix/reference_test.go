@@ -10,15 +10,15 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // The source counts every block that hits as full, so that prompts may have more tokens that hit than they have.
 func TestPrefixLRUOnMooncakeIsAsPublished(t *testing.T) {
 	traceDir, numberDir := simtest.ReferenceFolders(t)
-	tr := must.Get(traces.Load(t.Context(), []string{filepath.Join(traceDir, "llm", "mooncake-conversation.jsonl.zst")},
-		traces.LoadOptions{}))(t)
+	tr := must.Get(read.Load(t.Context(), []string{filepath.Join(traceDir, "llm", "mooncake-conversation.jsonl.zst")},
+		read.Options{}))(t)
 	capacities := map[string]int64{
 		"16K":       32,
 		"64K":       128,

@@ -27,8 +27,8 @@ func (t *Tier) Swapper() (s policies.Swapper, ok bool) {
 	return s, ok
 }
 
-// Loading makes f be notified of each block that is about to be loaded, before there is room for it, in a tier whose
-// policy follows prompts. f must not call the tier.
+// Loading calls f before there is room for a block that will be loaded, in a tier with a policy that follows prompts. f
+// must not call the tier.
 func (t *Tier) Loading(f func(o policies.Object)) { t.tree.loading = f }
 
 // Pool returns the pool of its blocks.
@@ -56,8 +56,8 @@ func (p Prompt) arrival() arrival {
 // Lock holds as much of a prompt as fits. Load must follow.
 func (t *Tier) Lock(p Prompt) Held { return t.tree.lock(p.arrival(), p.Hits, p.Run) }
 
-// Load requests the blocks that Lock holds, and loads those that are not resident. It returns how many are resident
-// now, and held until Finish: fewer if the policy refuses one; and how many of them were resident before.
+// Load requests the blocks that Lock holds, and loads those that are not resident. It returns how many are now resident
+// and held until Finish, which are fewer if the policy refuses one, and how many were resident before.
 func (t *Tier) Load(p Prompt, h Held) (now Held, before int) {
 	held, before := t.tree.load(p.arrival(), p.Hits, p.Run, int(h.Blocks))
 	return Held{int32(held), h.Apart}, before

@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// tree keeps every resident block's predecessor resident too, back to the first block of its prompts. So only leaves
-// can be evicted: blocks with no resident block behind them, and only while no running prompt holds them.
+// tree keeps the predecessors of every resident block resident, back to the first block of its prompts. So only leaves
+// can be evicted: blocks without a resident block behind them that no running prompt holds.
 //
 // The resident blocks of a prompt are thus a prefix of it. Every missing block is loaded, and evicts another one if the
 // cache is full, but never a block of a running prompt. A prompt fits if it has no more blocks than the capacity less

@@ -6,7 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// batches says where the batches of a trace end: where its groups do or, where it has none, after every size requests.
+// batches says where the batches of a trace end: with its groups or, if it has none, after every size requests.
 type batches struct {
 	groups []int // positions at which the batches still to come begin
 	size   int

@@ -13,8 +13,8 @@ import (
 // newGeometry divides the capacity into sets and determines the set and slab of each object of t.
 //
 // A key belongs to the set MurmurHash3_32(key) mod the number of sets, and is looked for in the slab key mod slabs
-// first, as in HugeCTR. Keys of a trace are hashed as the 8 bytes of a little-endian number, texts as their bytes, and
-// the hash of a text also finds its slab; in a trace without keys the dense numbers of objects are their keys.
+// first, as in HugeCTR. Numeric keys are hashed as 8 bytes in little-endian order, texts as their bytes. The hash of a
+// text also finds its slab. In a trace without keys the dense numbers of objects are the keys.
 func newGeometry(t *traces.Trace, capacity int64, v params.Values) (*slabs.Geometry, error) {
 	g, err := divide(capacity, v)
 	if err != nil {

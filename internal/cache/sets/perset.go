@@ -9,12 +9,12 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )
 
-// perSet serves the sets under any policy: it has a pool for each set, in which the objects of the set are numbered 0,
-// 1, ... in order of their numbers, so that all of them together take about as much memory as one for the whole trace.
+// perSet serves the sets under any policy. It has a pool for each set, which numbers the objects of the set 0, 1, ...
+// in order of their numbers. So all pools together take about as much memory as one for the whole trace.
 //
-// A policy sees each key of a batch once, however often the batch looks it up, when the batch ends: first the hits,
-// then the misses, each in order. Offline policies may have the misses of a batch loaded in any order, and are told
-// positions on the timeline of their set. With both, `opt` fetches as seldom as sets of this size can.
+// At the end of a batch a policy sees each of its keys once: first the hits, then the misses, each in order. Offline
+// policies may have the misses loaded in any order, and get positions on the timeline of their set. With both, `opt`
+// fetches as seldom as sets of this size can.
 type perSet struct {
 	*slabs.Geometry
 	each     []oneSet

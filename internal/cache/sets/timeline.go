@@ -8,13 +8,12 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/slabs"
 )
 
-// timeline numbers the requests of each set, each object once per batch, so that Belady's rule, which evicts the object
-// with the farthest number, is optimal.
+// timeline numbers the requests of each set, each object once per batch. With these numbers Belady's rule is optimal:
+// it evicts the object with the farthest number.
 //
-// Where all of a batch is looked up before anything is loaded, two objects that are requested next in the same batch
-// are equally far, but not equally good to keep: whichever of them is missed then is loaded and cannot be evicted at
-// once, while the other may be evicted after its hit. So the one to miss is the one that is requested sooner after that
-// batch: it has the larger number.
+// A batch is looked up before anything is loaded. Two objects that are next requested in the same batch are equally
+// far, but not equally good to keep. One that is missed is loaded and cannot be evicted at once, while one that hits
+// may be. So it is better to miss the one that is requested sooner after that batch: it has the larger number.
 type timeline struct {
 	*slabs.Geometry
 	at     []uint32 // per request that is the first of its object in its batch: its number in its set

@@ -70,8 +70,8 @@ func (t *Tree) Measure() (v metric.Values) {
 	return v
 }
 
-// measureGaps adds the histogram of gaps, and its distance from a random order of many items, in which 2x - x² of the
-// gaps are at most a share x of the items long.
+// measureGaps adds the histogram of gaps, and its distance from a random order of many items. In a random order 2x - x²
+// of the gaps are at most a share x of the items long.
 func (t *Tree) measureGaps(v *metric.Values) {
 	sum := int64(0)
 	for _, n := range t.gaps {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// order is the natural order of the entries of a directory, in which 9 comes before 10, beside the order of its
-// listing: the position that each entry of the listing has in it, and the entry at each position.
+// order maps the listing of a directory to its natural order, in which 9 comes before 10: the position of each entry,
+// and the entry at each position.
 type order struct{ positions, entries []int32 }
 
 // naturalOrder returns the natural order of a directory, nil if its listing has it, and of a file.

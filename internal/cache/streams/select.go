@@ -22,10 +22,10 @@ type position struct {
 	block uint64
 }
 
-// Select appends the addresses to read of a child of the stream, a file or a directory: the positions at which at least
-// the given share of its recently accessed siblings were read. A position is a path relative to the child and the
-// number of a block; positions that the child does not have are left out. whole says that at least that share of the
-// siblings was read as a whole, so that all blocks of the child are to be read; then nothing is appended.
+// Select appends the addresses to read of a child of the stream, a file or a directory. They are the positions at which
+// at least the given share of its recently accessed siblings were read. A position is a path relative to the child and
+// the number of a block; positions that the child lacks are left out. whole says that at least that share of the
+// siblings was read as a whole. Then all blocks of the child are to be read, and nothing is appended.
 //
 // Siblings are at most Options.Window children in the tree, without the one that is being accessed. If a sibling is a
 // stream itself, only its recent blocks count, unless as many were read as it has. The appended addresses ascend. The

@@ -67,8 +67,8 @@ func Items(largest uint64, n int) float64 {
 // repeatLevel is the significance level of the guard against repeats.
 const repeatLevel = 0.001
 
-// TooManyRepeats reports whether n draws out of c items have too many repeats for a random order: at least as many have
-// a probability below 0.001, with their number Poisson distributed around n²/(2c).
+// TooManyRepeats reports whether n draws out of c items have too many repeats for a random order: so many or more have
+// a probability below 0.001. Their number is Poisson distributed around n²/(2c).
 func TooManyRepeats(repeats, n int, c float64) bool {
 	if repeats == 0 {
 		return false

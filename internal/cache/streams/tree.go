@@ -27,7 +27,7 @@ type Tree struct {
 	nodes   []node
 	free    int32   // a list by parent
 	count   int     // nodes in use
-	at      []int32 // per place: the node that it belongs to; 0 for none, as the root is nobody's part
+	at      []int32 // per place: its node; 0 for none, as the root belongs to no node
 	heads   []int32 // blocks by hash of file and number
 	windows []window
 	unused  []int32         // windows without a node
@@ -183,7 +183,7 @@ func (t *Tree) observe(n, child int32, to transition) {
 	if t.record(n, to) { // not the same child again: recorded as a gap of 0 it would break the test of gaps
 		t.move(n, to)
 	}
-	// A child that was pruned may have come back to where a reader goes on, which is no transition.
+	// A pruned child may come back where a reader goes on: that is no transition.
 	if v.stream != nil && t.o.Prune && int(v.children.n) > t.o.Window {
 		t.prune(n)
 	}
@@ -204,8 +204,8 @@ func (t *Tree) move(n int32, to transition) {
 	}
 }
 
-// manyChildren reports whether a node has had more children than the window: in the tree, or, as the limit of nodes may
-// have removed some, in a window in which none repeats.
+// manyChildren reports whether a node has had more children than the window: in the tree, or in a window without
+// repeats, because the limit of nodes may have removed some.
 func (t *Tree) manyChildren(n int32) bool {
 	v := &t.nodes[n]
 	if int(v.children.n) > t.o.Window {
@@ -227,7 +227,7 @@ func (t *Tree) manyChildren(n int32) bool {
 const checkEvery = 8
 
 // record records a transition of a node to a child. It returns false if there is none: the access is to the same child
-// as before, or it goes on in one that a reader has not left, while other readers take their turns.
+// as before, or goes on in a child that an interleaved reader has not left.
 func (t *Tree) record(n int32, to transition) bool {
 	v := &t.nodes[n]
 	if v.window < 0 {
@@ -248,8 +248,8 @@ func (t *Tree) record(n int32, to transition) bool {
 	return true
 }
 
-// goesOn reports whether an access stays in a child that was accessed last, or in one of the children that interleaved
-// readers have not left, and notes where it was.
+// goesOn reports whether an access stays in the last child, or in one that an interleaved reader has not left, and
+// notes where it was.
 func (t *Tree) goesOn(w *window, of Place, to transition) bool {
 	size := len(w.entries)
 	most := 1

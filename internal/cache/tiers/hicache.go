@@ -17,8 +17,8 @@ var copying = map[string]prefix.Copying{
 	writeBack:    prefix.AtEviction,
 }
 
-// oneTreeBytes is what the tree takes per object in addition to tiers that keep blocks in chains: 2 for prompts,
-// divided among their blocks, and when a node is to be copied, or which copies leave first.
+// oneTreeBytes is the tree's memory per object in addition to that of tiers with chains: 2 bytes for prompts, divided
+// among their blocks, and the others for when nodes are copied and which copies leave first.
 var oneTreeBytes = map[string]int64{writeThrough: 2, selective: 3, writeBack: 22}
 
 // isOneTree reports whether the tiers are one radix tree.

@@ -216,7 +216,7 @@ func (l *level) Left(o policies.Object, size int64, why cache.Departure) {
 	}
 }
 
-// dropAbove removes an object from the tiers above one that has evicted it, on all nodes that share that one.
+// dropAbove removes an evicted object from the tiers above, on all nodes that share the tier that evicted it.
 func (h *hierarchy) dropAbove(l *level, o policies.Object) {
 	if h.nodes != nil && l.at >= h.nodes.from {
 		h.nodes.drop(o, l.at)

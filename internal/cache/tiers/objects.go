@@ -199,8 +199,8 @@ func (c *objects) moveUp(r policies.Request, l *level) {
 	}
 }
 
-// putBack returns an object to the tier that it was taken from, which is no new write; where the policy refuses it
-// there, it has left.
+// putBack returns an object to the tier that it was taken from, which is no new write. If the policy refuses it there,
+// it has left.
 func (h *hierarchy) putBack(r policies.Request, l *level) {
 	r.Pos = l.position(r.Pos)
 	if !l.pool.Miss(r) {

@@ -6,8 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// This file lets a prefetcher load objects. To it, the first tier is the cache: what it proposes comes there, from the
-// lower tier that has it or else from the store behind all tiers, and has left when the first tier has lost it. So
+// This file lets a prefetcher load objects. To the prefetcher, the first tier is the cache. Proposals are loaded there,
+// from a lower tier or else from the store behind all tiers, and have left when the first tier has evicted them. So
 // objects implements cache.Store.
 
 // newPrefetcher returns the prefetcher of a hierarchy.

@@ -14,9 +14,9 @@ import (
 // in some tier.
 //
 // The first tier is a prefix cache: it has a block only with all blocks before it, and running prompts hold their
-// blocks there. If tiers have copies (inclusive, write-through), all of them are such caches, but for stores.
-// Otherwise blocks come down one by one, the last blocks of a prefix first; the lower tiers then are pools, which evict
-// any block, and what follows a gap cannot hit until the gap is closed.
+// blocks there. If tiers have copies (inclusive, write-through), all of them are such caches, except stores. Otherwise
+// blocks come down one by one, the last blocks of a prefix first. The lower tiers then are pools and evict any block.
+// Blocks behind a gap cannot hit until the gap is closed.
 type chains struct {
 	hierarchy
 	trace   *traces.Trace
@@ -25,7 +25,7 @@ type chains struct {
 	columns *prompts.Columns
 	ends    string // which of the last blocks of prompts are kept and hit, see prefix.LastParam
 	bound   bool   // the policy is a reference that no schedule should beat
-	// deepestFirst says that lower tiers see the last block of a prompt first, so that they evict it first, too; policies
+	// deepestFirst says that lower tiers see the last block of a prompt first, so that they evict it first, too. Policies
 	// that look up positions see the first one first.
 	deepestFirst bool
 
@@ -274,7 +274,7 @@ func (c *chains) locate(blocks []policies.Object, run int) (hits int) {
 	return hits
 }
 
-// movingUp counts the hits of the blocks from run on, which the first tier lacks, and returns up to which of them all
+// movingUp counts the hits of the blocks from run on, which the first tier lacks, and returns the end of those that all
 // move up.
 func (c *chains) movingUp(blocks []policies.Object, run, hits int) (up int) {
 	up = run
@@ -326,8 +326,8 @@ func (c *chains) touch(o policies.Object, at int) {
 	}
 }
 
-// serveBelow serves the blocks of a prompt from one on, which the first tier does not get: those that a lower tier has
-// remain there, others are offered to the lower tiers. Those below held were refused by the policy of the first tier.
+// serveBelow serves the blocks of a prompt that the first tier does not get. Blocks in a lower tier remain there,
+// others are offered to the lower tiers. The policy of the first tier refused those below held.
 func (c *chains) serveBelow(blocks []policies.Object, from, held, first int, now int64, n *cache.Counts) {
 	for k := range len(blocks) - from {
 		i := from + k
@@ -421,8 +421,8 @@ func (c *chains) locateCopies(blocks []policies.Object, reusable int, now int64)
 	return hits
 }
 
-// limit returns how many of a prompt's blocks a tier may have: those that hit below it only if they move up, those that
-// it does not admit not at all, and none after them.
+// limit returns how many of a prompt's blocks a tier may have. It ends at a block that hits in a lower tier and does
+// not move up, or that the tier does not admit.
 func (c *chains) limit(blocks []policies.Object, at, up, hits int) int {
 	l := c.levels[at]
 	for i := c.runs[at]; i < len(blocks); i++ {

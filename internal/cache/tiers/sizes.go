@@ -9,9 +9,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -282,7 +282,7 @@ func onTrace(t tier, c cache.Config) (int64, error) {
 	return on.Simulated, nil
 }
 
-// described returns the tiers that parameters state, for those who want to know what a hierarchy consists of.
+// described returns the tiers that parameters state, to describe a hierarchy.
 func described(v params.Values) (tiers []cache.Tier, err error) {
 	all, err := parse(v)
 	if err != nil {

@@ -10,11 +10,10 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// swap is the second memory of an engine. A block that the first tier evicts changes places with the slot of the
-// second one that is next in its queues, and joins the end of the queue of its priority. A block that hits there
-// changes places with a slot of the first tier, so that an empty one joins the end of the default queue, and takes room
-// until its turn. What was in a slot that is taken is forgotten, and so are the blocks behind it; their slots keep
-// their places.
+// swap is the second memory of an engine. A block that the first tier evicts changes places with the next slot of the
+// second memory, and joins the end of the queue of its priority. A block that hits there changes places with a slot of
+// the first tier. That leaves an empty slot at the end of the default queue, which takes room until its turn. The block
+// in a slot that is taken is forgotten, and so are the blocks behind it; their slots keep their places.
 type swap struct {
 	policy   policies.Swapper // of the first tier
 	least    int              // priority below which a block is forgotten instead

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -19,7 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -174,7 +175,7 @@ func TestStoragePrefetching(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&text, "%d,a,/data/a,%d,%d,%d\n", i, i<<22, 1<<22, 100<<22)
 	}
-	tr := must.Get(tracetest.LoadText(t, text.String(), traces.LoadOptions{Selection: traces.Selection{Format: "reads"},
+	tr := must.Get(tracetest.LoadText(t, text.String(), read.Options{Selection: read.Selection{Format: "reads"},
 		Needs: traces.Needs{Sizes: true, Times: true, Keys: true}}))(t)
 	const model = "model=storage(arrivals=closed)"
 	got := simtest.ByPolicy(t, tr, "lru", capacity.Of(20, false), 0, model, "prefetcher=next")["lru"]

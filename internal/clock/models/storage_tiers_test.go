@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/tiers"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestStorageReadsFromTiers: where everything arrives before the next request, tiers count with the model what they

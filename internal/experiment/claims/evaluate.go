@@ -120,7 +120,7 @@ func (e *evaluator) capacityWritten(dim int, text string) (float64, bool) {
 	return 0, false
 }
 
-func (c *Claim) speaksOf(dimension string) bool {
+func (c *Claim) mentions(dimension string) bool {
 	found := slices.ContainsFunc(c.conditions, func(c condition) bool { return c.dimension == dimension })
 	if t, ok := c.says.(trend); ok {
 		found = found || t.along == dimension

@@ -95,7 +95,7 @@ func (r Result) count(verdict Verdict) (n int) {
 }
 
 func (c *Claim) evaluator(d *Data) *evaluator {
-	return &evaluator{d: d, claim: c, bySeeds: c.speaksOf(fixedDimensions[seedDimension]), leftOut: everySeed}
+	return &evaluator{d: d, claim: c, bySeeds: c.mentions(fixedDimensions[seedDimension]), leftOut: everySeed}
 }
 
 // collapse merges points that differ only on a dimension that a value combines and nothing else depends on, intervals

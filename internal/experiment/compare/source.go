@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/peers"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // Source says where the results of a run are, and what they do not say themselves.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // Checkpoints returns the capacities at which the other policies are to be replayed on the whole trace, too, so that

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // The policies next to LRU if the user lists none: the optimum or, in bytes, what replaces it.

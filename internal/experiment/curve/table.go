@@ -16,13 +16,13 @@ import (
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/target"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // Curve is the hit ratios of one trace.

@@ -1,6 +1,4 @@
-package admission
+package admission_test
 
-import "github.com/cachesim/cachesim/internal/policies"
-
-// Tests parse the policies of this package, which package policies/all registers in the program.
-func init() { policies.Register(policies.Admission, Entries...) }
+// The tests parse policies, also those of other folders.
+import _ "github.com/cachesim/cachesim/internal/policies/all"

@@ -254,9 +254,9 @@ func (p *wTinyLFU) victimForLarge(r policies.Request) policies.Object {
 	return p.evict(victim)
 }
 
-// admits reports whether a candidate takes the place of a victim: if it was requested more often. Now and then one that
-// was requested often, but not more often, is admitted at random: where all counts are full nothing is counted, so that
-// they are never halved, and objects that are requested no longer would win every tie.
+// admits reports whether a candidate replaces a victim: if it was requested more often. Sometimes a candidate with as
+// many requests is admitted at random. When all counts are full they are never halved, and objects that are no longer
+// requested would win every tie.
 func (p *wTinyLFU) admits(candidate, victim policies.Object) bool {
 	requests := p.sketch.Estimate(candidate)
 	if requests > p.sketch.Estimate(victim) {

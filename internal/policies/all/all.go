@@ -1,20 +1,23 @@
-// Package all has the table of the policies that live in folders of their own, and registers them. Whoever replays
-// policies imports it; a new folder of policies is a line here.
+// Package all has the table of the policies, and registers them. Whoever replays policies imports it; a new folder of
+// policies is a line here.
 package all
 
 import (
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/adaptive"
 	"github.com/cachesim/cachesim/internal/policies/admission"
 	"github.com/cachesim/cachesim/internal/policies/baselines"
-	"github.com/cachesim/cachesim/internal/policies/density"
 	"github.com/cachesim/cachesim/internal/policies/engines"
 	"github.com/cachesim/cachesim/internal/policies/experts"
+	"github.com/cachesim/cachesim/internal/policies/frequency"
 	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/policies/learned"
 	"github.com/cachesim/cachesim/internal/policies/lrb"
-	"github.com/cachesim/cachesim/internal/policies/multiqueue"
 	"github.com/cachesim/cachesim/internal/policies/offline"
+	"github.com/cachesim/cachesim/internal/policies/queues"
 	"github.com/cachesim/cachesim/internal/policies/rac"
+	"github.com/cachesim/cachesim/internal/policies/recency"
+	"github.com/cachesim/cachesim/internal/policies/sampled"
 )
 
 func init() {
@@ -22,15 +25,18 @@ func init() {
 		family  policies.Family
 		entries []policies.Entry
 	}{
-		{policies.Admission, admission.Entries},
-		{policies.Baselines, baselines.Entries},
-		{policies.Sampled, density.Entries},
+		{policies.Queues, queues.Entries},
+		{policies.LastUse, recency.Entries},
+		{policies.Adaptive, adaptive.Entries},
+		{policies.Frequency, frequency.Entries},
 		{policies.Experts, experts.Entries},
+		{policies.Admission, admission.Entries},
+		{policies.Sampled, sampled.Entries},
+		{policies.Baselines, baselines.Entries},
+		{policies.Foresight, offline.Entries},
 		{policies.Predicting, laru.Entries},
 		{policies.Predicting, learned.Entries},
 		{policies.Predicting, lrb.Entries},
-		{policies.Adaptive, multiqueue.Entries},
-		{policies.Foresight, offline.Entries},
 		{policies.Topics, rac.Entries},
 		{policies.Engines, engines.Stores},
 	} {

@@ -48,7 +48,7 @@ func (p *Predictor) CatchUp(pos int) {
 
 func (p *Predictor) work(pos int) {
 	for pos >= p.due {
-		p.publish(pos, p.Learned) // first, so that a worker that finishes now can take the batch that ends now
+		p.publish(pos, p.Learned) // first: a worker that finishes now can take the batch that ends now
 		if pos >= p.ends {
 			p.endBatch(p.ends)
 			p.ends = p.nextEnd(pos)

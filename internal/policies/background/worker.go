@@ -1,7 +1,7 @@
 // Package background makes the predictions of policies in mode=async: a worker predicts the objects of a batch of
-// requests while the next ones are served, so that no request waits for it (LCR, arXiv 2509.20979, section 4.1, where
-// all policies with a predictor work in this way). It has the parameters that these policies share, a Predictor for
-// policies of an exact cache, and sets of slots that follow what is known.
+// requests while the next ones are served, so that no request waits. In LCR (arXiv 2509.20979, section 4.1) all
+// policies with a predictor work in this way. The package has the parameters that these policies share, a Predictor for
+// policies of an exact cache, and sets of slots that track which predictions are known.
 package background
 
 import (

@@ -1,5 +1,3 @@
-// Package baselines has the policies that file caches for training are compared with: eviction as in JuiceFS, and no
-// cache at all. Policies for caches of any kind are in package policies.
 package baselines
 
 import (
@@ -32,9 +30,6 @@ var twoRandomEntry = policies.Entry{
 	NeedsTime: func(v policies.Values) bool { return v.Float("expire") > 0 },
 	New:       func(c policies.Config) (policies.Policy, error) { return newTwoRandom(c), nil },
 }
-
-// Entries are the policies of this package.
-var Entries = []policies.Entry{twoRandomEntry, noCacheEntry}
 
 // twoRandom evicts in passes. A pass draws pairs of residents, each resident at most once, and evicts from each pair
 // the one requested longer ago. It begins when room is missing and ends at the low-water marks, or when there are no

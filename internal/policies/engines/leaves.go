@@ -55,13 +55,13 @@ func (r rule) youngestFirst() bool { return r == mostRecent || r == lastCreation
 // all blocks of a node have been requested by the same prompts, so what holds for a node is kept per block, and a split
 // copies nothing.
 //
-// Time is counted in events: a prompt begins or ends. What a prompt holds can be evicted only after its end, which is a
-// match, too (SGLang inserts the prompt again). So the beginning matters only to nodes that are split: that renews the
-// part behind the split, too. Both parts keep the time at which the node was created. And it matters to nodes that are
-// found in a memory from which they are not loaded.
+// Time is counted in events: a prompt begins or ends. A prompt's blocks can be evicted only after its end, which is a
+// match, too (SGLang inserts the prompt again). So the beginning matters only in two cases. A split renews the part
+// behind it, too, and both parts keep the node's creation time. And nodes may be found in a memory from which they are
+// not loaded.
 //
-// No two leaves have the same event. The blocks that get it are a chain, in which only the last can be a leaf: the
-// blocks of a prompt, or the rest of a node that was split.
+// No two leaves have the same event. It is given to a chain of blocks (a prompt, or the rest of a split node), and only
+// the last of a chain can be a leaf.
 type leaves struct {
 	rule     rule
 	queue    eventQueue      // of the leaves that no prompt holds, if the event decides alone

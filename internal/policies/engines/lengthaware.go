@@ -5,16 +5,16 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// lengthAware is Mooncake's LengthAwareCache, of which its paper says no more than that it is similar to LFU and gives
-// priority to blocks that occur later in requests. Our reading: of the blocks requested least often since they were
-// loaded, it evicts the one farthest from the beginning of its prompt, or nearest to it, and the one requested longest
-// ago on a tie.
+// lengthAware is Mooncake's LengthAwareCache. Its paper only says that it is similar to LFU and gives priority to
+// blocks that occur later in requests. Our reading: among the blocks with the fewest requests since they were loaded,
+// it evicts the one farthest from the beginning of its prompt, or nearest to it. Ties go to the one requested longest
+// ago.
 type lengthAware struct {
 	holds     bool
 	deepFirst bool
 	heap      dense.KeyedHeap // of the residents that may be evicted
 	first     int             // the position at which the current prompt begins
-	groups    []int           // those at which further prompts begin, where nobody reports them
+	groups    []int           // where further prompts begin, if nobody reports them
 	event     uint32
 	count     []uint32 // per object: requests since its load
 	depth     []uint32 // per object: blocks before it in its prompt

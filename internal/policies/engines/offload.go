@@ -17,9 +17,9 @@ const (
 	offloadLists
 )
 
-// offloadARC is vLLM's variant of ARC for the memory to which it offloads blocks. It differs from the paper's ARC: a
-// ghost that is loaded again counts as new; each list of ghosts is as long as the cache; the room for what is evicted
-// is taken as a whole before anything is loaded into it; and what a prompt has used moves up when it ends.
+// offloadARC is vLLM's variant of ARC for the memory to which it offloads blocks. It differs from the paper's ARC. A
+// ghost that is loaded again counts as new. Each list of ghosts is as long as the cache. All room is made before the
+// first block is loaded. Blocks that a prompt has used move up when it ends.
 type offloadARC struct {
 	lists    dense.Lists // by offloadList
 	where    []offloadList

@@ -55,8 +55,8 @@ func duelists(among string) (all []policies.Spec, err error) {
 	return all, nil
 }
 
-// duel has a directory for each of the policies, which says what that policy would hold, and follows the one with the
-// fewest misses: it evicts what that one would not hold.
+// duel has a directory for each policy with what that policy would hold. It follows the one with the fewest misses: it
+// evicts what that one does not hold.
 type duel struct {
 	config    policies.Config
 	memory    float64

@@ -1,6 +1,4 @@
-package experts
+package experts_test
 
-import "github.com/cachesim/cachesim/internal/policies"
-
-// Tests parse the policies of this package, which package policies/all registers in the program.
-func init() { policies.Register(policies.Experts, Entries...) }
+// The tests parse policies, also those of other folders.
+import _ "github.com/cachesim/cachesim/internal/policies/all"

@@ -93,13 +93,13 @@ func check(v policies.Values) error {
 	return err
 }
 
-// laru follows algorithm 1 of LCR. The set O of its pseudo-code, the objects resident since the phase began and not
-// requested since, is what recency calls old. Its set E, the objects that predictions have evicted in the phase, is the
-// marks. An object of E that is resident again needs no mark: only a prediction can evict it in this phase, and then it
-// is marked again.
+// laru follows algorithm 1 of LCR. The set O of its pseudo-code is what recency calls old: objects resident since the
+// phase began and not requested since. Its set E is the marks: objects that predictions have evicted in the phase. An
+// object of E that is resident again needs no mark: only a prediction can evict it in this phase, and then it is marked
+// again.
 //
-// Where entries answer similar queries, a missed query belongs to E if an entry of E would have answered it: it is a
-// miss because of a prediction, though the query may be a new one.
+// Where entries answer similar queries, a missed query belongs to E if an entry of E would have answered it. Then a
+// prediction caused the miss, even of a new query.
 type laru struct {
 	predictor  predict.Predictor
 	shared     *predict.Shared // nil where each request is one to its own object alone

@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// onLeaves is LARU in a cache that holds objects, such as a prefix tree, with requests that come in groups, such as the
-// blocks of a prompt. LCR only says that leaves are evicted (section 5.1). The rest is our reading, chosen so that the
+// onLeaves is LARU in a cache that holds objects, such as a prefix tree. Its requests come in groups, such as the
+// blocks of a prompt. LCR only says that leaves are evicted (section 5.1). The rest is our reading, with which the
 // proofs for the exact cache carry over:
 //
 //   - A group is one request. The candidates are the share lambda of the objects that are not held, the least recently

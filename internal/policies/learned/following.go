@@ -5,8 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// following is shared by policies that consult a simulated cache under fpb and let a lazy cache follow another
-// simulated cache, which may exchange objects that are not requested.
+// following is shared by policies that consult a simulated cache under fpb. Their lazy cache follows another simulated
+// cache, which may exchange objects without a request.
 type following struct {
 	predictor predict.Predictor
 	followed  *simulated // fpb
@@ -24,8 +24,8 @@ func newFollowing(c policies.Config, byLoad bool) (following, error) {
 		simulated: newMembers(c.Objects), capacity: int(c.Capacity)}, err
 }
 
-// resize changes the capacity of the cache of fpb, and empties the simulated one, which starts from scratch, while the
-// real residents stay until their room is needed. evicted is called for each object that fpb evicts.
+// resize changes the capacity of the cache of fpb and empties the simulated one. The real residents stay until their
+// room is needed. evicted is called for each object that fpb evicts.
 func (f *following) resize(capacity int64, evicted func(victim policies.Object)) {
 	f.capacity = int(capacity)
 	f.followed.resize(capacity, f.pos, evicted)

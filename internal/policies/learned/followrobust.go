@@ -27,9 +27,9 @@ var followRobustEntry = policies.Entry{
 }
 
 // followRobust simulates the cache that it follows, in one of two modes. As a follower it evicts objects that were not
-// in the cache of fpb when it last looked there. It looks again when it misses an object that was not there either. If
-// by then it has missed an object that the optimum of the past did not miss, it turns robust until as many distinct
-// objects have arrived as fit: the simulated cache then begins with the last distinct objects that fit, and marks.
+// in the cache of fpb when it last looked there. It looks again when it misses an object that was not there either. It
+// then turns robust if it has missed an object that the optimum of the past did not miss. The simulated cache begins
+// with the last distinct objects that fit, and marks, until as many distinct objects have arrived as fit.
 //
 // A request takes amortized logarithmic time in the capacity.
 type followRobust struct {
@@ -200,8 +200,8 @@ func (p *followRobust) serveRobust(o policies.Object) {
 	}
 }
 
-// robustVictim returns the victim for o. An object that is new in the phase, or that fpb would have kept, replaces one
-// that fpb did not keep; any other replaces an unmarked one.
+// robustVictim returns the victim for o. If o is new in the phase, or fpb would have kept it, it replaces one that fpb
+// did not keep. Otherwise it replaces an unmarked one.
 func (p *followRobust) robustVictim(o policies.Object, arrives bool) policies.Object {
 	clean := p.startedIn[o] != p.phase
 	if arrives && (clean || p.missing[o] == p.window) {
@@ -263,8 +263,8 @@ func (p *followRobust) predict(x policies.Object, now bool) {
 	}
 }
 
-// random returns a random member of a set, uniformly. There always is one to evict: the object being served is not
-// held, and it is predicted or, as one of at most as many objects of the phase as fit, marked.
+// random returns a random member of a set, uniformly. The set is never empty: the object being served is not held, and
+// it is predicted or marked.
 func (p *followRobust) random(set *members) policies.Object {
 	return set.list[p.bits.IntN(len(set.list))]
 }

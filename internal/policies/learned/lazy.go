@@ -14,10 +14,10 @@ var lazyParam = policies.Param{Name: "lazy", Default: "recency", Choices: []stri
 // byLoad is the value of lazyParam for the object loaded longest ago.
 const byLoad = "load"
 
-// lazy is a cache that follows one of several simulated caches, its targets. It does not load what they load. On a miss
-// it loads only the missed object, and evicts, of the objects that its target does not hold, the least recently
-// requested or, if byLoad, the least recently loaded. So it never has more misses than a target that it follows all the
-// time, however often the target exchanges objects, and switching to another target has no immediate cost.
+// lazy is a cache that follows one of several simulated caches, its targets. On a miss it loads only the missed object.
+// It evicts an object that its target does not hold: the least recently requested or, if byLoad, the least recently
+// loaded. So it never has more misses than a target that it follows all the time, however often the target exchanges
+// objects. Switching to another target has no immediate cost.
 //
 // Every operation takes logarithmic time in the capacity. Memory: 1 byte per object, and 8 per object and target.
 type lazy struct {

@@ -1,6 +1,6 @@
-// Package learned holds the policies that follow predictions in one way or another, except those with packages of their
-// own: the policies with which LCR compares LARU (section 2), and policies from the theory of algorithms with
-// predictions. All of them count objects, not bytes, and load every missed object.
+// Package learned holds policies that follow predictions and have no package of their own: those with which LCR
+// compares LARU (section 2), and those of the theory of algorithms with predictions. All of them count objects, not
+// bytes, and load every missed object.
 package learned
 
 import "github.com/cachesim/cachesim/internal/policies"

@@ -46,8 +46,8 @@ func (m *marking) Victim(r policies.Request) policies.Object {
 	return m.evict(r.Object, r.Pos)
 }
 
-// giveUp chooses and forgets a victim when no request causes the eviction, so that no phase begins: of the unmarked
-// objects the one predicted to be requested last, or, if all are marked, roughly the one marked first.
+// giveUp chooses and forgets a victim without a request, so that no phase begins. It takes the unmarked object that is
+// predicted to be requested last or, if all are marked, roughly the one marked first.
 func (m *marking) giveUp(pos int) (victim policies.Object) {
 	if m.unmarked.size() > 0 {
 		victim = m.unmarked.latest(pos)

@@ -5,8 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// prefixOptimum reports, at each request, whether the optimal schedule for the requests so far, which loads every miss,
-// hits it: whether it has one more hit than the optimal schedule for the requests before.
+// prefixOptimum reports, at each request, whether the optimal schedule hits it: whether the optimum of the requests so
+// far has one more hit than that of the requests before. The schedule loads every miss.
 //
 // A hit means that the object stays from its last request to this one. That takes one place at the requests strictly
 // between the two, each of which has its own object in another place. So hits are intervals to be scheduled on

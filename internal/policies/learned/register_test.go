@@ -1,13 +1,4 @@
-package learned
+package learned_test
 
-import (
-	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/policies/offline"
-)
-
-// Tests parse the policies of this package, and compare them with the optimum. The program registers them in package
-// all.
-func init() {
-	policies.Register(policies.Predicting, Entries...)
-	policies.Register(policies.Foresight, offline.Entries...)
-}
+// The tests parse policies, also those of other folders.
+import _ "github.com/cachesim/cachesim/internal/policies/all"

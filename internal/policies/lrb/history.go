@@ -103,8 +103,8 @@ func (h *histories) clear(o policies.Object) {
 // missing is a time between requests that there were not; the paper has infinity.
 var missing = math.NaN()
 
-// fill writes the features of an object at an age into a row, from its beginning: the age, the deltas, how many of
-// these lie within a window before the last request, and the counters.
+// fill writes the features of an object at an age to the beginning of a row: the age, the deltas, the number of deltas
+// within a window before the last request, and the counters.
 func (h *histories) fill(o policies.Object, age, window int32, row []float64) {
 	row[0] = float64(age)
 	deltas, edc := row[1:1+h.deltas], row[2+h.deltas:][:h.counters]

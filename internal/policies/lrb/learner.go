@@ -57,8 +57,8 @@ func (l *learner) add(row []float64, time int64) {
 // logarithm is what models learn and predict of a time.
 func logarithm(time int64) float64 { return random.Log(float64(1 + time)) }
 
-// continueAs takes the model and the batch of another learner: labels depend on the window, and batches grow, so that a
-// model that was trained with another window would stay for long.
+// continueAs takes the model and the batch of another learner. Labels depend on the window, and batches grow, so a
+// model of another window would stay for long.
 func (l *learner) continueAs(other *learner) {
 	l.data, l.model = other.data, other.model
 	l.batch, l.learned, l.lastBatch = other.batch, other.learned, other.lastBatch

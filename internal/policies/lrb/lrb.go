@@ -1,6 +1,6 @@
-// Package lrb holds LRB, Learning Relaxed Belady (Song, Berger, Li, Lloyd, NSDI 2020): boosted trees learn, while the
-// cache runs, how long objects will not be requested, and the policy evicts the one of a random sample that is expected
-// last. It needs no predictor and no knowledge of the trace.
+// Package lrb holds LRB, Learning Relaxed Belady (Song, Berger, Li, Lloyd, NSDI 2020): boosted trees learn while the
+// cache runs when objects are requested next. Of a random sample, the policy evicts the object that is expected last.
+// It needs no predictor.
 package lrb
 
 import (

@@ -70,8 +70,8 @@ func newOPTBypass(c policies.Config) (policies.Policy, error) {
 	return p, nil
 }
 
-// holding is opt-bypass where what is loaded may be held for a while: an object that is never requested again is not
-// loaded even if there is room, because nothing else can use that room while the object is held. It implements
+// holding is opt-bypass in caches that may hold what they load. It does not load an object that is never requested
+// again, even if there is room: while held, the object would keep that room from others. It implements
 // policies.Admitter.
 type holding struct{ *opt }
 

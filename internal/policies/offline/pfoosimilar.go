@@ -57,8 +57,8 @@ func pfooSimilar(in policies.BoundInput) (misses int64) {
 	return in.Counted() - fitting(costs, room(in))
 }
 
-// room returns what the cache offers over time to hits from From on: the sum of its places after each request, from the
-// one before From to the last but one.
+// room returns what the cache offers over time to hits from From on: its places after each request, summed from the
+// request before From to the last but one.
 func room(in policies.BoundInput) (room int64) {
 	for t := max(0, in.From-1); t+1 < len(in.Objects); t++ {
 		room += min(in.Capacity, int64(t)+1)

@@ -11,10 +11,11 @@ import (
 )
 
 // Driven is a policy in a minimal exact-match cache that serves one request at a time, for tests that look into the
-// policy. Package policies has its own version: its tests cannot import this package.
+// policy.
 type Driven struct {
 	Policy   policies.Policy
 	Stored   map[policies.Object]int64 // sizes of the residents
+	Written  bool                      // a write has replaced a value
 	capacity int64
 	used     int64
 }
@@ -22,16 +23,12 @@ type Driven struct {
 // Drive builds the policy that spec names. With Unit unset in c the capacity counts bytes.
 func Drive(tb rapid.TB, spec string, c policies.Config) *Driven {
 	tb.Helper()
-	s, err := policies.Registry.Parse(spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c.Params = s.Params
-	p, err := s.Entry.New(c)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return &Driven{Policy: p, Stored: map[policies.Object]int64{}, capacity: c.Capacity}
+	return Built(Named(tb, spec), c)
+}
+
+// Built is Drive for a policy that build makes.
+func Built(build func(policies.Config) policies.Policy, c policies.Config) *Driven {
+	return &Driven{Policy: build(c), Stored: map[policies.Object]int64{}, capacity: c.Capacity}
 }
 
 // Serve serves the request at position now and returns whether it hit and the victims in order.
@@ -46,10 +43,12 @@ func (d *Driven) Write(o policies.Object, size int64, now int) (hit bool, victim
 	case was == 0:
 		return d.serve(r)
 	case size > d.capacity:
+		d.Written = true
 		d.Policy.Remove(o)
 		d.Drop(o)
 		return true, []policies.Object{o}
 	default:
+		d.Written = true
 		d.Policy.Hit(r)
 		d.Stored[o] = size
 		d.used += size - was
@@ -130,10 +129,20 @@ func DrawWorkload(t *rapid.T) Workload {
 		Capacity: rapid.Int64Range(1, 40).Draw(t, "capacity"),
 		Unit:     rapid.Bool().Draw(t, "unit"),
 		Objects:  objects,
+		Requests: len(w.Trace),
 	}
-	w.Config.Requests = len(w.Trace)
 	if !w.Config.Unit {
 		w.Sizes = rapid.SliceOfN(rapid.Int64Range(1, 12), objects, objects).Draw(t, "sizes")
+	}
+	return w
+}
+
+// DrawUnitWorkload is for policies that are compared with a version for objects of one size.
+func DrawUnitWorkload(t *rapid.T) Workload {
+	w := DrawWorkload(t)
+	w.Config.Unit = true
+	for o := range w.Sizes {
+		w.Sizes[o] = 1
 	}
 	return w
 }
@@ -178,6 +187,11 @@ func (w Workload) AfterEachRequest(t *rapid.T, d *Driven, check func()) {
 // NewSize draws the size of a value that replaces another one: like other objects, or larger than many caches.
 func NewSize(t *rapid.T) int64 {
 	return rapid.OneOf(rapid.Int64Range(1, 12), rapid.Int64Range(1, 60)).Draw(t, "new size")
+}
+
+// Without returns l without o.
+func Without(l []policies.Object, o policies.Object) []policies.Object {
+	return slices.DeleteFunc(slices.Clone(l), func(x policies.Object) bool { return x == o })
 }
 
 // Listed returns the objects of list k, front first.

@@ -151,9 +151,9 @@ type directory interface {
 // comparisons is how often misses are compared in the requests over which they count.
 const comparisons = 100
 
-// lirsHandicap is by how many misses lirs must be ahead to lead, as a share of the capacity. It evicts nearly all that
-// is new at once and keeps the rest, so that after it has led, most of what another policy would hold has to be loaded
-// again. Where a loop does not fit, it is ahead by far more.
+// lirsHandicap is the share of the capacity, in misses, by which lirs must be ahead to lead. It evicts nearly all new
+// objects at once, so after it has led, most objects of another policy must be loaded again. In a loop that does not
+// fit, it is ahead by far more.
 const lirsHandicap = 0.2
 
 func newAdaptive(c policies.Config) (policies.Policy, error) {

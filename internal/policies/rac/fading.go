@@ -2,9 +2,9 @@ package rac
 
 import "math"
 
-// sums are how much a request counts in importance and in prevalence where importance fades, as prevalence does.
-// Nothing is made smaller as time passes. Instead each request counts more than the one before, so that sums change
-// only with requests, and the order of their products does not depend on the time of the comparison.
+// sums are how much a request counts in importance and in prevalence, where both fade. Old requests are not scaled
+// down; each new one counts more than the one before. So sums change only with requests, and the order of their
+// products does not depend on the time of the comparison.
 type sums struct {
 	importance, prevalence weight
 	most                   float64 // the weights at which all sums are scaled down

@@ -7,9 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// frequent is RAC without relations: a directory that evicts the label with the fewest requests, which fade as
-// importance does, among those that were not used last. It remembers for a while how often labels were requested that
-// have left.
+// frequent is RAC without relations: a directory that evicts the label with the fewest requests, except those used
+// last. Requests fade as importance does. It remembers the requests of labels that have left for a while.
 type frequent struct {
 	shelf
 	betaText string
@@ -106,7 +105,7 @@ func (d *frequent) release() {
 	}
 }
 
-// leastRequested returns the label that is evicted first of those that were not used last, of which there is one.
+// leastRequested returns the first label to evict, except those used last. There is always one.
 func (d *frequent) leastRequested() policies.Object {
 	for {
 		o, requests := d.least.Least()

@@ -26,9 +26,9 @@ func (g Geometry) ContradictsDefaults() (all []string) {
 	return all
 }
 
-// contradictions says where parameters of rac contradict similarities. It works as the paper describes it if tau-route
-// < Topic, so that all queries of a topic meet in it, and Siblings < tau-edge < Child, so that queries build on their
-// anchor and not on each other.
+// contradictions says where parameters of rac contradict similarities. The paper's rac needs tau-route < Topic, so that
+// all queries of a topic meet, and Siblings < tau-edge < Child, so that queries build on their anchor and not on each
+// other.
 func (g Geometry) contradictions(v policies.Values) (all []string) {
 	route, edge := v.Float("tau-route"), v.Float("tau-edge")
 	if route >= g.Topic {

@@ -5,9 +5,9 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// history is what rac-adaptive knows about labels: in one record per label, so that a request reads one place in
-// memory, and in a log of requests that several directories share. For a directory that goes by the last request, a
-// request to a label that it holds costs nothing.
+// history is what rac-adaptive knows about labels. It has one record per label, so that a request reads one place in
+// memory, and one log of requests for all directories. A hit costs nothing in a directory that orders by the last
+// request.
 type history struct {
 	labels []label
 	log    []policies.Object

@@ -13,14 +13,14 @@ type entryState struct {
 	parent     policies.Object // the entry on which it builds, or none
 	// inserted of the parent when it was found, to tell it from a later entry with the same number
 	parentOf uint32
-	// The evictable entries of a topic are a pairing heap with the least on top. It takes no memory besides these links,
-	// however topics grow and shrink. Adding an entry takes constant time, removing one amortized logarithmic time in
-	// the topic's entries. back: the previous sibling or, for the first one, the parent in the heap; none at the top
+	// The evictable entries of a topic are a pairing heap with the least on top. These links are all of its memory. Adding
+	// an entry takes constant time, removing one amortized logarithmic time in the topic's entries. back: the previous
+	// sibling or, for the first one, the parent in the heap; none at the top
 	child, sibling, back policies.Object
 }
 
-// before reports whether a is evicted before b of the same topic: the less important one is, or the less recently
-// requested one on a tie, or if importance does not count. No two were requested at the same time.
+// before reports whether a is evicted before b of the same topic: the less important one is. Ties, or all if importance
+// does not count, go to the one requested longer ago. No two were requested at the same time.
 func (p *policy) before(a, b policies.Object) bool {
 	if p.ranksMembers {
 		if x, y := p.entries[a].importance, p.entries[b].importance; x != y {

@@ -303,8 +303,8 @@ func (p *policy) rank(s topicID) {
 	}
 }
 
-// hasRisen reports whether t is known to have risen, without the logarithm that its key would take: it was requested
-// since it got its place, and its least entry is no less important than the one at that time.
+// hasRisen reports whether t is known to have risen, without computing the logarithm of its key: it was requested since
+// it got its place, and its least entry has not become less important.
 func (p *policy) hasRisen(t *topic) bool {
 	return p.keysAreLogs && t.last > t.rankedAt && p.entries[t.least].importance >= t.rankedLeast
 }

@@ -7,7 +7,7 @@ type Replacement struct {
 	// and the last one from then on. With a Confidence, the last number is 1, and 1 means LRU, without asking the
 	// predictor. Nil: LRU.
 	Candidates []int
-	// Confidence says when there are fewer candidates; nil: there is one number of them.
+	// Confidence says when there are fewer candidates; nil: their number is constant.
 	Confidence *Confidence
 }
 

@@ -69,8 +69,8 @@ func (g *Geometry) home(o Object) (set, slab int) {
 	return int(home / uint32(g.Slabs)), int(home % uint32(g.Slabs))
 }
 
-// vacant takes a free slot of the set, for an object that probes slab by slab from the first on, and returns it. ok is
-// false if the set is full.
+// vacant takes a free slot of the set and returns it, probing slab by slab from first on. ok is false if the set is
+// full.
 func (s *Slots) vacant(set, first int) (slot int, ok bool) {
 	for distance := range s.Slabs {
 		slab := (first + distance) % s.Slabs

@@ -81,14 +81,14 @@ func parseLength(text string) (Window, error) {
 	return Window{Span: d}, nil
 }
 
-// Asked reports whether there are to be series.
-func (w Window) Asked() bool { return w != Window{} }
+// IsSet reports whether series are wanted.
+func (w Window) IsSet() bool { return w != Window{} }
 
 // String formats the window so that ParseWindow reads it; "" for none.
 func (w Window) String() string {
 	length := strconv.FormatInt(w.Requests, 10)
 	switch {
-	case !w.Asked():
+	case !w.IsSet():
 		return ""
 	case w.Span > 0:
 		length = w.Span.String()

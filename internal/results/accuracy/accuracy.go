@@ -16,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	_ "github.com/cachesim/cachesim/internal/policies/all" // registers the optimum
 	"github.com/cachesim/cachesim/internal/sim/ontrace"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"

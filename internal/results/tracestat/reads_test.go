@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/results/tracestat"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestReads(t *testing.T) {
 	list := tracetest.WriteTexts(t, "path,size\n/d/a,3000\n/d/b,10\n/e/c,50\n")[0]
 	trace := tracetest.MustLoadText(t, "time,job,path,offset,length\n1,x,/d/a,0,3000\n0,y,/d/b,0,20\n2,x,/e/z,0,90\n",
-		traces.LoadOptions{Selection: traces.Selection{Format: "reads:block=1,files=" + list},
+		read.Options{Selection: read.Selection{Format: "reads:block=1,files=" + list},
 			Needs: traces.Needs{Sizes: true, Times: true, Kind: true}})
 	s := must.Get(tracestat.Summarize(trace))(t)
 	r := s.Kind.(*tracestat.ReadSummary)

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/traffic"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -17,7 +18,7 @@ func init() { gen.Register(traffic.Generators...) } // as package sim/all does i
 func TestRecommenderRequests(t *testing.T) {
 	trace := tracetest.MustLoadText(t,
 		"time,user,tokens,shards,shard_rows,hot\n0,a,10,1:5 7:3,5,1\n1,b,30,1:2,5,0\n2,a,10,2:1,5,1\n3,a,20,1:4,5,1\n",
-		traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}})
+		read.Options{Needs: traces.Needs{Times: true, Kind: true}})
 	s := must.Get(tracestat.Summarize(trace))(t)
 	r := s.Kind.(*tracestat.RecommenderSummary)
 	if r == nil || r.Requests != 4 || r.Users != 2 || r.Active != nil || r.HotUsers != 1 || r.HotShare != 0.75 ||
@@ -38,8 +39,8 @@ func TestRecommenderRequests(t *testing.T) {
 func TestProfilesCoverWhatTheSpecificationSays(t *testing.T) {
 	spec := must.Get(gen.Parse("recommender(nodes=1,users=500,rate=200,epochs=20)", ""))(t)
 	g := must.Get(gen.New(t.Context(), spec, nil))(t)
-	trace := must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()),
-		traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}}))(t)
+	trace := must.Get(read.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()),
+		read.Options{Needs: traces.Needs{Times: true, Kind: true}}))(t)
 	s := must.Get(tracestat.Summarize(trace))(t)
 	if r := s.Kind.(*tracestat.RecommenderSummary); r.ProfileShare < 0.95 || r.ProfileShare > 0.99 || *r.Active != 500 {
 		t.Errorf("profiles cover %.4f of the rows, want 0.95 to 0.99; %d active users", r.ProfileShare, *r.Active)

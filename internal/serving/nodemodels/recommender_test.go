@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/nodemodels"
 	"github.com/cachesim/cachesim/internal/serving/pools"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	requests "github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -36,8 +37,8 @@ func recommendations(t testing.TB, n int, rate float64) *traces.Trace {
 		text.WriteString("\n")
 		at += rng.ExpFloat64() / rate
 	}
-	return tracetest.MustLoadText(t, text.String(), traces.LoadOptions{
-		Selection: traces.Selection{Format: "recommender:rows-per-shard=16384"},
+	return tracetest.MustLoadText(t, text.String(), read.Options{
+		Selection: read.Selection{Format: "recommender:rows-per-shard=16384"},
 		Needs:     traces.Needs{Times: true, Kind: true}})
 }
 
@@ -223,7 +224,7 @@ func TestRecommenderRefuses(t *testing.T) {
 	} {
 		must.NotGet(serve(t, tr, text, models.Config{}))(t, want, text)
 	}
-	plain := tracetest.MustLoadText(t, "a\nb\n", traces.LoadOptions{Selection: traces.Selection{Format: "plain"}})
+	plain := tracetest.MustLoadText(t, "a\nb\n", read.Options{Selection: read.Selection{Format: "plain"}})
 	untimed, sample := *tr, *tr
 	untimed.Times, sample.SampleRate = nil, 0.5
 	for want, tr := range map[string]*traces.Trace{"has no recommender requests": plain, "has no times": &untimed,

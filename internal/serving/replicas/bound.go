@@ -5,7 +5,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/policies"
-	_ "github.com/cachesim/cachesim/internal/policies/offline" // has the optimum
 )
 
 // mostHits returns the most hits of blocks that any router and any policies could have had, given the order in which

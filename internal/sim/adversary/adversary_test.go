@@ -10,11 +10,11 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
-	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -63,7 +63,7 @@ func TestFoundCanBeReplayed(t *testing.T) {
 		spec := policy(t, name)
 		f := must.Get(Any(t.Context(), spec, 3, quick))(t)
 		w := must.Get(workload.Generated(f.Trace, 0))(t)
-		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
+		tr := must.Get(w.Load(t.Context(), nil, read.Options{}))(t)
 		cell := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}, Capacity: capacity.Of(3, false)}
 		if f.Predictor != "" {
 			predictor := must.Get(sim.PredictorKind.Parse(f.Predictor))(t)

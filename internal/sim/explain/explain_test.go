@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/explain"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // FIFO with room for two: c pushes out a, though a has just been hit.
@@ -26,7 +27,7 @@ func ExamplePrint() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	t, err := traces.Load(ctx, []string{path}, traces.LoadOptions{Needs: traces.Needs{Keys: true}})
+	t, err := read.Load(ctx, []string{path}, read.Options{Needs: traces.Needs{Keys: true}})
 	if err != nil {
 		log.Fatal(err)
 	}

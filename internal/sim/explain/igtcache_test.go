@@ -15,11 +15,12 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -80,8 +81,8 @@ func TestIGTCacheOnOddPaths(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		path := filepath.Join(dir, "reads.csv")
 		must.Do(r, os.WriteFile(path, []byte(drawReads(r)), 0o600))
-		w := workload.Workload{Files: []string{path}, Selection: traces.Selection{Format: "reads:block=4"}}
-		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Keys: true, Sizes: true,
+		w := workload.Workload{Files: []string{path}, Selection: read.Selection{Format: "reads:block=4"}}
+		tr := must.Get(w.Load(t.Context(), nil, read.Options{Needs: traces.Needs{Keys: true, Sizes: true,
 			Times: true}}))(r)
 		text := fmt.Sprintf("igtcache(window=%d,nodes=%d,%s)", rapid.SampledFrom([]int{2, 5, 100}).Draw(r, "window"),
 			rapid.SampledFrom([]int{16, 10000}).Draw(r, "nodes"), rapid.SampledFrom(variants).Draw(r, "variant"))
@@ -105,7 +106,7 @@ func TestPrefetchedObjectsAreNamed(t *testing.T) {
 			`"evicted":["104"],"prefetched":["109"]}`,
 	} {
 		w := must.Get(workload.Generated(trace, 0))(t)
-		tr := must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Keys: true, Times: true}}))(t)
+		tr := must.Get(w.Load(t.Context(), nil, read.Options{Needs: traces.Needs{Keys: true, Times: true}}))(t)
 		spec := must.Get(policies.Registry.Parse("igtcache(mode=paper,under=none)"))(t)
 		c := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}, Capacity: capacity.Of(50, false)}
 		var out bytes.Buffer

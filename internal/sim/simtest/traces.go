@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -35,7 +36,7 @@ func FromKeys(keys string) *traces.Trace {
 func Generated(t testing.TB, generator string, needs traces.Needs) *traces.Trace {
 	t.Helper()
 	w := must.Get(workload.Generated(generator, 1))(t)
-	return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{Needs: needs}))(t)
+	return must.Get(w.Load(t.Context(), nil, read.Options{Needs: needs}))(t)
 }
 
 // Lookups returns n batches of 100 lookups of 2000 keys, few of which are popular.
@@ -129,8 +130,8 @@ func Queries(seed uint64, n, topics int, spread float64) *traces.Trace {
 // LoadReads returns the trace of reads of files, which are lines "time,job,path,offset,length,file_size".
 func LoadReads(t testing.TB, lines string) *traces.Trace {
 	t.Helper()
-	return tracetest.MustLoadText(t, "time,job,path,offset,length,file_size\n"+lines, traces.LoadOptions{
-		Selection: traces.Selection{Format: "reads"}, Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
+	return tracetest.MustLoadText(t, "time,job,path,offset,length,file_size\n"+lines, read.Options{
+		Selection: read.Selection{Format: "reads"}, Needs: traces.Needs{Sizes: true, Times: true, Keys: true}})
 }
 
 // Reads returns reads of blocks of 4 MiB by jobs a and b, in turn: each reads random blocks of its own file, of so many

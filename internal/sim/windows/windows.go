@@ -72,7 +72,7 @@ const MostTenants = 100
 // the trace is one sequence; computed says that hits are computed, and nothing is loaded into the cache; sized, that
 // the capacity counts bytes.
 func New(w series.Window, files int, computed, sized bool) *Sampler {
-	if !w.Asked() {
+	if !w.IsSet() {
 		return nil
 	}
 	return &Sampler{window: w, files: files, computed: computed, sized: sized}

@@ -120,188 +120,104 @@ GLOBL least<>(SB), RODATA|NOPTR, $4
 	LEAQ (R9)(R8*1), SI \
 	ADDQ $16, R10
 
-// func products1(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
-TEXT ·products1(SB), NOSPLIT, $0-68
-	ARGUMENTS
-
-tile:
-	MOVQ ahead+56(FP), R8
-	TESTQ R8, R8
-	JZ begin
-	ADDQ SI, R8
-	MOVQ DX, R9
-
-prefetch:
-	PREFETCHT1 (R8)
-	PREFETCHT1 64(R8)
-	ADDQ $128, R8
-	SUBQ $32, R9
-	JGT prefetch
-
-begin:
-	BEGIN_TILE
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
+#define ZERO_1 \
+	VXORPS Y0, Y0, Y0 \
+	VXORPS Y1, Y1, Y1 \
+	VXORPS Y2, Y2, Y2 \
 	VXORPS Y3, Y3, Y3
-	SUBQ $2, CX
-	JL odd
 
-loop:
-	ONE_BY_FOUR(0)
-	ONE_BY_FOUR(32)
-	ADVANCE(64)
-	SUBQ $2, CX
-	JGE loop
+#define ZERO_2 \
+	ZERO_1 \
+	VXORPS Y4, Y4, Y4 \
+	VXORPS Y5, Y5, Y5 \
+	VXORPS Y6, Y6, Y6 \
+	VXORPS Y7, Y7, Y7
 
-odd:
-	ADDQ $2, CX
-	JZ last
-	ONE_BY_FOUR(0)
-	ADVANCE(32)
+#define ZERO_3 \
+	ZERO_2 \
+	VXORPS Y8, Y8, Y8 \
+	VXORPS Y9, Y9, Y9 \
+	VXORPS Y10, Y10, Y10 \
+	VXORPS Y11, Y11, Y11
 
-last:
-	TESTQ AX, AX
-	JZ done
-	VMOVUPS (AX), Y15
+#define MASKED_1 \
 	MASKED((DI), Y0, Y1, Y2, Y3)
 
-done:
-	CONSTANTS
+#define MASKED_2 \
+	MASKED_1 \
+	MASKED((DI)(DX*1), Y4, Y5, Y6, Y7)
+
+#define MASKED_3 \
+	MASKED_2 \
+	MASKED((DI)(DX*2), Y8, Y9, Y10, Y11)
+
+#define STORE_1 \
 	STORE(Y0, Y1, Y2, Y3, X0, (R10))
-	END_TILE
-	DECQ R12
-	JNZ tile
-	VZEROUPPER
+
+#define STORE_2 \
+	STORE_1 \
+	STORE(Y4, Y5, Y6, Y7, X4, (R10)(BX*1))
+
+#define STORE_3 \
+	STORE_2 \
+	STORE(Y8, Y9, Y10, Y11, X8, (R10)(BX*2))
+
+// The body of a function for a number of queries, of the macros for that number.
+#define PRODUCTS(ZERO, EIGHT, LAST, STORES) \
+	ARGUMENTS \
+tile: \
+	MOVQ ahead+56(FP), R8 \
+	TESTQ R8, R8 \
+	JZ begin \
+	ADDQ SI, R8 \
+	MOVQ DX, R9 \
+prefetch: \
+	PREFETCHT1 (R8) \
+	PREFETCHT1 64(R8) \
+	ADDQ $128, R8 \
+	SUBQ $32, R9 \
+	JGT prefetch \
+begin: \
+	BEGIN_TILE \
+	ZERO \
+	SUBQ $2, CX \
+	JL odd \
+loop: \
+	EIGHT(0) \
+	EIGHT(32) \
+	ADVANCE(64) \
+	SUBQ $2, CX \
+	JGE loop \
+odd: \
+	ADDQ $2, CX \
+	JZ last \
+	EIGHT(0) \
+	ADVANCE(32) \
+last: \
+	TESTQ AX, AX \
+	JZ done \
+	VMOVUPS (AX), Y15 \
+	LAST \
+done: \
+	CONSTANTS \
+	STORES \
+	END_TILE \
+	DECQ R12 \
+	JNZ tile \
+	VZEROUPPER \
 	RET
+
+// func products1(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
+TEXT ·products1(SB), NOSPLIT, $0-68
+	PRODUCTS(ZERO_1, ONE_BY_FOUR, MASKED_1, STORE_1)
 
 // func products2(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
 TEXT ·products2(SB), NOSPLIT, $0-68
-	ARGUMENTS
-
-tile:
-	MOVQ ahead+56(FP), R8
-	TESTQ R8, R8
-	JZ begin
-	ADDQ SI, R8
-	MOVQ DX, R9
-
-prefetch:
-	PREFETCHT1 (R8)
-	PREFETCHT1 64(R8)
-	ADDQ $128, R8
-	SUBQ $32, R9
-	JGT prefetch
-
-begin:
-	BEGIN_TILE
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	SUBQ $2, CX
-	JL odd
-
-loop:
-	TWO_BY_FOUR(0)
-	TWO_BY_FOUR(32)
-	ADVANCE(64)
-	SUBQ $2, CX
-	JGE loop
-
-odd:
-	ADDQ $2, CX
-	JZ last
-	TWO_BY_FOUR(0)
-	ADVANCE(32)
-
-last:
-	TESTQ AX, AX
-	JZ done
-	VMOVUPS (AX), Y15
-	MASKED((DI), Y0, Y1, Y2, Y3)
-	MASKED((DI)(DX*1), Y4, Y5, Y6, Y7)
-
-done:
-	CONSTANTS
-	STORE(Y0, Y1, Y2, Y3, X0, (R10))
-	STORE(Y4, Y5, Y6, Y7, X4, (R10)(BX*1))
-	END_TILE
-	DECQ R12
-	JNZ tile
-	VZEROUPPER
-	RET
+	PRODUCTS(ZERO_2, TWO_BY_FOUR, MASKED_2, STORE_2)
 
 // func products3(products, queries, keys *float32, n, dim, stride int, mask *int32, ahead int, scale float32)
 TEXT ·products3(SB), NOSPLIT, $0-68
-	ARGUMENTS
-
-tile:
-	MOVQ ahead+56(FP), R8
-	TESTQ R8, R8
-	JZ begin
-	ADDQ SI, R8
-	MOVQ DX, R9
-
-prefetch:
-	PREFETCHT1 (R8)
-	PREFETCHT1 64(R8)
-	ADDQ $128, R8
-	SUBQ $32, R9
-	JGT prefetch
-
-begin:
-	BEGIN_TILE
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	SUBQ $2, CX
-	JL odd
-
-loop:
-	THREE_BY_FOUR(0)
-	THREE_BY_FOUR(32)
-	ADVANCE(64)
-	SUBQ $2, CX
-	JGE loop
-
-odd:
-	ADDQ $2, CX
-	JZ last
-	THREE_BY_FOUR(0)
-	ADVANCE(32)
-
-last:
-	TESTQ AX, AX
-	JZ done
-	VMOVUPS (AX), Y15
-	MASKED((DI), Y0, Y1, Y2, Y3)
-	MASKED((DI)(DX*1), Y4, Y5, Y6, Y7)
-	MASKED((DI)(DX*2), Y8, Y9, Y10, Y11)
-
-done:
-	CONSTANTS
-	STORE(Y0, Y1, Y2, Y3, X0, (R10))
-	STORE(Y4, Y5, Y6, Y7, X4, (R10)(BX*1))
-	STORE(Y8, Y9, Y10, Y11, X8, (R10)(BX*2))
-	END_TILE
-	DECQ R12
-	JNZ tile
-	VZEROUPPER
-	RET
+	PRODUCTS(ZERO_3, THREE_BY_FOUR, MASKED_3, STORE_3)
 
 // func lanesOf(a, b *float32, n int, s *[width]float32)
 TEXT ·lanesOf(SB), NOSPLIT, $0-32
@@ -642,6 +558,37 @@ done:
 	MOVQ dst+0(FP), pointer \
 	MOVQ (8*query)(pointer), pointer
 
+// OF_FOUR does something with the sums of each query, and the register or registers that have them.
+#define OF_FOUR(do) \
+	SUMS_OF(0, AX) \
+	do(Y0, Y1) \
+	SUMS_OF(1, AX) \
+	do(Y2, Y3) \
+	SUMS_OF(2, AX) \
+	do(Y4, Y5) \
+	SUMS_OF(3, AX) \
+	do(Y6, Y7)
+
+#define LOAD_8(sums, none) \
+	VMOVUPS (AX)(DI*1), sums
+
+#define LOAD_16(sums0, sums1) \
+	VMOVUPS (AX)(DI*1), sums0 \
+	VMOVUPS 32(AX)(DI*1), sums1
+
+#define LOAD_MASKED(sums, none) \
+	VMASKMOVPS (AX)(DI*1), Y15, sums
+
+#define KEEP_8(sums, none) \
+	VMOVUPS sums, (AX)(DI*1)
+
+#define KEEP_16(sums0, sums1) \
+	VMOVUPS sums0, (AX)(DI*1) \
+	VMOVUPS sums1, 32(AX)(DI*1)
+
+#define KEEP_MASKED(sums, none) \
+	VMASKMOVPS sums, Y15, (AX)(DI*1)
+
 #define NEXT_ROW \
 	MOVLQSX (R9), AX \
 	MOVQ AX, SI \
@@ -664,18 +611,7 @@ TEXT ·addRowsOfFour(SB), NOSPLIT, $0-64
 columns:
 	MOVQ rows+16(FP), R9
 	MOVQ n+24(FP), CX
-	SUMS_OF(0, AX)
-	VMOVUPS (AX)(DI*1), Y0
-	VMOVUPS 32(AX)(DI*1), Y1
-	SUMS_OF(1, AX)
-	VMOVUPS (AX)(DI*1), Y2
-	VMOVUPS 32(AX)(DI*1), Y3
-	SUMS_OF(2, AX)
-	VMOVUPS (AX)(DI*1), Y4
-	VMOVUPS 32(AX)(DI*1), Y5
-	SUMS_OF(3, AX)
-	VMOVUPS (AX)(DI*1), Y6
-	VMOVUPS 32(AX)(DI*1), Y7
+	OF_FOUR(LOAD_16)
 
 rows16:
 	MOVLQSX (R9)(BX*4), R14
@@ -691,18 +627,7 @@ rows16:
 	ADDQ $4, R9
 	DECQ CX
 	JNZ rows16
-	SUMS_OF(0, AX)
-	VMOVUPS Y0, (AX)(DI*1)
-	VMOVUPS Y1, 32(AX)(DI*1)
-	SUMS_OF(1, AX)
-	VMOVUPS Y2, (AX)(DI*1)
-	VMOVUPS Y3, 32(AX)(DI*1)
-	SUMS_OF(2, AX)
-	VMOVUPS Y4, (AX)(DI*1)
-	VMOVUPS Y5, 32(AX)(DI*1)
-	SUMS_OF(3, AX)
-	VMOVUPS Y6, (AX)(DI*1)
-	VMOVUPS Y7, 32(AX)(DI*1)
+	OF_FOUR(KEEP_16)
 	ADDQ $64, DI
 	ADDQ $64, R10
 
@@ -715,14 +640,7 @@ sixteen:
 	JGT last
 	MOVQ rows+16(FP), R9
 	MOVQ n+24(FP), CX
-	SUMS_OF(0, AX)
-	VMOVUPS (AX)(DI*1), Y0
-	SUMS_OF(1, AX)
-	VMOVUPS (AX)(DI*1), Y2
-	SUMS_OF(2, AX)
-	VMOVUPS (AX)(DI*1), Y4
-	SUMS_OF(3, AX)
-	VMOVUPS (AX)(DI*1), Y6
+	OF_FOUR(LOAD_8)
 
 rows8:
 	NEXT_ROW
@@ -734,14 +652,7 @@ rows8:
 	ADDQ $4, R9
 	DECQ CX
 	JNZ rows8
-	SUMS_OF(0, AX)
-	VMOVUPS Y0, (AX)(DI*1)
-	SUMS_OF(1, AX)
-	VMOVUPS Y2, (AX)(DI*1)
-	SUMS_OF(2, AX)
-	VMOVUPS Y4, (AX)(DI*1)
-	SUMS_OF(3, AX)
-	VMOVUPS Y6, (AX)(DI*1)
+	OF_FOUR(KEEP_8)
 	ADDQ $32, DI
 	ADDQ $32, R10
 
@@ -752,14 +663,7 @@ last:
 	VMOVUPS (AX), Y15
 	MOVQ rows+16(FP), R9
 	MOVQ n+24(FP), CX
-	SUMS_OF(0, AX)
-	VMASKMOVPS (AX)(DI*1), Y15, Y0
-	SUMS_OF(1, AX)
-	VMASKMOVPS (AX)(DI*1), Y15, Y2
-	SUMS_OF(2, AX)
-	VMASKMOVPS (AX)(DI*1), Y15, Y4
-	SUMS_OF(3, AX)
-	VMASKMOVPS (AX)(DI*1), Y15, Y6
+	OF_FOUR(LOAD_MASKED)
 
 rowsLast:
 	NEXT_ROW
@@ -771,14 +675,7 @@ rowsLast:
 	ADDQ $4, R9
 	DECQ CX
 	JNZ rowsLast
-	SUMS_OF(0, AX)
-	VMASKMOVPS Y0, Y15, (AX)(DI*1)
-	SUMS_OF(1, AX)
-	VMASKMOVPS Y2, Y15, (AX)(DI*1)
-	SUMS_OF(2, AX)
-	VMASKMOVPS Y4, Y15, (AX)(DI*1)
-	SUMS_OF(3, AX)
-	VMASKMOVPS Y6, Y15, (AX)(DI*1)
+	OF_FOUR(KEEP_MASKED)
 
 done:
 	VZEROUPPER

@@ -11,29 +11,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ardanlabs/jinja"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/traces/jinja"
 )
 
-// Template is a compiled chat template. It is not safe for several goroutines.
+// Template is a parsed chat template. It is not safe for several goroutines.
 type Template struct {
-	compiled   *jinja.Template
+	parsed     *jinja.Template
 	begin, end string // the first and the last token of a text: bos_token and eos_token
 	// listsParts says that the template goes over the parts of a content, and gets them. Others get their text.
 	listsParts  bool
 	writesBegin bool // it has bos_token
 	writesDate  bool // it has strftime_now
-	refused     bool // it has called raise_exception
-	steps       int
-	depth       int
-	written     int64   // bytes that were printed, at most most
-	most        int64   // also of a single value
-	repeats     int64   // of texts in an expression
-	sum         int64   // bytes that an expression appends
-	repeated    int64   // bytes of the longest of those texts
-	lefts       []int64 // for each product that is being computed, the bytes of the text on its left side
-	work        int64   // bytes that were read and made
-	when        time.Time
 }
 
 // Conversation is what a request asks to be answered.
@@ -57,15 +46,12 @@ var DefaultDate = time.Date(2024, 7, 26, 0, 0, 0, 0, time.UTC)
 
 const (
 	longestSource = 256 << 10 // bytes; the longest of common models has 25 000
-	mostSteps     = 1 << 20   // of one conversation
-	deepest       = 100       // calls of macros within each other, and brackets in an expression
-	deepestValue  = 1000      // lists and objects within each other
-	mostOperators = 1000      // in a tag
-	mostRepeats   = 1000      // of a text in an expression
 
-	// A text may have leastBytes, and mostGrowth times the bytes of its conversation.
+	// A text may have leastBytes, and mostGrowth times the bytes of its conversation. A template may read and make
+	// mostWork times as much.
 	leastBytes = 1 << 20
 	mostGrowth = 16
+	mostWork   = 256
 )
 
 // Parse reads a chat template: one in Jinja, or a tokenizer_config.json, which may have one.
@@ -160,20 +146,13 @@ func New(config Config) (*Template, error) {
 	if len(config.Template) > longestSource {
 		return nil, fmt.Errorf("a chat template of %d bytes: want at most %d", len(config.Template), longestSource)
 	}
-	source, err := rewrite(config.Template)
+	parsed, err := jinja.Parse(config.Template)
 	if err != nil {
-		return nil, err
-	}
-	t := &Template{begin: config.Begin, end: config.End, listsParts: goesOverParts(config.Template),
-		writesBegin: strings.Contains(config.Template, "bos_token"),
-		writesDate:  strings.Contains(config.Template, "strftime_now")}
-	if err := recovered(func() (err error) {
-		t.compiled, err = jinja.Compile(source)
-		return err
-	}); err != nil {
 		return nil, fmt.Errorf("the chat template: %w", err)
 	}
-	return t, nil
+	return &Template{parsed: parsed, begin: config.Begin, end: config.End, listsParts: goesOverParts(config.Template),
+		writesBegin: strings.Contains(config.Template, "bos_token"),
+		writesDate:  strings.Contains(config.Template, "strftime_now")}, nil
 }
 
 // LacksBegin reports whether a template writes the first token of texts, and does not know it.
@@ -188,35 +167,20 @@ func (t *Template) WritesDate() bool { return t.writesDate }
 // ErrRefused says that the template refuses a conversation (raise_exception), as a server would.
 var ErrRefused = errors.New("the chat template refuses the messages")
 
-// recovered turns a panic of the library into an error.
-func recovered(call func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the library of templates fails: %v", r)
-		}
-	}()
-	return call()
-}
-
 // Render returns the text of a conversation, with the beginning of the answer at its end.
 func (t *Template) Render(c Conversation) (text string, err error) {
 	values, err := t.valuesOf(c)
 	if err != nil {
 		return "", err
 	}
-	t.steps, t.depth, t.refused = 0, 0, false
-	t.written, t.work, t.lefts = 0, 0, t.lefts[:0]
-	t.endExpression()
-	t.most = leastBytes + mostGrowth*c.bytes()
-	if t.when = c.When; t.when.IsZero() {
-		t.when = DefaultDate
+	when := c.When
+	if when.IsZero() {
+		when = DefaultDate
 	}
-	err = recovered(func() (err error) {
-		text, err = t.compiled.RenderValues(values)
-		return err
-	})
+	most := leastBytes + mostGrowth*c.bytes()
+	text, err = t.parsed.Render(values, jinja.Limits{Text: most, Work: mostWork * most}, when)
 	switch {
-	case t.refused:
+	case errors.Is(err, jinja.ErrRaised):
 		return "", fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:
 		return "", fmt.Errorf("the chat template: %w", err)
@@ -224,158 +188,91 @@ func (t *Template) Render(c Conversation) (text string, err error) {
 	return text, nil
 }
 
-func (t *Template) valuesOf(c Conversation) (map[string]jinja.Value, error) {
-	values := map[string]jinja.Value{"bos_token": jinja.NewString(t.begin), "eos_token": jinja.NewString(t.end),
-		"tools": jinja.None(), "documents": jinja.None(), "add_generation_prompt": jinja.NewBool(true)}
+func (t *Template) valuesOf(c Conversation) (map[string]any, error) {
+	values := map[string]any{"bos_token": t.begin, "eos_token": t.end, "tools": nil, "documents": nil,
+		"add_generation_prompt": true}
 	if len(c.Options) > 0 {
-		options, err := decode(c.Options)
+		options, err := jinja.Decode(c.Options)
 		if err != nil {
 			return nil, err
 		}
-		if options.IsDict() {
-			for key, value := range options.AsDict().Data {
-				values[key] = value
+		if options, ok := options.(*jinja.Dict); ok {
+			for _, key := range options.Keys {
+				values[key.(string)] = options.Data[key]
 			}
 		}
 	}
-	for _, functions := range []map[string]function{t.functions(), t.growing()} {
-		for name, fn := range functions {
-			values[name] = jinja.NewCallable(name, fn)
-		}
-	}
 	if len(c.Tools) > 0 {
-		tools, err := decode(c.Tools)
+		tools, err := jinja.Decode(c.Tools)
 		if err != nil {
 			return nil, err
 		}
 		values["tools"] = tools
 	}
-	messages := make([]jinja.Value, len(c.Messages))
-	for i, raw := range c.Messages {
-		message, err := decode(raw)
+	messages := &jinja.List{}
+	for _, raw := range c.Messages {
+		message, err := jinja.Decode(raw)
 		if err != nil {
 			return nil, err
 		}
-		if messages[i] = message; message.IsDict() {
-			if err := t.prepare(message.AsDict()); err != nil {
+		if message, ok := message.(*jinja.Dict); ok {
+			if err := t.prepare(message); err != nil {
 				return nil, err
 			}
 		}
+		messages.Items = append(messages.Items, message)
 	}
-	values["messages"] = jinja.NewList(messages)
+	values["messages"] = messages
 	return values, nil
 }
 
 // prepare changes a message as servers do: no content is an empty one, and arguments of calls are read as JSON.
 func (t *Template) prepare(message *jinja.Dict) error {
-	content, ok := message.Get("content")
-	switch {
-	case !ok || content.IsNone():
-		message.Set("content", jinja.NewString(""))
-	case content.IsList() && !t.listsParts:
-		message.Set("content", jinja.NewString(textOf(content.AsList())))
-	}
-	calls, ok := message.Get("tool_calls")
-	if !ok || !calls.IsList() || calls.AsList().Len() == 0 {
-		if ok {
-			remove(message, "tool_calls")
+	switch content := message.Data["content"].(type) {
+	case nil:
+		message.Set("content", "")
+	case *jinja.List:
+		if !t.listsParts {
+			message.Set("content", textOf(content))
 		}
+	}
+	calls, ok := message.Data["tool_calls"].(*jinja.List)
+	if !ok || len(calls.Items) == 0 {
+		message.Delete("tool_calls")
 		return nil
 	}
-	for _, call := range calls.AsList().Items {
-		if !call.IsDict() {
+	for _, call := range calls.Items {
+		call, ok := call.(*jinja.Dict)
+		if !ok {
 			continue
 		}
-		function, ok := call.AsDict().Get("function")
-		if !ok || !function.IsDict() {
+		function, ok := call.Data["function"].(*jinja.Dict)
+		if !ok {
 			continue
 		}
-		arguments, ok := function.AsDict().Get("arguments")
-		if ok && arguments.IsString() {
-			read, err := decode([]byte(arguments.AsString()))
-			if errors.Is(err, errDeep) {
+		if arguments, ok := function.Data["arguments"].(string); ok {
+			read, err := jinja.Decode([]byte(arguments))
+			if errors.Is(err, jinja.ErrDeep) {
 				return err
 			}
-			if err == nil && read.IsDict() {
-				function.AsDict().Set("arguments", read)
+			if read, ok := read.(*jinja.Dict); ok && err == nil {
+				function.Set("arguments", read)
 			}
 		}
 	}
 	return nil
 }
 
-func remove(d *jinja.Dict, key string) {
-	delete(d.Data, key)
-	for i, other := range d.Keys {
-		if other == key {
-			d.Keys = append(d.Keys[:i:i], d.Keys[i+1:]...)
-			return
-		}
-	}
-}
-
 // textOf joins the texts of the parts of a content, one on a line.
 func textOf(parts *jinja.List) string {
 	var texts []string
 	for _, part := range parts.Items {
-		if part.IsString() {
-			texts = append(texts, part.AsString())
-		} else if part.IsDict() {
-			if text, ok := part.AsDict().Get("text"); ok && text.IsString() {
-				texts = append(texts, text.AsString())
-			}
+		if object, ok := part.(*jinja.Dict); ok {
+			part = object.Data["text"]
+		}
+		if text, ok := part.(string); ok {
+			texts = append(texts, text)
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// decode reads JSON and keeps the order of fields.
-func decode(raw []byte) (jinja.Value, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	value, err := decodeNext(d, 0)
-	if err == nil && d.More() {
-		err = errors.New("want one value of JSON")
-	}
-	return value, err
-}
-
-func decodeNext(d *json.Decoder, depth int) (jinja.Value, error) {
-	if depth > deepestValue {
-		return jinja.None(), errDeep
-	}
-	token, err := d.Token()
-	if err != nil {
-		return jinja.None(), err
-	}
-	delim, nested := token.(json.Delim)
-	if !nested {
-		return jinja.FromGoValue(token), nil
-	}
-	if delim == '[' {
-		list := []jinja.Value{}
-		for d.More() {
-			item, err := decodeNext(d, depth+1)
-			if err != nil {
-				return item, err
-			}
-			list = append(list, item)
-		}
-		_, err = d.Token()
-		return jinja.NewList(list), err
-	}
-	object := jinja.NewDict()
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return object, err
-		}
-		value, err := decodeNext(d, depth+1)
-		if err != nil {
-			return object, err
-		}
-		object.AsDict().Set(key.(string), value)
-	}
-	_, err = d.Token()
-	return object, err
 }

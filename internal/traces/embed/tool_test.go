@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -211,14 +212,14 @@ func TestToolGivesPublishedEmbeddings(t *testing.T) {
 	for _, w := range []workload.Workload{
 		{Files: []string{"dialogue/tiage-anno_train.json.zst"}, Embeddings: "dialogue/embeddings/minilm-tiage.npy.zst"},
 		{Files: []string{"dialogue/oasst-en_100_tree.jsonl.zst"},
-			Selection:  traces.Selection{Format: "oasst:roles=both"},
+			Selection:  read.Selection{Format: "oasst:roles=both"},
 			Embeddings: "dialogue/embeddings/minilm-oasst.npy.zst"},
 		{Files: []string{"dialogue/oasst-en_100_tree.jsonl.zst"},
-			Selection:  traces.Selection{Format: "oasst:roles=both,unit=threads"},
+			Selection:  read.Selection{Format: "oasst:roles=both,unit=threads"},
 			Embeddings: "dialogue/embeddings/minilm-oasst.npy.zst:rows=distinct"},
 	} {
 		w.Limit = 400
-		options := traces.LoadOptions{Needs: traces.Needs{Embeddings: true}}
+		options := read.Options{Needs: traces.Needs{Embeddings: true}}
 		trace := must.Get(w.Load(t.Context(), []string{folder}, options))(t)
 		checkPublished(t, trace, python, model)
 	}

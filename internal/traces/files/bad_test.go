@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -153,7 +154,7 @@ func TestLogsCutOff(t *testing.T) {
 // TestLateReads: reads out of order keep their order and are counted, and merging sorts only between files.
 func TestLateReads(t *testing.T) {
 	content := "time,path,offset,length\n5,/a,0,1\n3,/b,0,1\n4,/c,0,1\n2,/d,0,1\n"
-	trace := tracetest.MustLoadText(t, content, traces.LoadOptions{Needs: traces.Needs{Times: true}})
+	trace := tracetest.MustLoadText(t, content, read.Options{Needs: traces.Needs{Times: true}})
 	c := files.Of(trace.Kind)
 	if want := []string{"/a", "/b", "/c", "/d"}; !reflect.DeepEqual(c.Paths, want) || c.Late != 2 {
 		t.Errorf("files %v, %d reads late, want %v, 2", c.Paths, c.Late, want)
@@ -175,8 +176,8 @@ func TestMergedRanks(t *testing.T) {
 		return strings.Join(lines, "\n") + "\n"
 	}
 	paths := tracetest.WriteTexts(t, rank(7, "/a", 10, 30, 50), rank(7, "/b", 20, 40), rank(8, "/a", 60))
-	trace := must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{
-		Selection: traces.Selection{Merge: true, Format: "dftracer:block=1"}, Needs: traces.Needs{Keys: true},
+	trace := must.Get(read.Load(t.Context(), paths, read.Options{
+		Selection: read.Selection{Merge: true, Format: "dftracer:block=1"}, Needs: traces.Needs{Keys: true},
 	}))(t)
 	got := ""
 	for _, o := range trace.Objects {
@@ -198,7 +199,7 @@ func TestReadsWithoutTimes(t *testing.T) {
 	for _, content := range []string{
 		"path,offset,length\n/a,0,1\n/b,0,1\n", "fio version 2 iolog\n/a read 0 1\n/b read 0 1\n",
 	} {
-		trace := tracetest.MustLoadText(t, content, traces.LoadOptions{Needs: traces.Needs{Times: true}})
+		trace := tracetest.MustLoadText(t, content, read.Options{Needs: traces.Needs{Times: true}})
 		if trace.Times != nil {
 			t.Errorf("%q has the times %v, want none", content, trace.Times)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // BenchmarkLoadReads loads a table of a million reads of 10 000 files, and the logs of a real training run.
@@ -28,8 +29,8 @@ func BenchmarkLoadReads(b *testing.B) {
 			}
 			requests := 0
 			for b.Loop() {
-				trace := must.Get(traces.Load(b.Context(), paths, traces.LoadOptions{
-					Selection: traces.Selection{Merge: len(paths) > 1}, Needs: traces.Needs{Sizes: true, Times: true}}))(b)
+				trace := must.Get(read.Load(b.Context(), paths, read.Options{
+					Selection: read.Selection{Merge: len(paths) > 1}, Needs: traces.Needs{Sizes: true, Times: true}}))(b)
 				requests += len(trace.Objects)
 			}
 			b.ReportMetric(float64(requests)/b.Elapsed().Seconds()/1e6, "Mreq/s")

@@ -14,11 +14,13 @@ import (
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
-type read struct {
+type access struct {
 	job, path      string
 	offset, length int64
 	size           int64 // of the file, -1 where it is not known
@@ -26,7 +28,7 @@ type read struct {
 }
 
 // readsOf returns the reads of content, and how many rows were left out.
-func readsOf(t *testing.T, content, format string) (reads []read, leftOut int64, err error) {
+func readsOf(t *testing.T, content, format string) (reads []access, leftOut int64, err error) {
 	t.Helper()
 	s, err := tracetest.OpenText(t, content, format)
 	if err != nil {
@@ -35,7 +37,7 @@ func readsOf(t *testing.T, content, format string) (reads []read, leftOut int64,
 	var rec stream.Record
 	for err = s.Read(&rec); err == nil; err = s.Read(&rec) {
 		if head := files.HeadOf(&rec); head != nil {
-			reads = append(reads, read{string(head.Job), string(head.Path), head.Offset, head.Length, head.FileSize,
+			reads = append(reads, access{string(head.Job), string(head.Path), head.Offset, head.Length, head.FileSize,
 				float64(rec.Time) / 1e9})
 		}
 	}
@@ -48,14 +50,14 @@ func readsOf(t *testing.T, content, format string) (reads []read, leftOut int64,
 func TestReadsOfEachFormat(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines   []string
-		want    []read
+		want    []access
 		leftOut int64
 	}{
 		"reads": {
 			lines: []string{
 				"time,job,path,offset,length,file_size", "0.5,a,/x,0,10,100", "1,,/y,5,1000,9", "1,b,/y,9,1,9", "2,b,/z,1,2,",
 			},
-			want: []read{{"a", "/x", 0, 10, 100, 0.5}, {"", "/y", 5, 4, 9, 1}, {"b", "/z", 1, 2, -1, 2}}, leftOut: 1,
+			want: []access{{"a", "/x", 0, 10, 100, 0.5}, {"", "/y", 5, 4, 9, 1}, {"b", "/z", 1, 2, -1, 2}}, leftOut: 1,
 		},
 		"juicefs": {
 			lines: []string{
@@ -66,14 +68,14 @@ func TestReadsOfEachFormat(t *testing.T) {
 				"#", // nothing happened for a second
 				"1970.01.01 00:00:08.000000 [uid:0,gid:0,pid:42] read (7,131072,0,18333): OK (69632) <0.1>",
 			},
-			want: []read{{"42", "inode:7", 262144, 1000, -1, 5.5}, {"42", "inode:7", 0, 69632, -1, 8}}, leftOut: 4,
+			want: []access{{"42", "inode:7", 262144, 1000, -1, 5.5}, {"42", "inode:7", 0, 69632, -1, 8}}, leftOut: 4,
 		},
 		"fio": {
 			lines: []string{
 				"fio version 3 iolog", "0 /a add", "0 /a open", "1500 /a read 4096 512", "1600 /a write 0 512",
 				"fio version 3 iolog", "7 /a read 0 512",
 			},
-			want: []read{{"", "/a", 4096, 512, -1, 0.0015}, {"", "/a", 0, 512, -1, 0.000007}}, leftOut: 4,
+			want: []access{{"", "/a", 4096, 512, -1, 0.0015}, {"", "/a", 0, 512, -1, 0.000007}}, leftOut: 4,
 		},
 		"blkparse": {
 			lines: []string{
@@ -82,7 +84,7 @@ func TestReadsOfEachFormat(t *testing.T) {
 				"  8,0    3        3     0.260000000   697  Q  WS 10 + 8 [python3]", "CPU0 (8,0):",
 				" Reads Queued:           1,        4KiB  Writes Queued:           0,        0KiB",
 			},
-			want: []read{{"697", "8,0", 5120, 4096, -1, 0.25}}, leftOut: 4,
+			want: []access{{"697", "8,0", 5120, 4096, -1, 0.25}}, leftOut: 4,
 		},
 		"dftracer": {
 			lines: []string{
@@ -108,7 +110,7 @@ func TestReadsOfEachFormat(t *testing.T) {
 				`{"name":"fread","cat":"STDIO","pid":7,"ts":7000000,"args":{"fhash":"ab","ret":1,"size":4}}`,
 				"]",
 			},
-			want: []read{
+			want: []access{
 				{"7", "/d/a", 0, 5, -1, 1}, {"7", "/d/a", 5, 6, -1, 2}, {"7", "/d/a", 100, 7, -1, 3},
 				{"8", "hash:139", 50, 8, -1, 4}, {"7", "/d/a", 1107, 1, -1, 4}, {"7", "hash:ab", 0, 20, -1, 5},
 				{"7", "hash:ab", 70, 4, -1, 6}, {"7", "hash:ab", 95, 4, -1, 7},
@@ -134,7 +136,7 @@ func TestReadsOfEachFormat(t *testing.T) {
 				`{"name":"fread","cat":"STDIO","pid":"7","ts":"5000000","args":{"fname":"/d/e","ret":"1","size":"10"}}`,
 				"]",
 			},
-			want: []read{
+			want: []access{
 				{"7", "/d/a", 0, 5, -1, 1}, {"7", "/d/a", 5, 6, -1, 2}, {"7", "/d/b", 40, 7, -1, 3},
 				{"7", "/d/c", 0, 20, -1, 4}, {"7", "/d/e", 0, 10, -1, 5},
 			},
@@ -158,7 +160,7 @@ func TestReadsOfEachFormat(t *testing.T) {
 				`7 3.7 close(3</d/a>) = 0`,
 				`7 3.8 read(3</d/a>, "", 10) = 5`,
 			},
-			want: []read{
+			want: []access{
 				{"7", "/d/a", 0, 4, -1, 2}, {"7", "/d/a", 4096, 5, -1, 2.6}, {"8", "/d/a", 4, 6, -1, 2.7},
 				{"7", "/d/a", 8, 2, -1, 3}, {"7", "/d/a", 10, 3, -1, 3.05}, {"7", "/d/b> c", 70, 4, -1, 3.5},
 			},
@@ -184,7 +186,7 @@ func TestReadsOfEachFormat(t *testing.T) {
 				`[pid 12] 2.4 read(3</a>,  <detached ...>`,
 				`strace: Process 12 detached`,
 			},
-			want: []read{
+			want: []access{
 				{"x", "/a", 3, 1, -1, 1.2}, {"x", "/a", 4, 1, -1, 1.6}, {"x", "/a", 5, 2, -1, 1.8}, {"x", "/a", 7, 10, -1, 2},
 				{"x", "/a", 500, 10, -1, 2.1}, {"x", "/a", 17, 5, -1, 2.2}, {"x", "/a", 22, 5, -1, 2.3},
 			},
@@ -252,7 +254,7 @@ func TestHeaderOfReads(t *testing.T) {
 	for _, header := range []string{"path,offset,length,file_size", "Path,OFFSET,Length,FileSize",
 		` path, offset ,length ,"file size"`} {
 		got, _, err := readsOf(t, header+"\n/a,1,9,5\n", "")
-		if want := []read{{"", "/a", 1, 4, 5, 0}}; err != nil || !reflect.DeepEqual(got, want) {
+		if want := []access{{"", "/a", 1, 4, 5, 0}}; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %v and error %v, want %v", header, got, err, want)
 		}
 	}
@@ -260,7 +262,7 @@ func TestHeaderOfReads(t *testing.T) {
 
 // TestNoReads: the error says what a file holds instead.
 func TestNoReads(t *testing.T) {
-	_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
+	_, err := read.Load(t.Context(), []string{"-"}, read.Options{
 		Stdin: strings.NewReader("1.5 read(3, \"x\", 10) = 1\n1.6 close(3) = 0\n"),
 	})
 	if want := "holds no requests: 2 rows left out (other calls, and reads"; err == nil ||
@@ -278,7 +280,7 @@ func TestLineEndsInPaths(t *testing.T) {
 		t.Fatalf("%d records and error %v", len(records), err)
 	}
 	err = tracetest.TryWrite(t.Context(), filepath.Join(t.TempDir(), "x.csv"),
-		traces.CreateOptions{Format: "reads", Fields: from.Fields}, records)
+		write.Options{Format: "reads", Fields: from.Fields}, records)
 	if want := `"/a\r\nb": CSV cannot hold`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -288,8 +290,8 @@ func TestLineEndsInPaths(t *testing.T) {
 // with what is read of it.
 func TestBlocksOfReads(t *testing.T) {
 	content := "path,offset,length,file_size\n/a,1000,2000,5000\n/b,0,1,\n/a,4096,10,5000\n/b,1500,100,\n"
-	trace := must.Get(traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
-		Selection: traces.Selection{Format: "reads:block=1"}, Needs: traces.Needs{Sizes: true, Keys: true, Kind: true},
+	trace := must.Get(read.Load(t.Context(), []string{"-"}, read.Options{
+		Selection: read.Selection{Format: "reads:block=1"}, Needs: traces.Needs{Sizes: true, Keys: true, Kind: true},
 		Stdin: strings.NewReader(content),
 	}))(t)
 	c := files.Of(trace.Kind)
@@ -314,8 +316,8 @@ func TestBlocksOfReads(t *testing.T) {
 // TestBytesOfReads: the memory of a trace counts the names of files and jobs.
 func TestBytesOfReads(t *testing.T) {
 	load := func(name string) int64 {
-		trace := must.Get(traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
-			Selection: traces.Selection{Format: "reads"},
+		trace := must.Get(read.Load(t.Context(), []string{"-"}, read.Options{
+			Selection: read.Selection{Format: "reads"},
 			Stdin:     strings.NewReader("path,job,offset,length\n" + name + "," + name + ",0,5\n"),
 		}))(t)
 		return trace.Bytes()
@@ -380,8 +382,8 @@ func TestRoundTripOfReads(t *testing.T) {
 		records := must.Get(tracetest.DrainQueries(from))(rt)
 		for name, format := range map[string]string{"x.csv.zst": "reads", "x.parquet": "parquet"} {
 			out := filepath.Join(dir, name)
-			must.Do(rt, tracetest.TryWrite(t.Context(), out, traces.CreateOptions{Format: format, Fields: from.Fields}, records))
-			again, err := traces.Open(out, traces.LoadOptions{Selection: traces.Selection{Format: format + ":block=64"}})
+			must.Do(rt, tracetest.TryWrite(t.Context(), out, write.Options{Format: format, Fields: from.Fields}, records))
+			again, err := read.Open(out, read.Options{Selection: read.Selection{Format: format + ":block=64"}})
 			must.Do(rt, err)
 			defer again.Close()
 			back, err := tracetest.DrainQueries(again)
@@ -402,7 +404,7 @@ func TestRealTraining(t *testing.T) {
 	if err != nil || len(paths) != 8 {
 		t.Fatalf("%d logs in %s/files/dlio-unet3d and error %v, want 8", len(paths), dir, err)
 	}
-	trace, err := traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{Merge: true}})
+	trace, err := read.Load(t.Context(), paths, read.Options{Selection: read.Selection{Merge: true}})
 	must.Do(t, err)
 	c := files.Of(trace.Kind)
 	if len(trace.Objects) != 34400 || trace.NumObjects != 5600 || len(c.Paths) != 160 || len(c.JobNames) != 8 {
@@ -460,7 +462,7 @@ func TestDFTracerUntil2024(t *testing.T) {
 			`"args":{"ret":"7","count":"131072","fname":"/d/b","fd":"18"}}`,
 	}, "\n")
 	got, leftOut, err := readsOf(t, text+"\n", "dftracer")
-	want := []read{{"13", "/d/b", 0, 131072, -1, 1}, {"13", "/d/b", 131072, 7, -1, 2}}
+	want := []access{{"13", "/d/b", 0, 131072, -1, 1}, {"13", "/d/b", 131072, 7, -1, 2}}
 	if err != nil || !reflect.DeepEqual(got, want) || leftOut != 3 {
 		t.Errorf("reads %v, %d rows left out, error %v; want %v and 3", got, leftOut, err, want)
 	}

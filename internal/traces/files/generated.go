@@ -1,15 +1,12 @@
 package files
 
-import (
-	"github.com/cachesim/cachesim/internal/traces/source"
-	"github.com/cachesim/cachesim/internal/traces/stream"
-)
+import "github.com/cachesim/cachesim/internal/traces/stream"
 
 // Generated returns a reader of the reads that next generates, and the fields of its records. next fills in all but
 // Blocks of a read of at least a byte, which ends within its file, and returns its time in nanoseconds; it returns
 // io.EOF after the last. What the read holds is valid until the next call. A read has at most 2^20 blocks.
 func Generated(kind Kind, next func(read *Head) (time int64, err error)) (stream.Reader, stream.Fields) {
-	r := &reader{accesses: generated(next), reading: &source.Reading{}, block: kind.Block, at: 1}
+	r := &reader{accesses: generated(next), reading: &stream.Reading{}, block: kind.Block, at: 1}
 	return r, fieldsOf(kind, true)
 }
 

@@ -136,7 +136,7 @@ func readListing(src *source.Source) (*Listing, error) {
 		if err := l.Add(path, size); err != nil {
 			return nil, src.LineErrorf("%w", err)
 		}
-		if err := l.afford(src.In.Budget, src.Place); err != nil {
+		if err := l.reserve(src.In.Budget, src.Place); err != nil {
 			return nil, err
 		}
 	}
@@ -149,8 +149,8 @@ func readListing(src *source.Source) (*Listing, error) {
 // checkedEvery is the number of files between two checks of the memory.
 const checkedEvery = 1 << 14
 
-// afford refuses a listing for whose growth there is no memory: its tables double, and the trace has its paths, too.
-func (l *Listing) afford(budget *memory.Budget, place string) error {
+// reserve refuses a listing for whose growth there is no memory: its tables double, and the trace has its paths, too.
+func (l *Listing) reserve(budget *memory.Budget, place string) error {
 	if l.Files()%checkedEvery != 0 {
 		return nil
 	}

@@ -13,12 +13,14 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 // listed loads reads of 10 bytes at the beginning of files with a listing.
-func listed(t *testing.T, listing string, opts traces.LoadOptions, read ...string) (*traces.Trace, error) {
+func listed(t *testing.T, listing string, opts read.Options, read ...string) (*traces.Trace, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "list.csv")
 	tracetest.WriteFile(t, path, []byte(listing))
@@ -33,7 +35,7 @@ func listed(t *testing.T, listing string, opts traces.LoadOptions, read ...strin
 // TestListing: files that nobody reads come after those that are read, with their sizes.
 func TestListing(t *testing.T) {
 	listing := "size,Path\n100,/a\n3000,/b\n,\"/c,\"\"\n\"\n4,/d\n0,/e\n"
-	trace := must.Get(listed(t, listing, traces.LoadOptions{}, "/d", "/z", "/b"))(t)
+	trace := must.Get(listed(t, listing, read.Options{}, "/d", "/z", "/b"))(t)
 	c := files.Of(trace.Kind)
 	if want := []string{"/d", "/z", "/b", "/a", "/c,\"\n", "/e"}; !reflect.DeepEqual(c.Paths, want) {
 		t.Errorf("files %q, want %q", c.Paths, want)
@@ -67,7 +69,7 @@ func TestListing(t *testing.T) {
 
 // TestListingOfNames: a listing may be names alone, of a real data set.
 func TestListingOfNames(t *testing.T) {
-	trace := must.Get(listed(t, "b,c\n a \na\n\n", traces.LoadOptions{}, "a"))(t)
+	trace := must.Get(listed(t, "b,c\n a \na\n\n", read.Options{}, "a"))(t)
 	if want := []string{"a", "b,c", " a "}; !reflect.DeepEqual(files.Of(trace.Kind).Paths, want) {
 		t.Errorf("files %q, want %q", files.Of(trace.Kind).Paths, want)
 	}
@@ -77,7 +79,7 @@ func TestListingOfNames(t *testing.T) {
 	}
 	format := "reads:files=" + filepath.Join(dir, "files", "imagenet-10percent-names.txt.zst")
 	trace = tracetest.MustLoadText(t, "path,offset,length\nn04389033_9260.JPEG,0,1\n",
-		traces.LoadOptions{Selection: traces.Selection{Format: format}})
+		read.Options{Selection: read.Selection{Format: format}})
 	if c := files.Of(trace.Kind); len(c.Paths) != 128116 || c.Unlisted != 0 {
 		t.Errorf("%d files, %d unlisted, want 128116, 0", len(c.Paths), c.Unlisted)
 	}
@@ -86,15 +88,15 @@ func TestListingOfNames(t *testing.T) {
 // TestSampledListing: files that nobody reads are sampled like those that are read.
 func TestSampledListing(t *testing.T) {
 	var listing strings.Builder
-	var read []string
+	var wanted []string
 	for i := range 2000 {
 		fmt.Fprintf(&listing, "/%d\n", i)
 		if i%2 == 0 {
-			read = append(read, fmt.Sprintf("/%d", i))
+			wanted = append(wanted, fmt.Sprintf("/%d", i))
 		}
 	}
-	opts := traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.1, SampleSeed: 1}}
-	trace := must.Get(listed(t, listing.String(), opts, read...))(t)
+	opts := read.Options{Selection: read.Selection{SampleRate: 0.1, SampleSeed: 1}}
+	trace := must.Get(listed(t, listing.String(), opts, wanted...))(t)
 	c := files.Of(trace.Kind)
 	if unread := len(c.Paths) - c.Read; c.Read < 50 || c.Read > 150 || unread < 50 || unread > 150 || c.Unlisted != 0 {
 		t.Errorf("%d files read, %d not, %d unlisted, want about 100, 100, 0", c.Read, unread, c.Unlisted)
@@ -107,8 +109,8 @@ func TestSampledListing(t *testing.T) {
 // TestOneListingOfSeveralFiles: files that are read together share a listing.
 func TestOneListingOfSeveralFiles(t *testing.T) {
 	paths := tracetest.WriteTexts(t, "path,offset,length\n/a,0,1\n", "path,offset,length\n/b,0,1\n", "/b\n/c\n")
-	trace := must.Get(traces.Load(t.Context(), paths[:2], traces.LoadOptions{
-		Selection: traces.Selection{Format: "reads:files=list"},
+	trace := must.Get(read.Load(t.Context(), paths[:2], read.Options{
+		Selection: read.Selection{Format: "reads:files=list"},
 		Find: func(path string) (string, error) {
 			if path != "list" {
 				t.Errorf("searched for %q", path)
@@ -137,7 +139,7 @@ func TestBadListings(t *testing.T) {
 		"binary":       {"/a\x00b\n", "line 1: a path with a byte 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trace, err := listed(t, c.listing, traces.LoadOptions{}, "/a")
+			trace, err := listed(t, c.listing, read.Options{}, "/a")
 			must.Fail(t, err, c.want, trace)
 		})
 	}
@@ -156,7 +158,7 @@ func TestLargeListing(t *testing.T) {
 	for i := range 1 << 15 {
 		fmt.Fprintf(&listing, "/%d\n", i)
 	}
-	_, err := listed(t, listing.String(), traces.LoadOptions{Memory: memory.Fixed(1<<20, 1<<19)}, "/1")
+	_, err := listed(t, listing.String(), read.Options{Memory: memory.Fixed(1<<20, 1<<19)}, "/1")
 	if want := "a listing of more than 16384 files"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -164,7 +166,7 @@ func TestLargeListing(t *testing.T) {
 
 // TestForeignListing: a listing that has none of the files has other paths.
 func TestForeignListing(t *testing.T) {
-	trace := must.Get(listed(t, "a\nb\n", traces.LoadOptions{}, "/data/a"))(t)
+	trace := must.Get(listed(t, "a\nb\n", read.Options{}, "/data/a"))(t)
 	want := `no file that is read is in the listing: the trace reads "/data/a", the listing has "a"`
 	if !strings.Contains(fmt.Sprint(trace.Warnings), want) {
 		t.Errorf("warnings %q, want %q", trace.Warnings, want)
@@ -174,13 +176,13 @@ func TestForeignListing(t *testing.T) {
 // TestConvertSaysWhatListingsLose: a table of reads has no place for files that nobody reads.
 func TestConvertSaysWhatListingsLose(t *testing.T) {
 	paths := tracetest.WriteTexts(t, "path,offset,length\n/a,0,9\n", "path,size\n/a,5\n/b,6\n")
-	from, err := traces.Open(paths[0], traces.LoadOptions{Selection: traces.Selection{Format: "reads:files=" + paths[1]}})
+	from, err := read.Open(paths[0], read.Options{Selection: read.Selection{Format: "reads:files=" + paths[1]}})
 	must.Do(t, err)
 	defer from.Close()
 	records, err := tracetest.DrainQueries(from)
 	must.Do(t, err)
 	out := filepath.Join(t.TempDir(), "out.csv")
-	w, err := traces.Create(t.Context(), out, traces.CreateOptions{Format: "reads", Fields: from.Fields})
+	w, err := write.Create(t.Context(), out, write.Options{Format: "reads", Fields: from.Fields})
 	must.Do(t, err)
 	defer w.Discard()
 	must.Do(t, w.Write(&records[0]))
@@ -241,16 +243,16 @@ func TestWrittenListing(t *testing.T) {
 			must.Do(t, listing.Add([]byte(path), int64(i)-1))
 		}
 		path := filepath.Join(t.TempDir(), "list"+ending)
-		must.Do(t, traces.WriteListing(t.Context(), path, listing))
-		trace, err := tracetest.LoadText(t, "path,offset,length\n/a,0,9\n", traces.LoadOptions{
-			Selection: traces.Selection{Format: "reads:files=" + path}})
+		must.Do(t, write.Listing(t.Context(), path, listing))
+		trace, err := tracetest.LoadText(t, "path,offset,length\n/a,0,9\n", read.Options{
+			Selection: read.Selection{Format: "reads:files=" + path}})
 		must.Do(t, err)
 		c := files.Of(trace.Kind)
 		if want := []int64{9, 0, 1, 2, 3, 4, 5, 6}; !slices.Equal(c.Paths, paths) || !slices.Equal(c.Sizes, want) {
 			t.Errorf("%s: files %.100q of %v bytes, want %.100q of %v", ending, c.Paths, c.Sizes, paths, want)
 		}
 		must.Do(t, listing.Add([]byte("/k\r\nl"), 0))
-		err = traces.WriteListing(t.Context(), path, listing)
+		err = write.Listing(t.Context(), path, listing)
 		if content, readErr := os.ReadFile(path); err == nil || readErr != nil || len(content) == 0 {
 			t.Errorf("a path that CSV cannot hold: error %v, and the earlier file has %d bytes", err, len(content))
 		}
@@ -258,7 +260,7 @@ func TestWrittenListing(t *testing.T) {
 	for path, want := range map[string]string{
 		"-": "want the name of a file", "x.bz2": "cannot write .bz2", "x.parquet": "the name implies parquet",
 		"x.txt.zst": "implies plain", filepath.Join(t.TempDir(), "no", "x"): "does not exist"} {
-		err := traces.WriteListing(t.Context(), path, files.NewListing("here"))
+		err := write.Listing(t.Context(), path, files.NewListing("here"))
 		must.Fail(t, err, want, path)
 	}
 }

@@ -113,7 +113,7 @@ func (a *Access) clip() (cut bool) {
 // reader gives the blocks of reads as records, one after another. It implements stream.Reader.
 type reader struct {
 	accesses Accesses
-	reading  *source.Reading
+	reading  *stream.Reading
 	block    int64
 	listing  *Listing // nil if there is none
 	job      []byte   // of all reads; nil: what the accesses say

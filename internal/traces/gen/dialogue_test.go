@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -155,8 +156,8 @@ func TestDialogueSessionsComeAgainWhole(t *testing.T) {
 func load(t *testing.T, spec string) *traces.Trace {
 	t.Helper()
 	g := open(t, spec)
-	trace := must.Get(traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
-		traces.LoadOptions{Needs: traces.Needs{Kind: true, Times: true, Keys: true}}))(t)
+	trace := must.Get(read.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
+		read.Options{Needs: traces.Needs{Kind: true, Times: true, Keys: true}}))(t)
 	if len(trace.Objects) != g.Requests() {
 		t.Errorf("%s: %d requests, %d announced", spec, len(trace.Objects), g.Requests())
 	}

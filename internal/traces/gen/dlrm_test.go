@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/random"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // TestDLRMBatches checks where batches begin and from which table each key of a sample is.
@@ -26,8 +26,8 @@ func TestDLRMBatches(t *testing.T) {
 			t.Fatalf("request %d: key %d is not from table %d", i, rec.Num, table)
 		}
 	}
-	trace, err := traces.LoadReader(t.Context(), "dlrm", open(t, "dlrm(requests=50,pooling=5,batch=4)"), g.Fields, 50,
-		traces.LoadOptions{})
+	trace, err := read.LoadReader(t.Context(), "dlrm", open(t, "dlrm(requests=50,pooling=5,batch=4)"), g.Fields, 50,
+		read.Options{})
 	if err != nil || !slices.Equal(trace.Groups, []int{0, 20, 40}) {
 		t.Errorf("groups %v, error %v", trace.Groups, err)
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 func loadLLM(t testing.TB, spec string) *traces.Trace {
 	t.Helper()
 	g := open(t, spec)
-	trace := must.Get(traces.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
-		traces.LoadOptions{Needs: traces.Needs{Keys: true}}))(t)
+	trace := must.Get(read.LoadReader(t.Context(), spec, g, g.Fields, int64(g.Requests()),
+		read.Options{Needs: traces.Needs{Keys: true}}))(t)
 	if len(trace.Objects) != g.Requests() {
 		t.Errorf("%s: %d requests, %d announced", spec, len(trace.Objects), g.Requests())
 	}

@@ -12,11 +12,12 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 const second = int64(1e9) // in nanoseconds
@@ -166,10 +167,10 @@ func TestQueriesRoundTrip(t *testing.T) {
 		file := rapid.SampledFrom([]struct{ name, format string }{{"q.jsonl", "queries"}, {"q.jsonl.zst",
 			"queries"}, {"q.parquet", "parquet"}}).Draw(rt, "file")
 		path := filepath.Join(dir, file.name)
-		must.Do(rt, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Time: true,
+		must.Do(rt, tracetest.TryWrite(t.Context(), path, write.Options{Fields: stream.Fields{Time: true,
 			Kind: queries.Kind{}}},
 			want))
-		s, err := traces.Open(path, traces.LoadOptions{})
+		s, err := read.Open(path, read.Options{})
 		must.Do(rt, err)
 		defer s.Close()
 		got, err := tracetest.DrainQueries(s)
@@ -181,7 +182,7 @@ func TestQueriesRoundTrip(t *testing.T) {
 
 func TestQueryLineWriter(t *testing.T) {
 	var out bytes.Buffer
-	w, err := traces.Create(t.Context(), "-", traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}},
+	w, err := write.Create(t.Context(), "-", write.Options{Fields: stream.Fields{Kind: queries.Kind{}},
 		Stdout: &out})
 	must.Do(t, err)
 	for _, rec := range []stream.Record{
@@ -203,8 +204,8 @@ func TestQueryLineWriter(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("wrote\n%swant\n%s", out.String(), want)
 	}
-	if _, err := traces.Create(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
-		traces.CreateOptions{Format: "queries"}); err == nil || !strings.Contains(err.Error(), "not queries") {
+	if _, err := write.Create(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
+		write.Options{Format: "queries"}); err == nil || !strings.Contains(err.Error(), "not queries") {
 		t.Errorf("error %v, want that there are no queries", err)
 	}
 }

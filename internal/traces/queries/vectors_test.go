@@ -17,8 +17,10 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 // npyOf returns a file of version 1 with this dictionary and these numbers.
@@ -68,7 +70,7 @@ func TestVectorFilesRoundTrip(t *testing.T) {
 		for i, row := range want {
 			records = append(records, stream.Record{Num: uint64(i), Extra: &queries.Head{Vector: row}})
 		}
-		must.Do(rt, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+		must.Do(rt, tracetest.TryWrite(t.Context(), path, write.Options{Fields: stream.Fields{Kind: queries.Kind{}}},
 			records))
 		v := must.Get(queries.OpenVectors(t.Context(), path, nil))(rt)
 		defer v.Close()
@@ -206,7 +208,7 @@ func TestEndlessEmbeddings(t *testing.T) {
 		endless := &repeated{row: c.row}
 		v := must.Get(queries.OpenVectors(t.Context(), "-", io.MultiReader(strings.NewReader(c.head), endless)))(t)
 		defer v.Close()
-		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{
+		_, err := read.Load(t.Context(), []string{"-"}, read.Options{
 			Needs: traces.Needs{Kind: true}, Beside: queries.NewBeside(v, false), Stdin: strings.NewReader("a\nb\n")})
 		must.Fail(t, err, c.want, name)
 		if endless.read > 16<<20 {
@@ -230,13 +232,13 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 }
 
 // loadWithVectors loads keys with an embedding (1, i) beside the i-th of rows requests.
-func loadWithVectors(t *testing.T, keys string, rows int, opts traces.LoadOptions) (*traces.Trace, error) {
+func loadWithVectors(t *testing.T, keys string, rows int, opts read.Options) (*traces.Trace, error) {
 	t.Helper()
 	return loadBeside(t, keys, rows, false, opts)
 }
 
 // loadBeside does so, with rows that belong to distinct queries if distinct is set.
-func loadBeside(t *testing.T, keys string, rows int, distinct bool, opts traces.LoadOptions) (*traces.Trace, error) {
+func loadBeside(t *testing.T, keys string, rows int, distinct bool, opts read.Options) (*traces.Trace, error) {
 	t.Helper()
 	dir := t.TempDir()
 	var records []stream.Record
@@ -244,13 +246,13 @@ func loadBeside(t *testing.T, keys string, rows int, distinct bool, opts traces.
 		records = append(records, stream.Record{Extra: &queries.Head{Vector: []float32{1, float32(i)}}})
 	}
 	path := filepath.Join(dir, "x.npy")
-	must.Do(t, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+	must.Do(t, tracetest.TryWrite(t.Context(), path, write.Options{Fields: stream.Fields{Kind: queries.Kind{}}},
 		records))
 	v, err := queries.OpenVectors(t.Context(), path, nil)
 	must.Do(t, err)
 	defer v.Close()
 	opts.Kind, opts.Beside, opts.Stdin = true, queries.NewBeside(v, distinct), strings.NewReader(keys)
-	trace, err := traces.Load(t.Context(), []string{"-"}, opts)
+	trace, err := read.Load(t.Context(), []string{"-"}, opts)
 	if err != nil {
 		err = fmt.Errorf("%s", strings.ReplaceAll(err.Error(), dir+"/", ""))
 	}
@@ -258,7 +260,7 @@ func loadBeside(t *testing.T, keys string, rows int, distinct bool, opts traces.
 }
 
 func TestVectorsBesideATrace(t *testing.T) {
-	got, err := loadWithVectors(t, "a\nb\nc\n", 3, traces.LoadOptions{})
+	got, err := loadWithVectors(t, "a\nb\nc\n", 3, read.Options{})
 	must.Do(t, err)
 	want := []float32{1, 0, 1, 1, 1, 2}
 	for i := range 3 {
@@ -267,12 +269,12 @@ func TestVectorsBesideATrace(t *testing.T) {
 	if q := queries.Of(got.Kind); q.Dim != 2 || !slices.Equal(q.Vectors, want) {
 		t.Errorf("got %v of %d numbers, want %v", q.Vectors, q.Dim, want)
 	}
-	limited, err := loadWithVectors(t, "a\nb\nc\n", 5, traces.LoadOptions{Selection: traces.Selection{Limit: 2}})
+	limited, err := loadWithVectors(t, "a\nb\nc\n", 5, read.Options{Selection: read.Selection{Limit: 2}})
 	if err != nil || !slices.Equal(queries.Of(limited.Kind).Vectors, want[:4]) {
 		t.Errorf("with a limit: %+v, %v", limited, err)
 	}
 	keys := "a\nb\nc\nd\ne\nf\ng\nh\n"
-	sampled, err := loadWithVectors(t, keys, 8, traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5},
+	sampled, err := loadWithVectors(t, keys, 8, read.Options{Selection: read.Selection{SampleRate: 0.5},
 		Needs: traces.Needs{Keys: true}})
 	if err != nil || sampled.NumObjects == 0 || sampled.NumObjects == 8 {
 		t.Fatalf("sampled %+v, %v", sampled, err)
@@ -288,25 +290,25 @@ func TestVectorsBesideATrace(t *testing.T) {
 
 // TestRowsOfDistinctQueries: a row for each distinct query gives the same trace as a row for each request.
 func TestRowsOfDistinctQueries(t *testing.T) {
-	got := must.Get(loadBeside(t, "a\nb\na\nb\nc\na\n", 3, true, traces.LoadOptions{}))(t)
-	want := must.Get(loadWithVectors(t, "a\nb\nc\n", 3, traces.LoadOptions{}))(t)
+	got := must.Get(loadBeside(t, "a\nb\na\nb\nc\na\n", 3, true, read.Options{}))(t)
+	want := must.Get(loadWithVectors(t, "a\nb\nc\n", 3, read.Options{}))(t)
 	if !slices.Equal(queries.Of(got.Kind).Vectors, queries.Of(want.Kind).Vectors) || len(got.Objects) != 6 {
 		t.Errorf("got %v in %d requests, want %v in 6", queries.Of(got.Kind).Vectors, len(got.Objects),
 			queries.Of(want.Kind).Vectors)
 	}
-	limited := traces.LoadOptions{Selection: traces.Selection{Limit: 4}}
+	limited := read.Options{Selection: read.Selection{Limit: 4}}
 	must.Get(loadBeside(t, "a\nb\na\nb\nc\na\n", 3, true, limited))(t)
-	must.NotGet(loadBeside(t, "a\nb\na\nc\n", 2, true, traces.LoadOptions{}))(t,
+	must.NotGet(loadBeside(t, "a\nb\na\nc\n", 2, true, read.Options{}))(t,
 		"x.npy: 2 embeddings for 3 distinct queries: want one for each query, in the order of their first requests")
-	must.NotGet(loadBeside(t, "a\nb\na\n", 3, true, traces.LoadOptions{}))(t, "3 embeddings for 2 distinct queries")
-	must.NotGet(loadBeside(t, "a\nb\na\nb\n", 1, true, traces.LoadOptions{}))(t, "1 embeddings for 2 distinct queries")
+	must.NotGet(loadBeside(t, "a\nb\na\n", 3, true, read.Options{}))(t, "3 embeddings for 2 distinct queries")
+	must.NotGet(loadBeside(t, "a\nb\na\nb\n", 1, true, read.Options{}))(t, "1 embeddings for 2 distinct queries")
 }
 
 // TestFilteredQueries: leaving out requests of size 0 keeps what is known about the other queries.
 func TestFilteredQueries(t *testing.T) {
 	lines := []string{"key,size", "a,0", "b,5", "c,7", "d,0"}
 	loaded := must.Get(loadWithVectors(t, strings.Join(lines, "\n"), 4,
-		traces.LoadOptions{Needs: traces.Needs{Keys: true, Sizes: true}}))(t)
+		read.Options{Needs: traces.Needs{Keys: true, Sizes: true}}))(t)
 	got, zeros := loaded.WithoutZeroSizes()
 	if zeros != 2 || !slices.Equal(got.Objects, []uint32{0, 1}) {
 		t.Fatalf("%d zeros, objects %v", zeros, got.Objects)
@@ -321,24 +323,24 @@ func TestVectorsThatDoNotFit(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys string
 		rows int
-		opts traces.LoadOptions
+		opts read.Options
 		want string
 	}{
-		"fewer": {"a\nb\nc\n", 2, traces.LoadOptions{},
+		"fewer": {"a\nb\nc\n", 2, read.Options{},
 			"x.npy: 2 embeddings for 3 requests: want one for each request of " +
 				"the trace files, in their order"},
-		"more": {"a\nb\nc\n", 4, traces.LoadOptions{}, "x.npy: 4 embeddings for 3 requests"},
-		"more sampled": {"a\nb\nc\nd\ne\nf\n", 7, traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}},
+		"more": {"a\nb\nc\n", 4, read.Options{}, "x.npy: 4 embeddings for 3 requests"},
+		"more sampled": {"a\nb\nc\nd\ne\nf\n", 7, read.Options{Selection: read.Selection{SampleRate: 0.5}},
 			"x.npy: 7 embeddings for 6 requests"},
-		"too few": {"a\nb\nc\n", 1, traces.LoadOptions{Selection: traces.Selection{Limit: 2}},
+		"too few": {"a\nb\nc\n", 1, read.Options{Selection: read.Selection{Limit: 2}},
 			"x.npy: 1 embeddings for 2 requests"},
-		"merged": {"a\n", 1, traces.LoadOptions{Selection: traces.Selection{Merge: true}},
+		"merged": {"a\n", 1, read.Options{Selection: read.Selection{Merge: true}},
 			"x.npy: embeddings belong to requests in the order of their " +
 				"files, which merging changes"},
-		"prompts": {tracetest.ExampleOf(t, "mooncake"), 3, traces.LoadOptions{},
+		"prompts": {tracetest.ExampleOf(t, "mooncake"), 3, read.Options{},
 			"its requests are blocks of prompts, which cannot have the " +
 				"embeddings of x.npy"},
-		"repeat": {"a\na\n", 2, traces.LoadOptions{},
+		"repeat": {"a\na\n", 2, read.Options{},
 			"request 2: the embedding of the query \"a\" has a similarity of 0.71 " +
 				"to its first request's"},
 	} {

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 var threeVectors = [][]float32{{1, 2.5}, {-1, 0}, {3, 1e-20}}
@@ -26,7 +26,7 @@ func writeVectors(t *testing.T, name string, vectors [][]float32) ([]byte, error
 		records = append(records, stream.Record{Num: uint64(i), Extra: &queries.Head{Vector: vector}})
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+	if err := tracetest.TryWrite(t.Context(), path, write.Options{Fields: stream.Fields{Kind: queries.Kind{}}},
 		records); err != nil {
 		return nil, err
 	}

@@ -241,7 +241,7 @@ func (r *historyReader) load() error {
 			return r.rows.at(errors.New("more than 2^31 interactions, or 2^27 items: want fewer; cut the log"))
 		}
 		r.events = append(r.events, e)
-		if err := r.afford(users, items); err != nil {
+		if err := r.reserve(users, items); err != nil {
 			return err
 		}
 	}
@@ -257,8 +257,8 @@ func (r *historyReader) load() error {
 // maxEvents bounds the interactions of a log.
 const maxEvents = 1 << 31
 
-// afford refuses a log for whose growth there is no memory: its tables double, and the histories need a copy.
-func (r *historyReader) afford(users, items *stream.Numbering) error {
+// reserve refuses a log for whose growth there is no memory: its tables double, and the histories need a copy.
+func (r *historyReader) reserve(users, items *stream.Numbering) error {
 	const every, bytesPerEvent = 1 << 14, 16 + 4
 	if len(r.events)%every != 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -118,12 +118,12 @@ func TestLogAsTableIsTheSame(t *testing.T) {
 	tracetest.WriteFile(t, path, []byte(log.String()))
 	opts := needs
 	opts.Format = "interactions:length=20,tables=5,rate=50"
-	direct := must.Get(traces.Load(t.Context(), []string{path}, opts))(t)
+	direct := must.Get(read.Load(t.Context(), []string{path}, opts))(t)
 	for _, name := range []string{"t.csv", "t.parquet"} {
 		to := filepath.Join(folder, name)
 		convertWith(t, path, to, opts)
-		read := must.Get(traces.Load(t.Context(), []string{to}, needs))(t)
-		if got, want := stated(read), stated(direct); !slices.Equal(got, want) {
+		loaded := must.Get(read.Load(t.Context(), []string{to}, needs))(t)
+		if got, want := stated(loaded), stated(direct); !slices.Equal(got, want) {
 			t.Errorf("%s has %d requests that differ from the %d of the log: first\n%s, want\n%s", name, len(got), len(want),
 				got[0], want[0])
 		}
@@ -161,7 +161,7 @@ func TestSeveralLogsAreRefused(t *testing.T) {
 	paths := tracetest.WriteTexts(t, "a,i,5\na,i,6\n", "a,i,7\na,i,8\n")
 	opts := needs
 	opts.Format = "interactions"
-	_, err := traces.Load(t.Context(), paths, opts)
+	_, err := read.Load(t.Context(), paths, opts)
 	must.Fail(t, err, "concatenate the logs")
 }
 
@@ -173,7 +173,7 @@ func TestMovieTweetings(t *testing.T) {
 	}
 	opts := needs
 	opts.Format = "interactions"
-	trace := must.Get(traces.Load(t.Context(), []string{filepath.Join(folder, "dlrm",
+	trace := must.Get(read.Load(t.Context(), []string{filepath.Join(folder, "dlrm",
 		"movietweetings-ratings.dat.zst")}, opts))(t)
 	c := recommender.Of(trace.Kind)
 	if len(trace.Objects) != 100_000-16_554 || c.Shards != 10_506 || trace.LeftOut() != 16_554 {

@@ -9,8 +9,10 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/traffic"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 func init() { gen.Register(traffic.Generators...) } // as package sim/all does in the program
@@ -26,7 +28,7 @@ func generated(t *testing.T) *gen.Generator {
 // in files, more of them than a row group of Parquet has.
 func TestGeneratedRequestsAreTheSameFromAFile(t *testing.T) {
 	g := generated(t)
-	inMemory := must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs))(t)
+	inMemory := must.Get(read.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs))(t)
 	want := stated(inMemory)
 	c := recommender.Of(inMemory.Kind)
 	if c.Population == nil || c.Population.Users != 300 || c.Population.Nodes != 2 || c.Shards != 20000 {
@@ -35,15 +37,15 @@ func TestGeneratedRequestsAreTheSameFromAFile(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"t.parquet", "t.csv"} {
 		path := filepath.Join(folder, name)
-		w := must.Get(traces.Create(t.Context(), path, traces.CreateOptions{Fields: g.Fields}))(t)
+		w := must.Get(write.Create(t.Context(), path, write.Options{Fields: g.Fields}))(t)
 		from := generated(t)
 		var rec stream.Record
 		for from.Read(&rec) == nil {
 			must.Do(t, w.Write(&rec))
 		}
 		must.Do(t, w.Close())
-		read := must.Get(traces.Load(t.Context(), []string{path}, needs))(t)
-		if got := stated(read); !slices.Equal(got, want) {
+		loaded := must.Get(read.Load(t.Context(), []string{path}, needs))(t)
+		if got := stated(loaded); !slices.Equal(got, want) {
 			i := 0
 			for i < len(got) && i < len(want) && got[i] == want[i] {
 				i++
@@ -58,7 +60,7 @@ func TestSampleOfGeneratedRequests(t *testing.T) {
 	load := func(rate float64) *traces.Trace {
 		g, opts := generated(t), needs
 		opts.SampleRate = rate
-		return must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), opts))(t)
+		return must.Get(read.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), opts))(t)
 	}
 	whole := stated(load(1))
 	sample := stated(load(0.1))
@@ -74,7 +76,7 @@ func TestSampleOfGeneratedRequests(t *testing.T) {
 
 func TestLookupsAllocateNothing(t *testing.T) {
 	g := generated(t)
-	trace := must.Get(traces.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs))(t)
+	trace := must.Get(read.LoadReader(t.Context(), "generated", g, g.Fields, int64(g.Requests()), needs))(t)
 	c, i := recommender.Of(trace.Kind), 0
 	room := make([]recommender.Lookup, 0, 1000)
 	if n := testing.AllocsPerRun(1000, func() {

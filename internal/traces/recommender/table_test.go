@@ -9,13 +9,15 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 // needs are those of models.
-var needs = traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true, Keys: true}}
+var needs = read.Options{Needs: traces.Needs{Times: true, Kind: true, Keys: true}}
 
 func FuzzRecommender(f *testing.F) {
 	tracetest.Fuzz(f, "recommender", tracetest.ExampleOf(f, "recommender"),
@@ -71,7 +73,7 @@ func TestRequestsAreReadAsWritten(t *testing.T) {
 	fields := stream.Fields{Time: true, Kind: recommender.Kind{}}
 	folder := t.TempDir()
 	load := func(path string) []string {
-		trace := must.Get(traces.Load(t.Context(), []string{path}, needs))(t)
+		trace := must.Get(read.Load(t.Context(), []string{path}, needs))(t)
 		return stated(trace)
 	}
 	var want []string
@@ -101,11 +103,11 @@ func convert(t *testing.T, from, to string) {
 	convertWith(t, from, to, needs)
 }
 
-func convertWith(t *testing.T, from, to string, opts traces.LoadOptions) {
+func convertWith(t *testing.T, from, to string, opts read.Options) {
 	t.Helper()
-	var w *traces.Writer
-	_, err := traces.Scan(t.Context(), []string{from}, opts, func(fields stream.Fields) (err error) {
-		w, err = traces.Create(t.Context(), to, traces.CreateOptions{Fields: fields})
+	var w *write.Writer
+	_, err := read.Scan(t.Context(), []string{from}, opts, func(fields stream.Fields) (err error) {
+		w, err = write.Create(t.Context(), to, write.Options{Fields: fields})
 		return err
 	}, func(rec *stream.Record) error { return w.Write(rec) })
 	if err == nil {
@@ -130,7 +132,7 @@ func TestParquetWithRows(t *testing.T) {
 	tracetest.WriteFile(t, first, []byte(tracetest.ParquetOf(t, rows)))
 	convert(t, first, second)
 	for _, path := range []string{first, second} {
-		trace := must.Get(traces.Load(t.Context(), []string{path}, needs))(t)
+		trace := must.Get(read.Load(t.Context(), []string{path}, needs))(t)
 		c := recommender.Of(trace.Kind)
 		if c == nil || len(c.Tokens) != len(rows) || trace.NumObjects != 7 {
 			t.Fatalf("%s: %d requests of %d users", path, len(trace.Objects), trace.NumObjects)

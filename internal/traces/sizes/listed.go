@@ -64,8 +64,8 @@ func (l *Listed) add(key []byte, size int64) error {
 // checkedEvery is the number of keys between two checks of the memory.
 const checkedEvery = 1 << 14
 
-// afford refuses a file for whose keys there is no memory: the tables double.
-func (l *Listed) afford(src *source.Source) error {
+// reserve refuses a file for whose keys there is no memory: the tables double.
+func (l *Listed) reserve(src *source.Source) error {
 	if len(l.sizes)%checkedEvery != 0 {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (l *Listed) readCSV(src *source.Source) error {
 		if err != nil {
 			return src.LineErrorf("%w", err)
 		}
-		if err := l.afford(src); err != nil {
+		if err := l.reserve(src); err != nil {
 			return err
 		}
 	}
@@ -310,7 +310,7 @@ func (l *Listed) readUsage(src *source.Source) error {
 				return src.LineErrorf("%w", err)
 			}
 		}
-		if err := l.afford(src); err != nil {
+		if err := l.reserve(src); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package sizes
 import (
 	"math"
 
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -13,19 +14,6 @@ func (m *Mean) add(other Mean) { m.sum, m.n = m.sum+other.sum, m.n+other.n }
 
 // rounded returns the mean in whole bytes.
 func (m Mean) rounded() int64 { return int64(m.sum/m.n + 0.5) }
-
-// Origin is where the size of an object comes from.
-type Origin uint8
-
-const (
-	Stated  Origin = iota // the log states it, in some row
-	Given                 // by the Rules
-	Pattern               // the mean of the objects whose keys have the same pattern
-	Type                  // the mean of the objects of the same type
-	All                   // the mean of all objects
-	Unknown               // no size is known
-	Origins               // how many there are
-)
 
 // Means give an object without a size the mean of those that are like it: with a key of the same pattern, or else of
 // the same type, or else of all. The mean, not the median, makes totals right: a cache of a number of bytes holds the
@@ -71,17 +59,17 @@ func (m *Means) Add(key []byte, of stream.ValueType, size float64) {
 }
 
 // Of returns a size for an object, and where it comes from: Pattern, Type, All, or Unknown if no size is known at all.
-func (m *Means) Of(key []byte, of stream.ValueType) (int64, Origin) {
+func (m *Means) Of(key []byte, of stream.ValueType) (int64, traces.SizeOrigin) {
 	m.text = AppendPattern(m.text[:0], key)
 	switch g := m.patterns[string(m.text)]; {
 	case g != nil:
-		return g.next(), Pattern
+		return g.next(), traces.SizeOfPattern
 	case of != stream.ValueUnknown && m.types[of].n > 0:
-		return m.types[of].next(), Type
+		return m.types[of].next(), traces.SizeOfType
 	case m.all.n > 0:
-		return m.all.next(), All
+		return m.all.next(), traces.SizeOfAll
 	}
-	return 0, Unknown
+	return 0, traces.SizeUnknown
 }
 
 func (g *group) next() int64 {

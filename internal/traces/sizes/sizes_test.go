@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -88,14 +89,16 @@ func TestMeansMakeTotalsRight(t *testing.T) {
 			sum += float64(size)
 		}
 		n := rapid.IntRange(1, 50).Draw(t, "unknown")
-		for key, origin := range map[string]Origin{"a:": Pattern, "b": Type, "c": All} {
+		for key, origin := range map[string]traces.SizeOrigin{
+			"a:": traces.SizeOfPattern, "b": traces.SizeOfType, "c": traces.SizeOfAll,
+		} {
 			of, total := stream.ValueHash, 0.0
-			if origin == All {
+			if origin == traces.SizeOfAll {
 				of = stream.ValueList
 			}
 			for i := range n {
 				name := key
-				if origin == Pattern {
+				if origin == traces.SizeOfPattern {
 					name += fmt.Sprint(100 + i)
 				}
 				size, from := m.Of([]byte(name), of)
@@ -108,7 +111,7 @@ func TestMeansMakeTotalsRight(t *testing.T) {
 			}
 		}
 	})
-	if _, from := NewMeans().Of([]byte("a"), 0); from != Unknown {
+	if _, from := NewMeans().Of([]byte("a"), 0); from != traces.SizeUnknown {
 		t.Error("a size comes from nothing")
 	}
 }

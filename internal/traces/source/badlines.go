@@ -6,21 +6,8 @@ import (
 	"io"
 	"strconv"
 
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
-
-// lineError is an error about one line, after which the next one can be read.
-type lineError struct {
-	place string
-	line  int
-	err   error
-}
-
-func (e *lineError) Error() string { return fmt.Sprintf("%s: line %d: %v", e.place, e.line, e.err) }
-func (e *lineError) Unwrap() error { return e.err }
 
 // SkippingBadLines returns a reader that leaves out lines that r cannot read, if the user allows any. r returns an
 // error of LineErrorf for such a line, and can be called again.
@@ -54,18 +41,18 @@ const mostInARow = 1000
 
 // Skip counts a line that cannot be read, and returns nil if the next one can be read. Otherwise it returns err.
 func (s *Source) Skip(err error) error {
-	bad, ok := errors.AsType[*lineError](err)
+	bad, ok := errors.AsType[*stream.BadLine](err)
 	if !ok || s.In.BadLines == 0 {
 		return err
 	}
-	if bad.line <= s.lastBad+1 {
+	if bad.Line <= s.lastBad+1 {
 		s.inARow++
 	} else {
 		s.inARow = 1
 	}
-	s.lastBad = bad.line
-	if s.Reading.Bad++; s.Reading.firstBad == nil {
-		s.Reading.firstBad = bad
+	s.lastBad = bad.Line
+	if s.Reading.Bad++; s.Reading.BadLine == nil {
+		s.Reading.BadLine = bad
 	}
 	if s.inARow == mostInARow {
 		return fmt.Errorf("%w, and so are the %d lines before it", err, mostInARow-1)
@@ -84,42 +71,23 @@ func (s *Source) countLines() error {
 // CheckBadLines returns an error if more than this share of the lines of files that were read together could not be
 // read.
 func (t *Together) CheckBadLines(share float64) error {
-	var all Reading
+	var all stream.Reading
 	for _, r := range t.readings {
 		all.Bad, all.Lines = all.Bad+r.Bad, all.Lines+r.Lines
-		if all.firstBad == nil {
-			all.firstBad = r.firstBad
+		if all.BadLine == nil {
+			all.BadLine = r.BadLine
 		}
 	}
 	switch {
 	case float64(all.Bad) <= share*float64(all.Lines):
 		return nil
 	case all.Lines == 1:
-		return all.firstBad
+		return all.BadLine
 	case all.Bad == 1:
-		return fmt.Errorf("%w; --bad-lines allows %s, none of %s", all.firstBad, percent(share),
-			english.Sprintf("%d lines", all.Lines))
+		return fmt.Errorf("%w; --bad-lines allows %s, none of %s", all.BadLine, percent(share),
+			stream.Thousands(all.Lines)+" lines")
 	}
-	return fmt.Errorf("%s: %s; --bad-lines allows %s", all.firstBad.place, all.BadText(), percent(share))
+	return fmt.Errorf("%s: %s; --bad-lines allows %s", all.BadLine.Place, all.BadText(), percent(share))
 }
-
-// BadText says how many lines could not be read, and why the first could not.
-func (r *Reading) BadText() string {
-	first := fmt.Sprintf("line %d: %v", r.firstBad.line, r.firstBad.err)
-	if r.Paths > 1 || r.Files > 1 {
-		first = r.firstBad.place + ": " + first
-	}
-	return english.Sprintf("%d of %d lines could not be read, first: %s", r.Bad, r.Lines, first)
-}
-
-// FirstBad returns the first error about a line that could not be read; nil if all could.
-func (r *Reading) FirstBad() error {
-	if r.firstBad == nil {
-		return nil
-	}
-	return fmt.Errorf("line %d: %w", r.firstBad.line, r.firstBad.err)
-}
-
-var english = message.NewPrinter(language.English)
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) + "%" }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // containerLine is a line of the log of a container: what a program wrote, with the stream it wrote to. Kubernetes
@@ -104,7 +106,7 @@ type unwrapper struct {
 func (u *unwrapper) Read(p []byte) (n int, err error) {
 	if r := u.src.Reading; r != nil && u.others > 0 {
 		r.LeftOut += u.others
-		r.Reasons = Count(r.Reasons, "of the container's other stream", u.others)
+		r.Reasons = stream.Count(r.Reasons, "of the container's other stream", u.others)
 		u.others = 0
 	}
 	for len(u.left) == 0 {

@@ -93,7 +93,7 @@ func (a *readAhead) fill(buffer []byte) chunk {
 			break // bufio, which reads a, limits how often it accepts nothing
 		}
 	}
-	c.taken = a.in.BytesRead.Load()
+	c.taken = a.in.fetched.Load()
 	return c
 }
 

@@ -55,7 +55,7 @@ func TestReadAheadCountsWhatWasParsed(t *testing.T) {
 	buffer := make([]byte, chunkBytes/2)
 	for i, want := range []int64{chunkBytes, chunkBytes, 2 * chunkBytes, 2 * chunkBytes, 3 * chunkBytes} {
 		must.Get(io.ReadFull(in.ahead, buffer))(t)
-		if got := in.Taken(); got != want {
+		if got := in.BytesRead(); got != want {
 			t.Errorf("after %d halves of a chunk %d bytes were taken, want %d", i+1, got, want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestReadAheadIsBounded(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		a.stop()
-		if got := in.BytesRead.Load(); got != c.want {
+		if got := in.fetched.Load(); got != c.want {
 			t.Errorf("merged %v: %d bytes were read ahead, want %d", c.merged, got, c.want)
 		}
 	}

@@ -315,7 +315,7 @@ type chosenColumn struct {
 }
 
 // list returns all columns but the key.
-func (c *ChosenColumns) list(r *Reading) []chosenColumn {
+func (c *ChosenColumns) list(r *stream.Reading) []chosenColumn {
 	return []chosenColumn{
 		{&c.Time, "time", timeNames, &r.Time},
 		{&c.Size, "size", sizeNames, &r.Size},

@@ -22,6 +22,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/compress"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // MaxLine is the longest line that is read, in bytes, and the largest size of a Source's buffer.
@@ -29,21 +30,21 @@ const MaxLine = 1 << 20
 
 // File is an opened file, or standard input, with its raw bytes.
 type File struct {
-	Path      string   // as the user wrote it
-	Label     string   // its name in errors
-	file      *os.File // nil for standard input that is not a file
-	r         io.Reader
-	Size      int64 // 0 if unknown
-	Opened    filestate.State
-	BytesRead atomic.Int64
-	closers   []func() error
-	Together  *Together
-	Budget    *memory.Budget
-	archive   *File  // the archive that this is a member of; nil otherwise
-	Tenant    string // the requested column of tenants, or of labels; "" for none
-	Labels    bool   // it is of labels
-	Merged    bool   // with other files, which are open at the same time
-	NoSizes   bool   // nothing uses the sizes of requests, so that they need not be found out
+	Path     string   // as the user wrote it
+	Label    string   // its name in errors
+	file     *os.File // nil for standard input that is not a file
+	r        io.Reader
+	Size     int64 // 0 if unknown
+	Opened   filestate.State
+	fetched  atomic.Int64 // by this reader, perhaps ahead of what is parsed
+	closers  []func() error
+	Together *Together
+	Budget   *memory.Budget
+	archive  *File  // the archive that this is a member of; nil otherwise
+	Tenant   string // the requested column of tenants, or of labels; "" for none
+	Labels   bool   // it is of labels
+	Merged   bool   // with other files, which are open at the same time
+	NoSizes  bool   // nothing uses the sizes of requests, so that they need not be found out
 	// BadLines is the share of lines that may be unreadable; 0: none.
 	BadLines float64
 	// Context ends the reading; nil: nothing does. Find returns where a file is that an option names; nil: at that path.
@@ -58,15 +59,15 @@ func (in *File) Member() *File {
 		BadLines: in.BadLines, NoSizes: in.NoSizes, Context: in.Context, Find: in.Find}
 }
 
-// Taken returns how many bytes of the file were read for what was parsed so far. Any goroutine may call it.
-func (in *File) Taken() int64 {
+// BytesRead returns how many bytes of the file were read for what was parsed so far. Any goroutine may call it.
+func (in *File) BytesRead() int64 {
 	switch {
 	case in.archive != nil:
-		return in.archive.Taken()
+		return in.archive.BytesRead()
 	case in.ahead != nil:
 		return in.ahead.taken.Load()
 	}
-	return in.BytesRead.Load()
+	return in.fetched.Load()
 }
 
 // OpenFile opens the file at path, or takes stdin (os.Stdin if nil) for "-". A trace may come from a pipe: opening or
@@ -159,7 +160,7 @@ func (in *File) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := in.r.Read(p)
-	in.BytesRead.Add(int64(n))
+	in.fetched.Add(int64(n))
 	if err != nil && err != io.EOF {
 		err = withoutPath(err)
 	}
@@ -173,7 +174,7 @@ func (in *File) ReadAt(p []byte, offset int64) (int, error) {
 		return 0, err
 	}
 	n, err := in.file.ReadAt(p, offset)
-	in.BytesRead.Store(min(in.BytesRead.Load()+int64(n), in.Size))
+	in.fetched.Store(min(in.fetched.Load()+int64(n), in.Size))
 	return n, err
 }
 
@@ -200,7 +201,7 @@ type Source struct {
 	Compression string        // "" for none
 	Container   string        // what was unwrapped, if the content is the log of a container; "" otherwise
 	held        *bytes.Reader // the content, if it is in memory
-	Reading     *Reading
+	Reading     *stream.Reading
 	buf         *buffer
 	LineNumber  int // number of the line that Line last returned
 	// Unended says that the line that Line or LongLine last returned ends with the file, and without a line break.
@@ -382,7 +383,7 @@ func (s *Source) CutOff(err error) error {
 
 // LineErrorf returns an error about the line that Line returned last: "FILE: line 17: ...". The next line can be read.
 func (s *Source) LineErrorf(format string, args ...any) error {
-	return &lineError{s.Place, s.LineNumber, fmt.Errorf(format, args...)}
+	return &stream.BadLine{Place: s.Place, Line: s.LineNumber, Err: fmt.Errorf(format, args...)}
 }
 
 // LastLineErrorf is LineErrorf for an error that ends the reading.

@@ -49,7 +49,7 @@ func (s *Source) copyToFile() (io.ReaderAt, int64, error) {
 // checkCopy refuses a copy that has become too large.
 func (s *Source) checkCopy(temp *os.File, size int64) error {
 	const unpack = "to decompress it first, which also shows how large it is"
-	if taken := s.In.Taken(); size > freeStart+maxInflation*taken {
+	if taken := s.In.BytesRead(); size > freeStart+maxInflation*taken {
 		return s.Errorf("inflates from %s to more than %s: this looks like a decompression bomb; if it is not, "+
 			"decompress it first", memory.Bytes(taken), memory.Bytes(size))
 	}

@@ -15,13 +15,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+	"pgregory.net/rapid"
+
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
-	"github.com/parquet-go/parquet-go"
-	"pgregory.net/rapid"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 // Fuzz reads any input in one format. Nothing may panic or run forever, records must be sane, and every error must name
@@ -44,7 +47,7 @@ func FuzzAll(f *testing.F, specs []string, seeds ...string) {
 // readAnything reads up to ten thousand records: one line of arc may stand for a billion. badLines is the share of
 // unreadable lines that are left out.
 func readAnything(t *testing.T, data []byte, spec string, badLines float64) {
-	s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: spec}, BadLines: badLines,
+	s, err := read.Open("-", read.Options{Selection: read.Selection{Format: spec}, BadLines: badLines,
 		Stdin: bytes.NewReader(data)})
 	if err == nil {
 		defer s.Close()
@@ -55,7 +58,7 @@ func readAnything(t *testing.T, data []byte, spec string, badLines float64) {
 	}
 }
 
-func checkRecords(t *testing.T, s *traces.Stream) error {
+func checkRecords(t *testing.T, s *read.Stream) error {
 	var rec stream.Record
 	for range 10_000 {
 		if err := s.Read(&rec); err != nil {
@@ -76,9 +79,9 @@ func checkRecords(t *testing.T, s *traces.Stream) error {
 }
 
 // OpenText opens content as standard input.
-func OpenText(t testing.TB, content, format string) (*traces.Stream, error) {
+func OpenText(t testing.TB, content, format string) (*read.Stream, error) {
 	t.Helper()
-	s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+	s, err := read.Open("-", read.Options{Selection: read.Selection{Format: format},
 		Stdin: strings.NewReader(content)})
 	if err == nil {
 		t.Cleanup(func() { s.Close() })
@@ -118,14 +121,14 @@ func Drain(r stream.Reader) ([]stream.Record, error) {
 // Write writes records to path and closes it.
 func Write(t testing.TB, path string, fields stream.Fields, records []stream.Record) {
 	t.Helper()
-	if err := TryWrite(t.Context(), path, traces.CreateOptions{Fields: fields}, records); err != nil {
+	if err := TryWrite(t.Context(), path, write.Options{Fields: fields}, records); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // TryWrite is Write that returns the error.
-func TryWrite(ctx context.Context, path string, opt traces.CreateOptions, records []stream.Record) error {
-	w, err := traces.Create(ctx, path, opt)
+func TryWrite(ctx context.Context, path string, opt write.Options, records []stream.Record) error {
+	w, err := write.Create(ctx, path, opt)
 	if err != nil {
 		return err
 	}
@@ -144,7 +147,7 @@ func BenchmarkRead(b *testing.B, content []byte, format string, records int) {
 	b.SetBytes(int64(len(content)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+		s, err := read.Open("-", read.Options{Selection: read.Selection{Format: format},
 			Stdin: bytes.NewReader(content)})
 		if err != nil {
 			b.Fatal(err)
@@ -161,14 +164,14 @@ func BenchmarkRead(b *testing.B, content []byte, format string, records int) {
 }
 
 // LoadText loads a trace from the standard input.
-func LoadText(t testing.TB, content string, opts traces.LoadOptions) (*traces.Trace, error) {
+func LoadText(t testing.TB, content string, opts read.Options) (*traces.Trace, error) {
 	t.Helper()
 	opts.Stdin = strings.NewReader(content)
-	return traces.Load(t.Context(), []string{"-"}, opts)
+	return read.Load(t.Context(), []string{"-"}, opts)
 }
 
 // MustLoadText is LoadText that fails the test on an error.
-func MustLoadText(t testing.TB, content string, opts traces.LoadOptions) *traces.Trace {
+func MustLoadText(t testing.TB, content string, opts read.Options) *traces.Trace {
 	t.Helper()
 	trace, err := LoadText(t, content, opts)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -80,7 +81,7 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 
 // loadAttention returns the requests that an attention trace stands for, and the checksum of its files if it is asked
 // for. Only its dimensions are read: its vectors stay where they are.
-func (w Workload) loadAttention(ctx context.Context, dirs []string, options traces.LoadOptions, takeSum bool) (
+func (w Workload) loadAttention(ctx context.Context, dirs []string, options read.Options, takeSum bool) (
 	*traces.Trace, string, error) {
 	switch {
 	case slices.Contains(w.Files, "-"):
@@ -149,7 +150,7 @@ func (w Workload) label() string {
 }
 
 // lookups returns a request for every head in every step. Objects are rows, each a key with its value.
-func lookups(name string, shape *attention.Shape, options traces.LoadOptions) (*traces.Trace, error) {
+func lookups(name string, shape *attention.Shape, options read.Options) (*traces.Trace, error) {
 	heads := shape.Heads()
 	requests, rows := heads*shape.Steps, heads*shape.Tokens()
 	if requests > stream.MaxCount || rows > stream.MaxCount {
@@ -160,7 +161,7 @@ func lookups(name string, shape *attention.Shape, options traces.LoadOptions) (*
 		return nil, err
 	}
 	t := &traces.Trace{Name: name, Objects: make([]uint32, requests), NumObjects: rows, SampleRate: 1,
-		Readings: []source.Reading{{Name: name, Files: 1, Paths: 1, Format: attention.Format, Layout: shape.String()}}}
+		Readings: []stream.Reading{{Name: name, Files: 1, Paths: 1, Format: attention.Format, Layout: shape.String()}}}
 	for i := range t.Objects {
 		t.Objects[i] = uint32(i % heads)
 	}

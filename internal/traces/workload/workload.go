@@ -26,6 +26,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/embed"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/sizes"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -40,7 +41,7 @@ type Workload struct {
 	Name      string   `json:"name,omitempty"` // in records; "" takes it from the files or the generator
 	Files     []string `json:"files,omitempty"`
 	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
-	traces.Selection
+	read.Selection
 	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files or, "queries.npy:rows=distinct",
 	// for each distinct one; or a built-in embedder with its parameters, "lexical(dim=384)", as package embed reads it;
 	// "": the trace's own, or embed.Default's if it has only texts.
@@ -274,7 +275,7 @@ func digestOf(path string) (digest [sha256.Size]byte, err error) {
 
 // Load reads or generates the trace. Files that are not at their path are searched for in dirs, in this order. If w has
 // a checksum that the files do not match, the error is a ChangedError; if a file is not found, a MissingError.
-func (w Workload) Load(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace, error) {
+func (w Workload) Load(ctx context.Context, dirs []string, options read.Options) (*traces.Trace, error) {
 	options.Selection = w.Selection
 	w, note := w.inOrder(ctx, dirs, options)
 	t, _, err := w.load(ctx, dirs, options, w.Checksum != "")
@@ -283,7 +284,7 @@ func (w Workload) Load(ctx context.Context, dirs []string, options traces.LoadOp
 
 // inOrder returns w with the files of a rotated log in the order of their times, and says so in the note; and otherwise
 // as it is. Files with a checksum keep their order, which a record states.
-func (w Workload) inOrder(ctx context.Context, dirs []string, options traces.LoadOptions) (_ Workload, note string) {
+func (w Workload) inOrder(ctx context.Context, dirs []string, options read.Options) (_ Workload, note string) {
 	if w.Checksum != "" || w.EmbeddingsFile() != "" {
 		return w, ""
 	}
@@ -291,7 +292,7 @@ func (w Workload) inOrder(ctx context.Context, dirs []string, options traces.Loa
 	if err != nil {
 		return w, "" // which loading reports
 	}
-	order := traces.RotationOrder(ctx, found.trace, options)
+	order := read.RotationOrder(ctx, found.trace, options)
 	if order == nil {
 		return w, ""
 	}
@@ -304,12 +305,12 @@ func (w Workload) inOrder(ctx context.Context, dirs []string, options traces.Loa
 		files[i] = named[at]
 	}
 	w.Files = files
-	return w, traces.RotationNote(files)
+	return w, read.RotationNote(files)
 }
 
 // LoadSummed is Load that also returns w with its checksum, computed while loading, and with its files in the order in
 // which they were read. Standard input and pipes, which cannot be read twice, have none.
-func (w Workload) LoadSummed(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace,
+func (w Workload) LoadSummed(ctx context.Context, dirs []string, options read.Options) (*traces.Trace,
 	Workload, error) {
 	options.Selection = w.Selection
 	w, note := w.inOrder(ctx, dirs, options)
@@ -326,7 +327,7 @@ func withNote(t *traces.Trace, note string) *traces.Trace {
 	return t
 }
 
-func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOptions,
+func (w Workload) load(ctx context.Context, dirs []string, options read.Options,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	options.Selection = w.Selection
 	if w.Checksum != "" {
@@ -414,7 +415,7 @@ func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 }
 
 // loadFiles reads the files and computes their checksum at the same time.
-func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.LoadOptions,
+func (w Workload) loadFiles(ctx context.Context, dirs []string, options read.Options,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	found, err := w.find(dirs)
 	if err != nil {
@@ -473,7 +474,7 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.L
 
 // loadWith loads files with the embeddings beside them, if there is such a file.
 func loadWith(ctx context.Context, files []string, beside queries.BesideFile,
-	options traces.LoadOptions) (*traces.Trace, error) {
+	options read.Options) (*traces.Trace, error) {
 	if beside.Path != "" {
 		vectors, err := queries.OpenVectors(ctx, beside.Path, nil)
 		if err != nil {
@@ -482,7 +483,7 @@ func loadWith(ctx context.Context, files []string, beside queries.BesideFile,
 		defer vectors.Close()
 		options.Beside = queries.NewBeside(vectors, beside.Distinct)
 	}
-	return traces.Load(ctx, files, options)
+	return read.Load(ctx, files, options)
 }
 
 // isRegular reports whether the file can be read twice.
@@ -502,7 +503,7 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 
 // generate makes the trace. Its checksum is that of all Paths, the files that the generator reads and what its keys and
 // values take.
-func (w Workload) generate(ctx context.Context, dirs []string, options traces.LoadOptions,
+func (w Workload) generate(ctx context.Context, dirs []string, options read.Options,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	spec, err := gen.Parse(w.Generator, "")
 	if err != nil {
@@ -528,12 +529,12 @@ func (w Workload) generate(ctx context.Context, dirs []string, options traces.Lo
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", w.Generator, err)
 	}
-	t, err = traces.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), options)
+	t, err = read.LoadReader(ctx, spec.String(), g, g.Fields, int64(g.Requests()), options)
 	return t, sum, err
 }
 
 // Prepare returns the generator of spec, or ctx's error as soon as ctx ends. preparing, unless it is nil, is called as
-// traces.LoadOptions.Preparing.
+// read.Options.Preparing.
 func Prepare(ctx context.Context, spec gen.Spec,
 	preparing func() (set func(done, total int64), end func())) (*gen.Generator, error) {
 	var progress func(done, total int64)
@@ -594,7 +595,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		Generator: rec.TraceGenerator,
 		Checksum:  rec.TraceChecksum,
 		KV:        rec.KV,
-		Selection: traces.Selection{
+		Selection: read.Selection{
 			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
 			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants, By: rec.By,
 			Writes: rec.WriteMode, ObjectOverhead: rec.ObjectOverhead,

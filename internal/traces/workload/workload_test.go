@@ -19,10 +19,12 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
-func write(t *testing.T, path, text string) string {
+func writeText(t *testing.T, path, text string) string {
 	t.Helper()
 	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
@@ -31,12 +33,12 @@ func write(t *testing.T, path, text string) string {
 
 func TestFilesAreLookedForInTheFolders(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(second, "a", "x.txt"), "1\n2\n1\n")
+	writeText(t, filepath.Join(second, "a", "x.txt"), "1\n2\n1\n")
 	dirs := []string{first, second}
 	if got, err := Find("a/x.txt", dirs); err != nil || got != filepath.Join(second, "a", "x.txt") {
 		t.Errorf("found at %q, %v", got, err)
 	}
-	write(t, filepath.Join(first, "a", "x.txt"), "9\n")
+	writeText(t, filepath.Join(first, "a", "x.txt"), "9\n")
 	if got, err := Find("a/x.txt", dirs); err != nil || got != filepath.Join(first, "a", "x.txt") {
 		t.Errorf("the first folder does not go first: %q, %v", got, err)
 	}
@@ -55,7 +57,7 @@ func TestFilesAreLookedForInTheFolders(t *testing.T) {
 
 func TestChecksum(t *testing.T) {
 	dir := t.TempDir()
-	a, b := write(t, filepath.Join(dir, "a"), "1\n2\n"), write(t, filepath.Join(dir, "b"), "1\n")
+	a, b := writeText(t, filepath.Join(dir, "a"), "1\n2\n"), writeText(t, filepath.Join(dir, "b"), "1\n")
 	first, second := sha256.Sum256([]byte("1\n2\n")), sha256.Sum256([]byte("1\n"))
 	sum := sha256.Sum256(slices.Concat(first[:], second[:]))
 	want := "sha256:" + hex.EncodeToString(sum[:])
@@ -65,18 +67,18 @@ func TestChecksum(t *testing.T) {
 		t.Fatalf("checksum %s, %v; want %s", got, err, want)
 	}
 	w.Checksum = got
-	loaded, err := w.Load(t.Context(), nil, traces.LoadOptions{})
+	loaded, err := w.Load(t.Context(), nil, read.Options{})
 	if err != nil || len(loaded.Objects) != 3 || loaded.NumObjects != 2 || loaded.Name != "a+b" {
 		t.Errorf("loaded %+v, %v", loaded, err)
 	}
 	// Reported first even if the file is now not a trace at all.
-	write(t, b, "\x00\xff garbage")
+	writeText(t, b, "\x00\xff garbage")
 	var changed *ChangedError
-	if _, err := w.Load(t.Context(), nil, traces.LoadOptions{}); !errors.As(err, &changed) || changed.Want != want {
+	if _, err := w.Load(t.Context(), nil, read.Options{}); !errors.As(err, &changed) || changed.Want != want {
 		t.Errorf("a changed file: %v", err)
 	}
 	if _, err := (Workload{Files: []string{filepath.Join(dir, "none")}}).Load(t.Context(), nil,
-		traces.LoadOptions{}); !errors.As(err,
+		read.Options{}); !errors.As(err,
 		new(*MissingError)) {
 		t.Errorf("a missing file: %v", err)
 	}
@@ -88,7 +90,7 @@ func TestChecksumTellsWhereFilesEnd(t *testing.T) {
 	sum := func(contents ...string) string {
 		var w Workload
 		for i, content := range contents {
-			w.Files = append(w.Files, write(t, filepath.Join(dir, strconv.Itoa(i)), content))
+			w.Files = append(w.Files, writeText(t, filepath.Join(dir, strconv.Itoa(i)), content))
 		}
 		return must.Get(w.ReadChecksum(t.Context(), nil))(t)
 	}
@@ -107,22 +109,22 @@ func TestChecksumTellsWhereFilesEnd(t *testing.T) {
 }
 
 func TestGeneratorIsATrace(t *testing.T) {
-	w := Workload{Selection: traces.Selection{Limit: 900}, Name: "skewed",
+	w := Workload{Selection: read.Selection{Limit: 900}, Name: "skewed",
 		Generator: "zipf(alpha=1.1,objects=100,requests=1000,seed=3)"}
-	a, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true}})
+	a, err := w.Load(t.Context(), nil, read.Options{Needs: traces.Needs{Times: true}})
 	must.Do(t, err)
-	b, err := w.Load(t.Context(), nil, traces.LoadOptions{})
+	b, err := w.Load(t.Context(), nil, read.Options{})
 	if err != nil || !slices.Equal(a.Objects, b.Objects) || len(a.Objects) != 900 || a.Name != "skewed" || a.Times == nil {
 		t.Errorf("generated %d and %d requests of %q, %v", len(a.Objects), len(b.Objects), a.Name, err)
 	}
 	if sum, err := w.ReadChecksum(t.Context(), nil); sum != "" || err != nil {
 		t.Errorf("checksum of a generator: %q, %v", sum, err)
 	}
-	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), nil, traces.LoadOptions{}); err == nil ||
+	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), nil, read.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "alpha") {
 		t.Errorf("a wrong parameter: %v", err)
 	}
-	path := write(t, filepath.Join(t.TempDir(), "zipf"), "1\n")
+	path := writeText(t, filepath.Join(t.TempDir(), "zipf"), "1\n")
 	for text, want := range map[string]bool{"zipf": true, " loop(objects=3)": true, "zipfer": false, "trace.zst": false,
 		path: false} {
 		if IsGenerator(text) != want {
@@ -133,10 +135,10 @@ func TestGeneratorIsATrace(t *testing.T) {
 
 func TestRecordSaysWhatWasReplayed(t *testing.T) {
 	for _, w := range []Workload{
-		{Name: "oltp", Files: []string{"a b.gz", "c.gz"}, Checksum: "sha256:00", Selection: traces.Selection{
+		{Name: "oltp", Files: []string{"a b.gz", "c.gz"}, Checksum: "sha256:00", Selection: read.Selection{
 			Format: "csv:key=2", Merge: true, Limit: 10, SampleRate: 0.1, SampleSeed: 3, Writes: "fill"}},
-		{Name: "bk", Files: []string{"x.tar.xz"}, Selection: traces.Selection{PerFile: true, SampleRate: 1}},
-		{Name: "z", Generator: "zipf(alpha=1)", Selection: traces.Selection{SampleRate: 1}},
+		{Name: "bk", Files: []string{"x.tar.xz"}, Selection: read.Selection{PerFile: true, SampleRate: 1}},
+		{Name: "z", Generator: "zipf(alpha=1)", Selection: read.Selection{SampleRate: 1}},
 	} {
 		rec := records.Record{Trace: w.Name, SampleRate: w.SampleRate}
 		must.Do(t, w.Describe(&rec))
@@ -155,15 +157,15 @@ func TestRecordSaysWhatWasReplayed(t *testing.T) {
 }
 
 func TestLoadSummedTakesTheChecksum(t *testing.T) {
-	w := Workload{Files: []string{write(t, filepath.Join(t.TempDir(), "keys.txt"), "1\n2\n1\n")}}
+	w := Workload{Files: []string{writeText(t, filepath.Join(t.TempDir(), "keys.txt"), "1\n2\n1\n")}}
 	want, err := w.ReadChecksum(t.Context(), nil)
 	must.Do(t, err)
-	trace, got, err := w.LoadSummed(t.Context(), nil, traces.LoadOptions{})
+	trace, got, err := w.LoadSummed(t.Context(), nil, read.Options{})
 	if err != nil || len(trace.Objects) != 3 || got.Checksum != want {
 		t.Errorf("%+v with checksum %q, %v; want %s", trace, got.Checksum, err, want)
 	}
 	_, got, err = Workload{Files: []string{"-"}}.LoadSummed(t.Context(), nil,
-		traces.LoadOptions{Stdin: strings.NewReader("1\n2\n")})
+		read.Options{Stdin: strings.NewReader("1\n2\n")})
 	if err != nil || got.Checksum != "" {
 		t.Errorf("standard input has checksum %q, %v; want none", got.Checksum, err)
 	}
@@ -171,16 +173,16 @@ func TestLoadSummedTakesTheChecksum(t *testing.T) {
 
 // The checksum is that of the loaded file, even if only the requests before a limit are loaded.
 func TestLoadSummedNoticesAnotherFile(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "x.txt"), "1\n2\n1\n")
+	path := writeText(t, filepath.Join(t.TempDir(), "x.txt"), "1\n2\n1\n")
 	replaced := false
-	_, _, err := Workload{Selection: traces.Selection{Limit: 1}, Files: []string{path}}.LoadSummed(t.Context(), nil,
-		traces.LoadOptions{Progress: func(int64,
+	_, _, err := Workload{Selection: read.Selection{Limit: 1}, Files: []string{path}}.LoadSummed(t.Context(), nil,
+		read.Options{Progress: func(int64,
 			int64) {
 			if replaced {
 				return
 			}
 			replaced = true
-			if err := os.Rename(write(t, path+".new", "3\n4\n3\n"), path); err != nil {
+			if err := os.Rename(writeText(t, path+".new", "3\n4\n3\n"), path); err != nil {
 				t.Error(err)
 			}
 		}})
@@ -204,7 +206,7 @@ func TestGeneratedWritesEveryParameter(t *testing.T) {
 }
 
 func TestIdentity(t *testing.T) {
-	w := Workload{Selection: traces.Selection{Limit: 7}, Name: "a", Files: []string{"a.csv"}}
+	w := Workload{Selection: read.Selection{Limit: 7}, Name: "a", Files: []string{"a.csv"}}
 	if got := w.Identity(); got.Name != "" || !slices.Equal(got.Files, w.Files) || got.Limit != 7 {
 		t.Errorf("without a checksum the path says what is replayed: %+v", got)
 	}
@@ -220,20 +222,21 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintln(&lines, i)
 	}
-	a, b := write(t, filepath.Join(dir, "a.txt"), lines.String()), write(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
+	a := writeText(t, filepath.Join(dir, "a.txt"), lines.String())
+	b := writeText(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
 	load := func(w Workload) *traces.Trace {
-		return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
+		return must.Get(w.Load(t.Context(), nil, read.Options{}))(t)
 	}
-	if got := load(Workload{Selection: traces.Selection{Limit: 40}, Files: []string{a}}); len(got.Objects) != 40 {
+	if got := load(Workload{Selection: read.Selection{Limit: 40}, Files: []string{a}}); len(got.Objects) != 40 {
 		t.Errorf("%d requests, limited to 40", len(got.Objects))
 	}
-	if got := load(Workload{Selection: traces.Selection{PerFile: true}, Files: []string{a, a}}); len(got.Starts) != 2 {
+	if got := load(Workload{Selection: read.Selection{PerFile: true}, Files: []string{a, a}}); len(got.Starts) != 2 {
 		t.Errorf("files start at %v", got.Starts)
 	}
-	first, again, other := load(Workload{Selection: traces.Selection{SampleRate: 0.5, SampleSeed: 1},
-		Files: []string{a}}), load(Workload{Selection: traces.Selection{SampleRate: 0.5,
+	first, again, other := load(Workload{Selection: read.Selection{SampleRate: 0.5, SampleSeed: 1},
+		Files: []string{a}}), load(Workload{Selection: read.Selection{SampleRate: 0.5,
 		SampleSeed: 1}, Files: []string{a}}),
-		load(Workload{Selection: traces.Selection{SampleRate: 0.5, SampleSeed: 2}, Files: []string{a}})
+		load(Workload{Selection: read.Selection{SampleRate: 0.5, SampleSeed: 2}, Files: []string{a}})
 	if len(first.Objects) != len(again.Objects) || first.SampleRate != 0.5 || len(first.Objects) < 400 ||
 		len(first.Objects) > 600 {
 		t.Errorf("samples of %d and %d of 1000", len(first.Objects), len(again.Objects))
@@ -241,8 +244,8 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	if len(first.Objects) == len(other.Objects) {
 		t.Errorf("both seeds sample %d objects", len(other.Objects))
 	}
-	merged := load(Workload{Selection: traces.Selection{Format: "csv:time=1,key=2", Merge: true},
-		Files: []string{b, write(t, filepath.Join(dir, "c.txt"), "3,2\n")}})
+	merged := load(Workload{Selection: read.Selection{Format: "csv:time=1,key=2", Merge: true},
+		Files: []string{b, writeText(t, filepath.Join(dir, "c.txt"), "3,2\n")}})
 	if !slices.Equal(merged.Objects, []uint32{0, 1, 2}) {
 		t.Errorf("merged to %v", merged.Objects)
 	}
@@ -250,9 +253,9 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 
 func TestGeneratorOfMoreRequestsThanATraceHas(t *testing.T) {
 	w := Workload{Generator: "zipf(requests=1000000000000,objects=10)"}
-	must.NotGet(w.Load(t.Context(), nil, traces.LoadOptions{}))(t, "--limit", "10^12 requests")
+	must.NotGet(w.Load(t.Context(), nil, read.Options{}))(t, "--limit", "10^12 requests")
 	w.Limit = 5
-	if loaded, err := w.Load(t.Context(), nil, traces.LoadOptions{}); err != nil || len(loaded.Objects) != 5 {
+	if loaded, err := w.Load(t.Context(), nil, read.Options{}); err != nil || len(loaded.Objects) != 5 {
 		t.Errorf("5 of 10^12 requests: %v", err)
 	}
 }
@@ -262,10 +265,10 @@ func TestGeneratorOfMoreRequestsThanATraceHas(t *testing.T) {
 func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	dir := t.TempDir()
 	const fvecs = "\x01\x00\x00\x00\x00\x00\x80?"
-	file := write(t, filepath.Join(dir, "keys"), "1\n2\n")
-	beside := write(t, filepath.Join(dir, "x.fvecs"), fvecs+fvecs)
+	file := writeText(t, filepath.Join(dir, "keys"), "1\n2\n")
+	beside := writeText(t, filepath.Join(dir, "x.fvecs"), fvecs+fvecs)
 	w := Workload{Files: []string{file}, Embeddings: "x.fvecs"}
-	options := traces.LoadOptions{Needs: traces.Needs{Embeddings: true}}
+	options := read.Options{Needs: traces.Needs{Embeddings: true}}
 	trace, summed, err := w.LoadSummed(t.Context(), []string{dir}, options)
 	must.Do(t, err)
 	if q := queries.Of(trace.Kind); !slices.Equal(q.Vectors, []float32{1, 1}) || q.Embeddings != "x.fvecs" {
@@ -286,7 +289,7 @@ func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	if again.Name = ""; err != nil || !reflect.DeepEqual(again, summed) {
 		t.Errorf("from the record: %+v, %v; want %+v", again, err, summed)
 	}
-	write(t, beside, fvecs+"\x01\x00\x00\x00\x00\x00\x00?")
+	writeText(t, beside, fvecs+"\x01\x00\x00\x00\x00\x00\x00?")
 	if _, err := again.Load(t.Context(), []string{dir}, options); !errors.As(err, new(*ChangedError)) {
 		t.Errorf("a changed file of embeddings: %v", err)
 	}
@@ -303,7 +306,7 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 		{Workload{Files: []string{"a"}, Embeddings: `C:\x.npy:`}, `unknown option ""`},
 		{Workload{Files: []string{"a"}, Embeddings: `C:\x.npy:rows=distinct`}, ""},
 		{Workload{Generator: "zipf", Embeddings: "x.npy"}, "a generator has no files for embeddings to belong to"},
-		{Workload{Selection: traces.Selection{Merge: true}, Files: []string{"a", "b"}, Embeddings: "x.npy.gz"},
+		{Workload{Selection: read.Selection{Merge: true}, Files: []string{"a", "b"}, Embeddings: "x.npy.gz"},
 			"which merging changes"},
 		{Workload{Files: []string{"a", "b"}, Embeddings: "x.npy.gz"}, ""},
 		{Workload{Generator: "zipf", Embeddings: "lexical"}, ""},
@@ -318,13 +321,13 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 // TestListingOfAWorkload: a file that the format names is searched for, and belongs to the checksum, not to the path.
 func TestListingOfAWorkload(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/reads.csv", "path,offset,length\n/a,0,1\n")
-	write(t, dir+"/list.csv", "/a\n/b\n")
-	write(t, dir+"/other.csv", "/a\n/b\n")
+	writeText(t, dir+"/reads.csv", "path,offset,length\n/a,0,1\n")
+	writeText(t, dir+"/list.csv", "/a\n/b\n")
+	writeText(t, dir+"/other.csv", "/a\n/b\n")
 	load := func(listing, checksum string) (Workload, error) {
 		w := Workload{Files: []string{"reads.csv"}, Checksum: checksum}
 		w.Format = "reads:files=" + listing
-		_, summed, err := w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
+		_, summed, err := w.LoadSummed(t.Context(), []string{dir}, read.Options{})
 		return summed, err
 	}
 	w, err := load("list.csv", "")
@@ -333,7 +336,7 @@ func TestListingOfAWorkload(t *testing.T) {
 	if err != nil || w.Key() != other.Key() || w.Checksum == "" {
 		t.Errorf("the workloads %s and %s differ, with error %v", w.Key(), other.Key(), err)
 	}
-	write(t, dir+"/list.csv", "/a\n/c\n")
+	writeText(t, dir+"/list.csv", "/a\n/c\n")
 	if _, err := load("list.csv", w.Checksum); !errors.As(err, new(*ChangedError)) {
 		t.Errorf("another listing: error %v, want that the trace has changed", err)
 	}
@@ -351,12 +354,12 @@ func TestNamesOfAGenerator(t *testing.T) {
 	for i := range 128 {
 		fmt.Fprintf(&names, "n%02d_%d.JPEG\n", i%3, i)
 	}
-	write(t, dir+"/names", names.String())
-	write(t, dir+"/again", names.String())
+	writeText(t, dir+"/names", names.String())
+	writeText(t, dir+"/again", names.String())
 	load := func(names, checksum string) (*traces.Trace, Workload, error) {
 		w := must.Get(Generated("cluster(jobs=9,scale=0.0001,names="+names+")", 1))(t)
 		w.Checksum = checksum
-		return w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
+		return w.LoadSummed(t.Context(), []string{dir}, read.Options{})
 	}
 	trace, w, err := load("names", "")
 	must.Do(t, err)
@@ -368,7 +371,7 @@ func TestNamesOfAGenerator(t *testing.T) {
 	if err != nil || errOfSum != nil || w.Key() != again.Key() || w.Checksum == "" || sum != w.Checksum {
 		t.Errorf("the workloads %s and %s differ, with errors %v, %v", w.Key(), again.Key(), err, errOfSum)
 	}
-	write(t, dir+"/names", "n07_1.JPEG\n"+names.String())
+	writeText(t, dir+"/names", "n07_1.JPEG\n"+names.String())
 	if _, _, err := load("names", w.Checksum); !errors.As(err, new(*ChangedError)) {
 		t.Errorf("other names: error %v, want that the trace has changed", err)
 	}
@@ -384,20 +387,20 @@ func TestClusterFromFilesAndInMemory(t *testing.T) {
 	must.Do(t, err)
 	g, err := gen.New(t.Context(), spec, nil)
 	must.Do(t, err)
-	out, err := traces.Create(t.Context(), dir+"/reads.csv.zst", traces.CreateOptions{Fields: g.Fields})
+	out, err := write.Create(t.Context(), dir+"/reads.csv.zst", write.Options{Fields: g.Fields})
 	must.Do(t, err)
 	var rec stream.Record
 	for err = g.Read(&rec); err == nil; err = g.Read(&rec) {
 		must.Do(t, out.Write(&rec))
 	}
 	must.Do(t, errors.Join(out.Close(),
-		traces.WriteListing(t.Context(), dir+"/all.csv.gz", g.Fields.Kind.(files.Kind).Listing)))
-	read := Workload{Files: []string{"reads.csv.zst"}}
-	read.Format = "reads:block=64,files=all.csv.gz"
-	options := traces.LoadOptions{Needs: traces.Needs{Kind: true, Sizes: true, Times: true}}
+		write.Listing(t.Context(), dir+"/all.csv.gz", g.Fields.Kind.(files.Kind).Listing)))
+	stored := Workload{Files: []string{"reads.csv.zst"}}
+	stored.Format = "reads:block=64,files=all.csv.gz"
+	options := read.Options{Needs: traces.Needs{Kind: true, Sizes: true, Times: true}}
 	want, err := Workload{Generator: spec.Full()}.Load(t.Context(), nil, options)
 	must.Do(t, err)
-	got, err := read.Load(t.Context(), []string{dir}, options)
+	got, err := stored.Load(t.Context(), []string{dir}, options)
 	must.Do(t, err)
 	if !reflect.DeepEqual(got.Kind, want.Kind) || !slices.Equal(got.Objects, want.Objects) ||
 		!slices.Equal(got.ObjectSizes, want.ObjectSizes) || !reflect.DeepEqual(got.Times, want.Times) {

@@ -5,9 +5,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/tiers"
 	"github.com/cachesim/cachesim/internal/results/cost"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
 )
 
 // TestEachTierHasAPrice: package cost knows the tiers that caches have, by their names.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
-	"github.com/cachesim/cachesim/internal/traces/capacity"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 )
 
 // leastMemory is a little more than the program needs without any trace.

@@ -156,8 +156,6 @@ templates = {
 {% if loop.index > 3 %}{% break %}{% endif %}{% endfor %}{{ strftime_now('%d %B %Y') }}""",
 }
 for path in sorted(glob.glob(os.path.join(os.environ.get("CACHESIM_TEMPLATES", "/nowhere"), "*.jinja"))):
-    if path.endswith("functionary-medium-v3.1.jinja"):
-        continue  # it escapes texts, which is refused
     with open(path, encoding="utf-8") as file:
         templates[os.path.basename(path)] = file.read()
 conversations = [conversation() for _ in range(100)]

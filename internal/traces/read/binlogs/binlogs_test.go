@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -125,7 +125,7 @@ func TestNamesSayTheLayout(t *testing.T) {
 		"w1.bin":               ""} {
 		path := filepath.Join(t.TempDir(), file)
 		must.Do(t, os.WriteFile(path, []byte(content), 0o600))
-		s, err := traces.Open(path, traces.LoadOptions{})
+		s, err := read.Open(path, read.Options{})
 		if err == nil {
 			defer s.Close()
 		}
@@ -247,7 +247,7 @@ func TestRealTrace(t *testing.T) {
 	}
 	path := filepath.Join(dir, "block", "cloudPhysicsIO.oracleGeneral.bin.zst")
 	read := func(format string) []stream.Record {
-		s := must.Get(traces.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: format}}))(t)
+		s := must.Get(read.Open(path, read.Options{Selection: read.Selection{Format: format}}))(t)
 		defer s.Close()
 		return must.Get(tracetest.Drain(s))(t)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -225,7 +225,7 @@ func TestWritesOfDevices(t *testing.T) {
 		"":           "writes count (1 of 4 requests)",
 		"invalidate": "writes invalidate (1 of 4 requests)",
 	} {
-		tr := tracetest.MustLoadText(t, text, traces.LoadOptions{Selection: traces.Selection{Format: "msr:ops=accesses",
+		tr := tracetest.MustLoadText(t, text, read.Options{Selection: read.Selection{Format: "msr:ops=accesses",
 			Writes: mode}})
 		if got := tr.Written.Text(); got != want {
 			t.Errorf("writes %q: %s, want %s", mode, got, want)
@@ -234,7 +234,7 @@ func TestWritesOfDevices(t *testing.T) {
 			t.Errorf("writes %q: %d requests, removals %v", mode, len(tr.Objects), tr.Removals)
 		}
 	}
-	reads := traces.LoadOptions{Selection: traces.Selection{Format: "msr"}}
+	reads := read.Options{Selection: read.Selection{Format: "msr"}}
 	if tr := tracetest.MustLoadText(t, text, reads); tr.Ops != nil {
 		t.Errorf("reads alone have operations %v", tr.Ops)
 	}

@@ -62,7 +62,7 @@ func openMemory(src *source.Source, opts params.Values, parse func(*memoryReader
 	return m, stream.Fields{Size: true, Op: true}, nil
 }
 
-func stateMemory(r *source.Reading, line uint64, left string) {
+func stateMemory(r *stream.Reading, line uint64, left string) {
 	r.Key, r.Size, r.Why = "key address", "", left
 	if line > 1 {
 		r.Key = fmt.Sprintf("key address in lines of %d bytes", line)

@@ -285,7 +285,7 @@ func (t *Table) needed() (needed []string) {
 func (p *Parser) has(a part) bool { return slices.ContainsFunc(p.columns, isPart(a)) }
 
 // state says in the reading which columns are read.
-func (p *Parser) state(r *source.Reading, opts params.Values) {
+func (p *Parser) state(r *stream.Reading, opts params.Values) {
 	r.Key = stated("key", names(p.columns, aKey))
 	if i := slices.IndexFunc(p.columns, isPart(aTime)); i >= 0 {
 		r.Time = stated("time", p.columns[i].Name) + " in " + p.columns[i].unit

@@ -16,6 +16,7 @@ import (
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -197,7 +198,7 @@ func TestDialogueFormatsRefuse(t *testing.T) {
 func TestNoTurns(t *testing.T) {
 	for format, content := range map[string]string{"sgd": "[]", "tiage": `{"1": []}`, "oasst": `{"message_tree_id": ` +
 		`"a", "prompt": null}`} {
-		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: format},
+		_, err := read.Load(t.Context(), []string{"-"}, read.Options{Selection: read.Selection{Format: format},
 			Stdin: strings.NewReader(content)})
 		if err == nil || err.Error() != "-: holds no requests" {
 			t.Errorf("%s: error %v", format, err)
@@ -223,7 +224,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		format := fmt.Sprintf("qqp:seed=%d,distance=%d,gaps=%s", rapid.IntRange(0, 9).Draw(t, "seed"), rapid.IntRange(0,
 			30).Draw(t, "distance"),
 			rapid.SampledFrom([]string{"geometric", "uniform", "lognormal", "fixed"}).Draw(t, "gaps"))
-		s := must.Get(traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+		s := must.Get(read.Open("-", read.Options{Selection: read.Selection{Format: format},
 			Stdin: strings.NewReader(pairsOf(sizes...))}))(t)
 		defer s.Close()
 		asked, labels, names := map[string]bool{}, map[string]string{}, map[string]bool{}
@@ -346,7 +347,7 @@ func TestRealDialogues(t *testing.T) {
 		{"oasst-en_100_message.jsonl.zst", "oasst:part=1,length=200", 204, 204, 42, 0, 0},
 	} {
 		files := must.Get(filepath.Glob(filepath.Join(folder, "dialogue", c.files)))(t)
-		got := must.Get(traces.Load(t.Context(), files, traces.LoadOptions{Selection: traces.Selection{Format: c.format},
+		got := must.Get(read.Load(t.Context(), files, read.Options{Selection: read.Selection{Format: c.format},
 			Needs: traces.Needs{Kind: true}}))(t)
 		q := queries.Of(got.Kind)
 		if len(got.Objects) != c.requests || got.NumObjects != c.objects || q.NumSessions != c.sessions ||

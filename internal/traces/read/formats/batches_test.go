@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -25,8 +26,8 @@ func TestBatches(t *testing.T) {
 		{"words", "batches", "a b\na", "a b a", []int{0, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := must.Get(traces.Load(t.Context(), []string{"-"},
-				traces.LoadOptions{Selection: traces.Selection{Format: c.format},
+			got := must.Get(read.Load(t.Context(), []string{"-"},
+				read.Options{Selection: read.Selection{Format: c.format},
 					Needs: traces.Needs{Keys: true}, Stdin: strings.NewReader(c.text)}))(t)
 			var keys []string
 			for _, o := range got.Objects {
@@ -46,7 +47,7 @@ func TestBatchesErrors(t *testing.T) {
 		"1 2\n" + strings.Repeat("x", source.MaxLine+1): "line 2: a key longer than",
 		"\n\n": "holds no requests",
 	} {
-		_, err := traces.Load(t.Context(), []string{"-"}, traces.LoadOptions{Selection: traces.Selection{Format: "batches"},
+		_, err := read.Load(t.Context(), []string{"-"}, read.Options{Selection: read.Selection{Format: "batches"},
 			Stdin: strings.NewReader(text)})
 		must.Fail(t, err, want, text)
 	}
@@ -70,7 +71,7 @@ func TestBatchesAreDetected(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %.10q", c.name, c.text), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), c.name)
 			tracetest.WriteFile(t, path, []byte(c.text))
-			s, err := traces.Open(path, traces.LoadOptions{})
+			s, err := read.Open(path, read.Options{})
 			if err != nil {
 				if c.want == "csv" && strings.Contains(err.Error(), "csv") {
 					return // detected, but the user must name the columns
@@ -91,11 +92,11 @@ func TestBatchesOfASample(t *testing.T) {
 	for i := range 300 {
 		fmt.Fprintf(&text, "%d %d %d\n", i, i+1, 2*i)
 	}
-	all := traces.LoadOptions{Selection: traces.Selection{Format: "batches"}, Needs: traces.Needs{Keys: true},
+	all := read.Options{Selection: read.Selection{Format: "batches"}, Needs: traces.Needs{Keys: true},
 		Stdin: strings.NewReader(text.String())}
-	whole := must.Get(traces.Load(t.Context(), []string{"-"}, all))(t)
+	whole := must.Get(read.Load(t.Context(), []string{"-"}, all))(t)
 	all.SampleRate, all.Stdin = 0.3, strings.NewReader(text.String())
-	sample := must.Get(traces.Load(t.Context(), []string{"-"}, all))(t)
+	sample := must.Get(read.Load(t.Context(), []string{"-"}, all))(t)
 	later := whole.Sample(0.3, 0)
 	if !slices.Equal(later.Groups, sample.Groups) || !slices.Equal(later.Objects, sample.Objects) {
 		t.Errorf("sampled while reading %v, sampled later %v", sample.Groups, later.Groups)
@@ -107,13 +108,13 @@ func TestBatchesOfASample(t *testing.T) {
 
 func TestGroupsAreNotSplit(t *testing.T) {
 	paths := tracetest.WriteTexts(t, "1 2\n3\n", "4\n5\n")
-	_, err := traces.Load(t.Context(), paths, traces.LoadOptions{})
+	_, err := read.Load(t.Context(), paths, read.Options{})
 	must.Fail(t, err, "only one of them has groups of requests", "batches and plain keys")
 	paths = tracetest.WriteTexts(t, "1 2\n3\n", "4 4\n5\n")
-	got, err := traces.Load(t.Context(), paths, traces.LoadOptions{})
+	got, err := read.Load(t.Context(), paths, read.Options{})
 	if err != nil || !slices.Equal(got.Groups, []int{0, 2, 3, 5}) {
 		t.Errorf("two files of batches: error %v, trace %+v", err, got)
 	}
-	_, err = traces.Load(t.Context(), paths, traces.LoadOptions{Selection: traces.Selection{Merge: true}})
+	_, err = read.Load(t.Context(), paths, read.Options{Selection: read.Selection{Merge: true}})
 	must.Fail(t, err, "merging by time would split", "merged")
 }

@@ -13,11 +13,12 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 func encodeVSCSI(version int, records []stream.Record) []byte {
@@ -136,14 +137,14 @@ func FuzzWriters(f *testing.F) {
 		}
 		for _, format := range formats.WritableNames() {
 			path := filepath.Join(dir, "out")
-			options := traces.CreateOptions{Format: format,
+			options := write.Options{Format: format,
 				Fields: stream.Fields{Time: true, Size: true, Op: true, Groups: true}}
 			if err := tracetest.TryWrite(t.Context(), path, options, records); err != nil {
 				continue
 			}
-			opened, err := traces.Open(
+			opened, err := read.Open(
 				path,
-				traces.LoadOptions{Selection: traces.Selection{
+				read.Options{Selection: read.Selection{
 					Format: map[string]string{"csv": "csv:ops=all,delimiter=comma,header=true"}[format]}},
 			)
 			if err != nil {

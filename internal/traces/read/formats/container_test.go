@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -34,7 +35,7 @@ func TestContainerLogs(t *testing.T) {
 			"jsonl; key .key, time .time in s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trace := tracetest.MustLoadText(t, c.content, traces.LoadOptions{Needs: traces.Needs{Keys: true}})
+			trace := tracetest.MustLoadText(t, c.content, read.Options{Needs: traces.Needs{Keys: true}})
 			var got []string
 			for _, o := range trace.Objects {
 				got = append(got, trace.Keys[o].String())

@@ -219,7 +219,7 @@ func checkForeign(s *source.Source, head source.Head) error {
 }
 
 // Open recognises the format, unless spec names one, and starts to read. It records in reading how the file is read.
-func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader, stream.Fields, error) {
+func Open(s *source.Source, spec string, reading *stream.Reading) (stream.Reader, stream.Fields, error) {
 	if err := s.Unwrap(); err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -236,7 +236,7 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	s.Reading.Complete(format, opts, fields)
+	source.Complete(s.Reading, format, opts, fields)
 	s.Reading = s.In.Together.Join(s.Reading)
 	if !format.Binary && !format.Whole {
 		reader = source.SkippingBadLines(s, reader)
@@ -245,7 +245,7 @@ func Open(s *source.Source, spec string, reading *source.Reading) (stream.Reader
 }
 
 // chooseFormat returns the format that spec names, or the one that the content looks like.
-func chooseFormat(s *source.Source, spec string, reading *source.Reading) (source.Format, params.Values, error) {
+func chooseFormat(s *source.Source, spec string, reading *stream.Reading) (source.Format, params.Values, error) {
 	head, err := s.Head()
 	if err == nil {
 		err = cmp.Or(checkWritten(s, head), checkEncoding(s, head))

@@ -84,7 +84,7 @@ func All() []source.Format { return slices.Clone(formats) }
 // Names returns the names of all formats, in the order of All.
 func Names() []string { return namesOf(formats) }
 
-// Check refuses a value that LoadOptions.Format does not accept.
+// Check refuses a value that read.Options.Format does not accept.
 func Check(spec string) error {
 	if spec == "" {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/jsonlogs"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -94,7 +94,7 @@ func TestAccessLogs(t *testing.T) {
 			if describe(got) != c.want {
 				t.Errorf("got\n%swant\n%s", describe(got), c.want)
 			}
-			trace := tracetest.MustLoadText(t, c.content+"\n", traces.LoadOptions{})
+			trace := tracetest.MustLoadText(t, c.content+"\n", read.Options{})
 			if r := trace.Readings[0]; r.Format != c.format || r.Spec != c.format {
 				t.Errorf("recognised as %s, written as %s, want %s", r.Format, r.Spec, c.format)
 			}
@@ -132,7 +132,7 @@ func TestCacheControlIsATimeToLive(t *testing.T) {
 func TestAccessLogsAreStated(t *testing.T) {
 	content := `{"httpRequest":{"requestMethod":"GET","requestUrl":"https://e.com/a","status":200,"responseSize":"5"},` +
 		`"timestamp":"2022-03-09T21:30:01Z"}` + "\n" + `{"textPayload":"started"}` + "\n"
-	trace := tracetest.MustLoadText(t, content, traces.LoadOptions{})
+	trace := tracetest.MustLoadText(t, content, read.Options{})
 	const want = "google-cdn; GET+HEAD with 200+206+301+304+404, key host and path with query, " +
 		"time .timestamp as dates, size .httpRequest.responseSize with headers, op, served .httpRequest.cacheHit"
 	if r := trace.Readings[0]; r.Text() != want || r.LeftOut != 1 {
@@ -145,7 +145,7 @@ func TestSimilarLinesAreNoAccessLogs(t *testing.T) {
 	for _, content := range []string{
 		`{"url":"/a","size":5}`, `{"url":"/a","status":"ok"}`, `{"path":"/a","time":1}`, `{"key":"a","status":200,"size":1}`,
 	} {
-		trace := tracetest.MustLoadText(t, content+"\n", traces.LoadOptions{})
+		trace := tracetest.MustLoadText(t, content+"\n", read.Options{})
 		if got := trace.Readings[0].Format; got != "jsonl" {
 			t.Errorf("%s is read as %s, want jsonl", content, got)
 		}

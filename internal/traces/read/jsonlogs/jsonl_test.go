@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -116,7 +116,7 @@ func TestJSONLinesRefuse(t *testing.T) {
 // TestOtherFormatsKeepTheirFiles: JSON lines of other formats are recognised as before.
 func TestOtherFormatsKeepTheirFiles(t *testing.T) {
 	for _, format := range []string{"mooncake", "bailian", "agent", "chat", "queries"} {
-		trace := tracetest.MustLoadText(t, tracetest.ExampleOf(t, format)+"\n", traces.LoadOptions{})
+		trace := tracetest.MustLoadText(t, tracetest.ExampleOf(t, format)+"\n", read.Options{})
 		if got := trace.Readings[0].Format; got != format {
 			t.Errorf("the example of %s is read as %s", format, got)
 		}
@@ -129,7 +129,7 @@ func TestJSONLinesSayHowTheyAreRead(t *testing.T) {
 	const text = `jsonl; key .url, time .ts in ms, size ."odd, size", ttl .ttl in s`
 	const spec = `jsonl:key=.url,time=.ts,size='."odd, size"',ttl=.ttl,time-unit=ms`
 	for _, format := range []string{`jsonl:size='."odd, size"'`, spec} {
-		trace := tracetest.MustLoadText(t, content, traces.LoadOptions{Selection: traces.Selection{Format: format}})
+		trace := tracetest.MustLoadText(t, content, read.Options{Selection: read.Selection{Format: format}})
 		if r := trace.Readings[0]; r.Text() != text || r.Spec != spec || r.LeftOutText() != "1 row left out (without .url)" {
 			t.Errorf("got %s, %s and %s, want %s and %s", r.Text(), r.Spec, r.LeftOutText(), text, spec)
 		}
@@ -166,7 +166,7 @@ func benchmark(b *testing.B, content []byte, format string) {
 	b.SetBytes(int64(len(content)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+		s, err := read.Open("-", read.Options{Selection: read.Selection{Format: format},
 			Stdin: bytes.NewReader(content)})
 		must.Do(b, err)
 		var rec stream.Record

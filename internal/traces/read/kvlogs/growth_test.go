@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/kvlogs"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -199,8 +200,8 @@ func TestMemoryOfRedis(t *testing.T) {
 // TestMemoryOptions: what counts as the size of an object.
 func TestMemoryOptions(t *testing.T) {
 	for format, want := range map[string]int64{"redis": 2 + 3 + 76, "redis:size=key+value": 5, "redis:size=value": 3} {
-		loaded := tracetest.MustLoadText(t, "1.0 [0 x] \"set\" \"ab\" \"xyz\"\n", traces.LoadOptions{
-			Selection: traces.Selection{Format: format}, Needs: traces.Needs{Sizes: true}})
+		loaded := tracetest.MustLoadText(t, "1.0 [0 x] \"set\" \"ab\" \"xyz\"\n", read.Options{
+			Selection: read.Selection{Format: format}, Needs: traces.Needs{Sizes: true}})
 		if got := loaded.Size(0); got != want {
 			t.Errorf("%s: %d, want %d", format, got, want)
 		}

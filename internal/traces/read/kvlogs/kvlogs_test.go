@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -17,13 +17,13 @@ const (
 	milli  = int64(1e6)
 )
 
-func read(key string, at int64) stream.Record {
+func get(key string, at int64) stream.Record {
 	return stream.Record{Text: []byte(key), Op: stream.OpRead, Time: at}
 }
 
 // operand is a read for what the next row writes.
 func operand(key string, at int64, condition stream.Op) stream.Record {
-	rec := read(key, at)
+	rec := get(key, at)
 	rec.Op |= stream.WithNext | condition
 	return rec
 }
@@ -40,9 +40,9 @@ func TestFormats(t *testing.T) {
 		content, format string
 		want            []stream.Record
 	}{
-		"redis, a read": {monitor(`"GET" "user:7"`), "", []stream.Record{read("user:7", at)}},
+		"redis, a read": {monitor(`"GET" "user:7"`), "", []stream.Record{get("user:7", at)}},
 		"redis, many keys": {monitor(`"mget" "a" "7" "b"`), "", []stream.Record{
-			read("a", at), {Num: 7, Op: stream.OpRead, Time: at}, read("b", at)}},
+			get("a", at), {Num: 7, Op: stream.OpRead, Time: at}, get("b", at)}},
 		"redis, values that are set": {monitor(`"mset" "a" "x\x00y" "b" "\"\\\n"`), "", []stream.Record{
 			{Text: []byte("a"), Op: stream.OpWrite, Time: at, Size: 3},
 			{Text: []byte("b"), Op: stream.OpWrite, Time: at, Size: 3}}},
@@ -59,19 +59,19 @@ func TestFormats(t *testing.T) {
 			{Text: []byte("a"), Op: stream.OpDelete, Time: at + 500*milli}}},
 		"redis, deletes": {monitor(`"del" "a" "b"`) + "8 [0 unix:/tmp/redis.sock] \"getdel\" \"a\"\n", "", []stream.Record{
 			{Text: []byte("a"), Op: stream.OpDelete, Time: at}, {Text: []byte("b"), Op: stream.OpDelete, Time: at},
-			read("a", 8*second), {Text: []byte("a"), Op: stream.OpDelete, Time: 8 * second}}},
+			get("a", 8*second), {Text: []byte("a"), Op: stream.OpDelete, Time: 8 * second}}},
 		"redis, commands with numbers of keys": {monitor(`"zunionstore" "to" "2" "a" "b" "WEIGHTS" "1" "2"`) +
 			"7 [0 x] \"xread\" \"COUNT\" \"2\" \"STREAMS\" \"s\" \"t\" \"0-0\" \"0-0\"\n7 [0 x] \"copy\" \"s\" \"t\"\n", "",
 			[]stream.Record{operand("a", at, 0), operand("b", at, 0), {Text: []byte("to"), Op: stream.OpWrite, Time: at},
-				read("s", at), read("t", at), operand("s", at, stream.IfPresent),
+				get("s", at), get("t", at), operand("s", at, stream.IfPresent),
 				{Text: []byte("t"), Op: stream.OpTake | stream.IfAbsent, Time: at}}},
 		"redis, another database, and a client of IPv6": {"7 [3 [::1]:52342] \"get\" \"a\"\n", "",
-			[]stream.Record{read("3/a", at)}},
-		"redis, escapes": {monitor(`"get" "\xc3\xa4\"\x01\\"`), "", []stream.Record{read("ä\"\\x01\\\\", at)}},
+			[]stream.Record{get("3/a", at)}},
+		"redis, escapes": {monitor(`"get" "\xc3\xa4\"\x01\\"`), "", []stream.Record{get("ä\"\\x01\\\\", at)}},
 		"redis, no keys": {monitor(`"ping"`) + "7 [0 x] \"ttl\" \"a\"\n7 [0 x] \"evalsha\" \"ab\" \"1\" \"a\"\n" +
-			"7 [0 lua] \"get\" \"a\"\n", "", []stream.Record{read("a", at)}},
+			"7 [0 lua] \"get\" \"a\"\n", "", []stream.Record{get("a", at)}},
 		"redis, reads only": {monitor(`"zunionstore" "to" "1" "a"`) + "7 [0 x] \"del\" \"a\"\n", "redis:ops=reads",
-			[]stream.Record{read("a", at)}},
+			[]stream.Record{get("a", at)}},
 
 		"memcached": {"OK\nts=7.5 gid=1 type=item_get key=a%3A1 status=not_found clsid=0\n[skipped: 12]\n" +
 			"ts=7.6 gid=2 type=item_get key=a%3A1 status=found clsid=1 cfd=9 size=120\n" +
@@ -211,7 +211,7 @@ func TestFormatsRefuse(t *testing.T) {
 	}
 }
 
-func optionsOf(format string) (o traces.LoadOptions) {
+func optionsOf(format string) (o read.Options) {
 	o.Format = format
 	return o
 }
@@ -222,7 +222,7 @@ func TestUnknownTenants(t *testing.T) {
 		"7 [0 x] \"get\" \"a\"\n": `unknown column "clients"; did you mean "client"?`,
 		"0,q,5,100,27,get,0\n":    `unknown column "clients"; did you mean "client"?`,
 	} {
-		options := traces.LoadOptions{}
+		options := read.Options{}
 		options.Tenants = "column(name=clients)"
 		_, err := tracetest.LoadText(t, content, options)
 		must.Fail(t, err, want)
@@ -233,7 +233,7 @@ func TestUnknownTenants(t *testing.T) {
 func TestDamagedLinesAreLeftOut(t *testing.T) {
 	const get = "ts=1.0 gid=1 type=item_get key=a status=found\n"
 	loaded := tracetest.MustLoadText(t, get+"ts=1.0 gid=1 type=item_get key=a size=x\n"+get,
-		traces.LoadOptions{BadLines: 0.5})
+		read.Options{BadLines: 0.5})
 	if len(loaded.Objects) != 2 || loaded.BadLines() != 1 {
 		t.Errorf("%d requests and %d damaged lines, want 2 and 1", len(loaded.Objects), loaded.BadLines())
 	}

@@ -80,7 +80,7 @@ type access struct {
 // redisReader reads commands, and gives one request per key that each uses. It implements stream.Reader.
 type redisReader struct {
 	lines    stream.Reader
-	reading  *source.Reading
+	reading  *stream.Reading
 	ops      source.OpFilter
 	tenant   string
 	strange  []string // commands that are not followed, or not known

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -41,7 +42,7 @@ type lmsysChat struct {
 
 func loadConversations(t *testing.T, content, format string) (*traces.Trace, *prompts.Columns) {
 	t.Helper()
-	tr := tracetest.MustLoadText(t, content, traces.LoadOptions{Selection: traces.Selection{Format: format},
+	tr := tracetest.MustLoadText(t, content, read.Options{Selection: read.Selection{Format: format},
 		Needs: traces.Needs{Times: true, Keys: true, Kind: true}})
 	return tr, prompts.Of(tr.Kind)
 }
@@ -97,7 +98,7 @@ func TestConversationsErrors(t *testing.T) {
 		"turns with times":         {smallWildChat(t), "parquet:concurrent=2", "the messages have times"},
 		"no conversations in them": {tracetest.ParquetOf(t, []wildChat{{Hash: "x"}}), "", "holds no prompts"},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: c.format}})
+		_, err := tracetest.LoadText(t, c.content, read.Options{Selection: read.Selection{Format: c.format}})
 		must.Fail(t, err, c.want, name)
 	}
 	if tr, p := loadConversations(t, smallWildChat(t), "parquet:key=conversation_hash"); p != nil || len(tr.Objects) != 3 {

@@ -90,7 +90,7 @@ func openAs(t *testing.T, path, options string) (stream.Reader, stream.Fields, e
 	in := must.Get(source.OpenFile(t.Context(), path, nil))(t)
 	t.Cleanup(func() { in.Close() })
 	src := must.Get(source.New(in, path, path, in))(t)
-	src.Reading = &source.Reading{}
+	src.Reading = &stream.Reading{}
 	format := Format([]stream.Kind{fileReads{}})
 	values := must.Get(params.ParseArgs(format.Options, options))(t)
 	return format.Open(src, values)

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
-	"github.com/parquet-go/parquet-go"
 )
 
 func TestParquetColumns(t *testing.T) {
@@ -183,7 +184,7 @@ func TestDamagedParquet(t *testing.T) {
 		for _, change := range []byte{1, 0x80, 0xff} {
 			damaged := []byte(content)
 			damaged[i] ^= change
-			s, err := traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: "parquet"},
+			s, err := read.Open("-", read.Options{Selection: read.Selection{Format: "parquet"},
 				Stdin: bytes.NewReader(damaged)})
 			if err != nil {
 				continue

@@ -15,10 +15,11 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/interpreter"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 const second = int64(1e9) // in nanoseconds
@@ -163,7 +164,7 @@ func TestParquetQueryErrors(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	records := []stream.Record{{Num: 1, Extra: &queries.Head{Vector: []float32{1, 2}}}, {Num: 2, Extra: &queries.Head{}}}
-	if err := tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: stream.Fields{Kind: queries.Kind{}}},
+	if err := tracetest.TryWrite(t.Context(), path, write.Options{Fields: stream.Fields{Kind: queries.Kind{}}},
 		records); err == nil ||
 		!strings.Contains(err.Error(), "no embedding after others of 2 numbers") {
 		t.Errorf("writing: error %v, want that an embedding is missing", err)
@@ -178,7 +179,7 @@ func TestParquetOfManyQueries(t *testing.T) {
 			Extra: &queries.Head{Text: []byte{}, Vector: []float32{1, float32(i)}}})
 	}
 	tracetest.Write(t, path, stream.Fields{Kind: queries.Kind{}}, records)
-	s := must.Get(traces.Open(path, traces.LoadOptions{}))(t)
+	s := must.Get(read.Open(path, read.Options{}))(t)
 	defer s.Close()
 	if got, err := tracetest.DrainQueries(s); err != nil || !reflect.DeepEqual(got, records) {
 		t.Errorf("%d queries and error %v, want %d", len(got), err, len(records))
@@ -225,7 +226,7 @@ func TestParquetQueriesOfPyarrow(t *testing.T) {
 		t.Fatalf("files %v, %v", files, err)
 	}
 	for _, file := range files {
-		s := must.Get(traces.Open(filepath.Join(folder, file.Name()), traces.LoadOptions{}))(t)
+		s := must.Get(read.Open(filepath.Join(folder, file.Name()), read.Options{}))(t)
 		defer s.Close()
 		if got, err := tracetest.DrainQueries(s); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %v and error %v, want %v", file.Name(), got, err, want)

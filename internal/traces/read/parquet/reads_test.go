@@ -10,7 +10,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 // readRow is a read with other names of columns and other types than those that are written.
@@ -129,11 +131,11 @@ func TestParquetKeepsReads(t *testing.T) {
 	}
 	load := func(path, format string) *traces.Trace {
 		t.Helper()
-		return must.Get(traces.Load(t.Context(), []string{path}, traces.LoadOptions{
-			Selection: traces.Selection{Format: format}, Needs: traces.Needs{Times: true, Sizes: true, Kind: true}}))(t)
+		return must.Get(read.Load(t.Context(), []string{path}, read.Options{
+			Selection: read.Selection{Format: format}, Needs: traces.Needs{Times: true, Sizes: true, Kind: true}}))(t)
 	}
 	in := tracetest.WriteTexts(t, table.String())[0]
-	from := must.Get(traces.Open(in, traces.LoadOptions{}))(t)
+	from := must.Get(read.Open(in, read.Options{}))(t)
 	defer from.Close()
 	records := must.Get(tracetest.DrainQueries(from))(t)
 	out := filepath.Join(t.TempDir(), "x.parquet")
@@ -143,7 +145,7 @@ func TestParquetKeepsReads(t *testing.T) {
 		!reflect.DeepEqual(got.Times, want.Times) {
 		t.Error("the trace differs after it was written and read")
 	}
-	w := must.Get(traces.Create(t.Context(), out, traces.CreateOptions{Fields: from.Fields}))(t)
+	w := must.Get(write.Create(t.Context(), out, write.Options{Fields: from.Fields}))(t)
 	defer w.Discard()
 	if w.Remarks() != "" {
 		t.Errorf("remarks %q, want none", w.Remarks())

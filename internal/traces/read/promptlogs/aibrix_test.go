@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -46,7 +46,7 @@ func TestAIBrixWithoutPrompts(t *testing.T) {
 		[]int32{7, 8, 7, 8}) || !slices.Equal(p.Arrivals, []int64{5e6, 5e6, 9e6, 9e6}) {
 		t.Errorf("prompts %+v", p)
 	}
-	_, err := tracetest.LoadText(t, content, traces.LoadOptions{})
+	_, err := tracetest.LoadText(t, content, read.Options{})
 	must.Fail(t, err, "no hits can be known")
 }
 
@@ -64,7 +64,7 @@ func TestAIBrixOldestForm(t *testing.T) {
 		!strings.HasSuffix(recognised.ReadAs(), "a moment every 1000 ms") {
 		t.Errorf("recognised as %s", recognised.ReadAs())
 	}
-	_, err := tracetest.LoadText(t, aibrixMoment("5", `"abcd"`, "null"), traces.LoadOptions{Selection: traces.Selection{
+	_, err := tracetest.LoadText(t, aibrixMoment("5", `"abcd"`, "null"), read.Options{Selection: read.Selection{
 		Format: "aibrix:interval=500"}})
 	must.Fail(t, err, "the option interval=500 has no effect: moments have times; remove it")
 }
@@ -76,7 +76,7 @@ func TestAIBrixErrors(t *testing.T) {
 		"no time": {good + strings.Replace(good, "5,", "null,", 1), "line 2: no time, which the first prompt has"},
 		"cut off": {good + good[:40], "line 2: column 41: "},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{})
+		_, err := tracetest.LoadText(t, c.content, read.Options{})
 		must.Fail(t, err, c.want, name)
 	}
 }

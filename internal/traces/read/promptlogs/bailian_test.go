@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -33,7 +34,7 @@ func TestBailianTimesAreSeconds(t *testing.T) {
 		{"mooncake", threePrompts, "", []int64{0, 3_500_000, 4_000_000},
 			"mooncake; prompts in blocks of 512 tokens, time in ms"},
 	} {
-		tr := tracetest.MustLoadText(t, test.content, traces.LoadOptions{Selection: traces.Selection{Format: test.format},
+		tr := tracetest.MustLoadText(t, test.content, read.Options{Selection: read.Selection{Format: test.format},
 			Needs: traces.Needs{Times: true, Keys: true, Kind: true}})
 		if got := prompts.Of(tr.Kind).Arrivals; !slices.Equal(got, test.arrivals) {
 			t.Errorf("%s: prompts arrive at %v ns, want %v", test.name, got, test.arrivals)
@@ -51,11 +52,11 @@ func TestBailianConversations(t *testing.T) {
 			`"hash_ids": [7]}` + "\n"
 	}
 	content := chat("1", "-1") + chat("2", "1") + chat("3", "-1") + chat("4", "2") + chat("5", "99") + chat("6", "5")
-	got := prompts.Of(tracetest.MustLoadText(t, content, traces.LoadOptions{}).Kind).Sessions
+	got := prompts.Of(tracetest.MustLoadText(t, content, read.Options{}).Kind).Sessions
 	if want := []int32{0, 0, 1, 0, 2, 2}; !slices.Equal(got, want) {
 		t.Errorf("conversations %v, want %v", got, want)
 	}
-	_, err := tracetest.LoadText(t, content+chat("7", "x"), traces.LoadOptions{})
+	_, err := tracetest.LoadText(t, content+chat("7", "x"), read.Options{})
 	must.Fail(t, err, "line 7: column 34: want a number")
 }
 

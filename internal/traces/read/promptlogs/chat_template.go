@@ -89,6 +89,6 @@ func (c *collector) renderChat(to []byte, q *request) ([]byte, error) {
 		conversation.Tools = chattemplate.ToolsJSON(q.tools)
 	}
 	conversation.Add(q.messages)
-	text, err := unlessEnded(c.src, func() (string, error) { return c.chat.Render(conversation) })
+	text, err := withContext(c.src, func() (string, error) { return c.chat.Render(conversation) })
 	return append(to, text...), err
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -95,8 +95,8 @@ func TestChatTemplateErrors(t *testing.T) {
 		filepath.Join(folder, "none.json"): "no such file",
 		"lama-3":                           "template=lama-3: want the path of a file, such as ./lama-3, or one of none",
 	} {
-		_, err := tracetest.LoadText(t, `{"model":"m","messages":[{"content":"a"}]}`, traces.LoadOptions{
-			Selection: traces.Selection{Format: "openai:template=" + template}})
+		_, err := tracetest.LoadText(t, `{"model":"m","messages":[{"content":"a"}]}`, read.Options{
+			Selection: read.Selection{Format: "openai:template=" + template}})
 		must.Fail(t, err, want)
 	}
 }

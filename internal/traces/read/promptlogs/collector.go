@@ -199,7 +199,7 @@ func (c *collector) add(q *request) error {
 	}
 	for i, part := range q.parts {
 		if !slices.Contains(q.parts[:i], part) {
-			c.src.Reading.Notable = source.Count(c.src.Reading.Notable, "with "+part+" left out", 1)
+			c.src.Reading.Notable = stream.Count(c.src.Reading.Notable, "with "+part+" left out", 1)
 		}
 	}
 	c.prompts = append(c.prompts, p)
@@ -259,7 +259,7 @@ const withoutText = "without text"
 
 func (c *collector) leaveOut(why string) {
 	c.src.Reading.LeftOut++
-	c.src.Reading.Reasons = source.Count(c.src.Reading.Reasons, why, 1)
+	c.src.Reading.Reasons = stream.Count(c.src.Reading.Reasons, why, 1)
 }
 
 // checkBudget refuses more prompts than fit into memory; need is what the last one takes.
@@ -321,11 +321,11 @@ func (c *collector) encode(to []uint64, text []byte) ([]uint64, error) {
 	if len(text) < long {
 		return c.tokenizer.Encode(to, copied)
 	}
-	return unlessEnded(c.src, func() ([]uint64, error) { return c.tokenizer.Encode(to, copied) })
+	return withContext(c.src, func() ([]uint64, error) { return c.tokenizer.Encode(to, copied) })
 }
 
-// unlessEnded returns the result of work that takes long, or an error as soon as the user ends the program.
-func unlessEnded[T any](src *source.Source, work func() (T, error)) (T, error) {
+// withContext returns the result of work that takes long, or an error as soon as the user ends the program.
+func withContext[T any](src *source.Source, work func() (T, error)) (T, error) {
 	if src.In.Context == nil {
 		return work()
 	}
@@ -435,7 +435,7 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 		return reader, fields, nil
 	}
 	if c.answered < len(c.prompts) && c.answered > 0 {
-		c.src.Reading.Notable = source.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+
+		c.src.Reading.Notable = stream.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+
 			"used", int64(len(c.prompts)-c.answered))
 	}
 	c.src.Reading.Key = c.describe(sessions)

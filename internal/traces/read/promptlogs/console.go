@@ -1,6 +1,9 @@
 package promptlogs
 
-import "github.com/cachesim/cachesim/internal/traces/source"
+import (
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
 
 // noEnd is said of a last line without a line break: servers end each line with one.
 const noEnd = "in a last line without its end, which may be cut"
@@ -19,6 +22,6 @@ func (c *collector) noteEnd() { noteEnd(c.src) }
 
 func noteEnd(src *source.Source) {
 	if src.Unended {
-		src.Reading.Notable = source.Count(src.Reading.Notable, noEnd, 1)
+		src.Reading.Notable = stream.Count(src.Reading.Notable, noEnd, 1)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -89,7 +89,7 @@ func TestConversationsErrors(t *testing.T) {
 			"the messages have times"},
 		"cut off": {"[" + good + `,{"conversations":[{"from":`, "", "byte 273: want a number"},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: c.format}})
+		_, err := tracetest.LoadText(t, c.content, read.Options{Selection: read.Selection{Format: c.format}})
 		must.Fail(t, err, c.want, name)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -60,7 +61,7 @@ func TestCutTexts(t *testing.T) {
 }
 
 func cutEverywhere(t *testing.T, sample cutSample, badLines float64) {
-	options := traces.LoadOptions{Selection: traces.Selection{Format: sample.format}, BadLines: badLines,
+	options := read.Options{Selection: read.Selection{Format: sample.format}, BadLines: badLines,
 		Needs: traces.Needs{Kind: true, Lengths: sample.format == "lengths"}}
 	wholeOf := func(content string) int {
 		tr, err := tracetest.LoadText(t, content, options)
@@ -111,10 +112,10 @@ func TestCutCompressed(t *testing.T) {
 	must.Do(t, z.Close())
 	for name, whole := range map[string][]byte{"log.gz": gz.Bytes(), "log.zst": zst.Bytes()} {
 		path := filepath.Join(t.TempDir(), name)
-		options := traces.LoadOptions{Selection: traces.Selection{Format: "openai"}, BadLines: 0.9}
+		options := read.Options{Selection: read.Selection{Format: "openai"}, BadLines: 0.9}
 		for end := 1; end < len(whole); end++ {
 			tracetest.WriteFile(t, path, whole[:end])
-			if tr, err := traces.Load(t.Context(), []string{path}, options); err == nil {
+			if tr, err := read.Load(t.Context(), []string{path}, options); err == nil {
 				t.Fatalf("%s cut at %d of %d: %d requests and no error", name, end, len(whole), len(tr.Objects))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -20,7 +21,7 @@ const (
 
 func lengthsOf(t *testing.T, content string) (*traces.Trace, *prompts.Columns) {
 	t.Helper()
-	tr := tracetest.MustLoadText(t, content, traces.LoadOptions{Needs: traces.Needs{Times: true, Lengths: true}})
+	tr := tracetest.MustLoadText(t, content, read.Options{Needs: traces.Needs{Times: true, Lengths: true}})
 	return tr, prompts.Of(tr.Kind)
 }
 
@@ -66,12 +67,12 @@ func TestLengthsErrors(t *testing.T) {
 		"time":    {smallAzure + "yesterday,1,1\n", `line 4: TIMESTAMP: time "yesterday"`},
 		"columns": {smallAzure + "5,1\n", "line 4: 2 columns, but the lines before have 3"},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Needs: traces.Needs{Lengths: true}})
+		_, err := tracetest.LoadText(t, c.content, read.Options{Needs: traces.Needs{Lengths: true}})
 		must.Fail(t, err, c.want, name)
 	}
-	_, err := tracetest.LoadText(t, smallAzure, traces.LoadOptions{})
+	_, err := tracetest.LoadText(t, smallAzure, read.Options{})
 	must.Fail(t, err, "has lengths of prompts and no contents, so that no hits can be known")
-	_, err = tracetest.LoadText(t, "a,b\n1,2\n", traces.LoadOptions{Selection: traces.Selection{Format: "lengths"}})
+	_, err = tracetest.LoadText(t, "a,b\n1,2\n", read.Options{Selection: read.Selection{Format: "lengths"}})
 	must.Fail(t, err, "its first line does not name columns of the lengths of prompts and of answers")
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -94,7 +94,7 @@ func TestLiteLLMWithoutTexts(t *testing.T) {
 	if !p.LengthsOnly || !slices.Equal(p.InputTokens, []int32{99, 99}) || !slices.Equal(p.Arrivals, []int64{5e9, 9e9}) {
 		t.Errorf("prompts %+v; read as %s", p, tr.ReadAs())
 	}
-	_, err := tracetest.LoadText(t, content, traces.LoadOptions{})
+	_, err := tracetest.LoadText(t, content, read.Options{})
 	must.Fail(t, err, "no hits can be known")
 }
 

@@ -15,8 +15,10 @@ import (
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
+	"github.com/cachesim/cachesim/internal/traces/write"
 )
 
 const threePrompts = `{"timestamp": 0, "input_length": 1100, "output_length": 7, "hash_ids": [5, 6, 7]}
@@ -25,7 +27,7 @@ const threePrompts = `{"timestamp": 0, "input_length": 1100, "output_length": 7,
 `
 
 func TestMooncakeColumns(t *testing.T) {
-	got := tracetest.MustLoadText(t, threePrompts, traces.LoadOptions{Needs: traces.Needs{Times: true, Keys: true}})
+	got := tracetest.MustLoadText(t, threePrompts, read.Options{Needs: traces.Needs{Times: true, Keys: true}})
 	if want := []uint32{0, 1, 2, 0, 1, 3}; !reflect.DeepEqual(got.Objects, want) {
 		t.Errorf("objects %v, want %v", got.Objects, want)
 	}
@@ -51,7 +53,7 @@ func TestMooncakeColumns(t *testing.T) {
 // TestHexadecimalIDs: hashes in hexadecimal digits are ids, whatever numbers they look like.
 func TestHexadecimalIDs(t *testing.T) {
 	got := tracetest.MustLoadText(t, `{"input_length": 1536, "hash_ids": ["10", "1e1", "0x0a"]}
-{"input_length": 2048, "hash_ids": ["10", "1e1", "3b83f3b83f3b83f3b83f3b83f3b83f3b83f", 10]}`, traces.LoadOptions{})
+{"input_length": 2048, "hash_ids": ["10", "1e1", "3b83f3b83f3b83f3b83f3b83f3b83f3b83f", 10]}`, read.Options{})
 	if want := []uint32{0, 1, 2, 0, 1, 3, 4}; !reflect.DeepEqual(got.Objects, want) {
 		t.Errorf("objects %v, want %v", got.Objects, want)
 	}
@@ -72,7 +74,7 @@ func TestMooncakeBlockSize(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded := tracetest.MustLoadText(t, c.content+"\n",
-				traces.LoadOptions{Selection: traces.Selection{Format: c.format}})
+				read.Options{Selection: read.Selection{Format: c.format}})
 			if got := prompts.Of(loaded.Kind).BlockTokens; got != c.want {
 				t.Errorf("%d tokens in a block, want %d", got, c.want)
 			}
@@ -115,19 +117,19 @@ func TestMooncakeErrors(t *testing.T) {
 		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "no usual number of tokens per block"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Needs: traces.Needs{Times: true}})
+			_, err := tracetest.LoadText(t, c.content, read.Options{Needs: traces.Needs{Times: true}})
 			must.Fail(t, err, c.want)
 		})
 	}
 }
 
 func TestPromptLimitCountsPrompts(t *testing.T) {
-	got := tracetest.MustLoadText(t, threePrompts, traces.LoadOptions{Selection: traces.Selection{Limit: 2}})
+	got := tracetest.MustLoadText(t, threePrompts, read.Options{Selection: read.Selection{Limit: 2}})
 	if len(got.Groups) != 2 || len(got.Objects) != 5 || !got.Limited {
 		t.Errorf("%d prompts with %d blocks, limited %v; want 2, 5, true", len(got.Groups), len(got.Objects), got.Limited)
 	}
 	if got := tracetest.MustLoadText(t, threePrompts,
-		traces.LoadOptions{Selection: traces.Selection{Limit: 4}}); got.Limited {
+		read.Options{Selection: read.Selection{Limit: 4}}); got.Limited {
 		t.Error("limited, though all were read")
 	}
 }
@@ -141,14 +143,14 @@ func TestSampleOfPromptsKeepsConversations(t *testing.T) {
 			) + `", "input_length": 600, "hash_ids": [1, ` + string(rune('2'+i%8)) + "]}\n",
 		)
 	}
-	got := tracetest.MustLoadText(t, content.String(), traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}})
+	got := tracetest.MustLoadText(t, content.String(), read.Options{Selection: read.Selection{SampleRate: 0.5}})
 	sessions := len(prompts.Of(got.Kind).SessionKeys)
 	if sessions < 3 || sessions > 17 || len(got.Groups) != 20*sessions || len(got.Objects) != 40*sessions ||
 		got.SampledFrom != 800 {
 		t.Errorf("%d conversations with %d prompts and %d blocks out of %d", sessions, len(got.Groups),
 			len(got.Objects), got.SampledFrom)
 	}
-	_, err := tracetest.LoadText(t, threePrompts, traces.LoadOptions{Selection: traces.Selection{SampleRate: 0.5}})
+	_, err := tracetest.LoadText(t, threePrompts, read.Options{Selection: read.Selection{SampleRate: 0.5}})
 	must.Fail(t, err, "use --limit instead", "sampling prompts without conversations")
 }
 
@@ -164,7 +166,7 @@ func TestPromptFilesThatDoNotGoTogether(t *testing.T) {
 	}
 	for name, want := range map[string]string{"64": "blocks of 512 and of 64 tokens",
 		"keys": "only one of them has prompts"} {
-		if _, err := traces.Load(t.Context(), []string{paths["512"], paths[name]}, traces.LoadOptions{}); err == nil ||
+		if _, err := read.Load(t.Context(), []string{paths["512"], paths[name]}, read.Options{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -217,8 +219,8 @@ func TestMooncakeRoundTrip(t *testing.T) {
 		}
 		want := drawPrompts(t, fields)
 		path := filepath.Join(dir, "x.jsonl.gz")
-		must.Do(t, tracetest.TryWrite(t.Context(), path, traces.CreateOptions{Fields: fields}, want))
-		opened := must.Get(traces.Open(path, traces.LoadOptions{}))(t)
+		must.Do(t, tracetest.TryWrite(t.Context(), path, write.Options{Fields: fields}, want))
+		opened := must.Get(read.Open(path, read.Options{}))(t)
 		defer opened.Close()
 		if opened.Fields != fields {
 			t.Fatalf("fields %+v, want %+v", opened.Fields, fields)
@@ -247,10 +249,10 @@ func TestMooncakeIsWrittenAsPublished(t *testing.T) {
 func writtenAsMooncake(t *testing.T, content string) string {
 	t.Helper()
 	var out bytes.Buffer
-	var w *traces.Writer
-	must.Get(traces.Scan(t.Context(), []string{"-"}, traces.LoadOptions{Stdin: strings.NewReader(content)},
+	var w *write.Writer
+	must.Get(read.Scan(t.Context(), []string{"-"}, read.Options{Stdin: strings.NewReader(content)},
 		func(fields stream.Fields) (err error) {
-			w, err = traces.Create(t.Context(), "-", traces.CreateOptions{Format: "mooncake", Fields: fields, Stdout: &out})
+			w, err = write.Create(t.Context(), "-", write.Options{Format: "mooncake", Fields: fields, Stdout: &out})
 			return err
 		}, func(rec *stream.Record) error { return w.Write(rec) }))(t)
 	must.Do(t, w.Close())
@@ -262,7 +264,7 @@ func TestMooncakePriorities(t *testing.T) {
 {"input_length": 1024, "priority": -7, "hash_ids": [5, 6]}
 {"input_length": 12, "priority": 2147483647, "hash_ids": [8]}
 `
-	loaded := tracetest.MustLoadText(t, content, traces.LoadOptions{})
+	loaded := tracetest.MustLoadText(t, content, read.Options{})
 	if got := prompts.Of(loaded.Kind).Priorities; !slices.Equal(got, []int32{2, -7, 2147483647}) {
 		t.Errorf("priorities %v", got)
 	}
@@ -291,7 +293,7 @@ func TestMooncakeWriterRefuses(t *testing.T) {
 		"cut off":      {fields, []stream.Record{first}, "the last prompt has fewer blocks"},
 	} {
 		err := tracetest.TryWrite(t.Context(), filepath.Join(t.TempDir(), "x.jsonl"),
-			traces.CreateOptions{Fields: c.fields}, c.records)
+			write.Options{Fields: c.fields}, c.records)
 		must.Fail(t, err, c.want, name)
 	}
 }
@@ -302,8 +304,8 @@ const smallSession = `{"id": "trace_7", "block_size": 4, "hash_id_scope": "local
 
 func TestAgentSessions(t *testing.T) {
 	paths := tracetest.WriteTexts(t, smallSession, smallSession)
-	got := must.Get(traces.Load(t.Context(), paths,
-		traces.LoadOptions{Selection: traces.Selection{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true}}))(t)
+	got := must.Get(read.Load(t.Context(), paths,
+		read.Options{Selection: read.Selection{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true}}))(t)
 	// The second session starts 100 s after the first and has blocks of its own.
 	if want := []uint32{0, 1, 2, 3, 4, 0, 1, 5, 6, 2, 3, 7}; !reflect.DeepEqual(got.Objects, want) {
 		t.Errorf("objects %v, want %v", got.Objects, want)
@@ -339,7 +341,7 @@ func TestAgentErrors(t *testing.T) {
 		"no ids":        {head + `{"t": 2, "in": 40}]}`, "without t, in or hash_ids"},
 		"after the end": {head + `]} x`, "nothing after the object"},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: "agent"}})
+		_, err := tracetest.LoadText(t, c.content, read.Options{Selection: read.Selection{Format: "agent"}})
 		must.Fail(t, err, c.want, name)
 	}
 }
@@ -369,7 +371,7 @@ func TestChat(t *testing.T) {
 		},
 	} {
 		got := tracetest.MustLoadText(t, smallChat,
-			traces.LoadOptions{Selection: traces.Selection{Format: "chat:block=2,history=" + history}})
+			read.Options{Selection: read.Selection{Format: "chat:block=2,history=" + history}})
 		want.SessionKeys = []uint64{stream.HashText([]byte("b")), stream.HashText([]byte("a"))}
 		if !reflect.DeepEqual(prompts.Of(got.Kind), want) {
 			t.Errorf("%s: prompts %+v, want %+v", history, prompts.Of(got.Kind), want)
@@ -392,7 +394,7 @@ func TestChatErrors(t *testing.T) {
 		"two objects": {good + `{"timestamp": 1, "input": "a", "session_id": "a"} {}`, "line 2: column 51: want nothing " +
 			"after the object"},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{})
+		_, err := tracetest.LoadText(t, c.content, read.Options{})
 		must.Fail(t, err, c.want, name)
 	}
 }

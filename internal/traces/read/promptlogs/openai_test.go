@@ -10,13 +10,14 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
 // loadAs loads a text in a format; "" recognises it.
 func loadAs(t *testing.T, content, format string) *traces.Trace {
 	t.Helper()
-	return tracetest.MustLoadText(t, content, traces.LoadOptions{Selection: traces.Selection{Format: format},
+	return tracetest.MustLoadText(t, content, read.Options{Selection: read.Selection{Format: format},
 		Needs: traces.Needs{Times: true, Keys: true, Kind: true}})
 }
 
@@ -207,11 +208,11 @@ func TestGarbage(t *testing.T) {
 		{"sglang", "hello\n", `no requests; the first line is "hello": start SGLang with --log-requests`},
 		{"vllm", "hello\n", `no line has a prompt; the first line is "hello": start vLLM with --enable-log-requests`},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{Selection: traces.Selection{Format: c.format}})
+		_, err := tracetest.LoadText(t, c.content, read.Options{Selection: read.Selection{Format: c.format}})
 		must.Fail(t, err, c.want, c.format)
 	}
 	// Lines that may be bad are skipped, and the first is named where nothing else is left.
-	_, err := tracetest.LoadText(t, "hello\nworld\n", traces.LoadOptions{Selection: traces.Selection{Format: "openai"},
+	_, err := tracetest.LoadText(t, "hello\nworld\n", read.Options{Selection: read.Selection{Format: "openai"},
 		BadLines: 0.5})
 	must.Fail(t, err, `holds no prompts: line 1: column 1: want an object in braces, got "hello"; want requests`)
 }
@@ -239,7 +240,7 @@ func TestOpenAIErrors(t *testing.T) {
 			"(failed)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{})
+			_, err := tracetest.LoadText(t, c.content, read.Options{})
 			must.Fail(t, err, c.want)
 		})
 	}
@@ -248,7 +249,7 @@ func TestOpenAIErrors(t *testing.T) {
 // TestDeepEntries: objects within each other without end are an error, and no endless recursion.
 func TestDeepEntries(t *testing.T) {
 	for format, name := range map[string]string{"openai": "body", "litellm": "kwargs"} {
-		_, err := tracetest.LoadText(t, strings.Repeat(`{"`+name+`":`, 1<<20), traces.LoadOptions{Selection: traces.Selection{
+		_, err := tracetest.LoadText(t, strings.Repeat(`{"`+name+`":`, 1<<20), read.Options{Selection: read.Selection{
 			Format: format}})
 		must.Fail(t, err, "line 1: column ", format)
 		must.Fail(t, err, "want at most 100 nested arrays and objects", format)
@@ -263,7 +264,7 @@ func TestLongPromptsAndBounds(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	_, err := tracetest.LoadText(t, `{"model":"m","prompt":"`+strings.Repeat("x", 65<<20)+`"}`, traces.LoadOptions{})
+	_, err := tracetest.LoadText(t, `{"model":"m","prompt":"`+strings.Repeat("x", 65<<20)+`"}`, read.Options{})
 	must.Fail(t, err, "line 1: longer than 67108864 bytes")
 }
 

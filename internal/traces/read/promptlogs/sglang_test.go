@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
-	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/read"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -175,9 +175,9 @@ func TestSGLangOfOpenAI(t *testing.T) {
 			p.Sessions[0] != p.Sessions[1] || (p.Arrivals != nil) != (name == "JSON") {
 			t.Errorf("%s: %s, prompts %+v", name, tr.ReadAs(), p)
 		}
-		videos := source.Tally{Sort: "with videos left out", N: 1}
+		videos := stream.Tally{Sort: "with videos left out", N: 1}
 		if said := reading.LeftOutText(); said != "1 row left out (other lines)" || !slices.Equal(reading.Notable,
-			[]source.Tally{videos}) {
+			[]stream.Tally{videos}) {
 			t.Errorf("%s: %s, %v", name, said, reading.Notable)
 		}
 	}
@@ -193,7 +193,7 @@ func TestSGLangErrors(t *testing.T) {
 		"JSON":      {good + `{"timestamp": "2026", "event": "request.received", "obj": {"text": 5`, "line 2: "},
 		"level 1":   {sglangText("1", "stream=True"), "1 requests, but no prompts: start SGLang with --log-requests"},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{})
+		_, err := tracetest.LoadText(t, c.content, read.Options{})
 		must.Fail(t, err, c.want, name)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -72,7 +72,7 @@ func TestTokenizerOptionErrors(t *testing.T) {
 		{path, "bert.json: the model \"WordLevel\" is not supported"},
 		{filepath.Join(t.TempDir(), "none.json"), "no such file"},
 	} {
-		_, err := tracetest.LoadText(t, `{"model":"m","prompt":"a"}`, traces.LoadOptions{Selection: traces.Selection{
+		_, err := tracetest.LoadText(t, `{"model":"m","prompt":"a"}`, read.Options{Selection: read.Selection{
 			Format: "openai:tokenizer=" + c.path}})
 		must.Fail(t, err, c.want)
 	}
@@ -84,8 +84,8 @@ func TestInterruptedTokenizer(t *testing.T) {
 	tracetest.WriteFile(t, path, fmt.Appendf(nil, `{"model":"m","prompt":"%s"}`+"\n", strings.Repeat("ab", 2<<20)))
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err := traces.Load(ctx, []string{path}, traces.LoadOptions{
-		Selection: traces.Selection{Format: "openai:tokenizer=" + byteTokenizer(t)}})
+	_, err := read.Load(ctx, []string{path}, read.Options{
+		Selection: read.Selection{Format: "openai:tokenizer=" + byteTokenizer(t)}})
 	deadline, _ := ctx.Deadline()
 	if late := time.Since(deadline); !errors.Is(err, context.DeadlineExceeded) || late > time.Second {
 		t.Errorf("error %v, %v after the end", err, late)

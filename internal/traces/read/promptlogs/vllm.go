@@ -73,7 +73,7 @@ func openVLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fie
 	}
 	const several = 3
 	if r.asLong >= several {
-		src.Reading.Notable = source.Count(src.Reading.Notable, fmt.Sprintf("of the greatest length, %d, which may be "+
+		src.Reading.Notable = stream.Count(src.Reading.Notable, fmt.Sprintf("of the greatest length, %d, which may be "+
 			"that of --max-log-len", r.longest), int64(r.asLong))
 	}
 	if len(r.prompts) == 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -101,11 +101,11 @@ func TestVLLMErrors(t *testing.T) {
 			"of a token"},
 		"no prompt": {good + "Received request b: prompt: 17, params: None", "line 2: column 29: want a text in quotes"},
 	} {
-		_, err := tracetest.LoadText(t, c.content, traces.LoadOptions{})
+		_, err := tracetest.LoadText(t, c.content, read.Options{})
 		must.Fail(t, err, c.want, name)
 	}
 	_, err := tracetest.LoadText(t, "INFO Received request a: params: None\n",
-		traces.LoadOptions{Selection: traces.Selection{
+		read.Options{Selection: read.Selection{
 			Format: "vllm"}})
 	must.Fail(t, err, "no line has a prompt; the first line is \"INFO")
 }

@@ -263,7 +263,7 @@ func (r *regexReader) begin(line []byte, rec *stream.Record) (size int64, err er
 
 // leaveOut counts a line that is not a request with its reason.
 func (r *regexReader) leaveOut(reason string) error {
-	r.src.Reading.Reasons = source.Count(r.src.Reading.Reasons, reason, 1)
+	r.src.Reading.Reasons = stream.Count(r.src.Reading.Reasons, reason, 1)
 	return source.ErrLeftOut
 }
 

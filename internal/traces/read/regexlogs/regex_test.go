@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -83,7 +83,7 @@ func TestPatternsAreStated(t *testing.T) {
 	const spec = `regex:pattern='^at (?<time>\S+), (?<key>\S+)$'`
 	for range 2 {
 		trace := tracetest.MustLoadText(t, "at 1600000000123, a\n",
-			traces.LoadOptions{Selection: traces.Selection{Format: spec}})
+			read.Options{Selection: read.Selection{Format: spec}})
 		const wantSpec = `regex:time-unit=ms,pattern='^at (?<time>\S+), (?<key>\S+)$'`
 		if r := trace.Readings[0]; r.Text() != "regex; key, time in ms" || r.Spec != wantSpec {
 			t.Errorf("got %s and %s, want %s", r.Text(), r.Spec, wantSpec)
@@ -105,8 +105,8 @@ func BenchmarkRegex(b *testing.B) {
 	b.SetBytes(int64(content.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := must.Get(traces.Open("-", traces.LoadOptions{Stdin: bytes.NewReader(content.Bytes()),
-			Selection: traces.Selection{Format: `regex:pattern=^(?<time>\S+) (?<op>\S+) (?<key>\S+) (?<size>\d+)$`}}))(b)
+		s := must.Get(read.Open("-", read.Options{Stdin: bytes.NewReader(content.Bytes()),
+			Selection: read.Selection{Format: `regex:pattern=^(?<time>\S+) (?<op>\S+) (?<key>\S+) (?<size>\d+)$`}}))(b)
 		var rec stream.Record
 		for range lines {
 			must.Do(b, s.Read(&rec))

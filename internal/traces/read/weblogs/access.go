@@ -154,7 +154,7 @@ func (r *logReader) parse(line []byte, rec *stream.Record) error {
 }
 
 // state says in the reading what the layout is.
-func (l *layout) state(reading *source.Reading, d description) {
+func (l *layout) state(reading *stream.Reading, d description) {
 	reading.Layout = d.about
 	if d.key != "" {
 		reading.Key = strings.Replace(reading.Key, "host and path", d.key, 1)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -26,7 +26,7 @@ func benchmarkLog(b *testing.B, format, header string, line func(w io.Writer, t 
 	b.SetBytes(int64(content.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := must.Get(traces.Open("-", traces.LoadOptions{Selection: traces.Selection{Format: format},
+		s := must.Get(read.Open("-", read.Options{Selection: read.Selection{Format: format},
 			Stdin: bytes.NewReader(content.Bytes())}))(b)
 		var rec stream.Record
 		n := 0

@@ -84,7 +84,7 @@ func commonOf(first []byte, tails [][]byte) common {
 		}
 		return c
 	}
-	c.about += fmt.Sprintf(" and %s after it", source.Counted(extra, "column"))
+	c.about += fmt.Sprintf(" and %s after it", stream.Counted(extra, "column"))
 	if at := servedColumn(tails, len(columns)); at >= 0 {
 		c.format += tailFormat(columns[:at+1])
 		c.about += fmt.Sprintf(", of which number %d is the hit or miss", at+1-named)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -48,7 +48,7 @@ func TestErrors(t *testing.T) {
 // TestColumnsThatCannotBeRead: lines below a bad #Fields are bad, too, so that few of them may be.
 func TestColumnsThatCannotBeRead(t *testing.T) {
 	log := "#Fields: cs-uri-stem sc-status\n/a 200\n#Fields: cs-uri-stem sc-bytes\n/b 1\n"
-	opts := traces.LoadOptions{BadLines: 1}
+	opts := read.Options{BadLines: 1}
 	trace := must.Get(tracetest.LoadText(t, log, opts))(t)
 	if len(trace.Objects) != 1 {
 		t.Errorf("%d requests, want that above the bad line", len(trace.Objects))

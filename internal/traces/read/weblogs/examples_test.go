@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -36,7 +37,7 @@ func describe(rec stream.Record) string {
 
 func (c logCase) check(t *testing.T) {
 	t.Helper()
-	opts := traces.LoadOptions{Selection: traces.Selection{Format: c.format}}
+	opts := read.Options{Selection: read.Selection{Format: c.format}}
 	trace, err := tracetest.LoadText(t, c.log, opts)
 	if err != nil {
 		t.Errorf("%s: %v", c.name, err)
@@ -158,7 +159,7 @@ func TestFormatFile(t *testing.T) {
 	}
 	tracetest.WriteFile(t, file, []byte("common"))
 	trace := must.Get(tracetest.LoadText(t, `a - - [10/Oct/2000:13:55:36 +0000] "GET /" 200 1`,
-		traces.LoadOptions{Selection: traces.Selection{Format: "access:format-file=" + file}}))(t)
+		read.Options{Selection: read.Selection{Format: "access:format-file=" + file}}))(t)
 	if got := trace.Readings[0].Layout; got != "common" {
 		t.Errorf("layout %q", got)
 	}
@@ -171,7 +172,7 @@ func TestFormatFile(t *testing.T) {
 func TestRotatedLogs(t *testing.T) {
 	const line = `10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" `
 	paths := tracetest.WriteTexts(t, line+"HIT\n", line+"-\n")
-	trace := must.Get(traces.Load(t.Context(), paths, traces.LoadOptions{Needs: traces.Needs{Ops: true}}))(t)
+	trace := must.Get(read.Load(t.Context(), paths, read.Options{Needs: traces.Needs{Ops: true}}))(t)
 	want := []string{"a.csv and 1 more: access, combined and 1 column after it, of which number 1 is the hit or miss; " +
 		usual + "key path with query, time, size, op, hit or miss of the server"}
 	if got := traces.Lines(trace.Readings, ""); !slices.Equal(got, want) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -29,7 +29,7 @@ func TestMessagesOfServers(t *testing.T) {
 			"2026-03-01T12:00:00.123456Z\tinfo\tEnvoy proxy is ready"},
 	} {
 		log := c.messages + "\n" + c.request + "\n" + c.messages + "\n" + c.request + "\n"
-		trace := tracetest.MustLoadText(t, log, traces.LoadOptions{})
+		trace := tracetest.MustLoadText(t, log, read.Options{})
 		r := trace.Readings[0]
 		if want := int64(2 * (1 + strings.Count(c.messages, "\n"))); r.Format != c.format || len(trace.Objects) != 2 ||
 			!strings.Contains(r.LeftOutText(), "with messages of the server") || r.LeftOut != want {

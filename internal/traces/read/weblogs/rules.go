@@ -192,7 +192,7 @@ func (r *Rules) pathOf(e *Entry) []byte {
 // source.ErrLeftOut.
 func (r *Rules) LeaveOut(reason string) error {
 	reading := r.src.Reading
-	reading.Reasons = source.Count(reading.Reasons, reason, 1)
+	reading.Reasons = stream.Count(reading.Reasons, reason, 1)
 	return source.ErrLeftOut
 }
 
@@ -208,7 +208,7 @@ func (r *Rules) countSort(status int) {
 		sort = ranges
 	}
 	reading := r.src.Reading
-	reading.Notable = source.Count(reading.Notable, sort, 1)
+	reading.Notable = stream.Count(reading.Notable, sort, 1)
 }
 
 // operation returns what a request does, and otherwise why it is left out.

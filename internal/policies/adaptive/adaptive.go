@@ -1,0 +1,7 @@
+// Package adaptive has the policies that evict by earlier requests too, and by what the past says of their worth.
+package adaptive
+
+import "github.com/cachesim/cachesim/internal/policies"
+
+// Entries are the policies of this package.
+var Entries = []policies.Entry{arcEntry, carEntry, lirsEntry, lruKEntry, mqEntry}

@@ -1,0 +1,97 @@
+package baselines
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
+)
+
+// The examples are small enough to follow by hand.
+func TestUniformNeverEvicts(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		spec     string
+		capacity int64
+		trace    []uint32
+		want     []uint32 // victims in order
+	}{
+		{"nothing ever leaves", "uniform", 2, []uint32{0, 1, 2, 3, 0, 1}, nil},
+	} {
+		t.Run(test.spec+": "+test.name, func(t *testing.T) {
+			c := policies.Config{Capacity: test.capacity, Unit: true, Objects: 10, Requests: len(test.trace)}
+			if got := policytest.Drive(t, test.spec, c).ServeAll(test.trace...); !slices.Equal(got, test.want) {
+				t.Errorf("trace %v: victims %v, want %v", test.trace, got, test.want)
+			}
+		})
+	}
+}
+
+// Extreme parameters at small capacities: no queue may be asked for an object it does not have.
+func TestExtremeParameters(t *testing.T) {
+	for _, spec := range []string{
+		"marker", "random",
+	} {
+		t.Run(spec, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := policytest.DrawWorkload(t)
+				d := policytest.Drive(t, spec, w.Config)
+				w.AfterEachRequest(t, d, func() {
+					sum := int64(0)
+					for _, size := range d.Stored {
+						sum += size
+					}
+					if sum != d.Used() || sum > w.Config.Capacity {
+						t.Fatalf("objects of %d in a cache of %d that counts %d: an object left that was not there",
+							sum, w.Config.Capacity, d.Used())
+					}
+				})
+			})
+		})
+	}
+}
+
+// A phase has as many distinct objects as the cache holds, and an object requested within the phase stays to its end.
+func TestMarkerKeepsThePhase(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := policytest.DrawUnitWorkload(t)
+		d := policytest.Drive(t, "marker", w.Config)
+		phase := map[policies.Object]bool{}
+		for i, o := range w.Trace {
+			if !phase[o] && len(phase) == int(w.Config.Capacity) {
+				clear(phase)
+			}
+			phase[o] = true
+			_, victims := d.Serve(o, 1, i)
+			for _, v := range victims {
+				if phase[v] {
+					t.Fatalf("request %d: victim %d was requested in this phase", i, v)
+				}
+			}
+		}
+	})
+}
+
+// Over many seeds, each of four candidates is the victim about equally often: random chooses among all objects, and a
+// phase of marker begins with all unmarked.
+func TestRandomChoice(t *testing.T) {
+	const seeds, candidates = 6000, 4
+	for _, spec := range []string{"random", "marker"} {
+		times := make([]int, candidates)
+		for seed := range uint64(seeds) {
+			d := policytest.Drive(t, spec, policies.Config{Capacity: candidates, Unit: true, Objects: 5, Seed: seed})
+			for _, v := range d.ServeAll(0, 1, 2, 3, 4) {
+				times[v]++
+			}
+		}
+		for o, n := range times {
+			// The standard deviation is below 35.
+			if want := seeds / candidates; n < want-175 || n > want+175 {
+				t.Errorf("%s: object %d is the victim %d times of %d, want about %d", spec, o, n, seeds, want)
+			}
+		}
+	}
+}

@@ -1,6 +1,0 @@
-package multiqueue
-
-import "github.com/cachesim/cachesim/internal/policies"
-
-// Tests parse the policies of this package, which package policies/all registers in the program.
-func init() { policies.Register(policies.Adaptive, Entries...) }

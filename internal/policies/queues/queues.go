@@ -1,0 +1,7 @@
+// Package queues has the policies that evict in order of arrival.
+package queues
+
+import "github.com/cachesim/cachesim/internal/policies"
+
+// Entries are the policies of this package.
+var Entries = []policies.Entry{fifoEntry, clockEntry, sieveEntry, s3fifoEntry, twoQEntry}

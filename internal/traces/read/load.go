@@ -1,0 +1,611 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read/formats"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or
+// merged by time, for which each must have times. The same key is the same object in all of them. Times stay as the
+// files state them: if a clock goes back, or the next file begins earlier, they go back too. Requests keep their
+// order.
+//
+// The error says which file cannot be read and why; a trace without requests is also an error. When ctx ends, Load
+// returns its error.
+func Load(ctx context.Context, paths []string, opts Options) (*traces.Trace, error) {
+	s, err := newScan(ctx, paths, opts)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{scan: s, trace: &traces.Trace{}, numbering: stream.NewNumbering()}
+	s.begin, s.further, s.visit, s.dropped = l.begin, l.keepTTL, l.add, l.unchain
+	if err := cmp.Or(l.beginTenants(), l.beginLabels()); err != nil {
+		return nil, err
+	}
+	if opts.Beside == nil && !l.tenancy.eachRequest() {
+		s.batches = l.addFile
+	}
+	if opts.PerFile {
+		s.part = l.trace.StartPart
+	}
+	if err := s.run(); err != nil {
+		return nil, err
+	}
+	t, err := l.finish()
+	if err != nil {
+		return nil, err
+	}
+	t.Warnings = append(t.Warnings, s.clockWarnings()...)
+	l.warnOfKeys(t)
+	return t, ctx.Err()
+}
+
+// LoadReader is Load for records from elsewhere, such as a generator. name is the name of the trace, fields what the
+// records carry, total how many there are (0 if unknown), as Progress reports them.
+func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream.Fields, total int64,
+	opts Options) (*traces.Trace, error) {
+	s, err := newScan(ctx, []string{name}, opts)
+	if err != nil {
+		return nil, err
+	}
+	length := total
+	if opts.Limit > 0 && !source.IsGrouped(fields.Kind) {
+		length = min(length, int64(opts.Limit))
+	}
+	if s.sampler == nil && length > stream.MaxCount {
+		return nil, fmt.Errorf("%s: %w", name, stream.ErrTooManyRequests) // before memory is filled
+	}
+	l := &loader{scan: s, trace: &traces.Trace{}, numbering: stream.NewNumbering()}
+	s.visit = l.add
+	if err := cmp.Or(l.beginTenants(), l.beginLabels()); err != nil {
+		return nil, err
+	}
+	if opts.Progress != nil {
+		show := opts.Progress
+		s.opts.Progress = func(int64, int64) { show(int64(s.seen), total) }
+	}
+	s.begin = l.begin
+	reading := &stream.Reading{Name: name}
+	source.Complete(reading, source.Format{Name: "generated"}, nil, fields)
+	reading.Spec = ""
+	s.together.Join(reading)
+	if err := s.start(name, fields); err != nil {
+		return nil, err
+	}
+	if s.sampler == nil {
+		if err := l.reserve(int(length)); err != nil {
+			return nil, err
+		}
+		l.expect(int(length))
+	}
+	if err := s.readWhole(r); err != nil {
+		return nil, err
+	}
+	t, err := l.finish()
+	if err != nil {
+		return nil, err
+	}
+	l.warnOfKeys(t)
+	return t, nil
+}
+
+// loader builds a Trace from the records of a scan.
+type loader struct {
+	*scan
+	trace     *traces.Trace
+	numbering *stream.Numbering
+	numbers   stream.NumberingUnits // number the objects instead of numbering; nil if they do not
+	keep      stream.Fields
+	kind      stream.ColumnsBuilder // nil for plain objects, and if the details of other kinds were not requested
+	tenancy   *tenancy              // nil if requests have no tenants
+	// mixedLimit is the limit, if it counts requests of files that are mixed after they were read; 0: none.
+	mixedLimit int
+	ttls       []int64            // per request; shorter, or nil, until a row has one
+	types      []stream.ValueType // per object; shorter, or nil, until a row states one
+	lacks      bool               // some row states no size
+	flushed    *flushes
+	labels     *labelling // nil if hits are not counted by labels
+	// statesUses says that the options request next uses, and that the file has stated every repeated request so far.
+	statesUses bool
+}
+
+func (l *loader) begin(fields stream.Fields) error {
+	l.keep = stream.Fields{
+		Time: fields.Time && l.opts.WantTimes(fields), Size: fields.Size && l.opts.Sizes, Op: fields.Op && l.opts.Ops,
+		Groups: fields.Groups,
+	}
+	l.keepTTL(fields)
+	if numbers, ok := l.units.(stream.NumberingUnits); ok && !l.opts.Keys && l.tenancy == nil && l.opts.Beside == nil {
+		l.numbers = numbers
+		numbers.NumberOnly()
+	}
+	if err := l.labels.check(l.paths[0], fields); err != nil {
+		return err
+	}
+	if l.tenancy != nil {
+		if err := l.tenancy.check(l, fields); err != nil {
+			return err
+		}
+	}
+	if fields.Kind != nil && (l.opts.Kind || l.opts.Embeddings || fields.Kind.Grouped()) {
+		l.kind = fields.Kind.NewColumns(fields)
+		if sampled, ok := l.kind.(stream.SampledBuilder); ok && l.sampler != nil {
+			sampled.Sample(l.sampler.KeepsNumber)
+		}
+	}
+	return nil
+}
+
+// keepTTL keeps times to live and the times of the requests from a file with these fields on, if it has both.
+func (l *loader) keepTTL(fields stream.Fields) {
+	if !fields.TTL || l.opts.Ops || l.keep.TTL {
+		return
+	}
+	if !fields.Time || fields.Counted {
+		const unused = "times to live are not used: they need the times of the requests"
+		if !slices.Contains(l.trace.Warnings, unused) {
+			l.trace.Warnings = append(l.trace.Warnings, unused)
+		}
+		return
+	}
+	l.keep.TTL = true
+	if !l.keep.Time { // no earlier request has a time to live, so that their times do not matter
+		l.keep.Time, l.trace.Times = true, padded(l.trace.Times, len(l.trace.Objects))
+	}
+}
+
+func (l *loader) finish() (*traces.Trace, error) {
+	t := l.trace
+	t.DropEmptyPart()
+	if t.NumObjects = l.numbering.Len(); l.numbers != nil {
+		t.NumObjects = l.numbers.Objects()
+	}
+	// Without the room behind it, where addFile may have left hints.
+	t.Objects = t.Objects[:len(t.Objects):len(t.Objects)]
+	t.Readings = l.together.List()
+	t.Name = traceName(l.paths)
+	t.SampleRate = 1
+	l.complete()
+	units := len(t.Objects)
+	if l.units != nil {
+		units = len(t.Groups)
+	}
+	l.checkNextUses()
+	t.Limited = l.opts.Limit > 0 && units == l.opts.Limit
+	l.units, l.numbers = nil, nil // of prompts they hold as much as the columns
+	if l.kind != nil {
+		t.Kind = l.kind.Finish()
+		if sized, ok := t.Kind.(stream.Sized); ok && l.keep.Size {
+			t.ObjectSizes, t.RequestSizes = sized.ObjectSizes(), nil
+		}
+		if warner, ok := t.Kind.(stream.Warner); ok {
+			t.Warnings = append(t.Warnings, warner.Warnings()...)
+		}
+	}
+	if t.HasSizes() {
+		l.completeSizes()
+	}
+	l.types = nil
+	if !l.opts.Sizes && (len(l.opts.ObjectSizes) > 0 || l.opts.ObjectOverhead != "") {
+		t.Warnings = append(t.Warnings, "sizes of objects change nothing, since capacities count objects; add --bytes")
+	}
+	if err := l.checkBytes(); err != nil {
+		return nil, err
+	}
+	if l.sampler != nil {
+		t.SampleRate, t.SampledFrom = l.opts.SampleRate, l.counted
+		if !l.unsized {
+			t.BytesFrom = l.bytes
+		}
+	}
+	if l.wantsKeys() || l.tenancy.byPrefix() {
+		t.Keys = l.numbering.AllKeys()
+	}
+	if l.tenancy != nil {
+		if err := l.finishTenants(); err != nil {
+			return nil, err
+		}
+	}
+	if t, err := l.applyWrites(); err == nil {
+		l.finishLabels(t)
+		return t, nil
+	} else {
+		return nil, err
+	}
+}
+
+// checkBytes makes sure that the bytes of all requests, and so every sum of sizes, fit into an int64.
+func (l *loader) checkBytes() error {
+	t := l.trace
+	if !t.HasSizes() {
+		return nil
+	}
+	largest := slices.Max(t.ObjectSizes)
+	if t.RequestSizes != nil {
+		largest = max(largest, slices.Max(t.RequestSizes))
+	}
+	if largest <= math.MaxInt64/int64(len(t.Objects)) {
+		return nil // no need to look at every request
+	}
+	var sum int64
+	for pos := range t.Objects {
+		// No size is negative, so a sum that overflows once turns negative.
+		if sum += t.Size(pos); sum < 0 {
+			return fmt.Errorf("%s: the sizes of the requests add up to 2^63 bytes or more: want sizes in bytes; --unit-size "+
+				"ignores them", l.paths[0])
+		}
+	}
+	return nil
+}
+
+func traceName(paths []string) string {
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = filepath.Base(path)
+		if path == "-" {
+			names[i] = "stdin"
+		}
+	}
+	return strings.Join(names, "+")
+}
+
+func (l *loader) add(rec *stream.Record) error {
+	if rec.Op.Kind() == stream.OpFlush {
+		if l.flushed == nil {
+			l.flushed = &flushes{}
+		}
+		l.flushed.rows = append(l.flushed.rows, flushRow{len(l.trace.Objects), string(rec.Text)})
+		return nil
+	}
+	if err := l.makeRoom(1); err != nil {
+		return err
+	}
+	number, err := l.number(rec)
+	if err != nil {
+		return err
+	}
+	if l.keep.Groups && rec.Begins {
+		l.trace.Groups = append(l.trace.Groups, len(l.trace.Objects))
+	}
+	if l.kind != nil {
+		if err := l.kind.Add(rec, number); err == stream.ErrTooManyObjects {
+			return err
+		} else if err != nil {
+			return fmt.Errorf("%s: request %d: %w", traceName(l.paths), l.seen, err)
+		}
+	}
+	if l.tenancy.eachRequest() && (rec.Begins || !l.tenancy.prompts) {
+		if err := l.tenancy.column.add(rec.Tenant); err != nil {
+			return fmt.Errorf("%s: %w", traceName(l.paths), err)
+		}
+	}
+	l.trace.Objects = append(l.trace.Objects, number)
+	if l.keep.Size {
+		l.trace.AddSize(number, l.sizeOf(rec))
+		l.addType(number, rec.Type)
+	}
+	if l.keep.Time {
+		l.trace.Times = append(l.trace.Times, rec.Time)
+	}
+	l.addOperation(rec)
+	if l.labels != nil {
+		l.labels.add(rec, l.keep.Groups)
+	}
+	return nil
+}
+
+// wantsKeys reports whether the keys of the objects are needed to the end.
+func (l *loader) wantsKeys() bool { return l.opts.Keys || l.flushed != nil }
+
+// number returns the number of the object of a record, the last one that was read.
+func (l *loader) number(rec *stream.Record) (uint32, error) {
+	if l.numbers != nil {
+		return l.numbers.Number(), nil
+	}
+	number := l.numbering.OfRecord(rec)
+	if l.numbering.Full {
+		return 0, stream.ErrTooManyObjects
+	}
+	return number, nil
+}
+
+// addOperation adds what is rare: the operation of the last request, its time to live and what the server found. Each
+// column begins with the first request that needs it.
+func (l *loader) addOperation(rec *stream.Record) {
+	t, pos := l.trace, len(l.trace.Objects)-1
+	if l.keep.Op || rec.Op > stream.OpRead {
+		t.Ops = put(t.Ops, pos, rec.Op)
+	}
+	if l.keep.TTL && rec.TTL > 0 {
+		l.ttls = put(l.ttls, pos, rec.TTL)
+	}
+	if rec.Served != stream.ServedUnknown {
+		t.Served = put(t.Served, pos, rec.Served)
+	}
+}
+
+// unchain separates the last request from the row after it, which is left out.
+func (l *loader) unchain() {
+	if pos := len(l.trace.Objects) - 1; pos >= 0 && pos == len(l.trace.Ops)-1 {
+		l.trace.Ops[pos] &^= stream.WithNext
+	}
+}
+
+// complete gives columns that were begun a value for each request.
+func (l *loader) complete() {
+	t := l.trace
+	if t.Ops != nil {
+		t.Ops = padded(t.Ops, len(t.Objects))
+	}
+	if t.Served != nil {
+		t.Served = padded(t.Served, len(t.Objects))
+	}
+	if l.ttls != nil {
+		l.ttls = padded(l.ttls, len(t.Objects))
+	}
+}
+
+// put appends the value of the request at pos to a column, after zeros for earlier requests without one.
+func put[T any](column []T, pos int, value T) []T { return append(padded(column, pos), value) }
+
+// padded returns a column with zeros at its end for requests without a value, so that n have one.
+func padded[T any](column []T, n int) []T { return append(column, make([]T, max(0, n-len(column)))...) }
+
+// addFile reads a whole oracleGeneral file, batch by batch.
+//
+// The next access of a record says where its object is next requested, so its number can be left there, which saves
+// looking it up then. It is left in the unused part of the Objects column, plus one, since 0 means nothing was left. It
+// is only a hint: the key is compared, and if the hint is missing or wrong the key is looked up as usual. So the
+// numbers never depend on that field.
+func (l *loader) addFile(r *formats.OracleGeneralReader) error {
+	first := len(l.trace.Objects)
+	l.statesUses = l.opts.NextUse && first == 0 && !l.opts.PerFile && l.tenancy == nil
+	length := int(min(r.ContentBytes()/formats.OracleGeneralRecord, stream.MaxCount))
+	if l.opts.Limit > 0 {
+		length = min(length, l.opts.Limit)
+	}
+	if err := l.reserve(length); err != nil {
+		return err
+	}
+	l.expect(length)
+	for {
+		if err := l.check(); err != nil {
+			return err
+		}
+		batch, err := r.Records()
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := l.addBatch(batch, first); err != nil {
+			return err
+		}
+	}
+}
+
+// addBatch adds oracleGeneral records of a file whose first request is at a position of the trace.
+func (l *loader) addBatch(batch []byte, first int) error {
+	n := len(batch) / formats.OracleGeneralRecord
+	if l.opts.Limit > 0 {
+		n = min(n, l.opts.Limit-len(l.trace.Objects))
+	}
+	if err := l.makeRoom(n); err != nil {
+		return err
+	}
+	batch = batch[:n*formats.OracleGeneralRecord]
+	l.seen, l.counted, l.kept = l.seen+n, l.counted+n, l.kept+n
+	l.seeTimes(batch)
+	l.numberBatch(batch, first)
+	if l.numbering.Full {
+		return stream.ErrTooManyObjects
+	}
+	l.addNextUses(batch, first)
+	l.addColumns(batch)
+	if len(l.trace.Objects) == l.opts.Limit {
+		return errLimit
+	}
+	return nil
+}
+
+// seeTimes shows the clock the first and the last time of a batch.
+func (l *loader) seeTimes(batch []byte) {
+	if len(batch) == 0 { // the previous batch reached the limit
+		return
+	}
+	for _, at := range []int{0, len(batch) - formats.OracleGeneralRecord} {
+		seconds, _, _, _ := formats.OracleGeneralFields(batch[at:])
+		l.clock.see(int64(seconds) * 1e9)
+	}
+}
+
+// numberBatch appends the object numbers of a batch.
+func (l *loader) numberBatch(batch []byte, first int) {
+	pos := len(l.trace.Objects)
+	column := l.trace.Objects[:cap(l.trace.Objects)]
+	keys := l.numbering.Keys
+	for ; len(batch) >= formats.OracleGeneralRecord; batch = batch[formats.OracleGeneralRecord:] {
+		_, key, _, next := formats.OracleGeneralFields(batch)
+		// No hint, 0, wraps round to a number that no object has.
+		number := column[pos] - 1
+		if int(number) >= len(keys) || keys[number] != key {
+			number = l.numbering.OfNumber(key)
+			l.statesUses = l.statesUses && int(number) >= len(keys)
+			keys = l.numbering.Keys
+		}
+		column[pos] = number
+		if again := first + int(next) - 1; again > pos && again < len(column) {
+			column[again] = number + 1
+		}
+		pos++
+	}
+	l.trace.Objects = column[:pos]
+}
+
+// addColumns appends the other columns of a batch whose object numbers are in place.
+func (l *loader) addColumns(batch []byte) {
+	if !l.keep.Size && !l.keep.Time {
+		return
+	}
+	all := l.trace.Objects
+	pos := len(all) - len(batch)/formats.OracleGeneralRecord
+	for ; len(batch) >= formats.OracleGeneralRecord; batch = batch[formats.OracleGeneralRecord:] {
+		seconds, _, size, _ := formats.OracleGeneralFields(batch)
+		pos++
+		l.trace.Objects = all[:pos]
+		if l.keep.Size {
+			l.trace.AddSize(all[pos-1], int64(size))
+		}
+		if l.keep.Time {
+			l.trace.Times = append(l.trace.Times, int64(seconds)*1e9)
+		}
+	}
+}
+
+// Growth of the columns. They begin at firstRoom, and then grow to the size expected from the share of the file read so
+// far, and half as much again, since files begin with new keys that compress badly; but by a factor of at most
+// maxGrowth and at least minGrowth. Room that is never written to costs no memory.
+const (
+	firstRoom = 1 << 17
+	spareRoom = 1.5
+	maxGrowth = 256
+	minGrowth = 1.25
+)
+
+// makeRoom makes sure that n more requests fit into the columns.
+func (l *loader) makeRoom(n int) error {
+	have := len(l.trace.Objects)
+	if have+n <= cap(l.trace.Objects) {
+		return nil
+	}
+	if have+n > stream.MaxCount {
+		return stream.ErrTooManyRequests
+	}
+	estimate := l.estimate()
+	if err := l.reserve(max(have+n, int(float64(estimate)/spareRoom))); err != nil {
+		return err
+	}
+	l.expect(max(have+n, firstRoom, estimate))
+	return nil
+}
+
+// reserve refuses a trace of n requests that exceeds the memory budget. Objects are not counted: their number is not
+// known yet.
+func (l *loader) reserve(n int) error {
+	have := len(l.trace.Objects)
+	need := float64(n-have)*l.requestBytes() + float64(n)*l.opts.RequestBytes
+	left := float64(l.opts.Memory.Left())
+	if l.opts.Memory == nil || need <= left {
+		return nil
+	}
+	var help []string
+	if share := spareShare * left / need; share*float64(n) >= leastWorthwhile {
+		help = append(help, fmt.Sprintf("--sample %g", roundedDown(share, 1)),
+			fmt.Sprintf("--limit %.0f", roundedDown(share*float64(n), 2)))
+	}
+	what := fmt.Sprintf("%s: its requests, about %s,", traceName(l.paths), memory.Count(float64(n)))
+	return l.opts.Memory.Refuse(int64(need), what, help...)
+}
+
+// leastWorthwhile is the least number of requests that must fit for a part of the trace to be worth suggesting.
+const leastWorthwhile = 1000
+
+// spareShare is the share of the remaining room that the requests of a trace may use, so that its objects have room,
+// too.
+const spareShare = 0.7
+
+// roundedDown returns x rounded down to its first digits.
+func roundedDown(x float64, digits int) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(x))) + 1 - digits)
+	// A product such as 3 x 0.1 has further digits, which the way through text drops.
+	down, _ := strconv.ParseFloat(strconv.FormatFloat(math.Floor(x/unit)*unit, 'g', digits, 64), 64)
+	return down
+}
+
+func (l *loader) requestBytes() float64 {
+	bytes := 4.0
+	if l.keep.Time {
+		bytes += 8
+	}
+	if l.trace.RequestSizes != nil {
+		bytes += 8
+	}
+	if l.keep.Op || l.trace.Ops != nil {
+		bytes++
+	}
+	if l.trace.Served != nil {
+		bytes++
+	}
+	if l.keep.TTL {
+		bytes += 8
+	}
+	if l.labels != nil {
+		bytes += 3
+	}
+	if l.tenancy != nil && !l.tenancy.prompts { // a number per prompt is little
+		bytes += tenantBytes
+	}
+	return bytes
+}
+
+// estimate guesses the number of requests of the trace from the share of its files read so far.
+func (l *loader) estimate() int {
+	have := float64(len(l.trace.Objects))
+	guess := have * minGrowth
+	if done, total := l.progress(); done > 0 && total > 0 {
+		guess = max(guess, min(have*float64(total)/float64(done)*spareRoom, have*maxGrowth))
+	}
+	if l.opts.Limit > 0 && l.units == nil {
+		guess = min(guess, float64(l.opts.Limit))
+	}
+	return int(min(guess, stream.MaxCount))
+}
+
+// expect makes room for n requests in total. Hints that addFile left behind the end of the Objects column stay there.
+func (l *loader) expect(n int) {
+	t := l.trace
+	if n <= cap(t.Objects) {
+		return
+	}
+	before := cap(t.Objects)
+	objects := memory.Column[uint32](n)
+	copy(objects, t.Objects[:before])
+	t.Objects = objects[:len(t.Objects)]
+	if l.statesUses {
+		t.StatedUses = withRoom(t.StatedUses, n)
+		l.repeatHints(before)
+	}
+	if l.keep.Time {
+		t.Times = withRoom(t.Times, n)
+	}
+	if t.RequestSizes != nil {
+		t.RequestSizes = withRoom(t.RequestSizes, n)
+	}
+	if l.keep.Op || t.Ops != nil {
+		t.Ops = withRoom(t.Ops, n)
+	}
+	if t.Served != nil {
+		t.Served = withRoom(t.Served, n)
+	}
+	if l.ttls != nil {
+		l.ttls = withRoom(l.ttls, n)
+	}
+}
+
+// withRoom returns column with a capacity of exactly n.
+func withRoom[T any](column []T, n int) []T {
+	return append(memory.Column[T](n)[:0], column...)
+}
