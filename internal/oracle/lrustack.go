@@ -89,9 +89,3 @@ func (s *LRUStack) Distances() []int64 { return s.own }
 // CountIn counts the distances of further requests elsewhere, each distance at its place in counts, and no longer in
 // Distances.
 func (s *LRUStack) CountIn(counts []int64, places []uint32) { s.counts, s.places = counts, places }
-
-// HitsOf returns LRU's hits for every capacity in objects, from 0 to the number of distances, given how many requests
-// have each distance; larger capacities hit no more than the last.
-func HitsOf(distances []int64) []int64 {
-	return append([]int64{0}, runningSums(distances)...)
-}

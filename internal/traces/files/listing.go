@@ -17,9 +17,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// maxListed bounds the files of a listing.
-const maxListed = 1 << 26
-
 // Listing has all files of a data set, with their sizes where they are known. It is read-only once it is complete.
 type Listing struct {
 	name  string            // of the file that it was read from
@@ -38,8 +35,6 @@ func (l *Listing) Add(path []byte, size int64) error {
 		return errors.New("a file without a path: want a path on each line")
 	case int(number) < len(l.sizes):
 		return fmt.Errorf("the file %.80q is listed twice: want each file once", path)
-	case len(l.sizes) == maxListed:
-		return fmt.Errorf("more than %d files, the limit of a listing", maxListed)
 	}
 	l.sizes = append(l.sizes, size)
 	if size >= 0 {

@@ -15,8 +15,6 @@ import (
 const (
 	maxBlock      = 1 << 40 // bytes in a block
 	maxReadBlocks = 1 << 20 // blocks of one read
-	maxOpen       = 1 << 20 // open files whose positions are followed at a time
-	maxNames      = 1 << 24 // file hashes whose paths are kept
 )
 
 // blockOption is the size of a block. kib is the default.

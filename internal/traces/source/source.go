@@ -307,9 +307,9 @@ func (in *File) Ended() error {
 	return in.Context.Err()
 }
 
-// LongLine is Line for formats whose lines may be longer, up to most bytes. Its error is that of the context, once that
-// has ended.
-func (s *Source) LongLine(most int) ([]byte, error) {
+// LongLine is Line for formats whose lines may be as long as any value. Its error is that of the context, once that has
+// ended.
+func (s *Source) LongLine() ([]byte, error) {
 	if err := s.In.Ended(); err != nil {
 		return nil, err
 	}
@@ -318,7 +318,7 @@ func (s *Source) LongLine(most int) ([]byte, error) {
 		part, err := s.buf.ReadSlice('\n')
 		if err == bufio.ErrBufferFull {
 			begun = append(begun, part...)
-			if err := s.checkLong(begun, part, most); err != nil {
+			if err := s.checkLong(begun, part); err != nil {
 				return nil, err
 			}
 			continue
@@ -337,9 +337,9 @@ func (s *Source) LongLine(most int) ([]byte, error) {
 }
 
 // checkLong refuses a line that is too long or not text; part is what was read last.
-func (s *Source) checkLong(begun, part []byte, most int) error {
+func (s *Source) checkLong(begun, part []byte) error {
 	_, controls := OddBytes(part)
-	mayHold := int(s.In.Budget.Part(valueShare, int64(most)))
+	mayHold := s.mayHold()
 	if !controls && len(begun) <= mayHold {
 		return nil
 	}
@@ -347,11 +347,24 @@ func (s *Source) checkLong(begun, part []byte, most int) error {
 	switch {
 	case controls:
 		return s.LastLineErrorf("control characters: this is not a text trace")
-	case mayHold < most:
+	case mayHold < maxValue:
 		return s.In.Budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.Place, s.LineNumber,
 			memory.Bytes(int64(mayHold))))
 	}
-	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", most)
+	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", maxValue)
+}
+
+// mayHold returns how many bytes of a file may be held as one text.
+func (s *Source) mayHold() int { return int(s.In.Budget.Part(valueShare, maxValue)) }
+
+// Whole returns the content of a file that is parsed as a whole.
+func (s *Source) Whole() ([]byte, error) {
+	most := s.mayHold()
+	content, err := io.ReadAll(io.LimitReader(s, int64(most)+1))
+	if err == nil && len(content) > most {
+		err = s.Errorf("longer than %d bytes", most)
+	}
+	return content, err
 }
 
 // lastLine handles a line that does not end with a line break.

@@ -20,9 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/tokenizer"
 )
 
-// maxLogLine is the longest line of a log of prompts, in bytes.
-const maxLogLine = 64 << 20
-
 // textOptions are the options of formats of texts.
 func textOptions(more ...params.Param) []params.Param {
 	return append([]params.Param{
@@ -143,11 +140,8 @@ func newCollector(src *source.Source, opts params.Values, expected string) (*col
 	return c, nil
 }
 
-// mostTokenizer is more than any tokenizer.json has, in bytes.
-const mostTokenizer = 256 << 20
-
 func readTokenizer(src *source.Source) (any, error) {
-	return readSmall(src, mostTokenizer, func(content []byte) (*tokenizer.Tokenizer, error) {
+	return parseWhole(src, func(content []byte) (*tokenizer.Tokenizer, error) {
 		read, err := tokenizer.Parse(content)
 		if err != nil {
 			err = fmt.Errorf("%w; without the option %s a token is 4 bytes", err, tokenizerOption)
@@ -602,7 +596,7 @@ func (c *collector) eachObject(what string, visit func(*source.JSONScanner) erro
 // allows.
 func eachLine(src *source.Source, visit func(line []byte) error) error {
 	for {
-		line, err := src.LongLine(maxLogLine)
+		line, err := src.LongLine()
 		if err == io.EOF {
 			return nil
 		} else if err != nil {
