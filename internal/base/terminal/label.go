@@ -1,11 +1,9 @@
-package quote
+package terminal
 
 import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
 // Label returns a name as valid text of one line, for records: line breaks, control characters and bytes that are not
@@ -13,7 +11,7 @@ import (
 // headers, where a line of its own could be a command to the runner of GitHub.
 func Label(name string) string {
 	if utf8.ValidString(name) {
-		return terminal.InLine(name)
+		return InLine(name)
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(name), `"`), `"`)
 }
