@@ -18,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -447,9 +446,9 @@ func (e *executor) load(ctx context.Context, g *group) error {
 			return e.prepare(g, t)
 		}
 	}
-	loading := read.Options{
+	loading := workload.Options{
 		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes, NextUse: true,
-		BadLines: read.UsualBadLines,
+		BadLines: workload.UsualBadLines,
 	}
 	task := e.options.Progress.Loading(first.TraceName())
 	defer task.End()
