@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/grouped"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
@@ -19,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -122,7 +120,7 @@ func (c Cell) on(t *traces.Trace) (on sim.Cell, err error) {
 
 // ByWorkload groups cells by workload, both in order of first appearance.
 func ByWorkload(cells []Cell) [][]Cell {
-	return grouped.By(cells, func(c Cell) string { return c.Workload.Key() })
+	return records.GroupBy(cells, func(c Cell) string { return c.Workload.Key() })
 }
 
 // WithoutRepetitions returns the cells without those whose hash an earlier cell has.
@@ -414,7 +412,7 @@ func (j job) policy() string {
 
 // inQueues returns jobs grouped by policy, both in order of first appearance.
 func inQueues(jobs []job) (queues []queue) {
-	for _, same := range grouped.By(jobs, job.policy) {
+	for _, same := range records.GroupBy(jobs, job.policy) {
 		queues = append(queues, queue{policy: same[0].policy(), onDevice: same[0].OnDevice(), jobs: same})
 	}
 	return queues
@@ -449,9 +447,9 @@ func (e *executor) load(ctx context.Context, g *group) error {
 			return e.prepare(g, t)
 		}
 	}
-	loading := read.Options{
+	loading := workload.Options{
 		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes, NextUse: true,
-		BadLines: read.UsualBadLines,
+		BadLines: workload.UsualBadLines,
 	}
 	task := e.options.Progress.Loading(first.TraceName())
 	defer task.End()

@@ -15,8 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/gen"
-	"github.com/cachesim/cachesim/internal/traces/read"
-	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -534,21 +532,20 @@ func (t Trace) sampleRate(axes []setting) (float64, error) {
 func (t Trace) dependsOnSeed(axes []setting) bool {
 	rate, err := t.sampleRate(axes)
 	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate) ||
-		!formats.FixesSeed(t.Format)
+		!t.Workload().FixesSeed()
 }
 
 // Workload returns the trace's files and how they are read; it has no requests of a generator.
 func (t Trace) Workload() workload.Workload {
 	return workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, KV: t.KV,
-		Selection: read.Selection{Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants,
-			By: t.By, Writes: t.Writes, ObjectSizes: t.ObjectSizes, ObjectOverhead: t.ObjectOverhead}}
+		Selection: workload.Selection{Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit,
+			Tenants: t.Tenants, By: t.By, Writes: t.Writes, ObjectSizes: t.ObjectSizes, ObjectOverhead: t.ObjectOverhead}}
 }
 
 // workload returns the workload at a place on the trace's axes, without its checksum. A generator, a format and a
 // sample without their own seed use this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
-	w = t.Workload()
-	w.Format = formats.Seeded(t.Format, seed)
+	w = t.Workload().Seeded(seed)
 	if w.SampleRate, err = t.sampleRate(axes); err != nil {
 		return w, err
 	}

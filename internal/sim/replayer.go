@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/sim/firsts"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -77,7 +76,7 @@ type view struct {
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
 	logged    func() logged
-	firsts    func() *firsts.Firsts
+	firsts    func() *onepass.Firsts
 	addresses func() (*prefetch.Addresses, error)
 	layout    func() (*streams.Layout, error)
 	running   *sync.Map // per number of prompts: the most blocks that they have; see mostRunning
@@ -112,7 +111,7 @@ func newView(t *traces.Trace, warmup int) *view {
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
 	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
 		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) }),
-		firsts: sync.OnceValue(func() *firsts.Firsts { return firsts.New(t) }), running: &sync.Map{}}
+		firsts: sync.OnceValue(func() *onepass.Firsts { return onepass.NewFirsts(t) }), running: &sync.Map{}}
 }
 
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with
@@ -251,7 +250,7 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 		}
 		return results, err
 	}
-	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
+	outcomes, err := parallel.Await(ctx, func() ([]outcome, error) {
 		switch {
 		case job.device != nil:
 			return r.replayOnDevice(ctx, job)

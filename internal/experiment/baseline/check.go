@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
@@ -245,7 +245,7 @@ func (d *replayed) result(p planned, options Options) Result {
 		if r.Change != nil && !options.AllowTraceChange && r.Status != TraceChanged {
 			r.Status, r.Problem = TraceChanged, fmt.Errorf("the trace has changed, and cannot be replayed: %w", r.Problem)
 		}
-		r.Problem = errors.New(quote.Shorten(r.Problem.Error()))
+		r.Problem = errors.New(terminal.Shorten(r.Problem.Error()))
 		return r
 	}
 	result := d.results[p.cell.Hash]

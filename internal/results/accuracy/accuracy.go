@@ -11,7 +11,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -94,7 +94,7 @@ type answer struct {
 // Measure replays t once and tests the predictor on the way. It fails where the cache does not fill up before the end,
 // and with ctx's error as soon as ctx ends.
 func Measure(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
-	return interruptible.Call(ctx, func() (*Result, error) { return compare(ctx, t, spec, o) })
+	return parallel.Await(ctx, func() (*Result, error) { return compare(ctx, t, spec, o) })
 }
 
 func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {

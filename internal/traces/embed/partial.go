@@ -16,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/base/seal"
 )
 
 // partial is a file with the embeddings received so far: a line of JSON that identifies them, sealed with a digest, and
@@ -201,7 +200,7 @@ func (p *partial) read() (damaged int, err error) {
 
 // openHeader reads the line that identifies the vectors.
 func openHeader(line []byte) (h partialHeader, err error) {
-	text, err := seal.Open(line)
+	text, err := jsonlines.Unseal(line)
 	if err != nil || json.Unmarshal(text, &h) != nil || h.Dim < 1 || h.Dim > maxDim {
 		return h, errors.New("not a file of kept embeddings, or damaged at its beginning")
 	}
@@ -303,7 +302,7 @@ func (p *partial) begin(dim int) error {
 	if err != nil {
 		return err
 	}
-	text = seal.JSON(text)
+	text = jsonlines.Seal(text)
 	if _, err := p.file.WriteAt(text, 0); err != nil {
 		return fmt.Errorf("cannot keep the embeddings received: %w", err)
 	}

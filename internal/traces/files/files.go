@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -333,7 +333,7 @@ func (c *builder) Finish() stream.Columns {
 	columns := c.Columns
 	columns.JobNames, columns.Paths = c.jobs.Texts(), c.files.Texts()
 	for i, name := range columns.JobNames {
-		columns.JobNames[i] = quote.Label(name)
+		columns.JobNames[i] = terminal.Label(name)
 	}
 	if len(columns.JobNames) == 0 {
 		columns.Jobs = nil

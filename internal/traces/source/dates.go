@@ -173,3 +173,50 @@ func EpochUnit(number float64) string {
 	}
 	return "s"
 }
+
+// ParseDateAs reads a point in time, in UTC, that is written as a pattern: digits where it has YYYY (1970 without it),
+// MM, DD, hh, mm, ss and f (of a fraction), and the same bytes elsewhere.
+func ParseDateAs(pattern string, text []byte) (ns int64, ok bool) {
+	if len(text) != len(pattern) {
+		return 0, false
+	}
+	year, month, day, hour, minute, second, fraction, unit := int64(0), int64(0), int64(0), int64(0), int64(0), int64(0),
+		int64(0), int64(1e9)
+	hasYear := false
+	for i, c := range text {
+		digit := int64(c - '0')
+		switch pattern[i] {
+		case 'Y':
+			year, hasYear = year*10+digit, true
+		case 'M':
+			month = month*10 + digit
+		case 'D':
+			day = day*10 + digit
+		case 'h':
+			hour = hour*10 + digit
+		case 'm':
+			minute = minute*10 + digit
+		case 's':
+			second = second*10 + digit
+		case 'f':
+			unit /= 10
+			fraction += digit * unit
+		default:
+			if c != pattern[i] {
+				return 0, false
+			}
+			continue
+		}
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	if !hasYear {
+		year = 1970
+	}
+	if year < 1970 || year >= 2262 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 ||
+		minute > 59 || second > 60 {
+		return 0, false
+	}
+	return (daysSince1970(year, month, day)*86_400+hour*3600+minute*60+second)*1e9 + fraction, true
+}

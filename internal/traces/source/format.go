@@ -10,11 +10,14 @@ import (
 // Format describes one trace format: how to recognise it, what it carries and how to read it.
 type Format struct {
 	Name      string
+	File      string // that describes it, which names it instead; "" if the program knows it
 	Summary   string // one line: what the file looks like
 	Example   string // a line or two of such a file; "" for binary formats
 	Carries   string // what its records have: "key", "time, key, size"
 	Detection string // what it is recognised by
 	Options   []params.Param
+	// Described returns the example of a format that a file of data describes; nil: it is code, which has its Example.
+	Described func() string
 
 	// Detect returns how sure it is that a file is in this format, from its first (decompressed) bytes and its base
 	// name in lower case without the ending of a compression.

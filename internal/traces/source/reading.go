@@ -73,10 +73,11 @@ func Spec(format Format, opts params.Values) string {
 			changed = append(changed, p.Name+"="+params.Quote(opts[p.Name]))
 		}
 	}
+	name := cmp.Or(format.File, format.Name)
 	if len(changed) == 0 {
-		return format.Name
+		return name
 	}
-	return format.Name + ":" + strings.Join(changed, ",")
+	return name + ":" + strings.Join(changed, ",")
 }
 
 // Together is shared by files that are read together.

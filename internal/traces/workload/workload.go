@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/records"
@@ -235,7 +234,7 @@ func ChecksumOf(ctx context.Context, paths []string) (string, error) {
 	if len(paths) == 1 && attention.Is(ctx, paths[0]) {
 		paths = attention.FilesOf(paths[0])
 	}
-	return interruptible.Call(ctx, func() (string, error) {
+	return parallel.Await(ctx, func() (string, error) {
 		digests := make([][sha256.Size]byte, len(paths))
 		err := parallel.For(ctx, parallel.Jobs(0), len(paths), func(_ context.Context, _, i int) (err error) {
 			digests[i], err = digestOf(paths[i])
@@ -544,7 +543,7 @@ func Prepare(ctx context.Context, spec gen.Spec,
 		defer end()
 		progress = set
 	}
-	return interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(ctx, spec, progress) })
+	return parallel.Await(ctx, func() (*gen.Generator, error) { return gen.New(ctx, spec, progress) })
 }
 
 // Generated returns the workload of a generator, with all of its parameters written out, so that it stays the same when

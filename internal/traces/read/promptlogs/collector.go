@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/chattemplate"
@@ -323,7 +323,7 @@ func withContext[T any](src *source.Source, work func() (T, error)) (T, error) {
 	if src.In.Context == nil {
 		return work()
 	}
-	return interruptible.Call(src.In.Context, work)
+	return parallel.Await(src.In.Context, work)
 }
 
 // bytesPerToken is the length of tokens without a tokenizer: the mean of English texts, as OpenAI documents it.
