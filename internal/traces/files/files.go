@@ -217,8 +217,8 @@ func (c *Columns) FileBits() (shift int, err error) {
 	return shift, nil
 }
 
-// Addresses implements stream.Addressed: the files lie one behind another in the order of their paths, each on its own,
-// so that what comes after its last block is no block of the next file.
+// Addresses implements stream.Addressed. Files are in the order of their paths. The address after the last block of a
+// file is not the next file's.
 func (c *Columns) Addresses() (stream.Addresses, error) {
 	shift, err := c.FileBits()
 	if err != nil {
