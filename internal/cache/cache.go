@@ -25,7 +25,7 @@ type Running interface {
 	Finish(group int)
 }
 
-// InFlight begins the groups of a trace in their order, of which so many run at the same time.
+// InFlight begins the groups of a trace in their order, and runs so many at the same time.
 type InFlight struct {
 	AtOnce  int
 	started int
@@ -42,7 +42,7 @@ func (f *InFlight) Serve(of Running, w Window, n *Counts) {
 	}
 }
 
-// Replica is implemented by caches of which several nodes may have one each: those with Entry.Replicas.
+// Replica is implemented by caches that several nodes may have: those with Entry.Replicas.
 type Replica interface {
 	Running
 	Occupied
@@ -195,7 +195,7 @@ type Counts struct {
 	// the last blocks that miss.
 	RoundedTokens, EmptyTokens int64
 
-	// Of queries whose right answer is known by a label; 0 without labels, and in caches that do not serve queries.
+	// For queries with a label that tells right answers; 0 without labels, and in caches that do not serve queries.
 	Labelled     int64 // requests with a label
 	LabelledHits int64 // labelled requests that hit an entry with a label
 	WrongHits    int64 // labelled requests that hit an entry with a different label
