@@ -97,9 +97,9 @@ type rowReader struct {
 
 const readBytes = 256 << 10 // at once
 
-// read appends n rows of r to rows. Those of zeros are errors if they are to have a direction. An error of r other than
-// its end stays as it is; all others come from fail, with what is wrong with which row. Memory grows with what has been
-// read, whatever a header claims.
+// read appends n rows of r to rows. Those of zeros are errors if they are to have a direction. Errors of r except its
+// end are returned unchanged; all others come from fail, which names the row. Memory grows as the file is read,
+// whatever a header claims.
 func (d *rowReader) read(r io.Reader, rows []float32, n int, directed bool,
 	fail func(row int, what string) error) ([]float32, error) {
 	rowBytes := d.dim * d.width()
@@ -140,7 +140,7 @@ func (d *rowReader) check(row []float32, raw []byte, directed bool) string {
 	return ""
 }
 
-// room returns rows with room for more numbers, of which it will have need in the end.
+// room returns rows with room for more numbers; need is how many there will be in the end.
 func room(rows []float32, more, need int) []float32 {
 	if cap(rows)-len(rows) >= more {
 		return rows
