@@ -176,6 +176,7 @@ verdicts: build
 
 # The command reference and the lists of policies and formats, made from the program itself.
 docs: build
+	UPDATE=1 go test ./internal/traces/read/formats -run Docs
 	$(BIN) gendocs docs/commands
 	$(BIN) policies --format markdown > docs/commands/list-of-policies.md
 	$(BIN) formats --format markdown > docs/commands/list-of-formats.md

@@ -41,8 +41,8 @@ type traceFlags struct {
 
 func (f *traceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,... (default: detected; "+
-		"see cachesim formats)")
+	flags.StringVar(&f.inputFormat, "input-format", "", "trace format as NAME or NAME:opt=value,..., or a file FILE.yaml "+
+		"that describes it (default: detected; see cachesim formats)")
 	flags.BoolVar(&f.merge, "merge", false, "merge several traces by time instead of reading one after another")
 	flags.IntVar(&f.limit, "limit", 0, "read at most this many requests, or prompts, or reads of files, if the trace "+
 		"has them (0: all)")
@@ -271,8 +271,11 @@ func completeNames(cmd *cobra.Command, flag string, names func() []string) {
 }
 
 func completeTraceFormats(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("input-format", func(*cobra.Command, []string, string) ([]string,
+	_ = cmd.RegisterFlagCompletionFunc("input-format", func(_ *cobra.Command, _ []string, typed string) ([]string,
 		cobra.ShellCompDirective) {
+		if strings.ContainsAny(typed, "./") {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		}
 		var names []string
 		for _, f := range formats.All() {
 			names = append(names, f.Name)

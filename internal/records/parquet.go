@@ -13,7 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/cachesim/cachesim/internal/base/seal"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 )
 
 // The metadata of a Parquet file of records contains a digest of the whole file, computed with zeros in place of the
@@ -87,7 +87,7 @@ func encodedParquet(recs []Record) ([]byte, error) {
 	if at == nil {
 		return nil, errors.New("the Parquet file has no room for its digest")
 	}
-	digest := seal.Digest(file.Bytes())
+	digest := jsonlines.Digest(file.Bytes())
 	copy(at, digest)
 	return file.Bytes(), nil
 }
@@ -125,8 +125,8 @@ func (f field) setParquet(r *Record, x parquet.Value) {
 	f.set(r, v)
 }
 
-// RecoverParquet, deferred by what reads a Parquet file, turns a panic of the library, which panics on some damaged
-// files, into an error without a result.
+// RecoverParquet turns a panic of the library into an error without a result: it panics on some damaged files. Readers
+// of Parquet files defer it.
 func RecoverParquet[T any](result *T, err *error) {
 	if r := recover(); r != nil {
 		var none T
@@ -253,7 +253,7 @@ func checkParquet(data []byte) error {
 	}
 	digest := string(at)
 	copy(at, noDigest)
-	if seal.Digest(data) != digest {
+	if jsonlines.Digest(data) != digest {
 		return errors.New("damaged Parquet file: its digest does not match its content; run it again")
 	}
 	return nil

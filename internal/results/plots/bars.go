@@ -2,6 +2,7 @@ package plots
 
 import (
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -17,23 +18,25 @@ const (
 	barCap       = vg.Length(1.5) // half the width of the end of an interval
 )
 
-// bars are horizontal bars with their values written at their ends. It implements plot.DataRanger.
+// bars are horizontal with their values written at their ends, or upright in groups. It implements plot.Plotter,
+// plot.DataRanger and plot.GlyphBoxer.
 type bars struct {
-	base  float64 // where the bars begin
-	dots  bool    // instead of bars: a logarithmic axis has no zero, where bars begin
-	bars  []bar
-	style text.Style
+	upright bool
+	thick   float64 // of a bar, where places are 1 apart
+	base    float64 // where the bars begin
+	dots    bool    // instead of bars: a logarithmic axis has no zero, where bars begin
+	bars    []bar
+	style   text.Style // of the values
 }
 
 type bar struct {
 	line     string
-	at       int     // row, from the bottom
+	at       float64 // its place: the row from the bottom, or the column
 	end      float64 // where the bar ends
 	interval         // what is drawn as a whisker, if anything
 	mark     float64 // a mark that the label must not cover, or 0
-	dot      bool    // as bars.dots
 	color    color.NRGBA
-	label    string
+	label    string // its value, "" for none
 }
 
 // AddRows adds a plotter of rows at 0, 1, 2 with these names on their left, from the bottom, and makes the figure high
@@ -51,37 +54,57 @@ func (f *Figure) AddRows(p plot.Plotter, names []string) {
 }
 
 // Plot implements plot.Plotter. The part of an interval that is uncertain is drawn as a whisker.
-func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
+func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, r := range b.bars {
-		grouped(c, r.line, func() { b.drawBar(c, r, x, y) })
+		grouped(c, r.line, func() {
+			if b.upright {
+				b.drawBar(c, r, y, x)
+			} else {
+				b.drawBar(c, r, x, y)
+			}
+		})
 	}
 }
 
-func (b bars) drawBar(c draw.Canvas, r bar, x, y func(float64) vg.Length) {
-	middle := y(float64(r.at))
-	half := (y(1) - y(0)) * barShare / 2
-	from, to := x(min(b.base, r.end)), x(max(b.base, r.end))
+// drawBar draws a bar along the axis of values.
+func (b *bars) drawBar(c draw.Canvas, r bar, along, across func(float64) vg.Length) {
+	at := func(value, place vg.Length) vg.Point {
+		if b.upright {
+			return vg.Point{X: place, Y: value}
+		}
+		return vg.Point{X: value, Y: place}
+	}
+	middle := across(r.at)
+	half := (across(1) - across(0)) * vg.Length(b.thick) / 2
+	from, to := along(min(b.base, r.end)), along(max(b.base, r.end))
 	if !b.dots {
 		c.SetColor(r.color)
-		c.Fill(vg.Rectangle{Min: vg.Point{X: from, Y: middle - half},
-			Max: vg.Point{X: max(to, from+barLeast), Y: middle + half}}.Path())
+		c.Fill(vg.Rectangle{Min: at(from, middle-half), Max: at(max(to, from+barLeast), middle+half)}.Path())
 	}
 	if r.high > r.low {
+		ends, tip := []float64{r.high}, half/2
+		if r.low < r.end || b.upright { // otherwise the end of the bar is the lower end
+			ends = append(ends, r.low)
+		}
+		if b.upright {
+			tip = barCap
+		}
 		for _, line := range whisker() {
-			c.StrokeLine2(line, x(r.low), middle, x(r.high), middle)
-			c.StrokeLine2(line, x(r.high), middle-half/2, x(r.high), middle+half/2)
-			if r.low < r.end { // otherwise the end of the bar is the lower end
-				c.StrokeLine2(line, x(r.low), middle-half/2, x(r.low), middle+half/2)
+			c.StrokeLines(line, []vg.Point{at(along(r.low), middle), at(along(r.high), middle)})
+			for _, end := range ends {
+				c.StrokeLines(line, []vg.Point{at(along(end), middle-tip), at(along(end), middle+tip)})
 			}
 		}
 	}
 	if b.dots {
-		c.DrawGlyph(dot(r.color), vg.Point{X: x(r.end), Y: middle})
+		c.DrawGlyph(dot(r.color), at(along(r.end), middle))
 	}
 	style := b.style
 	style.Color, style.YAlign = ink, draw.YCenter
-	c.FillText(style, vg.Point{X: x(b.reach(r)) + r.labelSkip(), Y: middle + style.FontExtents().Descent/2}, r.label)
+	if r.label != "" {
+		c.FillText(style, vg.Point{X: along(b.reach(r)) + b.labelSkip(r), Y: middle + style.FontExtents().Descent/2}, r.label)
+	}
 }
 
 // whisker returns the strokes of an interval: black on white, to be seen on its bar and beside it.
@@ -95,35 +118,38 @@ func dot(c color.NRGBA) draw.GlyphStyle {
 }
 
 // labelSkip returns the distance of the label from the bar or its mark.
-func (r bar) labelSkip() vg.Length {
-	if r.mark != 0 || r.dot {
+func (b *bars) labelSkip(r bar) vg.Length {
+	if r.mark != 0 || b.dots {
 		return barLabelSkip + markRadius
 	}
 	return barLabelSkip
 }
 
 // reach returns where the label of a bar may begin. A mark before the end of the bar is out of its way.
-func (b bars) reach(r bar) float64 { return max(r.high, b.base, r.mark) }
+func (b *bars) reach(r bar) float64 { return max(r.high, b.base, r.mark) }
 
-func (b bars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	xmin, xmax = b.base, b.base
+func (b *bars) DataRange() (xmin, xmax, ymin, ymax float64) {
+	low, high := b.base, b.base
+	first, last := math.Inf(1), math.Inf(-1)
 	for _, r := range b.bars {
-		xmin, xmax = min(xmin, r.low), max(xmax, r.high)
+		low, high = min(low, r.low), max(high, r.high)
+		first, last = min(first, r.at), max(last, r.at)
 	}
-	if xmax == xmin {
-		xmax += 0.05 // no bar has a length
+	if b.upright {
+		return first, last, low, high
 	}
-	return xmin, xmax, 0, float64(len(b.bars) - 1)
+	if high == low {
+		high += 0.05 // no bar has a length
+	}
+	return low, high, first, last
 }
 
 // GlyphBoxes implements plot.GlyphBoxer: room for the values at the ends of the bars.
-func (b bars) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	boxes := make([]plot.GlyphBox, len(b.bars))
-	for i, r := range b.bars {
-		width := r.labelSkip() + b.style.Width(r.label)
-		boxes[i] = plot.GlyphBox{
-			X: p.X.Norm(b.reach(r)), Y: p.Y.Norm(float64(r.at)),
-			Rectangle: vg.Rectangle{Max: vg.Point{X: width}},
+func (b *bars) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
+	for _, r := range b.bars {
+		if r.label != "" {
+			boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(b.reach(r)), Y: p.Y.Norm(r.at),
+				Rectangle: vg.Rectangle{Max: vg.Point{X: b.labelSkip(r) + b.style.Width(r.label)}}})
 		}
 	}
 	return boxes

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"cmp"
-	"image/color"
 	"math"
 	"slices"
 
@@ -33,18 +32,18 @@ func (d *drawing) addBars(f *Figure, p results.Panel) {
 		return cmp.Compare(b.Points[0].Mean, a.Points[0].Mean)
 	})
 	slices.Reverse(lines) // the axis counts upwards
-	chart := bars{base: d.base(lines), dots: d.LogY, style: f.legend.style}
+	chart := &bars{thick: barShare, base: d.base(lines), dots: d.LogY, style: f.legend.style}
 	names := make([]string, len(lines))
 	for i, s := range lines {
 		point := s.Points[0]
 		low, high := d.interval(point)
 		names[i] = d.barName(s)
 		chart.bars = append(chart.bars, bar{
-			line: s.Name, at: i, end: point.Mean, interval: interval{low, high},
-			color: d.color(s.Name), label: d.barLabel(p, point), dot: d.LogY,
+			line: s.Name, at: float64(i), end: point.Mean, interval: interval{low, high},
+			color: d.color(s.Name), label: d.barLabel(p, point),
 		})
 	}
-	f.AddRows(&chart, names)
+	f.AddRows(chart, names)
 	for i, published := range d.ofMetric() {
 		var all marks
 		for at, s := range lines {
@@ -142,23 +141,9 @@ func (d *drawing) base(lines []results.Series) float64 {
 	return m.Figure.Base
 }
 
-// groupedBars are upright bars, one group per category. It implements plot.Plotter and plot.DataRanger.
-type groupedBars struct {
-	base  float64
-	dots  bool // as in bars
-	count int  // of bars in a group
-	bars  []groupedBar
-}
-
-type groupedBar struct {
-	line          string
-	middle, value float64
-	interval
-	color color.NRGBA
-}
-
 func (d *drawing) addGroupedBars(f *Figure, p results.Panel) {
-	g := groupedBars{base: d.base(p.Lines), dots: d.LogY, count: d.abreast(p)}
+	const filled = 0.9 // the rest is the gap between two bars
+	g := &bars{upright: true, thick: groupShare / float64(d.abreast(p)) * filled, base: d.base(p.Lines), dots: d.LogY}
 	for _, s := range p.Lines {
 		look := d.color(s.Name)
 		for _, point := range s.Points {
@@ -171,15 +156,14 @@ func (d *drawing) addGroupedBars(f *Figure, p results.Panel) {
 			}
 			low, high := d.interval(point)
 			for _, x := range at {
-				g.bars = append(g.bars, groupedBar{s.Name, x + d.dodge(p, s.Name), point.Mean, interval{low, high}, look})
+				x += d.dodge(p, s.Name)
+				g.bars = append(g.bars, bar{line: s.Name, at: x, end: point.Mean, interval: interval{low, high}, color: look})
+				f.spots.add(s.Name, plotter.XY{X: x, Y: point.Mean})
 			}
 		}
 		f.legend.add(s.Name, swatch{look, d.LogY})
 	}
 	f.Plot.Add(g)
-	for _, b := range g.bars {
-		f.spots.add(b.line, plotter.XY{X: b.middle, Y: b.value})
-	}
 }
 
 // abreast returns how many bars stand side by side in a category.
@@ -198,46 +182,6 @@ func (d *drawing) dodge(p results.Panel, line string) float64 {
 	n := float64(d.abreast(p))
 	at := slices.IndexFunc(p.Lines, func(s results.Series) bool { return s.Name == line })
 	return (float64(at) - (n-1)/2) * groupShare / n
-}
-
-func (g groupedBars) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	for _, b := range g.bars {
-		grouped(c, b.line, func() { g.drawBar(c, b, x, y) })
-	}
-}
-
-func (g groupedBars) drawBar(c draw.Canvas, b groupedBar, x, y func(float64) vg.Length) {
-	half := groupShare / float64(g.count) * 0.9 / 2 // the rest is the gap between two bars
-	if !g.dots {
-		c.SetColor(b.color)
-		foot, top := y(g.base), y(b.value)
-		c.Fill(vg.Rectangle{
-			Min: vg.Point{X: x(b.middle - half), Y: min(foot, top)},
-			Max: vg.Point{X: x(b.middle + half), Y: max(top, foot+barLeast)},
-		}.Path())
-	}
-	middle := x(b.middle)
-	if b.high > b.low {
-		for _, line := range whisker() {
-			c.StrokeLine2(line, middle, y(b.low), middle, y(b.high))
-			for _, end := range []float64{b.low, b.high} {
-				c.StrokeLine2(line, middle-barCap, y(end), middle+barCap, y(end))
-			}
-		}
-	}
-	if g.dots {
-		c.DrawGlyph(dot(b.color), vg.Point{X: middle, Y: y(b.value)})
-	}
-}
-
-func (g groupedBars) DataRange() (xmin, xmax, ymin, ymax float64) {
-	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), g.base, g.base
-	for _, b := range g.bars {
-		xmin, xmax = min(xmin, b.middle), max(xmax, b.middle)
-		ymin, ymax = min(ymin, b.low), max(ymax, b.high)
-	}
-	return xmin, xmax, ymin, ymax
 }
 
 // nominalX names the places 0, 1, 2 of the horizontal axis, aslant where they would touch each other.

@@ -19,7 +19,7 @@ import (
 )
 
 // svgCanvas writes SVG. Unlike gonum's canvas it has groups and tooltips, which grouped and spot write. It implements
-// vg.CanvasWriterTo. An SVG counts downwards where vg counts upwards: y and flipped turn one into the other.
+// vg.CanvasWriterTo. An SVG counts downwards where vg counts upwards, as y says.
 type svgCanvas struct {
 	width, height vg.Length
 	svg           bytes.Buffer

@@ -155,26 +155,6 @@ func TestRoomForEverything(t *testing.T) {
 	}
 }
 
-// TestPredictFrom checks that the hit ratios that a ratio leads to give what it leads to, and that fewer hits are
-// slower.
-func TestPredictFrom(t *testing.T) {
-	m := anchored(0.96)
-	l := serving.Load{HotShare: 0.38, Rate: m.Rate(0.38, 0.85, 0.4)}
-	want := m.Predict(l, 0.6)
-	got := m.PredictFrom(l, 0.6, want.EMBHit, want.KVHit)
-	if math.Abs(got.P99/want.P99-1) > 1e-3 || math.Abs(got.EMBHit-want.EMBHit) > 1e-3 {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	cold := m.PredictFrom(l, 0.6, want.EMBHit-0.1, want.KVHit)
-	if math.Abs(cold.EMBHit-want.EMBHit+0.1) > 1e-3 || cold.KVHit != want.KVHit || cold.P99 <= want.P99 {
-		t.Errorf("with fewer EMB hits %+v, before %+v", cold, want)
-	}
-	cold = m.PredictFrom(l, 0.6, want.EMBHit, want.KVHit/2)
-	if math.Abs(cold.KVHit-want.KVHit/2) > 1e-3 || cold.P99 <= want.P99 {
-		t.Errorf("with fewer KV hits %+v, before %+v", cold, want)
-	}
-}
-
 // TestErlang compares with tabulated values of Erlang's C formula and with M/M/1.
 func TestErlang(t *testing.T) {
 	for _, c := range []struct {

@@ -26,15 +26,6 @@ func (m *Model) Predict(l serving.Load, ratio float64) Prediction {
 	return m.predict(l, sizes{ratio, 1 - ratio})
 }
 
-// PredictFrom returns what happens while the caches have the given hit ratios, before they have adapted. They are taken
-// to hold what smaller caches with these hit ratios would hold.
-func (m *Model) PredictFrom(l serving.Load, ratio, embHit, kvHit float64) Prediction {
-	s := sizes{ratio, 1 - ratio}
-	s.emb = min(s.emb, invert(func(size float64) float64 { return m.embHit(l, size) }, embHit))
-	s.kv = min(s.kv, invert(func(size float64) float64 { return m.kvHit(l, size) }, kvHit))
-	return m.predict(l, s)
-}
-
 // invert returns where a rising function of 0 to 1 has a value.
 func invert(f func(float64) float64, value float64) float64 {
 	low, high := 0.0, 1.0

@@ -197,9 +197,6 @@ func (k *Cluster) leave(l *life, i int) {
 	}
 }
 
-// NodeOf returns the node that served a prompt.
-func (k *Cluster) NodeOf(i int) int { return k.lives[k.on[i]].node }
-
 // Begin implements cache.Running, for a prompt that was assigned.
 func (k *Cluster) Begin(i int, n *cache.Counts) (hitTokens int64) {
 	l := &k.lives[k.on[i]]

@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -77,7 +76,7 @@ type dftracerCall struct {
 }
 
 func openDFTracer(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	d := &dftracerReader{paths: map[string]string{}}
+	d := &dftracerReader{handles: handles{}, paths: map[string]string{}}
 	src.Reading.Time, src.Reading.Why = "time in us", "other calls, and reads of nothing or at an unknown place"
 	return NewReader(src, &lineAccesses{src: src, parse: d.parse}, opts, true)
 }
@@ -100,9 +99,6 @@ func (d *dftracerReader) parse(line []byte, a *Access) error {
 
 // learn keeps the path that has a hash.
 func (d *dftracerReader) learn(c *dftracerCall) error {
-	if len(d.paths) == maxNames {
-		return fmt.Errorf("more than %d hashes of paths, the most that are kept", maxNames)
-	}
 	d.paths[string(c.value)] = string(c.argName)
 	return source.ErrLeftOut
 }
@@ -197,8 +193,8 @@ func (d *dftracerReader) read(c *dftracerCall, a *Access, offset int64) error {
 	return nil
 }
 
-// open sets the position of an opened file to its first byte. The result of the call is the handle, except for fopen,
-// whose result no other call states.
+// open sets the position of an opened file to its first byte. The result of the call is the handle, except for fopen:
+// other calls do not have its result.
 func (d *dftracerReader) open(c *dftracerCall) error {
 	if c.ret < 0 && c.name[0] != 'f' {
 		return source.ErrLeftOut
@@ -209,7 +205,8 @@ func (d *dftracerReader) open(c *dftracerCall) error {
 	} else {
 		d.handle = strconv.AppendInt(d.handle, c.ret, 10)
 	}
-	return cmp.Or(d.handles.open(d.handle), source.ErrLeftOut)
+	d.handles.open(d.handle)
+	return source.ErrLeftOut
 }
 
 // seek moves to where the call says that it is now.
@@ -220,7 +217,8 @@ func (d *dftracerReader) seek(c *dftracerCall) error {
 	if c.ret < 0 {
 		return source.ErrLeftOut
 	}
-	return cmp.Or(d.handles.move(d.handle, c.ret), source.ErrLeftOut)
+	d.handles.move(d.handle, c.ret)
+	return source.ErrLeftOut
 }
 
 // seekStream moves to the offset from the first byte that the call was given. Its result is not the position, so that
@@ -228,9 +226,11 @@ func (d *dftracerReader) seek(c *dftracerCall) error {
 func (d *dftracerReader) seekStream(c *dftracerCall) error {
 	switch {
 	case string(c.name) == "rewind":
-		return cmp.Or(d.handles.move(d.handle, 0), source.ErrLeftOut)
+		d.handles.move(d.handle, 0)
+		return source.ErrLeftOut
 	case bytes.HasPrefix(c.name, []byte("fseek")) && c.whence == 0 && c.ret == 0 && c.offset >= 0:
-		return cmp.Or(d.handles.move(d.handle, c.offset), source.ErrLeftOut)
+		d.handles.move(d.handle, c.offset)
+		return source.ErrLeftOut
 	}
 	d.handles.forget(d.handle)
 	return source.ErrLeftOut

@@ -17,9 +17,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// maxListed bounds the files of a listing.
-const maxListed = 1 << 26
-
 // Listing has all files of a data set, with their sizes where they are known. It is read-only once it is complete.
 type Listing struct {
 	name  string            // of the file that it was read from
@@ -38,8 +35,6 @@ func (l *Listing) Add(path []byte, size int64) error {
 		return errors.New("a file without a path: want a path on each line")
 	case int(number) < len(l.sizes):
 		return fmt.Errorf("the file %.80q is listed twice: want each file once", path)
-	case len(l.sizes) == maxListed:
-		return fmt.Errorf("more than %d files, the limit of a listing", maxListed)
 	}
 	l.sizes = append(l.sizes, size)
 	if size >= 0 {
@@ -149,7 +144,7 @@ func readListing(src *source.Source) (*Listing, error) {
 // checkedEvery is the number of files between two checks of the memory.
 const checkedEvery = 1 << 14
 
-// reserve refuses a listing for whose growth there is no memory: its tables double, and the trace has its paths, too.
+// reserve refuses a listing that has no memory to grow: its tables double, and the trace has its paths, too.
 func (l *Listing) reserve(budget *memory.Budget, place string) error {
 	if l.Files()%checkedEvery != 0 {
 		return nil
@@ -209,7 +204,7 @@ type TableLosses struct {
 	read    *stream.Numbering // the files of the listing that are read; nil without a listing
 }
 
-// NewTableLosses returns the losses of requests of a kind, of whose listing no file is read so far.
+// NewTableLosses returns the losses of requests of a kind before any file of its listing is read.
 func NewTableLosses(kind stream.Kind) (l TableLosses) {
 	if kind, ok := kind.(Kind); ok {
 		l.block, l.listing = kind.Block, kind.Listing

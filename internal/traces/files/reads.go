@@ -11,12 +11,10 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Bounds of what a trace may claim.
+// Bounds on the numbers in a trace.
 const (
 	maxBlock      = 1 << 40 // bytes in a block
 	maxReadBlocks = 1 << 20 // blocks of one read
-	maxOpen       = 1 << 20 // open files whose positions are followed at a time
-	maxNames      = 1 << 24 // file hashes whose paths are kept
 )
 
 // blockOption is the size of a block. kib is the default.

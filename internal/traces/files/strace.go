@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -39,7 +38,7 @@ func looksLikeStrace(head source.Head) bool {
 // implements lineAccesses.
 type straceReader struct {
 	handles handles
-	begun   map[string][]byte // by process: the beginning of a call that goes on in a later line
+	begun   map[string][]byte // by process: the beginning of a call that continues in a later line
 	broken  bool              // the next line may be the rest of one that a message broke
 	path    []byte
 }
@@ -47,11 +46,8 @@ type straceReader struct {
 // unmixed is the advice about lines that strace did not print.
 const unmixed = "with its option -o, strace keeps its lines apart from what programs print"
 
-// maxBegun is how many calls may have begun and not ended at a time.
-const maxBegun = 1 << 20
-
 func openStrace(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	s := &straceReader{begun: map[string][]byte{}}
+	s := &straceReader{handles: handles{}, begun: map[string][]byte{}}
 	src.Reading.Time = "time in s"
 	src.Reading.Why = "other calls, and reads of nothing, at an unknown place or without a path, which strace -y adds"
 	return NewReader(src, &lineAccesses{src: src, parse: s.parse}, opts, true)
@@ -139,9 +135,6 @@ func (s *straceReader) parse(line []byte, a *Access) error {
 	}
 	switch {
 	case c.unfinished:
-		if len(s.begun) == maxBegun {
-			return fmt.Errorf("more than %d calls that have begun and not ended", maxBegun)
-		}
 		s.begun[string(c.process)] = bytes.Clone(c.arguments)
 		return source.ErrLeftOut
 	case c.resumed:
@@ -156,7 +149,7 @@ func (s *straceReader) parse(line []byte, a *Access) error {
 }
 
 // isMessage reports whether a line ends with a message about a process that strace attaches to or detaches from.
-// Without the option -o, messages and calls share an output. A message may then break a call, whose rest is on the next
+// Without the option -o, messages and calls share an output. A message may then break a call; its rest is on the next
 // line.
 func isMessage(line []byte) bool {
 	_, message, found := bytes.Cut(line, []byte("strace: Process "))
@@ -212,7 +205,8 @@ func (s *straceReader) offset(name string, handle, arguments []byte, value int64
 	case "write", "writev":
 		s.handles.take(handle, value)
 	case "lseek":
-		return 0, cmp.Or(s.handles.move(handle, value), source.ErrLeftOut)
+		s.handles.move(handle, value)
+		return 0, source.ErrLeftOut
 	case "_llseek", "close": // the result of _llseek is among its arguments, in a form that differs
 		s.handles.forget(handle)
 	default:
@@ -240,10 +234,12 @@ func (s *straceReader) newHandle(name string, arguments, result []byte) error {
 		return source.ErrLeftOut
 	}
 	if name[0] == 'o' || name[0] == 'c' {
-		return cmp.Or(s.handles.open(made), source.ErrLeftOut)
+		s.handles.open(made)
+		return source.ErrLeftOut
 	}
 	handle, _, _ := fileHandle(arguments)
-	return cmp.Or(s.handles.duplicate(handle, made), source.ErrLeftOut)
+	s.handles.duplicate(handle, made)
+	return source.ErrLeftOut
 }
 
 // copied returns where a copying call read its file. The argument after the handle says so: NULL for the position of

@@ -11,11 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/compress"
 )
 
-// Bounds of a names file.
-const (
-	maxFileNames = 1 << 24
-	maxFileName  = 4096 // bytes
-)
+// maxFileName is the longest name of a names file, in bytes.
+const maxFileName = 4096
 
 // readNames reads names, one per line, and sorts them into the order of a listing.
 func readNames(path string) (names []string, err error) {
@@ -41,8 +38,6 @@ func readNames(path string) (names []string, err error) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("names: %s line %d: %w", path, n, err)
-		case len(names) == maxFileNames:
-			return nil, fmt.Errorf("names: %s has more than %d names; name fewer", path, maxFileNames)
 		case name != "":
 			names = append(names, name)
 		}

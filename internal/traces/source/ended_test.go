@@ -12,7 +12,7 @@ import (
 // TestEnded: formats that read a file as a whole stop at the next line or element once the context has ended.
 func TestEnded(t *testing.T) {
 	for name, read := range map[string]func(*Source) error{
-		"line": func(src *Source) error { _, err := src.LongLine(100); return err },
+		"line": func(src *Source) error { _, err := src.LongLine(); return err },
 		"array": func(src *Source) error {
 			return src.ScanArray("list", func(s *JSONScanner) error { return s.Skip() })
 		},

@@ -217,3 +217,23 @@ func parseDecimal(text []byte, unit int64) (int64, bool) {
 // MaxRun is the longest run of blocks of one request. With blocks of 512 bytes that is 512 GB: a larger count is not a
 // real request.
 const MaxRun = 1_000_000_000
+
+// ParseHex reads a hexadecimal number below 2^64 without a prefix.
+func ParseHex(text []byte) (n uint64, ok bool) {
+	const digits = 16 // of 64 bits
+	for len(text) > digits && text[0] == '0' {
+		text = text[1:]
+	}
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|' ' >= 'a' && c|' ' <= 'f':
+			c = c | ' ' - 'a' + 10
+		default:
+			return 0, false
+		}
+		n = n<<4 | uint64(c)
+	}
+	return n, len(text) > 0 && len(text) <= digits
+}

@@ -1,5 +1,5 @@
-// Package source has the tools that readers of trace formats share: a Source, which is the content of a file by lines,
-// records, rows of a table or JSON values, and a Format, which says how a file is recognised and read.
+// Package source has the tools that readers of trace formats share: a Source is the content of a file by lines,
+// records, rows of a table or JSON values; a Format says how a file is recognised and read.
 package source
 
 import (
@@ -18,8 +18,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/compress"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -82,7 +82,7 @@ func OpenFile(ctx context.Context, path string, stdin io.Reader) (*File, error) 
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		return nil, fmt.Errorf("%s: is a socket: want a file or a pipe", path)
 	}
-	file, err := interruptible.Call(ctx, func() (*os.File, error) { return os.Open(path) })
+	file, err := parallel.Await(ctx, func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
 	}
@@ -141,7 +141,7 @@ type pipe struct {
 // Read implements io.Reader. It must not be called again after the context ended.
 func (p *pipe) Read(b []byte) (int, error) {
 	buffer := p.buffer[:min(len(b), len(p.buffer))]
-	n, err := interruptible.Call(p.ctx, func() (int, error) { return p.r.Read(buffer) })
+	n, err := parallel.Await(p.ctx, func() (int, error) { return p.r.Read(buffer) })
 	return copy(b, buffer[:n]), err
 }
 
@@ -307,9 +307,9 @@ func (in *File) Ended() error {
 	return in.Context.Err()
 }
 
-// LongLine is Line for formats whose lines may be longer, up to most bytes. Its error is that of the context, once that
-// has ended.
-func (s *Source) LongLine(most int) ([]byte, error) {
+// LongLine is Line for formats whose lines may be as long as any value. Its error is that of the context, once that has
+// ended.
+func (s *Source) LongLine() ([]byte, error) {
 	if err := s.In.Ended(); err != nil {
 		return nil, err
 	}
@@ -318,7 +318,7 @@ func (s *Source) LongLine(most int) ([]byte, error) {
 		part, err := s.buf.ReadSlice('\n')
 		if err == bufio.ErrBufferFull {
 			begun = append(begun, part...)
-			if err := s.checkLong(begun, part, most); err != nil {
+			if err := s.checkLong(begun, part); err != nil {
 				return nil, err
 			}
 			continue
@@ -337,9 +337,9 @@ func (s *Source) LongLine(most int) ([]byte, error) {
 }
 
 // checkLong refuses a line that is too long or not text; part is what was read last.
-func (s *Source) checkLong(begun, part []byte, most int) error {
+func (s *Source) checkLong(begun, part []byte) error {
 	_, controls := OddBytes(part)
-	mayHold := int(s.In.Budget.Part(valueShare, int64(most)))
+	mayHold := s.mayHold()
 	if !controls && len(begun) <= mayHold {
 		return nil
 	}
@@ -347,11 +347,24 @@ func (s *Source) checkLong(begun, part []byte, most int) error {
 	switch {
 	case controls:
 		return s.LastLineErrorf("control characters: this is not a text trace")
-	case mayHold < most:
+	case mayHold < maxValue:
 		return s.In.Budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.Place, s.LineNumber,
 			memory.Bytes(int64(mayHold))))
 	}
-	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", most)
+	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", maxValue)
+}
+
+// mayHold returns how many bytes of a file may be held as one text.
+func (s *Source) mayHold() int { return int(s.In.Budget.Part(valueShare, maxValue)) }
+
+// Whole returns the content of a file that is parsed as a whole.
+func (s *Source) Whole() ([]byte, error) {
+	most := s.mayHold()
+	content, err := io.ReadAll(io.LimitReader(s, int64(most)+1))
+	if err == nil && len(content) > most {
+		err = s.Errorf("longer than %d bytes", most)
+	}
+	return content, err
 }
 
 // lastLine handles a line that does not end with a line break.

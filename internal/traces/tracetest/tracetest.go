@@ -38,10 +38,16 @@ func FuzzAll(f *testing.F, specs []string, seeds ...string) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, spec := range specs {
-			readAnything(t, data, spec, 0)
-			readAnything(t, data, spec, 1)
+			ReadAnything(t, data, spec)
 		}
 	})
+}
+
+// ReadAnything reads data in a format. Nothing may panic or run forever, records must be sane, and every error must
+// name its position.
+func ReadAnything(t *testing.T, data []byte, spec string) {
+	readAnything(t, data, spec, 0)
+	readAnything(t, data, spec, 1)
 }
 
 // readAnything reads up to ten thousand records: one line of arc may stand for a billion. badLines is the share of

@@ -1,3 +1,4 @@
+// Package blocklogs reads traces of processors, as requests for lines of memory.
 package blocklogs
 
 import (
@@ -109,7 +110,7 @@ func (m *memoryReader) parseLackey(line []byte) error {
 		return fmt.Errorf("%.40q: want I, L, S or M, an address and a size", line)
 	}
 	text, sizeText, ok := bytes.Cut(line[prefix:], []byte(","))
-	address, ok2 := parseHex(text)
+	address, ok2 := source.ParseHex(text)
 	size, ok3 := source.ParseDigits(sizeText)
 	if !ok || !ok2 || !ok3 || size > maxLine {
 		return fmt.Errorf("%.40q: want a hexadecimal address, a comma and a size up to %d", line[prefix:], maxLine)
@@ -154,7 +155,7 @@ func (m *memoryReader) parseAddress(line []byte) error {
 		return fmt.Errorf("%.40q: want l or s, and an address that begins with 0x", line)
 	}
 	text, _, _ := bytes.Cut(line[len(prefix):], []byte(" "))
-	address, ok := parseHex(text)
+	address, ok := source.ParseHex(text)
 	if !ok {
 		return fmt.Errorf("address %.40q: want a hexadecimal number below 2^64", text)
 	}

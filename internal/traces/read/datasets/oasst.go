@@ -47,10 +47,8 @@ const (
 	unitThreads = "threads"
 )
 
-const (
-	maxTreeLine   = 256 << 20 // bytes of a tree
-	maxReplyDepth = 1000      // depth of replies to replies within a line, and of requests in a thread
-)
+// maxReplyDepth is the greatest depth of replies to replies within a line, and of requests in a thread.
+const maxReplyDepth = 1000
 
 // oasstMessage is a message in its tree. Links to messages are numbers in the file, -1 for none.
 type oasstMessage struct {
@@ -201,7 +199,7 @@ func (r *oasstReader) read() ([]oasstTree, error) {
 
 func (r *oasstReader) readLines() error {
 	for {
-		text, err := r.src.LongLine(maxTreeLine)
+		text, err := r.src.LongLine()
 		if err == nil && len(source.TrimBlanks(text)) == 0 {
 			err = r.src.OnlyBlankLines()
 		}

@@ -17,7 +17,7 @@ func adviceJSON(s *source.Source, what, begins string) string {
 		return ""
 	}
 	var names []string
-	for _, f := range formats {
+	for _, f := range formats() {
 		if f.JSON {
 			names = append(names, f.Name)
 		}
@@ -37,7 +37,7 @@ func adviceJSON(s *source.Source, what, begins string) string {
 func advice(head source.Head) string {
 	binary := source.IsBinary(head.Bytes)
 	var possible []string
-	for _, f := range formats {
+	for _, f := range formats() {
 		if f.Binary == binary && !f.JSON && f.AnyText == "" && (f.Impossible == nil || f.Impossible(head) == "") {
 			possible = append(possible, f.Name)
 		}
@@ -52,7 +52,7 @@ func advice(head source.Head) string {
 	if !binary {
 		said += "; or let a regular expression cut the lines: --input-format '" + suggestPattern(head) + "'"
 	}
-	for _, f := range formats {
+	for _, f := range formats() {
 		if f.AnyText != "" && f.Binary == binary {
 			said += fmt.Sprintf("; %s %s: --input-format %s", each, f.AnyText, f.Name)
 		}

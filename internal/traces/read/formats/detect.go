@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/npy"
-	"github.com/cachesim/cachesim/internal/traces/read/blocklogs"
 	"github.com/cachesim/cachesim/internal/traces/read/parquet"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -56,19 +55,60 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 // surest returns the formats with the greatest confidence about a file, and that confidence. Words and delimiters of
 // other formats are also in JSON, so that only formats of JSON are asked about it.
 func surest(head source.Head, name string) (candidates []source.Format, best source.Confidence) {
+	return surestOf(formats(), head, name)
+}
+
+func surestOf(formats []source.Format, head source.Head, name string) (candidates []source.Format,
+	best source.Confidence) {
 	isJSON := source.NoTextTrace(head) != ""
+	var fit []source.Format
+	var sure []source.Confidence
 	for _, f := range formats {
 		if isJSON && !f.JSON {
 			continue
 		}
-		switch c := f.Detect(head, name); {
-		case c > best:
-			best, candidates = c, []source.Format{f}
-		case c == best && c > source.No:
-			candidates = append(candidates, f)
+		if c := f.Detect(head, name); c > source.No {
+			fit, sure = append(fit, f), append(sure, c)
 		}
 	}
+	for i, f := range fit {
+		if sure[i] < best || isLoose(f, fit, sure) {
+			continue
+		}
+		if sure[i] > best {
+			candidates = nil
+		}
+		candidates, best = append(candidates, f), sure[i]
+	}
 	return candidates, best
+}
+
+// isLoose reports whether a format that is data is wider than another candidate: any line fits it, or it fits the
+// other's example and the other does not fit its own.
+func isLoose(f source.Format, fit []source.Format, sure []source.Confidence) bool {
+	if f.Described == nil {
+		return false
+	}
+	for i, other := range fit {
+		switch {
+		case other.Name == f.Name:
+			if sure[i] == source.Possible && len(fit) > 1 {
+				return true
+			}
+		case sure[i] >= source.Likely && fits(f, other) && !fits(other, f):
+			return true
+		}
+	}
+	return false
+}
+
+// fits reports whether a format fits the example of another one.
+func fits(f, other source.Format) bool {
+	text := other.Example
+	if other.Described != nil {
+		text = other.Described()
+	}
+	return text != "" && f.Detect(source.NewHead([]byte(text), true), "") > source.No
 }
 
 // checkNamed refuses a file that cannot be in the format that the user named, and says what it looks like instead.
@@ -254,8 +294,8 @@ func chooseFormat(s *source.Source, spec string, reading *stream.Reading) (sourc
 		return source.Format{}, nil, err
 	}
 	if spec != "" {
-		format, opts, err := parseFormat(spec)
-		if err == nil {
+		format, opts, err := namedFormat(s, spec)
+		if err == nil && format.File == "" {
 			reading.Rather, err = checkNamed(s, head, format)
 		}
 		return format, opts, err
@@ -275,7 +315,7 @@ func chooseTenant(s *source.Source, format source.Format, opts params.Values) er
 	case s.In.Labels:
 		return s.Errorf("%s has no named columns, so none by which hits could be counted; tables, access logs, JSON lines, "+
 			"prompts in JSON and logs of stores have", format.Name)
-	case slices.ContainsFunc(slices.Concat(files.Formats, blocklogs.Devices), holds):
+	case slices.ContainsFunc(slices.Concat(files.Formats, groups()["devices"]), holds):
 		return s.Errorf("holds reads of files, whose tenants are jobs or directories: write --tenant job, or " +
 			"--tenant 'directory(depth=1)'")
 	default:

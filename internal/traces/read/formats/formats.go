@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -15,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/read/binlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/blocklogs"
-	"github.com/cachesim/cachesim/internal/traces/read/cdnlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/datasets"
 	"github.com/cachesim/cachesim/internal/traces/read/jsonlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/kvlogs"
@@ -32,30 +32,34 @@ import (
 type kind struct {
 	kind   stream.Kind
 	reads  []source.Format
+	group  string // of further formats that are read
 	writes []source.Writable
 }
 
 var kinds = []kind{
-	{prompts.Kind{}, promptlogs.Formats, promptlogs.Writables},
-	{queries.Kind{}, queries.Formats, queries.Writables},
-	{files.Kind{}, slices.Concat(files.Formats, blocklogs.Devices), files.Writables},
-	{recommender.Kind{}, recommender.Formats, recommender.Writables},
+	{prompts.Kind{}, promptlogs.Formats, "", promptlogs.Writables},
+	{queries.Kind{}, queries.Formats, "", queries.Writables},
+	{files.Kind{}, files.Formats, "devices", files.Writables},
+	{recommender.Kind{}, recommender.Formats, "", recommender.Writables},
 }
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
-var formats = slices.Concat(
-	plainFormats,
-	weblogs.Formats,
-	kvlogs.Formats,
-	cdnlogs.Formats,
-	jsonlogs.Formats,
-	regexlogs.Formats,
-	blocklogs.Memory,
-	binlogs.Formats,
-	ofKinds(func(k kind) []source.Format { return k.reads }),
-	datasets.Formats,
-	attention.Formats,
-)
+var formats = sync.OnceValue(func() []source.Format {
+	return slices.Concat(
+		plainFormats,
+		weblogs.Formats,
+		kvlogs.Formats,
+		groups()["stores"],
+		groups()["cdn"],
+		jsonlogs.Formats,
+		regexlogs.Formats,
+		blocklogs.Memory,
+		binlogs.Formats,
+		ofKinds(func(k kind) []source.Format { return slices.Concat(k.reads, groups()[k.group]) }),
+		datasets.Formats,
+		attention.Formats,
+	)
+})
 
 func ofKinds[T any](list func(kind) []T) (all []T) {
 	for _, k := range kinds {
@@ -79,14 +83,14 @@ var plainFormats = []source.Format{
 }
 
 // All returns every format that can be read.
-func All() []source.Format { return slices.Clone(formats) }
+func All() []source.Format { return withExamples(slices.Clone(formats())) }
 
 // Names returns the names of all formats, in the order of All.
-func Names() []string { return namesOf(formats) }
+func Names() []string { return namesOf(formats()) }
 
-// Check refuses a value that read.Options.Format does not accept.
+// Check refuses a value that read.Options.Format does not accept. A file of a format is read with the trace.
 func Check(spec string) error {
-	if spec == "" {
+	if _, _, ok := cutFile(spec); ok || spec == "" {
 		return nil
 	}
 	_, _, err := parseFormat(spec)
@@ -96,21 +100,25 @@ func Check(spec string) error {
 // parseFormat reads "NAME" or "NAME:option=value,option=value" and fills in the defaults.
 func parseFormat(spec string) (source.Format, params.Values, error) {
 	name, settings, _ := strings.Cut(spec, ":")
-	i := slices.IndexFunc(formats,
+	all := formats()
+	i := slices.IndexFunc(all,
 		func(f source.Format) bool { return f.Name == strings.ToLower(strings.TrimSpace(name)) })
 	if i < 0 {
 		return source.Format{}, nil, suggest.Unknown("trace format", name, Names())
 	}
-	opts, err := params.ParseArgs(formats[i].Options, settings)
+	opts, err := params.ParseArgs(all[i].Options, settings)
 	if err != nil {
-		return source.Format{}, nil, fmt.Errorf("trace format %s: %w", formats[i].Name, err)
+		return source.Format{}, nil, fmt.Errorf("trace format %s: %w", all[i].Name, err)
 	}
-	return formats[i], opts, nil
+	return all[i], opts, nil
 }
 
 // FixesSeed reports whether a seed for the format would change nothing: spec sets one, or the format makes no random
 // choice. A format that is to be detected makes none, nor does an unknown one.
 func FixesSeed(spec string) bool {
+	if _, _, ok := cutFile(spec); ok {
+		return true
+	}
 	format, _, err := parseFormat(spec)
 	_, settings, _ := strings.Cut(spec, ":")
 	return err != nil || params.Has(settings, seedOption) ||
@@ -132,8 +140,8 @@ func Seeded(spec string, seed uint64) string {
 	return fmt.Sprintf("%s%s%s=%d", spec, separator, seedOption, seed)
 }
 
-// FilesOf returns the paths of files that the options of a format name, beside the trace; none if the format is
-// unknown.
+// FilesOf returns the paths of files that a format is, or that its options name, beside the trace; none if the format
+// is unknown.
 func FilesOf(spec string) (paths []string) {
 	WithFiles(spec, func(path string) string {
 		paths = append(paths, path)
@@ -142,8 +150,12 @@ func FilesOf(spec string) (paths []string) {
 	return paths
 }
 
-// WithFiles returns a format whose options name other files than spec does. An unknown format stays as it is.
+// WithFiles returns a format that is, or whose options name, other files than spec does. An unknown format stays as it
+// is.
 func WithFiles(spec string, other func(path string) string) string {
+	if path, _, ok := cutFile(spec); ok {
+		return other(path) + spec[len(path):]
+	}
 	if !strings.Contains(spec, ":") {
 		return spec
 	}

@@ -271,10 +271,6 @@ func FuzzMcrouter(f *testing.F) {
 		"I20260229 00:00:60.5 1 L.h:6] request key: a response: found responseLength: 1 user ip: ::1\n")
 }
 
-func FuzzTwitter(f *testing.F) {
-	tracetest.Fuzz(f, "twitter", "0,q:u:1,5,100,2,get,0\n1,q:u:2,5,0,2,gets,99999999999999999999\n", "1,2,3,4,5,incr,-1\n")
-}
-
 // benchmark reads 300,000 lines per iteration.
 func benchmark(b *testing.B, format string, line func(i int) string) {
 	const lines = 300_000

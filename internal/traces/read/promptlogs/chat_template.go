@@ -2,7 +2,6 @@ package promptlogs
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -18,7 +17,7 @@ func (c *collector) setTemplate(name string) error {
 		return nil
 	}
 	read, err := c.src.ReadBeside(name, "chat template", func(src *source.Source) (any, error) {
-		return readSmall(src, mostConfig, chattemplate.Parse)
+		return parseWhole(src, chattemplate.Parse)
 	})
 	if err != nil {
 		return err
@@ -32,17 +31,11 @@ func (c *collector) setTemplate(name string) error {
 	return nil
 }
 
-const (
-	mostConfig = 64 << 20 // bytes
-	configName = "tokenizer_config.json"
-)
+const configName = "tokenizer_config.json"
 
-// readSmall parses a file as a whole.
-func readSmall[T any](src *source.Source, most int, parse func([]byte) (T, error)) (any, error) {
-	content, err := io.ReadAll(io.LimitReader(src, int64(most)+1))
-	if err == nil && len(content) > most {
-		err = src.Errorf("longer than %d bytes", most)
-	}
+// parseWhole parses a file as a whole.
+func parseWhole[T any](src *source.Source, parse func([]byte) (T, error)) (any, error) {
+	content, err := src.Whole()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +49,7 @@ func readSmall[T any](src *source.Source, most int, parse func([]byte) (T, error
 // readBegin reads the first and the last token of texts, if there is a configuration beside the template.
 func (c *collector) readBegin(path string) error {
 	read, err := c.src.ReadBeside(path, "configuration of the tokenizer", func(src *source.Source) (any, error) {
-		return readSmall(src, mostConfig, chattemplate.ParseConfig)
+		return parseWhole(src, chattemplate.ParseConfig)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		c.chatName += " without its first token, as there is no " + configName + " beside it"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -261,11 +262,9 @@ func TestLongPromptsAndBounds(t *testing.T) {
 	if got := prompts.Of(loadAs(t, long, "").Kind).InputTokens[0]; got != 3<<18 {
 		t.Errorf("%d tokens, want %d", got, 3<<18)
 	}
-	if testing.Short() {
-		return
-	}
-	_, err := tracetest.LoadText(t, `{"model":"m","prompt":"`+strings.Repeat("x", 65<<20)+`"}`, read.Options{})
-	must.Fail(t, err, "line 1: longer than 67108864 bytes")
+	_, err := tracetest.LoadText(t, `{"model":"m","prompt":"`+strings.Repeat("x", 9<<20)+`"}`,
+		read.Options{Memory: memory.Fixed(64<<20, 0)})
+	must.Fail(t, err, "line 1: a line of more than 8.0 MiB")
 }
 
 // TestManyParts: what many parts take grows with their number, and not with its square.

@@ -1,0 +1,123 @@
+package formats
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/read/layouts"
+	"github.com/cachesim/cachesim/internal/traces/source"
+)
+
+// descriptions has a file for each format that is data.
+//
+//go:embed *.yaml
+var descriptions embed.FS
+
+// described returns the files of formats, in the order of their names, without their examples or with them.
+func described(parse func(path string, text []byte) (*layouts.File, error)) ([]*layouts.File, error) {
+	entries, err := descriptions.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	all, errs := make([]*layouts.File, len(entries)), make([]error, len(entries))
+	var wait sync.WaitGroup // since one takes a quarter of a millisecond
+	for i, e := range entries {
+		wait.Go(func() {
+			text, err := descriptions.ReadFile(e.Name())
+			if err == nil {
+				all[i], err = parse(e.Name(), text)
+			}
+			errs[i] = err
+		})
+	}
+	wait.Wait()
+	return all, errors.Join(errs...)
+}
+
+// Described returns what the files of formats say, with their examples.
+func Described() ([]*layouts.File, error) { return described(layouts.Parse) }
+
+// groups has the formats of files by group. Those of the program are correct, as a test says.
+var groups = sync.OnceValue(func() map[string][]source.Format {
+	all, err := described(layouts.ParseHead)
+	byGroup := map[string][]source.Format{}
+	for _, f := range all {
+		format, wrong := f.Format()
+		err = errors.Join(err, wrong)
+		format.Described = sync.OnceValue(func() string { return exampleIn(f.Path) })
+		byGroup[f.Group] = append(byGroup[f.Group], format)
+	}
+	if err != nil {
+		panic("formats: " + err.Error())
+	}
+	return byGroup
+})
+
+// exampleIn returns the first example of a file.
+func exampleIn(path string) string {
+	text, err := descriptions.ReadFile(path)
+	if err == nil {
+		var f *layouts.File
+		if f, err = layouts.Parse(path, text); err == nil {
+			return f.Example()
+		}
+	}
+	panic("formats: " + err.Error())
+}
+
+// withExamples fills in the examples of formats that are data.
+func withExamples(formats []source.Format) []source.Format {
+	for i, f := range formats {
+		if f.Described != nil {
+			formats[i].Example = f.Described()
+		}
+	}
+	return formats
+}
+
+// cutFile cuts a format that is a file of the user, FILE.yaml or FILE.yaml:option=value, and reports whether it is one.
+func cutFile(spec string) (path, settings string, ok bool) {
+	for _, ending := range []string{".yaml", ".yml"} {
+		if strings.HasSuffix(spec, ending) {
+			return spec, "", true
+		}
+		if at := strings.Index(spec, ending+":"); at > 0 {
+			return spec[:at+len(ending)], spec[at+len(ending)+1:], true
+		}
+	}
+	return "", "", false
+}
+
+// namedFormat returns the format that the user named, or described in a file, and its options.
+func namedFormat(s *source.Source, spec string) (source.Format, params.Values, error) {
+	path, settings, ok := cutFile(spec)
+	if !ok {
+		return parseFormat(spec)
+	}
+	read, err := s.ReadBeside(path, "file of its format", func(src *source.Source) (any, error) {
+		text, err := io.ReadAll(io.LimitReader(src, layouts.MaxBytes+1))
+		if err != nil {
+			return nil, err
+		}
+		f, err := layouts.Parse(path, text)
+		if err != nil {
+			return nil, err
+		}
+		return f.Format()
+	})
+	if err != nil {
+		return source.Format{}, nil, err
+	}
+	format := read.(source.Format)
+	format.File = path
+	opts, err := params.ParseArgs(format.Options, settings)
+	if err != nil {
+		return source.Format{}, nil, fmt.Errorf("trace format %s: %w", path, err)
+	}
+	return format, opts, nil
+}

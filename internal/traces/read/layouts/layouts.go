@@ -1,0 +1,288 @@
+// Package layouts makes trace formats from files of data. A file has the layout of the lines or records of a log, the
+// role of each field in a request, and examples with their requests.
+package layouts
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/traces/files"
+	"github.com/cachesim/cachesim/internal/traces/source"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// File is what a file says of a format.
+type File struct {
+	Name      string `yaml:"name"`
+	Group     string `yaml:"group"`     // where the list of formats has it
+	Summary   string `yaml:"summary"`   // what writes it, and what a line looks like
+	Source    string `yaml:"source"`    // where it is described
+	Detection string `yaml:"detection"` // what it is recognised by
+	Writes    string `yaml:"writes"`    // what writes do to a cache, unless the user says otherwise
+	Notes     string `yaml:"notes"`     // what a user should know beyond that, in Markdown
+	Reads     *Reads `yaml:"reads"`     // lines are reads of files or devices, not requests for objects
+
+	Layouts []Layout `yaml:"layouts"`
+	// Examples follow everything else, so that they are only parsed where they are needed.
+	Examples []Example `yaml:"examples"`
+
+	Path string `yaml:"-"` // of the file
+	text []byte
+}
+
+// Reads are defaults of reads of files.
+type Reads struct {
+	Block int    `yaml:"block"` // KiB
+	Job   string `yaml:"job"`   // who reads, in words
+	Path  string `yaml:"path"`  // of the only file; "" where fields name it
+}
+
+// Layout is how lines or records are laid out.
+type Layout struct {
+	Columns string `yaml:"columns"` // lines of columns, with this separator: comma, tab, space, ...
+	Header  string `yaml:"header"`  // optional, required: a first line names the columns
+	More    bool   `yaml:"more"`    // further columns may follow, which are not read
+	Trim    bool   `yaml:"trim"`    // blanks around columns do not count
+	// Sure is how sure a match is: likely, or a check that compares the lines with each other.
+	Sure   string  `yaml:"sure"`
+	Fields []Field `yaml:"fields"`
+}
+
+// Example is text in a format, and the requests that it is.
+type Example struct {
+	Text    string    `yaml:"text"`
+	Options string    `yaml:"options"` // with which it is read; if there are any, the format is named and not recognised
+	File    string    `yaml:"file"`    // its name, where that says what it is
+	Gives   []Request `yaml:"gives"`
+}
+
+// Request is what an example has to give. Fields that a log does not state are empty.
+type Request struct {
+	Time   Scalar `yaml:"time"` // seconds
+	Key    Scalar `yaml:"key"`
+	Size   Scalar `yaml:"size"` // of key and value, or unknown
+	Op     Scalar `yaml:"op"`
+	TTL    Scalar `yaml:"ttl"` // seconds
+	Served Scalar `yaml:"served"`
+	Tenant Scalar `yaml:"tenant"`
+	// Of a read of a file:
+	Path   Scalar `yaml:"path"`
+	Offset Scalar `yaml:"offset"`
+	Length Scalar `yaml:"length"`
+	Job    Scalar `yaml:"job"`
+}
+
+// Scalar is a value as it is written.
+type Scalar string
+
+func (s *Scalar) UnmarshalYAML(node *yaml.Node) error {
+	*s = Scalar(node.Value)
+	return nil
+}
+
+// texts are one text or several.
+type texts []string
+
+func (t *texts) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*t = texts{node.Value}
+		return nil
+	}
+	return node.Decode((*[]string)(t))
+}
+
+func (t texts) has(word []byte) bool {
+	for _, text := range t {
+		if text == string(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// MaxBytes is how large a file of a format may be.
+const MaxBytes = 256 << 10
+
+// ParseHead is Parse without the examples.
+func ParseHead(path string, text []byte) (*File, error) {
+	head, _, _ := bytes.Cut(text, []byte("\nexamples:"))
+	return decode(path, head)
+}
+
+// Parse reads the text of a file. Errors name the file, the line and the field.
+func Parse(path string, text []byte) (*File, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("%s: has %d bytes; the file of a format may have %d", path, len(text), MaxBytes)
+	}
+	return decode(path, text)
+}
+
+// strictError is the YAML library's error about an unknown key.
+var strictError = regexp.MustCompile(`line (\d+): field (\S+) (not found|already set) in type layouts\.(\w+)`)
+
+func decode(path string, text []byte) (*File, error) {
+	f := &File{Path: path}
+	strict := yaml.NewDecoder(bytes.NewReader(text))
+	strict.KnownFields(true)
+	err := strict.Decode(f)
+	switch wrong := (*yaml.TypeError)(nil); {
+	case err == io.EOF:
+		return nil, fmt.Errorf("%s: is empty: want name, layouts and examples", path)
+	case errors.As(err, &wrong):
+		first := strings.TrimPrefix(wrong.Errors[0], "line ")
+		if m := strictError.FindStringSubmatch(wrong.Errors[0]); m != nil {
+			first = fmt.Sprintf("%s: unknown field %q of a %s", m[1], m[2], strings.ToLower(m[4]))
+		}
+		return nil, fmt.Errorf("%s:%s", path, first)
+	case err != nil:
+		return nil, fmt.Errorf("%s:%s", path, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line "))
+	}
+	f.text = text
+	return f, nil
+}
+
+// errorAt returns err with the file and the line of a value: keys and indexes lead to it.
+func (f *File) errorAt(what string, err error, steps ...any) error {
+	node := new(yaml.Node)
+	if wrong := yaml.Unmarshal(f.text, node); wrong != nil || len(node.Content) == 0 {
+		return fmt.Errorf("%s: %s%w", f.Path, what, err)
+	}
+	for node = node.Content[0]; len(steps) > 0; steps = steps[1:] {
+		next := child(node, steps[0])
+		if next == nil {
+			break
+		}
+		node = next
+	}
+	return fmt.Errorf("%s:%d: %s%w", f.Path, node.Line, what, err)
+}
+
+// child returns the value of a key, or an element; nil if there is none.
+func child(node *yaml.Node, step any) *yaml.Node {
+	if i, ok := step.(int); ok && i < len(node.Content) {
+		return node.Content[i]
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == step {
+			return node.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// Example returns the first example, "" if there is none.
+func (f *File) Example() string {
+	if len(f.Examples) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(f.Examples[0].Text, "\n")
+}
+
+var isName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`).MatchString
+
+// Format returns the format that the file describes.
+func (f *File) Format() (source.Format, error) {
+	format := source.Format{Name: f.Name, Summary: f.Summary, Detection: f.Detection}
+	if !isName(f.Name) {
+		return format, f.errorAt("", fmt.Errorf("name %q: want small letters, digits and -", f.Name), "name")
+	}
+	if f.Writes != "" {
+		writes, err := stream.ParseWrites(f.Writes)
+		if err != nil {
+			return format, f.errorAt("", err, "writes")
+		}
+		format.Writes = writes
+	}
+	if len(f.Layouts) == 0 {
+		return format, f.errorAt("", errors.New("no layouts: want at least one, such as "+
+			"{columns: comma, fields: [{name: time, is: time, unit: s}, {name: url, is: key}]}"))
+	}
+	var t table
+	for i := range f.Layouts {
+		l, err := f.compile(i)
+		if err != nil {
+			return format, err
+		}
+		t = append(t, l)
+	}
+	format.Options, format.Detect, format.Carries, format.Open = t.options(), t.detect, t.carries(), t.open
+	if f.Reads != nil {
+		format.Options = files.DeviceOptions(f.Reads.Block, f.Reads.Job)
+		format.Carries = t.reads()
+		format.Open = func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+			return t.openReads(src, opts, []byte(f.Reads.Path))
+		}
+	}
+	return format, nil
+}
+
+// compile returns a layout.
+func (f *File) compile(i int) (*layout, error) {
+	spec := &f.Layouts[i]
+	fail := func(err error) (*layout, error) {
+		return nil, f.errorAt(fmt.Sprintf("layout %d: ", i+1), err, "layouts", i)
+	}
+	l := &layout{further: spec.More, trim: spec.Trim, header: spec.Header != "", headed: spec.Header == "required"}
+	if !slices.Contains([]string{"", "optional", "required"}, spec.Header) {
+		return fail(fmt.Errorf("header %q: want optional or required", spec.Header))
+	}
+	for _, d := range source.Delimiters {
+		if d.Name == spec.Columns {
+			l.delimiter = d.Char
+		}
+	}
+	if l.delimiter == 0 {
+		return fail(suggest.Unknown("separator of columns", spec.Columns, source.DelimiterNames()[1:]))
+	}
+	for j := range spec.Fields {
+		field := &spec.Fields[j]
+		c, err := field.compile()
+		if err == nil && l.optional > 0 && !field.Optional {
+			err = errors.New("follows an optional field: want optional: true here, too")
+		}
+		if err != nil {
+			return nil, f.errorAt(fmt.Sprintf("field %q: ", field.Name), err, "layouts", i, "fields", j)
+		}
+		if field.Optional {
+			l.optional++
+		}
+		l.columns = append(l.columns, c)
+	}
+	if needed := cmp.Or(f.Reads != nil && f.Reads.Path != "", slices.ContainsFunc(l.columns, isPart(aKey))); !needed {
+		return fail(errors.New("no field is the key: want one with is: key, or is: path of a read"))
+	}
+	if spec.Sure == "" {
+		l.sure = l.byTypes()
+		return l, nil
+	}
+	sure, known := checks[spec.Sure]
+	if !known {
+		return fail(suggest.Unknown("check", spec.Sure, slices.Sorted(maps.Keys(checks))))
+	}
+	if spec.Sure == "sectors" && (l.at(aTime) < 0 || l.length() < 0) {
+		return fail(errors.New("sure: sectors needs a time and a length"))
+	}
+	l.sure = func(head source.Head, name string) source.Confidence { return sure(l, head, name) }
+	return l, nil
+}
+
+// byTypes says how sure it is that lines that fit a layout are in it: certain if a field tells it from others, and
+// otherwise only possible.
+func (l *layout) byTypes() func(source.Head, string) source.Confidence {
+	sure := source.Possible
+	if slices.ContainsFunc(l.columns, func(c column) bool { return c.telling }) {
+		sure = source.Certain
+	}
+	return func(source.Head, string) source.Confidence { return sure }
+}
