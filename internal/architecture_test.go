@@ -132,6 +132,45 @@ func TestPackagesAreSmall(t *testing.T) {
 	}
 }
 
+// leastLines is how many lines of code a package with a single importer has: smaller ones belong to their importer.
+const leastLines = 150
+
+// givesReason reports whether a source documents why its package, a small one, is a package of its own.
+func givesReason(text []byte) bool {
+	doc, _, _ := strings.Cut(string(text), "\npackage ")
+	return strings.Contains(strings.ReplaceAll(doc, "\n// ", " "), "is a package of its own")
+}
+
+// TestPackagesAreWorthTheirName fails on a small package that only one other imports, unless its documentation says why
+// it "is a package of its own".
+func TestPackagesAreWorthTheirName(t *testing.T) {
+	lines, importers, reasons := map[string]int{}, map[string][]string{}, map[string]bool{}
+	for _, root := range []string{".", "../cmd"} {
+		eachSource(t, root, func(s source) {
+			from := path.Dir(s.file)
+			lines[from] += linesOfCode(s.text)
+			reasons[from] = reasons[from] || givesReason(s.text)
+			for _, to := range s.imports {
+				if !slices.Contains(importers[to], from) {
+					importers[to] = append(importers[to], from)
+				}
+			}
+		})
+	}
+	for p, from := range importers {
+		switch small := len(from) == 1 && lines[p] < leastLines && !slices.Contains(forTests, p); {
+		case small && !reasons[p]:
+			t.Errorf("%s has %d lines of code, and only %s imports it: move it there, or document why it is a package "+
+				"of its own", p, lines[p], from[0])
+		case !small && reasons[p]:
+			t.Errorf("%s is large, or has several importers: it need not say that it is a package of its own", p)
+		}
+	}
+	if len(importers) < 80 {
+		t.Errorf("only %d packages that others import were found", len(importers))
+	}
+}
+
 // linesOfCode returns how many lines of a text have more than blanks and comments.
 func linesOfCode(text []byte) (lines int) {
 	var s scanner.Scanner
@@ -213,7 +252,7 @@ func readSources(t *testing.T, root string) (all []source) {
 	return all
 }
 
-// importsOf returns the packages below internal that a source imports.
+// importsOf returns the packages below internal that a source imports, and those below cmd by their path from here.
 func importsOf(file string, text []byte) (imports []string, err error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 	if err != nil {
@@ -226,6 +265,8 @@ func importsOf(file string, text []byte) (imports []string, err error) {
 		}
 		if ours, ok := strings.CutPrefix(name, module+"internal/"); ok {
 			imports = append(imports, ours)
+		} else if ours, ok := strings.CutPrefix(name, module+"cmd/"); ok {
+			imports = append(imports, "../cmd/"+ours)
 		}
 	}
 	return imports, nil
@@ -299,7 +340,7 @@ func TestPackagesForTests(t *testing.T) {
 }
 
 // TestNoTemplates: package template calls methods by name, for which the linker keeps every method of every library.
-// Pages are written with package markup instead.
+// Pages are written with package page instead.
 func TestNoTemplates(t *testing.T) {
 	for _, root := range []string{".", "../cmd"} {
 		eachSource(t, root, func(s source) {
@@ -361,15 +402,16 @@ func TestPictureOfRooms(t *testing.T) {
 // openers are the sources that open files by package os, and why. Files that a user names are opened by filestate.Open,
 // which refuses what may never end, such as pipes and devices; traces by source.OpenFile, which a signal interrupts.
 var openers = map[string]string{
-	"base/filestate/open.go":              "opens all others",
-	"traces/source/source.go":             "traces may be pipes",
-	"base/atomicfile/atomicfile.go":       "output may be a pipe, whose reader it waits for until a signal ends that",
-	"base/atomicfile/journal.go":          "its own output",
-	"base/atomicfile/temporary.go":        "its own output",
-	"base/atomicfile/filelock_windows.go": "its own locks",
-	"cuda/driver.go":                      "a file of the system",
-	"base/memory/gauge_linux.go":          "files of the system",
-	"base/version/version.go":             "the program",
+	"base/filestate/open.go":  "opens all others",
+	"traces/source/source.go": "traces may be pipes",
+	"base/atomicfile/atomicfile.go": "output may be a pipe, whose reader it waits for until a signal " +
+		"ends that",
+	"base/atomicfile/journal.go":                "its own output",
+	"base/atomicfile/temporary.go":              "its own output",
+	"base/atomicfile/filelock_windows.go":       "its own locks",
+	"cuda/driver.go":                            "a file of the system",
+	"base/memory/gauge_linux.go":                "files of the system",
+	"../cmd/cachesim/internal/version/built.go": "the program",
 }
 
 // TestFilesAreOpenedInOnePlace finds other sources that open files: they may hang on a pipe, or survive a signal.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/cmd/cachesim/internal/attended"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -77,12 +76,12 @@ func (f *convertFlags) run(cmd *cobra.Command, in []string, out string) error {
 		return err
 	}
 	// Of the generators, only attention can be converted.
-	if w, err := f.trace.workload(cmd, in); err == nil && attended.Is(cmd, w) {
+	if w, err := f.trace.workload(cmd, in); err == nil && isAttention(cmd, w) {
 		w.Embeddings = f.embeddings
 		if err := checkNotInput(w.Files, out); err != nil {
 			return err
 		}
-		return attended.Convert(cmd, w, out, f.outputFormat, f.trace.quiet)
+		return convertAttention(cmd, w, out, f.outputFormat, f.trace.quiet)
 	}
 	if in, err = findAll(in); err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cachesim/cachesim/cmd/cachesim/internal/attended"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -128,7 +127,7 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 		if f.listing != "" {
 			return fmt.Errorf("gen %s: it reads no files, so --listing has nothing to write; leave it out", text)
 		}
-		if err := attended.Generate(cmd, spec, f.out, f.format, f.quiet); err != nil {
+		if err := generateAttention(cmd, spec, f.out, f.format, f.quiet); err != nil {
 			return fmt.Errorf("gen %s: %w", text, err)
 		}
 		return nil

@@ -22,7 +22,6 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/memory"
-	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 )
@@ -107,7 +106,7 @@ func sayError(stderr io.Writer, err error, args []string) {
 	for _, arg := range args {
 		names = append(names, filepath.Base(arg))
 	}
-	fmt.Fprintf(stderr, "cachesim: %s\n", quote.Shorten(terminal.InLines(err.Error(), names)))
+	fmt.Fprintf(stderr, "cachesim: %s\n", terminal.Shorten(terminal.InLines(err.Error(), names)))
 }
 
 func newRootCommand() *cobra.Command {

@@ -11,8 +11,6 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/billing"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/cmd/cachesim/internal/defaults"
-	"github.com/cachesim/cachesim/cmd/cachesim/internal/overtime"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
@@ -36,7 +34,7 @@ type runFlags struct {
 	policies string
 	parts    partFlags
 	nodes    string
-	series   overtime.Flags
+	series   overTime
 	floors   checks.Floors
 	filled   bool
 }
@@ -104,19 +102,19 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.register(cmd, defaults.Capacities)
+	f.register(cmd, defaultCapacities)
 	f.format.Register(cmd, checks.Formats...)
 	cmd.Flags().Var(&f.floors, checks.FloorFlag, checks.FloorUsage)
 	f.trace.registerEmbeddings(cmd)
 	f.trace.registerTenants(cmd)
 	f.trace.registerBy(cmd)
-	cmd.Flags().StringVar(&f.policies, "policy", "", defaults.Usage)
+	cmd.Flags().StringVar(&f.policies, "policy", "", defaultsUsage)
 	f.parts.registerLists(cmd)
 	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
 		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the "+
 		"node of a prompt")
 	f.neighbours.Register(cmd)
-	f.series.Register(cmd.Flags())
+	f.series.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+
 		"request at which it has, and the misses that are first requests")
 	completePolicies(cmd)
@@ -149,7 +147,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.billing.CheckCaches(caches, mode); err != nil {
 		return err
 	}
-	specs, err := defaults.Policies(f.policies, setups, capacities, mode)
+	specs, err := defaultPolicies(f.policies, setups, capacities, mode)
 	if err != nil {
 		return err
 	}
@@ -165,7 +163,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer f.device.Close(cmd, f.trace.quiet)
 	design := f.design(mode)
-	if design.Series, err = f.series.Window(f.out, capacity.NeedBytes(capacities, mode)); err != nil {
+	if design.Series, err = f.series.window(f.out, capacity.NeedBytes(capacities, mode)); err != nil {
 		return err
 	}
 	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
@@ -190,7 +188,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if (f.billing.HasNoCache() || f.series.HasOrigin()) && !prompts.IsLengthsOnly(t.Kind) {
+	if (f.billing.HasNoCache() || f.series.hasOrigin()) && !prompts.IsLengthsOnly(t.Kind) {
 		billing.AddNoCache(&design, resolved)
 	}
 	design.Inputs = inputs(w, resolved, f.trace.seed)
@@ -220,7 +218,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	rows := replayed.Series(cells)
 	if stopped == nil {
-		commandline.Note(cmd, f.trace.quiet, f.series.Missing(design.Series, recs, rows))
+		commandline.Note(cmd, f.trace.quiet, f.series.missing(design.Series, recs, rows))
 	}
 	partial := interruption(stopped, len(recs), experiment.Rows(cells))
 	var answers []target.Answer
@@ -234,7 +232,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	r := f.results(cmd, args, w, t, partial, recs, rows)
 	r.Answers, r.Costs = answers, bill.Answers(recs, f.blocks)
-	if f.series.HasOrigin() {
+	if f.series.hasOrigin() {
 		r.Reaches = cost.Reaching(r.Costs, recs, bill.Today)
 	}
 	f.today = bill.Today
@@ -335,7 +333,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 		commandline.Note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
 	if len(r.Costs) == 0 {
-		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today, f.series.HasOrigin() || f.billing.HasNoCache())
+		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today, f.series.hasOrigin() || f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
 	return cmp.Or(f.finish(cmd, r), judged.Err())

@@ -5,10 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/cmd/cachesim/internal/attended"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -70,8 +69,8 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	about := tracestat.About{Version: version.Program(), Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
-	if attended.Is(cmd, w) {
-		return attended.Stat(cmd, w, string(f.format), f.out, about, f.trace.quiet)
+	if isAttention(cmd, w) {
+		return statAttention(cmd, w, string(f.format), f.out, about, f.trace.quiet)
 	}
 	needs := traces.Needs{Sizes: true, Times: true, Ops: true, Kind: true, Embeddings: w.Embeddings != "",
 		Lengths: true}
@@ -79,7 +78,7 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := interruptible.Call(cmd.Context(), func() (*tracestat.Summary, error) { return tracestat.Summarize(t) })
+	s, err := parallel.Await(cmd.Context(), func() (*tracestat.Summary, error) { return tracestat.Summarize(t) })
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/sim/trees"
@@ -106,7 +106,7 @@ func (f *treesFlags) learn(cmd *cobra.Command, t *traces.Trace, o trees.Options)
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "training", progress.Trees)
 	defer bar.Finish()
 	var s *trees.Summary
-	m, err := interruptible.Call(cmd.Context(), func() (m *gbm.Model, err error) {
+	m, err := parallel.Await(cmd.Context(), func() (m *gbm.Model, err error) {
 		m, s, err = trees.Train(t, o, func(trees int) { bar.Set(int64(trees), int64(o.Boosting.Trees)) })
 		return m, err
 	})

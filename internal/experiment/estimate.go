@@ -8,7 +8,6 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
-	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -75,7 +74,7 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 	if err != nil {
 		return nil, err
 	}
-	loading := read.Options{Needs: needs(cells), BadLines: 1, Progress: func(_, total int64) {
+	loading := workload.Options{Needs: needs(cells), BadLines: 1, Progress: func(_, total int64) {
 		if w.Generator != "" {
 			whole = float64(total)
 		}
@@ -115,7 +114,7 @@ func takeSteps(ctx context.Context, w workload.Workload, dirs []string) (*sample
 		return nil, err
 	}
 	w.Checksum, w.Limit = "", min(steps, measuredSteps)
-	t, err := w.Load(ctx, dirs, read.Options{Needs: traces.Needs{Attention: true}})
+	t, err := w.Load(ctx, dirs, workload.Options{Needs: traces.Needs{Attention: true}})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/grouped"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
@@ -19,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -122,7 +120,7 @@ func (c Cell) on(t *traces.Trace) (on sim.Cell, err error) {
 
 // ByWorkload groups cells by workload, both in order of first appearance.
 func ByWorkload(cells []Cell) [][]Cell {
-	return grouped.By(cells, func(c Cell) string { return c.Workload.Key() })
+	return records.GroupBy(cells, func(c Cell) string { return c.Workload.Key() })
 }
 
 // WithoutRepetitions returns the cells without those whose hash an earlier cell has.
@@ -362,10 +360,9 @@ func (e *executor) startable(g *group) bool {
 	return slices.ContainsFunc(g.queues, func(q queue) bool { return !q.onDevice || !e.busy })
 }
 
-// takeLongest takes the job of g with the longest expected time, so that cores are not idle at the end while one job is
-// still running. A policy that has not been timed yet counts as long, and one that has not even started comes first, so
-// that it will be timed. A job on the device is before all others, so that the device is not idle. The group must be
-// startable.
+// takeLongest takes the job of g with the longest expected time, so that no core is idle at the end. A policy that has
+// not been timed counts as long, and comes first if it has not started, so that it will be timed. Jobs of the device
+// are before all others. The group must be startable.
 func (e *executor) takeLongest(g *group) job {
 	best, longest := 0, -1.0
 	for i, q := range g.queues {
@@ -414,7 +411,7 @@ func (j job) policy() string {
 
 // inQueues returns jobs grouped by policy, both in order of first appearance.
 func inQueues(jobs []job) (queues []queue) {
-	for _, same := range grouped.By(jobs, job.policy) {
+	for _, same := range records.GroupBy(jobs, job.policy) {
 		queues = append(queues, queue{policy: same[0].policy(), onDevice: same[0].OnDevice(), jobs: same})
 	}
 	return queues
@@ -449,9 +446,9 @@ func (e *executor) load(ctx context.Context, g *group) error {
 			return e.prepare(g, t)
 		}
 	}
-	loading := read.Options{
+	loading := workload.Options{
 		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes, NextUse: true,
-		BadLines: read.UsualBadLines,
+		BadLines: workload.UsualBadLines,
 	}
 	task := e.options.Progress.Loading(first.TraceName())
 	defer task.End()

@@ -15,8 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/gen"
-	"github.com/cachesim/cachesim/internal/traces/read"
-	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -26,8 +24,8 @@ const maxCells = 100_000
 // CellOptions are what the cells depend on in addition to the experiment.
 type CellOptions struct {
 	Version string
-	// Checksum returns the checksum of a trace's files; it is called once per trace. If it is nil, cells have no checksum,
-	// and their hashes, which then depend on the paths, match no result.
+	// Checksum returns the checksum of a trace's files; it is called once per trace. Without it cells have no checksum,
+	// and hashes that depend on paths match no result.
 	Checksum func(workload.Workload) (string, error)
 	// PartChecksums is as in Design.
 	PartChecksums workload.Checksums
@@ -384,8 +382,8 @@ func (s *fileSetup) axes(wants func(kind partKind) bool) string {
 }
 
 // setupsOf returns the setups in which a policy runs, by index, with the axes of its cells there; nil if it does not
-// choose. A part that is the only one of its kind for the policy is at no place on the axis of its kind: the policy is
-// the same at all of them. Axes of its parameters stay.
+// choose. If the policy has one part of a kind, it has no place on that axis, because it is the same at all of them.
+// Axes of the part's parameters stay.
 func (f *File) setupsOf(p *Policy, setups []fileSetup) map[int]string {
 	if !slices.ContainsFunc(setupKinds(), func(k partKind) bool { return len(k.chosen(p)) > 0 }) {
 		return nil
@@ -534,21 +532,20 @@ func (t Trace) sampleRate(axes []setting) (float64, error) {
 func (t Trace) dependsOnSeed(axes []setting) bool {
 	rate, err := t.sampleRate(axes)
 	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate) ||
-		!formats.FixesSeed(t.Format)
+		!t.Workload().FixesSeed()
 }
 
 // Workload returns the trace's files and how they are read; it has no requests of a generator.
 func (t Trace) Workload() workload.Workload {
 	return workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, KV: t.KV,
-		Selection: read.Selection{Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit, Tenants: t.Tenants,
-			By: t.By, Writes: t.Writes, ObjectSizes: t.ObjectSizes, ObjectOverhead: t.ObjectOverhead}}
+		Selection: workload.Selection{Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit,
+			Tenants: t.Tenants, By: t.By, Writes: t.Writes, ObjectSizes: t.ObjectSizes, ObjectOverhead: t.ObjectOverhead}}
 }
 
 // workload returns the workload at a place on the trace's axes, without its checksum. A generator, a format and a
 // sample without their own seed use this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
-	w = t.Workload()
-	w.Format = formats.Seeded(t.Format, seed)
+	w = t.Workload().Seeded(seed)
 	if w.SampleRate, err = t.sampleRate(axes); err != nil {
 		return w, err
 	}

@@ -16,10 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/gen"
-	"github.com/cachesim/cachesim/internal/traces/read"
-	"github.com/cachesim/cachesim/internal/traces/read/formats"
-	"github.com/cachesim/cachesim/internal/traces/stream"
-	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // validate rejects an experiment that cannot run, or that mentions something that does not exist. The error gives the
@@ -136,33 +132,17 @@ func (f *File) checkTrace(t Trace) error {
 	case t.Sample < 0 || t.Sample > 1 || t.Sample > 0 && t.With[axisSample] != nil:
 		return fmt.Errorf("sample: want a share above 0, and up to 1, given once")
 	}
-	if t.Tenants != "" {
-		if _, err := read.ParseTenants(t.Tenants); err != nil {
-			return fmt.Errorf("tenants: %w", err)
-		}
-	}
-	if t.Writes != "" {
-		if _, err := stream.ParseWrites(t.Writes); err != nil {
-			return fmt.Errorf("writes: %w", err)
-		}
-	}
-	if err := read.CheckSizes(t.ObjectSizes, t.ObjectOverhead); err != nil {
+	w := t.Workload()
+	w.Generator = t.Generate
+	if err := w.Check(); err != nil {
 		return err
-	}
-	if err := workload.CheckKV(t.KV); err != nil {
-		return fmt.Errorf("kv: %w", err)
-	}
-	beside := workload.Workload{Files: t.paths(), Generator: t.Generate, Embeddings: t.Embeddings,
-		Selection: read.Selection{Merge: t.Merge}}
-	if err := beside.CheckEmbeddings(); err != nil {
-		return fmt.Errorf("embeddings %s: %w", t.Embeddings, err)
 	}
 	for name := range t.With {
 		if t.Generate == "" && name != axisLimit && name != axisSample {
 			return fmt.Errorf("with: %w", suggest.Unknown("parameter of files", name, []string{axisLimit, axisSample}))
 		}
 	}
-	return formats.Check(t.Format)
+	return nil
 }
 
 // checkAxes rejects parameters that cannot be axes. Whether the trace or policy has them shows later, when it is

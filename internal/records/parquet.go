@@ -13,7 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/cachesim/cachesim/internal/base/seal"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 )
 
 // The metadata of a Parquet file of records contains a digest of the whole file, computed with zeros in place of the
@@ -87,7 +87,7 @@ func encodedParquet(recs []Record) ([]byte, error) {
 	if at == nil {
 		return nil, errors.New("the Parquet file has no room for its digest")
 	}
-	digest := seal.Digest(file.Bytes())
+	digest := jsonlines.Digest(file.Bytes())
 	copy(at, digest)
 	return file.Bytes(), nil
 }
@@ -253,7 +253,7 @@ func checkParquet(data []byte) error {
 	}
 	digest := string(at)
 	copy(at, noDigest)
-	if seal.Digest(data) != digest {
+	if jsonlines.Digest(data) != digest {
 		return errors.New("damaged Parquet file: its digest does not match its content; run it again")
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -34,7 +34,7 @@ type Decision struct {
 // explained: exact and semantic. When ctx ends it does not wait for a request that takes long; the decision about that
 // one may still be passed on.
 func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) error) error {
-	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, r.explain(ctx, c, each) })
+	_, err := parallel.Await(ctx, func() (struct{}, error) { return struct{}{}, r.explain(ctx, c, each) })
 	return err
 }
 
@@ -92,7 +92,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 // Streams replays the requests of a cell before a position, all of them if it is 0, and returns what the cache knows of
 // the streams of accesses then.
 func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.StreamState, err error) {
-	return interruptible.Call(ctx, func() ([]cache.StreamState, error) {
+	return parallel.Await(ctx, func() ([]cache.StreamState, error) {
 		if err := r.Check(c); err != nil {
 			return nil, err
 		}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -32,7 +32,7 @@ func (r *Replayer) LRUHits(ctx context.Context, c Cell, units []int64) (*LRUHits
 		in, simulated[k] = other, at.Capacity.Simulated
 	}
 	h := &LRUHits{replayer: in, hits: make([]int64, len(units)), writeHits: make([]int64, len(units))}
-	return interruptible.Call(ctx, func() (*LRUHits, error) {
+	return parallel.Await(ctx, func() (*LRUHits, error) {
 		v := in.view(c.Capacity)
 		for _, part := range v.trace.Parts() {
 			if err := h.add(ctx, c, part, warmup(c, part, v.warmup), simulated); err != nil {

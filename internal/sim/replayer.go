@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/sim/firsts"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -42,8 +41,7 @@ type ReplayerOptions struct {
 	Blocks bool
 	// Device is the GPU that replays what it can, and compares queries; nil for the CPU. Results do not depend on it.
 	Device *cuda.Shared
-	// Note receives, once, notes about requests that are left out, prompts that are split, and what the device does; may
-	// be nil.
+	// Note receives each note once: about omitted requests, split prompts, and the device; may be nil.
 	Note func(text string)
 }
 
@@ -77,7 +75,7 @@ type view struct {
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
 	logged    func() logged
-	firsts    func() *firsts.Firsts
+	firsts    func() *onepass.Firsts
 	addresses func() (*prefetch.Addresses, error)
 	layout    func() (*streams.Layout, error)
 	running   *sync.Map // per number of prompts: the most blocks that they have; see mostRunning
@@ -112,7 +110,7 @@ func newView(t *traces.Trace, warmup int) *view {
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
 	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
 		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) }),
-		firsts: sync.OnceValue(func() *firsts.Firsts { return firsts.New(t) }), running: &sync.Map{}}
+		firsts: sync.OnceValue(func() *onepass.Firsts { return onepass.NewFirsts(t) }), running: &sync.Map{}}
 }
 
 // addressesFor returns the addresses of the trace's objects, if the cache or the prefetcher of a cell computes with
@@ -195,8 +193,8 @@ func (j Job) Cells() []Cell { return j.cells }
 // OnDevice reports whether the device, and not the CPU, replays the job.
 func (j Job) OnDevice() bool { return j.device != nil }
 
-// Jobs groups all cells that will be replayed into jobs for ReplayJob, so that what they share is created once. A job
-// is the cells that the device replays at once, or that one pass over reuse distances serves, or one cell.
+// Jobs groups the cells into jobs for ReplayJob, which create shared data once. A job is the cells of the device, those
+// of one pass over reuse distances, or a single cell.
 func (r *Replayer) Jobs(cells []Cell) (jobs []Job) {
 	type group struct {
 		device *deviceReplay
@@ -251,7 +249,7 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 		}
 		return results, err
 	}
-	outcomes, err := interruptible.Call(ctx, func() ([]outcome, error) {
+	outcomes, err := parallel.Await(ctx, func() ([]outcome, error) {
 		switch {
 		case job.device != nil:
 			return r.replayOnDevice(ctx, job)
@@ -307,9 +305,8 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	return []outcome{sum}, nil
 }
 
-// partSeed returns the seed for the random choices in part i of a trace, so that the parts choose independently of each
-// other: with the same choices in each part, sums over them would vary as if there were only one part. The first part
-// has the seed of the cell.
+// partSeed returns the seed for the random choices in part i of a trace. Parts choose independently: with the same
+// choices in each part, sums would vary as those of one part. The first part has the seed of the cell.
 func partSeed(seed uint64, i int) uint64 { return seed ^ uint64(i)*0x9e3779b97f4a7c15 }
 
 // warmup returns the number of requests in the warm-up, which n counts in prompts if the cache serves prompts.
@@ -375,8 +372,8 @@ func (r *Replayer) remark(c Cell, text string) {
 	}
 }
 
-// build returns the empty cache of a cell for a part of the trace, and the predictors of its policy. An observer, which
-// may be nil, is notified of what happens in the pool of a cache that serves requests one by one.
+// build returns the empty cache of a cell for a part of the trace, and the predictors of its policy. An observer, if
+// any, is notified of changes in the pool of a cache that serves requests one by one.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	observer cache.Observer) (served cache.Cache, counted *predictors, err error) {
 	addresses, err := r.view(c.Capacity).addressesFor(c)

@@ -1,7 +1,7 @@
 package traces
 
-// Labels says for each request what a column of the log says: who sent it, for which path, with which status. Other
-// than tenants they change nothing: the requests of all labels share their objects, and one cache.
+// Labels has a column of the log for each request, such as its sender, path or status. Unlike tenants, labels change
+// nothing: their requests share objects and one cache.
 type Labels struct {
 	Column string
 	Names  []string // the labels with the most requests, at most MostLabels, and last OtherLabels if there are more

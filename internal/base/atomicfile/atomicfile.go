@@ -20,7 +20,7 @@ import (
 	"syscall"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 )
 
 // File is an output that is being written. It ends with Commit or Abort.
@@ -40,7 +40,7 @@ func Create(ctx context.Context, path string) (*File, error) {
 	if err != nil || info.IsDir() || info.Mode().IsRegular() && !isOpenFile(path) {
 		return createRegular(path)
 	}
-	out, err := interruptible.Call(ctx, func() (*os.File, error) {
+	out, err := parallel.Await(ctx, func() (*os.File, error) {
 		return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	})
 	switch {
@@ -103,7 +103,7 @@ func (f *File) Write(p []byte) (int, error) {
 // writeDirectly writes to a pipe, whose reader may be slow or stopped.
 func (f *File) writeDirectly(p []byte) (int, error) {
 	left := bytes.Clone(p) // a write that outlives this call must not see p change
-	n, err := interruptible.Call(f.ctx, func() (int, error) { return f.out.Write(left) })
+	n, err := parallel.Await(f.ctx, func() (int, error) { return f.out.Write(left) })
 	if f.ctx.Err() != nil {
 		return 0, f.ctx.Err()
 	}
@@ -271,7 +271,7 @@ func MakeFolder(dir string) error {
 	return nil
 }
 
-// CheckFolder makes sure that a folder that the user has named exists or can be created, which it leaves to MakeFolder.
+// CheckFolder checks that a folder that the user has named exists or can be created. MakeFolder creates it.
 func CheckFolder(dir string) error {
 	if isThere(dir) {
 		return MakeFolder(dir) // what is there may be something else

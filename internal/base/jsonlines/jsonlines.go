@@ -1,6 +1,7 @@
 // Package jsonlines writes JSON, as everything that prints or stores it does; rows are one JSON value per line.
 // Characters such as < and & are not escaped, since the output goes to programs and terminals, not into HTML. It reads
-// JSON of users, with errors in their terms.
+// JSON of users, with errors in their terms. Seal appends a digest to what the program stores on disk, so that it can
+// read it again safely: any later change of the content makes the digest wrong.
 package jsonlines
 
 import (

@@ -1,5 +1,6 @@
 // Package parallel runs numbered pieces of work on several goroutines: For starts them in order and stops at the first
-// error. Jobs turns the value of a flag into the number of goroutines.
+// error. Jobs turns the value of a flag into the number of goroutines. Await stops waiting for work that does not check
+// its context.
 package parallel
 
 import (

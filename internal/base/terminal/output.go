@@ -1,5 +1,6 @@
 // Package terminal writes to the user: all of standard output and standard error passes through it. NewStdout and
-// NewStderr wrap the two streams, Width measures the terminal, and Wrap breaks text at a width.
+// NewStderr wrap the two streams, Width measures the terminal, and Wrap breaks text at a width. Errors quote their
+// input in full; where they are shown, Shorten cuts what is longer than a person would read.
 package terminal
 
 import (

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/streams"
@@ -98,7 +98,7 @@ type share struct {
 
 // pathOf returns the path of a stream as records have it: valid text, whatever bytes a file system allows.
 func (s *system) pathOf(p streams.Place) string {
-	return quote.Label(s.layout.Path(p))
+	return terminal.Label(s.layout.Path(p))
 }
 
 func (s *system) label(of share) string {

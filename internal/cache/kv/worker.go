@@ -65,7 +65,7 @@ type loss struct {
 	search, label int
 	recall        float64
 	mass          float64 // of all visible tokens
-	middle        float64 // of it, beyond what the exact set has beside it
+	middle        float64 // rows of the set that are not in the exact set
 	kept          int     // in worker.kept
 	errors        []float32
 }
@@ -131,7 +131,7 @@ func (w *worker) progress(lookups int) {
 	}
 }
 
-// end serves the steps of the head in caches that decide about blocks, for which it has collected what they want.
+// end serves the steps of the head in caches that decide about blocks, from what it has collected.
 func (w *worker) end() error {
 	for i := range w.cells {
 		c := &w.cells[i]
@@ -308,8 +308,8 @@ func (w *worker) top(set []int32, summed []float32, v view, step int) []int32 {
 	return set
 }
 
-// look serves a step in a cell. One that holds blocks has the tokens of the blocks that the step wants, whatever its
-// policy, so that only counts are left to do at the end of the head.
+// look serves a step in a cell. A cell with blocks has the tokens of the blocks that the step wants, whatever its
+// policy. So only counts remain for the end of the head.
 func (w *worker) look(c *holding, step int) error {
 	n := StepCounts{Heads: 1, Wanted: int64(w.views[c.view].size(w.shape, step))}
 	if c.serving != servesSet {

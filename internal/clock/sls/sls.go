@@ -1,6 +1,5 @@
 // Package sls models the time of SparseLengthsSum, the lookup of embedding vectors that dominates recommendation
-// models: vectors that are cached in the memory of a GPU are read from there, the others are fetched from the memory of
-// its host.
+// models: cached vectors are read from the memory of a GPU, the others are fetched from the memory of its host.
 //
 // The latency of a batch that runs alone is
 //

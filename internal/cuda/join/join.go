@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/kernels"
 	"github.com/cachesim/cachesim/internal/similarity"
@@ -59,7 +59,7 @@ func (b backend) Find(ctx context.Context, s *similarity.Search) error {
 
 // do calls compute with the device, but returns as soon as ctx ends, even if a kernel is still running.
 func (b backend) do(ctx context.Context, compute func(cuda.Device) error) error {
-	_, err := interruptible.Call(ctx, func() (struct{}, error) { return struct{}{}, b.compute(ctx, compute) })
+	_, err := parallel.Await(ctx, func() (struct{}, error) { return struct{}{}, b.compute(ctx, compute) })
 	return err
 }
 

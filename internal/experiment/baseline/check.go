@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
@@ -83,8 +83,8 @@ type Report struct {
 	AllowsTraceChange bool     // as in Options
 }
 
-// Check replays the records of a baseline and compares. It is an error if the records do not say what to replay or
-// contradict each other, or if a rule matches none of them; all other problems are in the report.
+// Check replays the records of a baseline and compares. Records that do not say what to replay, records that contradict
+// each other, and rules that match no record are errors; all other problems are in the report.
 func Check(ctx context.Context, path string, recs []records.Record, options Options) (*Report, error) {
 	if err := checkRules(options.Rules, recs); err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (d *replayed) result(p planned, options Options) Result {
 		if r.Change != nil && !options.AllowTraceChange && r.Status != TraceChanged {
 			r.Status, r.Problem = TraceChanged, fmt.Errorf("the trace has changed, and cannot be replayed: %w", r.Problem)
 		}
-		r.Problem = errors.New(quote.Shorten(r.Problem.Error()))
+		r.Problem = errors.New(terminal.Shorten(r.Problem.Error()))
 		return r
 	}
 	result := d.results[p.cell.Hash]

@@ -251,7 +251,7 @@ func sign(x float64) string {
 	return "+"
 }
 
-// inColumns maps the metrics that have a column, or follow from one that has, to that metric.
+// inColumns maps metrics to the metric of their column.
 var inColumns = map[string]string{
 	metric.HitRatio.Name:     metric.HitRatio.Name,
 	metric.Misses.Name:       metric.Misses.Name,

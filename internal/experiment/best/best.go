@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/grouped"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -36,7 +35,7 @@ func ByPoint(recs []records.Record) (points [][]int) {
 	for i := range indices {
 		indices[i] = i
 	}
-	return grouped.By(indices, func(i int) point { return pointOf(&recs[i]) })
+	return records.GroupBy(indices, func(i int) point { return pointOf(&recs[i]) })
 }
 
 // Mark marks the best of one point's records, given by their indices. Only comparable records compete: those at the
@@ -70,7 +69,7 @@ type place struct {
 }
 
 func byPlace(recs []records.Record, members []int) (places []place) {
-	for _, same := range grouped.By(members, func(i int) string { return placeOf(&recs[i]) }) {
+	for _, same := range records.GroupBy(members, func(i int) string { return placeOf(&recs[i]) }) {
 		places = append(places, place{newPosition(placeOf(&recs[same[0]])), same})
 	}
 	return places

@@ -59,8 +59,8 @@ const (
 type Estimate struct {
 	Old, New   float64 // means
 	Difference float64 // New - Old
-	// Margin is half of the interval that has the true mean of the differences with 95%, by Student's t for the paired
-	// differences; 0 for a single sample, and where all differences are the same.
+	// Margin is half of the 95% confidence interval of the mean difference, by Student's t for paired differences; 0 for a
+	// single sample, and if all differences are equal.
 	Margin  float64
 	Samples int // traces, or seeds of one trace
 	// Ratio is the geometric mean of the ratios new / old of the quantity behind the metric; NaN without any.

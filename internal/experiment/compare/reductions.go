@@ -55,8 +55,8 @@ func percentile(p int, sorted []float64) float64 {
 	return sorted[below] + float64(share*(sorted[above]-sorted[below]))
 }
 
-// reduction returns by which share of the baseline a cost is smaller or, for metrics of which more is better, a value
-// is larger. A symmetric one that is negative is a share of the policy's own cost, so that it is above -1.
+// reduction returns by which share of the baseline a cost is smaller or, if higher is better, a value is larger. A
+// symmetric reduction that is negative is a share of the policy's own cost, so that it is above -1.
 func (q quantity) reduction(baseline, x float64, symmetric bool) float64 {
 	d := baseline - x
 	if !q.lessIsBetter() {

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
 // Command returns the command that repeats the sweep in the folder of its file, wherever the first one ran.
 func Command(file *experiment.File) string {
-	words := []string{"cachesim sweep", quote.Shell(cmp.Or(file.Origin, file.Name))}
+	words := []string{"cachesim sweep", terminal.Shell(cmp.Or(file.Origin, file.Name))}
 	for _, change := range file.Changes {
 		flag, value, _ := strings.Cut(change, " ")
 		words = append(words, flagOf(flag, value))
@@ -26,5 +26,5 @@ func flagOf(flag, value string) string {
 	if value == "" {
 		return flag
 	}
-	return flag + " " + quote.Shell(value)
+	return flag + " " + terminal.Shell(value)
 }

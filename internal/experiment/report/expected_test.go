@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/page"
 )
 
 // judged judges one claim about two policies, whose hit ratios are 50% and 25%.
@@ -79,7 +79,7 @@ func TestReadingsHaveOneVerdict(t *testing.T) {
 		read.OtherReadings[0].Reading.Reading != "points" || read.Changed[0].Before != "hit_ratio(a) > 1%" {
 		t.Errorf("read back as %+v (%v)", read, err)
 	}
-	var w markup.Writer
+	var w page.Writer
 	writeClaim(&w, s.Claims[0])
 	for _, want := range []string{
 		"Read as points (hit_ratio(a)", "until 2026-11-23: ", "hit_ratio(a) &gt; 1%", "too &lt;weak&gt;",

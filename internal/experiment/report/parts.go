@@ -5,21 +5,20 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/results/page"
 )
 
 // countsPart is a list of how many claims have each outcome.
 func countsPart(judged []Claim) page.Part {
-	var w markup.Writer
-	w.Element("ul", markup.Attributes{"class", "counts"}, func() {
+	var w page.Writer
+	w.Element("ul", page.Attributes{"class", "counts"}, func() {
 		w.Line()
 		s := Summary{Claims: judged}
 		for _, o := range outcomes {
 			if n := s.Count(o.verdict); n > 0 {
 				w.Element("li", nil, func() {
-					w.Leaf("strong", markup.Attributes{"class", class(o.verdict)}, strconv.Itoa(n))
+					w.Leaf("strong", page.Attributes{"class", class(o.verdict)}, strconv.Itoa(n))
 					w.Text(o.words(n))
 				})
 				w.Line()
@@ -32,17 +31,17 @@ func countsPart(judged []Claim) page.Part {
 
 // claimsPart is a table of claims. Its elements have roles, because the style for narrow windows takes them away.
 func claimsPart(judged []Claim) page.Part {
-	var w markup.Writer
-	w.Element("div", markup.Attributes{"class", "scroll"}, func() {
+	var w page.Writer
+	w.Element("div", page.Attributes{"class", "scroll"}, func() {
 		w.Line()
-		w.Element("table", markup.Attributes{"class", "data claims stacked", "role", "table"}, func() {
+		w.Element("table", page.Attributes{"class", "data claims stacked", "role", "table"}, func() {
 			w.Line()
 			w.Leaf("caption", nil, "What the source states, and what was measured")
 			w.Line()
 			w.Element("thead", nil, func() {
-				w.Element("tr", markup.Attributes{"role", "row"}, func() {
+				w.Element("tr", page.Attributes{"role", "row"}, func() {
 					for _, head := range []string{"verdict", "claim", "measured", "stated"} {
-						w.Leaf("th", markup.Attributes{"scope", "col", "role", "columnheader"}, head)
+						w.Leaf("th", page.Attributes{"scope", "col", "role", "columnheader"}, head)
 					}
 				})
 			})
@@ -50,7 +49,7 @@ func claimsPart(judged []Claim) page.Part {
 			w.Element("tbody", nil, func() {
 				w.Line()
 				for _, c := range judged {
-					w.Element("tr", markup.Attributes{"role", "row"}, func() { writeClaim(&w, c) })
+					w.Element("tr", page.Attributes{"role", "row"}, func() { writeClaim(&w, c) })
 					w.Line()
 				}
 			})
@@ -62,17 +61,17 @@ func claimsPart(judged []Claim) page.Part {
 	return page.Part{HTML: w.Written()}
 }
 
-func writeClaim(w *markup.Writer, c Claim) {
+func writeClaim(w *page.Writer, c Claim) {
 	aside := func(text string) {
 		if text != "" {
-			w.Leaf("p", markup.Attributes{"class", "soft"}, text)
+			w.Leaf("p", page.Attributes{"class", "soft"}, text)
 		}
 	}
-	w.Element("td", markup.Attributes{"role", "cell", "class", "verdict " + class(c.Verdict)}, func() {
+	w.Element("td", page.Attributes{"role", "cell", "class", "verdict " + class(c.Verdict)}, func() {
 		w.Text(fmt.Sprintf("%s %s", c.Mark(), c.Verdict))
 		aside(c.remark())
 	})
-	w.Element("th", markup.Attributes{"scope", "row", "role", "rowheader", "class", "wrap"}, func() {
+	w.Element("th", page.Attributes{"scope", "row", "role", "rowheader", "class", "wrap"}, func() {
 		w.Leaf("code", nil, c.Claim)
 		if c.Reading != "" {
 			aside("Read as " + c.Reading + ".")
@@ -80,7 +79,7 @@ func writeClaim(w *markup.Writer, c Claim) {
 		aside(c.Note)
 		writeChanges(w, c.Changed)
 	})
-	w.Element("td", markup.Attributes{"role", "cell", "data-label", "measured"}, func() {
+	w.Element("td", page.Attributes{"role", "cell", "data-label", "measured"}, func() {
 		w.Text(c.Measured)
 		aside(c.Reason)
 		if len(c.Failing) > 1 {
@@ -91,7 +90,7 @@ func writeClaim(w *markup.Writer, c Claim) {
 			aside(cmp.Or(r.Measured, r.Reason))
 		}
 	})
-	w.Element("td", markup.Attributes{"role", "cell", "data-label", "stated"}, func() {
+	w.Element("td", page.Attributes{"role", "cell", "data-label", "stated"}, func() {
 		w.Text(c.Stated)
 		aside(c.At)
 		if c.Expected.Verdict != "" && c.Expected.Because != "" {
@@ -101,7 +100,7 @@ func writeClaim(w *markup.Writer, c Claim) {
 }
 
 // writeChanges writes the earlier forms of a claim, folded away.
-func writeChanges(w *markup.Writer, changes []claims.Change) {
+func writeChanges(w *page.Writer, changes []claims.Change) {
 	if len(changes) == 0 {
 		return
 	}
@@ -120,7 +119,7 @@ func writeChanges(w *markup.Writer, changes []claims.Change) {
 }
 
 // writeFailing writes the points at which a claim is not met, folded away.
-func writeFailing(w *markup.Writer, failing []claims.Point) {
+func writeFailing(w *page.Writer, failing []claims.Point) {
 	w.Element("details", nil, func() {
 		w.Leaf("summary", nil, fmt.Sprintf("the %d points where it is not met", len(failing)))
 		w.Element("ul", nil, func() {
@@ -144,7 +143,7 @@ func writeFailing(w *markup.Writer, failing []claims.Point) {
 
 // indexPart is an experiment in the index. link leads to its report; "" if there is none.
 func indexPart(s Summary, link string) page.Part {
-	var w markup.Writer
+	var w page.Writer
 	w.Element("h3", nil, func() {
 		if link != "" {
 			w.Link(link, s.Title)
@@ -156,7 +155,7 @@ func indexPart(s Summary, link string) page.Part {
 	w.Line()
 	w.Element("p", nil, func() {
 		if s.Source != "" {
-			w.Leaf("span", markup.Attributes{"class", "source"}, s.Source)
+			w.Leaf("span", page.Attributes{"class", "source"}, s.Source)
 			w.HTML("<br>")
 		}
 		w.Text(s.Verdict())

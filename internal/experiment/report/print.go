@@ -44,7 +44,7 @@ func Print(w io.Writer, summaries []Summary, format string, options PrintOptions
 }
 
 func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
-	t := terminal{PrintOptions: options}
+	t := lines{PrintOptions: options}
 	t.Color = t.Color && os.Getenv("NO_COLOR") == ""
 	for i, s := range summaries {
 		if i > 0 {
@@ -62,8 +62,8 @@ func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
 	return err
 }
 
-// terminal collects the output for a terminal.
-type terminal struct {
+// lines collects the output for a terminal.
+type lines struct {
 	strings.Builder
 	PrintOptions
 }
@@ -82,7 +82,7 @@ const (
 
 // summary writes two lines per claim: the verdict in the margin, and below it what was measured, with the source's
 // statement.
-func (t *terminal) summary(s Summary) {
+func (t *lines) summary(s Summary) {
 	t.line(heading(s), bold)
 	if s.Source != "" {
 		t.line(s.Source, dim)
@@ -107,7 +107,7 @@ func (t *terminal) summary(s Summary) {
 }
 
 // figures returns the table by figure, no wider than the terminal, with each experiment named once.
-func (t *terminal) figures(summaries []Summary) string {
+func (t *lines) figures(summaries []Summary) string {
 	all := figuresTable(summaries)
 	if t.Width == 0 {
 		return gridOf(all).Text(t.Width)
@@ -127,7 +127,7 @@ func (t *terminal) figures(summaries []Summary) string {
 const whyLines = 2
 
 // brief cuts a text to whyLines lines.
-func (t *terminal) brief(content string) string {
+func (t *lines) brief(content string) string {
 	lines := t.broken(content, t.Width-2)
 	if t.Width == 0 || len(lines) <= whyLines {
 		return content
@@ -138,14 +138,14 @@ func (t *terminal) brief(content string) string {
 }
 
 // line writes a text, broken into lines.
-func (t *terminal) line(content string, as style) {
+func (t *lines) line(content string, as style) {
 	for _, line := range t.broken(content, t.Width) {
 		t.WriteString(t.painted(line, as) + "\n")
 	}
 }
 
 // paragraph writes a text with a mark of one character in the margin.
-func (t *terminal) paragraph(mark string, markAs style, content string, as style) {
+func (t *lines) paragraph(mark string, markAs style, content string, as style) {
 	for _, line := range t.broken(content, t.Width-2) {
 		t.WriteString(t.painted(mark, markAs) + " " + t.painted(line, as) + "\n")
 		mark, markAs = " ", plain
@@ -153,7 +153,7 @@ func (t *terminal) paragraph(mark string, markAs style, content string, as style
 }
 
 // broken returns the lines of a text at a width.
-func (t *terminal) broken(content string, width int) []string {
+func (t *lines) broken(content string, width int) []string {
 	content = show.Printable(content)
 	if t.Width > 0 {
 		content = text.WrapSoft(content, max(width, 20))
@@ -165,7 +165,7 @@ func (t *terminal) broken(content string, width int) []string {
 	return lines
 }
 
-func (t *terminal) painted(content string, as style) string {
+func (t *lines) painted(content string, as style) string {
 	if !t.Color || as == plain {
 		return content
 	}

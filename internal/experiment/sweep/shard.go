@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
@@ -34,11 +33,11 @@ func WritePlan(dir string, cells []experiment.Cell, file []byte) error {
 	if err := atomicfile.MakeFolder(dir); err != nil {
 		return err
 	}
-	end, err := jsonlines.Marshal(planEnd{len(cells), seal.Digest(file)})
+	end, err := jsonlines.Marshal(planEnd{len(cells), jsonlines.Digest(file)})
 	if err != nil {
 		return err
 	}
-	text := seal.JSON(append(planLines(cells), end...))
+	text := jsonlines.Seal(append(planLines(cells), end...))
 	return atomicfile.WriteIn(dir, planName, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
@@ -57,7 +56,7 @@ func planLines(cells []experiment.Cell) []byte {
 // PlanDigest identifies a plan by all of its cells' contents. It is stored in the result of each cell that ran for the
 // plan, and in the records. The hash of a cell identifies its result independently of the plan: other plans may use it
 // too.
-func PlanDigest(cells []experiment.Cell) string { return seal.Digest(planLines(cells))[:20] }
+func PlanDigest(cells []experiment.Cell) string { return jsonlines.Digest(planLines(cells))[:20] }
 
 func ReadPlan(dir string) ([]experiment.Cell, error) {
 	cells, _, err := readPlan(dir)
@@ -75,7 +74,7 @@ func readPlan(dir string) (cells []experiment.Cell, file string, err error) {
 		return nil, "", err
 	}
 	again := fmt.Sprintf("write it again with cachesim sweep plan FILE -o %s", dir)
-	if text, err = seal.Open(text); err != nil {
+	if text, err = jsonlines.Unseal(text); err != nil {
 		return nil, "", fmt.Errorf("%s: %w; %s", path, err, again)
 	}
 	cells, end, err := decodePlan(text)

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/base/seal"
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"pgregory.net/rapid"
 )
 
 func TestSharesAreAWholePlan(t *testing.T) {
@@ -113,9 +114,9 @@ func TestPlansAreReadBackAndChangesFound(t *testing.T) {
 	}
 	path := filepath.Join(dir, planName)
 	text := must.Get(os.ReadFile(path))(t)
-	opened := must.Get(seal.Open(text))(t)
+	opened := must.Get(jsonlines.Unseal(text))(t)
 	sealed := func(old, new string) string {
-		return string(seal.JSON([]byte(strings.Replace(string(opened), old, new, 1))))
+		return string(jsonlines.Seal([]byte(strings.Replace(string(opened), old, new, 1))))
 	}
 	lines := strings.SplitAfter(string(opened), "\n")
 	for name, changed := range map[string]string{

@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
@@ -61,8 +60,8 @@ func (f *Finished) Missing(cells []experiment.Cell) []experiment.Cell {
 }
 
 // ReadFinished reads the finished cells from the folders of sweeps. A folder that does not exist has no finished cells.
-// A cell may have several files, in several folders or copied under a name that starts with its hash; it is an error if
-// their results differ in more than times.
+// A cell may have several files, in several folders or copied under a name that starts with its hash. Their results may
+// differ in times only.
 func ReadFinished(cells []experiment.Cell, dirs ...string) (*Finished, error) {
 	f := &Finished{results: experiment.Results{}}
 	planned := map[string]experiment.Cell{}
@@ -118,7 +117,7 @@ func readResult(path, hash string) (experiment.Result, error) {
 	if err != nil {
 		return experiment.Result{}, err
 	}
-	if text, err = seal.Open(text); err != nil {
+	if text, err = jsonlines.Unseal(text); err != nil {
 		return experiment.Result{}, err
 	}
 	var stored storedResult
@@ -157,7 +156,7 @@ func (s *Store) Put(c experiment.Cell, r experiment.Result) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c, err)
 	}
-	text = seal.JSON(text)
+	text = jsonlines.Seal(text)
 	name := c.Hash + ".json"
 	path := filepath.Join(s.dir, name)
 	err = atomicfile.WriteNew(s.dir, name, text)

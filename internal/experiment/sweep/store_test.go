@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/seal"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
@@ -84,13 +84,13 @@ func TestDamagedResultsAreRunAgain(t *testing.T) {
 	want := collected(t, cells, whole)
 	text := must.Get(os.ReadFile(filepath.Join(whole, cellsDir, cells[1].Hash+".json")))(t)
 	other := must.Get(os.ReadFile(filepath.Join(whole, cellsDir, cells[0].Hash+".json")))(t)
-	opened := must.Get(seal.Open(text))(t)
+	opened := must.Get(jsonlines.Unseal(text))(t)
 	sealed := func(old, new string) string {
 		changed := strings.Replace(string(opened), old, new, 1)
 		if changed == string(opened) {
 			t.Errorf("%s is not in %s", old, opened)
 		}
-		return string(seal.JSON([]byte(changed)))
+		return string(jsonlines.Seal([]byte(changed)))
 	}
 	for name, damaged := range map[string]string{
 		"empty": "", "cut off": string(text[:len(text)/2]), "of another cell": string(other), "no result": "{}",
@@ -121,7 +121,7 @@ func changeHits(t *testing.T, path string) []byte {
 	must.Do(t, json.Unmarshal(text, &stored))
 	stored.Record.SetInt(metric.Hits, stored.Record.Int(metric.Hits)+1)
 	text = must.Get(json.Marshal(stored))(t)
-	return seal.JSON(text)
+	return jsonlines.Seal(text)
 }
 
 func TestDifferentResultsOfACellAreRefused(t *testing.T) {

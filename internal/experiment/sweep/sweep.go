@@ -16,7 +16,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/filestate"
-	"github.com/cachesim/cachesim/internal/base/seal"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -97,15 +97,15 @@ func checkPlanned(dir, path string) error {
 		return err
 	}
 	text, err := experiment.ReadText(path)
-	if err == nil && seal.Digest(text) != planned {
+	if err == nil && jsonlines.Digest(text) != planned {
 		err = fmt.Errorf("%s was changed, or damaged, after it was planned; if it is correct, plan it with cachesim sweep "+
 			"plan %s -o %s", path, path, dir)
 	}
 	return err
 }
 
-// Check rejects a plan of another version of the program, whose results would mix with this version's, and a plan that
-// does not match its experiment: truncated, or made before the experiment was changed.
+// Check rejects two kinds of plans: those of another version of the program, because results would mix, and those that
+// do not match their experiment, because one of them was truncated or changed.
 func (s *Sweep) Check(version string) error {
 	checksums, ofParts := map[string]string{}, workload.Checksums{}
 	for _, c := range s.Cells {
@@ -156,7 +156,7 @@ func (s *Sweep) Write() error {
 // isPlanned reports whether the folder contains this plan, of an experiment with this text.
 func (s *Sweep) isPlanned(text []byte) bool {
 	cells, planned, err := readPlan(s.Dir)
-	if err != nil || planned != seal.Digest(text) || PlanDigest(cells) != PlanDigest(s.Cells) {
+	if err != nil || planned != jsonlines.Digest(text) || PlanDigest(cells) != PlanDigest(s.Cells) {
 		return false
 	}
 	there, err := filestate.ReadFile(filepath.Join(s.Dir, sweepFileName))

@@ -1,5 +1,5 @@
 // Package all has the table of the policies, and registers them. Whoever replays policies imports it; a new folder of
-// policies is a line here.
+// policies is a line here. It is a package of its own because tests below the simulator need all policies.
 package all
 
 import (

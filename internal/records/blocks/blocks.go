@@ -1,5 +1,5 @@
-// Package blocks has the hits and misses of a replay in consecutive blocks of its requests. From how much they differ
-// follows how sure a result is: the bootstrap draws blocks with replacement and computes the result from each draw.
+// Package blocks has the hits and misses of a replay in consecutive blocks of its requests. How much blocks differ
+// shows how sure a result is: the bootstrap draws blocks with replacement and computes the result from each draw.
 //
 // Runs of blocks are drawn, with the first block after the last (Politis and Romano, A Circular Block-Resampling
 // Procedure for Stationary Data, 1992), and the interval has the middle 95% of the results (Efron and Tibshirani, An
@@ -18,8 +18,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Count is how many blocks a replay has, and Least how many requests each of them has at least: a shorter trace is one
-// block, from which nothing follows.
+// Count is how many blocks a replay has, and Least the fewest requests of a block. A shorter trace is one block and has
+// no interval.
 const (
 	Count = 400
 	Least = 25

@@ -11,7 +11,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -45,8 +45,8 @@ type Result struct {
 	Moments   int    `json:"moments"`
 	Questions int    `json:"questions"` // objects drawn at the moments, for all but the next two figures
 
-	// Agreement is the share of moments at which the object in a cache with LRU that is predicted to be requested last is
-	// one that the optimum evicts before its next request; Chance is the share of such objects in the cache.
+	// Agreement is how often the resident of an LRU cache that is predicted last is one that the optimum evicts before its
+	// next request. Chance is the share of such objects in the cache.
 	Agreement float64 `json:"agreement"`
 	Chance    float64 `json:"chance"`
 	// SaidNever are the questions answered with a time at or after the end of the trace; NeverRight is the share of them
@@ -94,7 +94,7 @@ type answer struct {
 // Measure replays t once and tests the predictor on the way. It fails where the cache does not fill up before the end,
 // and with ctx's error as soon as ctx ends.
 func Measure(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {
-	return interruptible.Call(ctx, func() (*Result, error) { return compare(ctx, t, spec, o) })
+	return parallel.Await(ctx, func() (*Result, error) { return compare(ctx, t, spec, o) })
 }
 
 func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options) (*Result, error) {

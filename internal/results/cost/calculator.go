@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 )
 
@@ -60,7 +60,7 @@ var pageDefaults = []struct {
 }
 
 // calculator is a part of a page in which its reader changes prices and the capacity. Without a script it is empty.
-func (a Answer) calculator() markup.HTML {
+func (a Answer) calculator() page.HTML {
 	c := calculation{Currency: a.Currency, Rate: a.PerSecond, Blocks: isOfPrompts(a.curves[0].style),
 		Today: a.Now != nil}
 	for _, k := range kinds {
@@ -120,8 +120,8 @@ func (a Answer) calculator() markup.HTML {
 	if err != nil {
 		panic(fmt.Sprintf("costs as JSON: %v", err)) // all numbers are finite
 	}
-	var w markup.Writer
-	w.Element("div", markup.Attributes{"class", "calculator", "data-costs", string(data)}, func() {})
+	var w page.Writer
+	w.Element("div", page.Attributes{"class", "calculator", "data-costs", string(data)}, func() {})
 	w.Line()
 	return w.Written()
 }

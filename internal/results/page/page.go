@@ -1,6 +1,7 @@
 // Package page builds the one page that commands write next to their files: a report that can be sent on. It is
 // self-contained (styles and script are in it, nothing is loaded), is readable without scripts, and its bytes depend on
-// its content alone.
+// its content alone. A Writer escapes texts and values of attributes, and so does what html/template would do; but that
+// calls methods by their names, for which the linker keeps all methods of all libraries.
 package page
 
 import (
@@ -10,7 +11,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
@@ -46,7 +46,7 @@ type Part struct {
 	Table    *Table
 	Pivot    *results.Tables
 	Figure   *Figure
-	HTML     markup.HTML // written by the caller
+	HTML     HTML // written by the caller
 }
 
 // Link leads to a file next to the page.
@@ -57,7 +57,7 @@ type Figure struct {
 	Name    string
 	Alt     string // replaces the drawing if it cannot be seen
 	Caption string
-	SVG     markup.HTML
+	SVG     HTML
 	Files   []Link
 	Note    string // what its points do not show; "" for nothing
 	Least   int    // width in rem on a small screen, where the drawing is scrolled within its frame
@@ -114,7 +114,7 @@ func (t Table) Line(i int) string {
 // Drawn returns the figure of a drawing whose files are in a folder next to the page, or with "" in the page's own.
 func Drawn(d plots.Drawing, folder string) *Figure {
 	// package plots has escaped what is in its texts
-	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: markup.HTML(d.SVG())}
+	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: HTML(d.SVG())}
 	f.Least = max(leastDrawing, int(math.Ceil(d.Width/pointsPerRem)))
 	f.Alt = f.Caption + " The tables of this page and the files beside it have the numbers."
 	if d.Told < d.Points {

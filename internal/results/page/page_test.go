@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -142,7 +141,7 @@ func TestPageIsBounded(t *testing.T) {
 	for i := range rows {
 		rows[i] = []string{fmt.Sprint(i)}
 	}
-	drawing := markup.HTML("<svg>" + strings.Repeat(" ", mostDrawing/2) + "</svg>")
+	drawing := HTML("<svg>" + strings.Repeat(" ", mostDrawing/2) + "</svg>")
 	p := Page{Sections: []Section{{Parts: []Part{
 		{Table: &Table{Columns: []Column{{Name: "n"}}, Rows: rows}},
 		{Figure: &Figure{Name: "a", SVG: drawing}}, {Figure: &Figure{Name: "b", SVG: drawing}},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/markup"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
 )
@@ -16,8 +15,8 @@ var style string
 //go:embed page.js
 var script string
 
-func (p Page) html() markup.HTML {
-	var w markup.Writer
+func (p Page) html() HTML {
+	var w Writer
 	w.HTML("<!DOCTYPE html>\n<html lang=\"en\">\n")
 	p.writeHead(&w)
 	w.HTML("<body>\n")
@@ -30,18 +29,18 @@ func (p Page) html() markup.HTML {
 	})
 	w.Line()
 	p.writeFooter(&w)
-	w.HTML(markup.HTML("<script>\n" + strings.TrimSpace(script) + "\n</script>\n</body>\n</html>\n"))
+	w.HTML(HTML("<script>\n" + strings.TrimSpace(script) + "\n</script>\n</body>\n</html>\n"))
 	return w.Written()
 }
 
-func (p Page) writeHead(w *markup.Writer) {
+func (p Page) writeHead(w *Writer) {
 	w.HTML("<head>\n<meta charset=\"utf-8\">\n" +
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
 	w.Leaf("title", nil, p.Title)
-	w.HTML(markup.HTML("\n<style>\n" + strings.TrimSpace(style) + "\n</style>\n</head>\n"))
+	w.HTML(HTML("\n<style>\n" + strings.TrimSpace(style) + "\n</style>\n</head>\n"))
 }
 
-func (p Page) writeHeader(w *markup.Writer) {
+func (p Page) writeHeader(w *Writer) {
 	w.Element("header", nil, func() {
 		w.Line()
 		w.Leaf("h1", nil, p.Title)
@@ -51,9 +50,9 @@ func (p Page) writeHeader(w *markup.Writer) {
 			w.Paragraph("note", note)
 		}
 		w.Paragraph("", p.About)
-		w.Element("nav", markup.Attributes{"aria-label", "Sections"}, func() {
+		w.Element("nav", Attributes{"aria-label", "Sections"}, func() {
 			for _, s := range p.Sections {
-				w.Leaf("a", markup.Attributes{"href", "#" + s.ID}, s.Title)
+				w.Leaf("a", Attributes{"href", "#" + s.ID}, s.Title)
 			}
 		})
 		w.Line()
@@ -61,7 +60,7 @@ func (p Page) writeHeader(w *markup.Writer) {
 	w.Line()
 }
 
-func (p Page) writeFooter(w *markup.Writer) {
+func (p Page) writeFooter(w *Writer) {
 	w.Element("footer", nil, func() {
 		w.Line()
 		w.Element("p", nil, func() {
@@ -86,8 +85,8 @@ func (p Page) writeFooter(w *markup.Writer) {
 	w.Line()
 }
 
-func (s Section) write(w *markup.Writer) {
-	w.Element("section", markup.Attributes{"id", s.ID}, func() {
+func (s Section) write(w *Writer) {
+	w.Element("section", Attributes{"id", s.ID}, func() {
 		w.Line()
 		w.Leaf("h2", nil, s.Title)
 		w.Line()
@@ -98,7 +97,7 @@ func (s Section) write(w *markup.Writer) {
 	w.Line()
 }
 
-func (p Part) write(w *markup.Writer) {
+func (p Part) write(w *Writer) {
 	w.Paragraph("", p.Text)
 	w.Paragraph("answer", p.Answer)
 	if len(p.Settings) > 0 {
@@ -116,7 +115,7 @@ func (p Part) write(w *markup.Writer) {
 	w.HTML(p.HTML)
 }
 
-func writeSettings(w *markup.Writer, settings []records.Setting) {
+func writeSettings(w *Writer, settings []records.Setting) {
 	w.Element("dl", nil, func() {
 		w.Line()
 		for _, s := range settings {
@@ -128,13 +127,13 @@ func writeSettings(w *markup.Writer, settings []records.Setting) {
 	w.Line()
 }
 
-func (f *Figure) write(w *markup.Writer) {
-	w.Element("figure", markup.Attributes{"id", "figure-" + f.Name}, func() {
+func (f *Figure) write(w *Writer) {
+	w.Element("figure", Attributes{"id", "figure-" + f.Name}, func() {
 		w.Line()
 		if f.LeftOut {
 			w.Paragraph("note", "Together, the figures of this page are too large; this one is only in its files.")
 		} else {
-			w.Element("div", markup.Attributes{"class", "drawing", "role", "img", "aria-label", f.Alt,
+			w.Element("div", Attributes{"class", "drawing", "role", "img", "aria-label", f.Alt,
 				"style", fmt.Sprintf("--least: %drem", f.Least)},
 				func() { w.HTML(f.SVG) })
 			w.Line()
@@ -147,7 +146,7 @@ func (f *Figure) write(w *markup.Writer) {
 			}
 			if f.Note != "" && !f.LeftOut {
 				w.HTML("<br>\n")
-				w.Leaf("span", markup.Attributes{"class", "soft"}, f.Note)
+				w.Leaf("span", Attributes{"class", "soft"}, f.Note)
 			}
 		})
 		w.Line()
@@ -156,7 +155,7 @@ func (f *Figure) write(w *markup.Writer) {
 }
 
 // write writes the table, a long one folded away.
-func (t *Table) write(w *markup.Writer) {
+func (t *Table) write(w *Writer) {
 	if !t.Long() {
 		t.writeRows(w)
 		return
@@ -170,19 +169,19 @@ func (t *Table) write(w *markup.Writer) {
 	w.Line()
 }
 
-func (t *Table) writeRows(w *markup.Writer) {
+func (t *Table) writeRows(w *Writer) {
 	writeTable(w, t.Caption, func() {
 		for _, c := range t.Columns {
-			w.Leaf("th", markup.Attributes{"scope", "col", "class", c.Class}, c.Name)
+			w.Leaf("th", Attributes{"scope", "col", "class", c.Class}, c.Name)
 		}
 	}, func() {
 		for i, row := range t.Rows {
-			w.Element("tr", markup.Attributes{"data-line", t.Line(i)}, func() {
+			w.Element("tr", Attributes{"data-line", t.Line(i)}, func() {
 				for k, text := range row {
 					if k == 0 {
-						w.Leaf("th", markup.Attributes{"scope", "row", "class", t.Columns[k].Class}, text)
+						w.Leaf("th", Attributes{"scope", "row", "class", t.Columns[k].Class}, text)
 					} else {
-						w.Leaf("td", markup.Attributes{"class", t.Columns[k].Class}, text)
+						w.Leaf("td", Attributes{"class", t.Columns[k].Class}, text)
 					}
 				}
 			})
@@ -193,10 +192,10 @@ func (t *Table) writeRows(w *markup.Writer) {
 }
 
 // writeTable writes a table in a frame that scrolls; heads and rows write its cells.
-func writeTable(w *markup.Writer, caption string, heads, rows func()) {
-	w.Element("div", markup.Attributes{"class", "scroll"}, func() {
+func writeTable(w *Writer, caption string, heads, rows func()) {
+	w.Element("div", Attributes{"class", "scroll"}, func() {
 		w.Line()
-		w.Element("table", markup.Attributes{"class", "data"}, func() {
+		w.Element("table", Attributes{"class", "data"}, func() {
 			w.Line()
 			w.Leaf("caption", nil, caption)
 			w.Line()
@@ -213,11 +212,11 @@ func writeTable(w *markup.Writer, caption string, heads, rows func()) {
 	w.Line()
 }
 
-func writeNotes(w *markup.Writer, notes []string) {
+func writeNotes(w *Writer, notes []string) {
 	if len(notes) == 0 {
 		return
 	}
-	w.Element("p", markup.Attributes{"class", "soft"}, func() {
+	w.Element("p", Attributes{"class", "soft"}, func() {
 		for _, note := range notes {
 			w.Text(note)
 			w.HTML("<br>\n")
@@ -227,12 +226,12 @@ func writeNotes(w *markup.Writer, notes []string) {
 }
 
 // writePivot writes tables of a value for each line and column.
-func writePivot(w *markup.Writer, all *results.Tables) {
+func writePivot(w *Writer, all *results.Tables) {
 	for i, table := range all.Tables {
 		writeTable(w, all.Heading(i), func() {
-			w.Leaf("th", markup.Attributes{"scope", "col"}, table.Corner)
+			w.Leaf("th", Attributes{"scope", "col"}, table.Corner)
 			for _, c := range table.Columns {
-				w.Leaf("th", markup.Attributes{"scope", "col", "class", Number}, c.Name)
+				w.Leaf("th", Attributes{"scope", "col", "class", Number}, c.Name)
 			}
 		}, func() {
 			for _, row := range table.Rows {
@@ -249,22 +248,22 @@ func writePivot(w *markup.Writer, all *results.Tables) {
 }
 
 // writePivotRow writes a line of a figure. Policies that are not online are grey.
-func writePivotRow(w *markup.Writer, row results.TableRow) {
+func writePivotRow(w *Writer, row results.TableRow) {
 	name, class := row.Name, ""
 	if row.Kind != records.Online {
 		name, class = fmt.Sprintf("%s (%s)", row.Name, row.Kind), "soft"
 	}
-	w.Element("tr", markup.Attributes{"data-line", row.Name, "class", class}, func() {
-		w.Leaf("th", markup.Attributes{"scope", "row"}, name)
+	w.Element("tr", Attributes{"data-line", row.Name, "class", class}, func() {
+		w.Leaf("th", Attributes{"scope", "row"}, name)
 		for _, cell := range row.Cells {
-			w.Element("td", markup.Attributes{"class", Number}, func() { writePivotCell(w, cell) })
+			w.Element("td", Attributes{"class", Number}, func() { writePivotCell(w, cell) })
 		}
 	})
 	w.Line()
 }
 
 // writePivotCell writes a value, the best with a star, and below it the published one.
-func writePivotCell(w *markup.Writer, cell results.TableCell) {
+func writePivotCell(w *Writer, cell results.TableCell) {
 	if cell.Best {
 		w.Leaf("strong", nil, cell.Text+" *")
 	} else {
@@ -278,6 +277,6 @@ func writePivotCell(w *markup.Writer, cell results.TableCell) {
 		class, mark = "fails", "\u00a0!"
 	}
 	w.HTML("<br>")
-	w.Leaf("small", markup.Attributes{"class", class},
+	w.Leaf("small", Attributes{"class", class},
 		fmt.Sprintf("%s\u00a0(%s%s)", cell.Published, cell.Difference, mark))
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
 // withoutEffect are the flags that change nothing on a page.
@@ -16,7 +16,7 @@ var withoutEffect = []string{"output", "format", "jobs", "quiet"}
 func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 	words := []string{command}
 	for _, arg := range args {
-		words = append(words, quote.Shell(arg))
+		words = append(words, terminal.Shell(arg))
 	}
 	flags.Visit(func(f *pflag.Flag) {
 		switch {
@@ -25,10 +25,10 @@ func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 			words = append(words, strings.TrimSuffix("--"+f.Name+"="+f.Value.String(), "=true"))
 		case isSlice(f.Value):
 			for _, value := range f.Value.(pflag.SliceValue).GetSlice() {
-				words = append(words, "--"+f.Name, quote.Shell(value))
+				words = append(words, "--"+f.Name, terminal.Shell(value))
 			}
 		default:
-			words = append(words, "--"+f.Name, quote.Shell(f.Value.String()))
+			words = append(words, "--"+f.Name, terminal.Shell(f.Value.String()))
 		}
 	})
 	return strings.Join(append(words, "-o DIR"), " ")

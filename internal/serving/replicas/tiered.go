@@ -1,6 +1,6 @@
 package replicas
 
-// Tiered is nodes whose caches have tiers, from which a model of time loads. It implements models' cache with tiers.
+// Tiered is nodes with tiers from which a model of time loads. It implements models' cache with tiers.
 type Tiered struct{ *Cluster }
 
 // tieredCache is a cache with tiers.

@@ -18,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/fluid"
 	"github.com/cachesim/cachesim/internal/serving/pools"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -88,7 +87,7 @@ func (w Workload) trace(ctx context.Context, epochs int) (*traces.Trace, error) 
 	if err != nil {
 		return nil, err
 	}
-	return g.Load(ctx, nil, read.Options{Needs: traces.Needs{Times: true, Kind: true}})
+	return g.Load(ctx, nil, workload.Options{Needs: traces.Needs{Times: true, Kind: true}})
 }
 
 // explorer is an allocator that draws its actions from a policy, and keeps what happened.

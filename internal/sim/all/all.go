@@ -1,5 +1,6 @@
 // Package all has the table of the parts that live in folders of their own, and registers them. The simulator imports
-// it; a new folder of parts is a line here.
+// it; a new folder of parts is a line here. It is a package of its own because tests of packages below the simulator
+// need the parts, too.
 package all
 
 import (

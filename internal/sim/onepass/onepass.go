@@ -1,5 +1,6 @@
 // Package onepass gives LRU's counts at many capacities from one pass over a trace, by reuse distances: in the exact
 // cache for objects and bytes, and in a cache of prompts. It says what is counted; package sim serves the requests.
+// Firsts knows which requests are the first to their object, and so when a cache has filled.
 package onepass
 
 import (

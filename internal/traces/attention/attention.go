@@ -1,6 +1,6 @@
 // Package attention is the workload of caches of keys and values: the queries, keys and values of every decode step of
-// a language model. It is no list of requests. A trace is read head by head, where a head is a KV head of a layer with
-// the query heads that read it, and is never held as a whole: 32 layers of 8 heads over 33 000 tokens have 4.4 GB of
+// a language model. It is no list of requests. A trace is read head by head; a head is a KV head of a layer with the
+// query heads that read it. The trace is never held as a whole: 32 layers of 8 heads over 33 000 tokens have 4.4 GB of
 // float16.
 package attention
 
@@ -163,8 +163,8 @@ func (o Options) need(name string, s *Shape) error {
 		"steps")
 }
 
-// Each calls work for every head, on up to jobs goroutines, which are numbered from 0 and each have a Head of their
-// own; there are fewer of them if their heads would need more than half the budget. The first error ends it.
+// Each calls work for every head, on up to jobs goroutines, numbered from 0, each with a Head of its own. There are
+// fewer if their heads would need more than half the budget. The first error ends it.
 func Each(ctx context.Context, t Trace, jobs int, options Options, work func(worker int, h *Head) error) error {
 	shape := t.Shape()
 	if bytes := shape.HeadBytes(options.Parts); bytes > 0 {

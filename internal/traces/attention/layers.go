@@ -188,7 +188,7 @@ func (l *layered) openRows(r *rows, part byte, layer int) (err error) {
 	return nil
 }
 
-// array opens an array and makes sure that it has the expected dimensions, the last of which is that of a vector.
+// array opens an array and checks its dimensions; the last is that of a vector.
 func (l *layered) array(part byte, layer int, lengths ...int) (*array, error) {
 	a, err := l.open(part, layer)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/base/seal"
 )
 
 // partial is a file with the embeddings received so far: a line of JSON that identifies them, sealed with a digest, and
@@ -54,10 +53,10 @@ func checksumOf(texts []string) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// Embed returns the embeddings of texts and requests each distinct text once. It keeps the embeddings received in the
-// file at path, from which the same call continues after an error or an interruption; the caller deletes it when it
-// has stored the embeddings. progress, unless it is nil, is called with the number of distinct texts embedded.
-// Memory: 4 bytes per number of all vectors, and again per number of the vectors of distinct texts.
+// Embed returns the embeddings of texts and requests each distinct text once. It keeps received embeddings in the file
+// at path, so that the same call continues after an error or an interruption. The caller deletes the file after storing
+// the embeddings. progress, if any, is called with the number of distinct texts embedded. Memory: 4 bytes per number of
+// all vectors, and again per number of the vectors of distinct texts.
 func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progress func(done, total int)) (Embeddings,
 	error) {
 	if err := e.Check(); err != nil {
@@ -201,7 +200,7 @@ func (p *partial) read() (damaged int, err error) {
 
 // openHeader reads the line that identifies the vectors.
 func openHeader(line []byte) (h partialHeader, err error) {
-	text, err := seal.Open(line)
+	text, err := jsonlines.Unseal(line)
 	if err != nil || json.Unmarshal(text, &h) != nil || h.Dim < 1 || h.Dim > maxDim {
 		return h, errors.New("not a file of kept embeddings, or damaged at its beginning")
 	}
@@ -303,7 +302,7 @@ func (p *partial) begin(dim int) error {
 	if err != nil {
 		return err
 	}
-	text = seal.JSON(text)
+	text = jsonlines.Seal(text)
 	if _, err := p.file.WriteAt(text, 0); err != nil {
 		return fmt.Errorf("cannot keep the embeddings received: %w", err)
 	}

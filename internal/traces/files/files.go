@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -217,8 +217,8 @@ func (c *Columns) FileBits() (shift int, err error) {
 	return shift, nil
 }
 
-// Addresses implements stream.Addressed: the files lie one behind another in the order of their paths, each on its own,
-// so that what comes after its last block is no block of the next file.
+// Addresses implements stream.Addressed. Files are in the order of their paths. The address after the last block of a
+// file is not the next file's.
 func (c *Columns) Addresses() (stream.Addresses, error) {
 	shift, err := c.FileBits()
 	if err != nil {
@@ -333,7 +333,7 @@ func (c *builder) Finish() stream.Columns {
 	columns := c.Columns
 	columns.JobNames, columns.Paths = c.jobs.Texts(), c.files.Texts()
 	for i, name := range columns.JobNames {
-		columns.JobNames[i] = quote.Label(name)
+		columns.JobNames[i] = terminal.Label(name)
 	}
 	if len(columns.JobNames) == 0 {
 		columns.Jobs = nil

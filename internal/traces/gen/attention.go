@@ -305,8 +305,8 @@ func sized(list []float32, n int) []float32 {
 	return list[:n]
 }
 
-// keys makes the keys: their content, which makes the logits of the middle, then the states of their tokens, by which
-// recent queries find them, and the direction by which all queries find the first ones.
+// keys makes the keys from three parts: their content makes the logits of the middle, the states of their tokens let
+// recent queries find them, and a direction lets all queries find the first ones.
 func (m *headMaker) keys(h *attention.Head) {
 	bits := random.Stream(m.seed, paraphraseBits)
 	h.Keys = sized(h.Keys, m.tokens*m.dim)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -91,7 +91,7 @@ func (l *loader) finishLabels(t *traces.Trace) {
 	}
 	for i, label := range kept {
 		number[label] = uint8(i)
-		t.Labels.Names = append(t.Labels.Names, quote.Label(b.numbers.Key(uint32(label-1)).String()))
+		t.Labels.Names = append(t.Labels.Names, terminal.Label(b.numbers.Key(uint32(label-1)).String()))
 	}
 	if len(kept) < len(order) || b.beyond {
 		t.Labels.Names = append(t.Labels.Names, traces.OtherLabels)

@@ -66,7 +66,7 @@ type Options struct {
 	NextUse bool
 
 	Stdin io.Reader // the input for "-"; nil: the standard input of the process
-	// Find returns where a file is that an option of the format names; nil: at that path.
+	// Find returns the place of a file that an option of the format names; nil: its path is the place.
 	Find func(path string) (string, error)
 	// Progress is called now and then with the compressed bytes read so far, or the requests of a generator, and the
 	// total; total is 0 if that is unknown.

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -300,7 +300,7 @@ func tenantsOfFiles(t *traces.Trace, rule TenantRule) (err error) {
 	t.Tenants = &traces.Tenants{Of: of}
 	for o, tenant := range of {
 		if of[o] = inOrder.OfNumber(uint64(tenant)); int(of[o]) == len(t.Tenants.Names) {
-			t.Tenants.Names = append(t.Tenants.Names, quote.Label(names[tenant]))
+			t.Tenants.Names = append(t.Tenants.Names, terminal.Label(names[tenant]))
 		}
 	}
 	return nil
@@ -316,7 +316,7 @@ func newTenantNumbers() *tenantNumbers { return &tenantNumbers{numbers: stream.N
 // names returns the names of the tenants, in the order of their numbers.
 func (c *tenantNumbers) names() (all []string) {
 	for i := range c.numbers.Len() {
-		all = append(all, quote.Label(c.numbers.Key(uint32(i)).String()))
+		all = append(all, terminal.Label(c.numbers.Key(uint32(i)).String()))
 	}
 	return all
 }
@@ -464,7 +464,7 @@ func divide(t *traces.Trace, c *tenantNumbers) error {
 		}
 		tenant := tenants.OfNumber(uint64(c.column[pos]))
 		if int(tenant) == len(t.Tenants.Names) {
-			t.Tenants.Names = append(t.Tenants.Names, quote.Label(c.numbers.Key(c.column[pos]).String()))
+			t.Tenants.Names = append(t.Tenants.Names, terminal.Label(c.numbers.Key(c.column[pos]).String()))
 		}
 		t.Tenants.Of = append(t.Tenants.Of, tenant)
 		if old.HasSizes() {

@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// applyWrites returns what is replayed of a trace with a row of each operation: its requests, without what only takes
-// objects out of the cache or does nothing, and the Removals.
+// applyWrites turns a trace with a row per operation into what is replayed: its requests and the Removals. Rows that
+// only remove objects from the cache, or do nothing, are no requests.
 func (l *loader) applyWrites() (*traces.Trace, error) {
 	t := l.trace
 	if l.opts.Writes != "" && !slices.ContainsFunc(t.Ops, stream.Op.Writes) {
@@ -98,8 +98,8 @@ const (
 	missing             // it was deleted, or its time to live ended
 )
 
-// follower follows what the rows of a trace do to its objects, and replaces their operations by those that a replay
-// knows: reads and writes, with stream.IfPresent where a miss loads nothing.
+// follower tracks what the rows of a trace do to its objects. It replaces their operations by those of a replay: reads
+// and writes, with stream.IfPresent if a miss loads nothing.
 type follower struct {
 	trace   *traces.Trace
 	ttls    []int64   // per row; nil without times to live
@@ -374,7 +374,7 @@ func (f *follower) load(pos int, op stream.Op) {
 	}
 }
 
-// pass notes a request that loads nothing: of an object that is missing, or one that only changes what is there.
+// pass notes a request that loads nothing: for a missing object, or one that only changes a resident object.
 func (f *follower) pass(pos int, op stream.Op) {
 	kind := stream.OpRead
 	if op.Writes() {

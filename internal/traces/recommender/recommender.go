@@ -1,6 +1,6 @@
-// Package recommender is the kind of workload of a service that recommends items: each request is for a user, whose
-// history is a sequence of tokens, and reads rows of embedding tables. It has the columns of such requests and the
-// formats that hold them.
+// Package recommender is the kind of workload of a service that recommends items: each request is for a user with a
+// history of tokens, and reads rows of embedding tables. It has the columns of such requests and the formats that hold
+// them.
 package recommender
 
 import (

@@ -59,9 +59,9 @@ type Asynchronous interface {
 	Proposals(to []Fetch) []Fetch
 	// More appends up to n further proposals for when nothing else is to be prefetched, as Proposals does.
 	More(n int, to []Fetch) []Fetch
-	// Arrive loads an object that has arrived, and reports whether it is resident now. r is the first request that waited
-	// for it, with the reason Demand, or a request of the object with the reason Prefetch and the last position if none
-	// did. Its time is when the object arrived.
+	// Arrive loads an object that has arrived, and reports whether it is now resident. r is the first request that waited
+	// for it, with the reason Demand. If none waited, r has the reason Prefetch and the last position. Its time is when
+	// the object arrived.
 	Arrive(r Request) (resident bool)
 	// Waited serves, after Arrive, a further request that waited for the same object. Ask has counted it as a miss.
 	Waited(r Request)

@@ -159,9 +159,9 @@ func IsMoment(text []byte) bool {
 		digits(whole) > 0 && digits(fraction) >= 0
 }
 
-// EpochUnit guesses the unit of a number of units since 1970, judging by how large it is: "ms", "us" or "ns" for times
-// from 1973 to 5138, and "s" for anything less than 10^11, be it since 1970 or since the trace began. These ranges do
-// not overlap: as seconds, none of the larger numbers fits 2^63 nanoseconds.
+// EpochUnit guesses the unit of a time by its size: "ms", "us" or "ns" for times since 1970 from 1973 to 5138, and "s"
+// for anything below 10^11, since 1970 or since the trace began. These ranges do not overlap: larger numbers of seconds
+// exceed 2^63 nanoseconds.
 func EpochUnit(number float64) string {
 	switch {
 	case number >= 1e17:

@@ -235,8 +235,8 @@ func TTLUnitOption() params.Param {
 	return params.Param{Name: "ttl-unit", Default: "s", Choices: UnitNames, Doc: "unit of times to live"}
 }
 
-// KnownNames returns the names, as PlainName writes them, by which the column of an option is found: key, time, size,
-// op, ttl or served. The first that a file has is read.
+// KnownNames returns the names of columns, as PlainName writes them, for an option: key, time, size, op, ttl or served.
+// The first that a file has is read.
 func KnownNames(option string) []string {
 	switch option {
 	case "key":

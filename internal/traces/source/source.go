@@ -1,5 +1,5 @@
-// Package source has the tools that readers of trace formats share: a Source, which is the content of a file by lines,
-// records, rows of a table or JSON values, and a Format, which says how a file is recognised and read.
+// Package source has the tools that readers of trace formats share: a Source is the content of a file by lines,
+// records, rows of a table or JSON values; a Format says how a file is recognised and read.
 package source
 
 import (
@@ -18,8 +18,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/traces/compress"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -82,7 +82,7 @@ func OpenFile(ctx context.Context, path string, stdin io.Reader) (*File, error) 
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		return nil, fmt.Errorf("%s: is a socket: want a file or a pipe", path)
 	}
-	file, err := interruptible.Call(ctx, func() (*os.File, error) { return os.Open(path) })
+	file, err := parallel.Await(ctx, func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
 	}
@@ -141,7 +141,7 @@ type pipe struct {
 // Read implements io.Reader. It must not be called again after the context ended.
 func (p *pipe) Read(b []byte) (int, error) {
 	buffer := p.buffer[:min(len(b), len(p.buffer))]
-	n, err := interruptible.Call(p.ctx, func() (int, error) { return p.r.Read(buffer) })
+	n, err := parallel.Await(p.ctx, func() (int, error) { return p.r.Read(buffer) })
 	return copy(b, buffer[:n]), err
 }
 

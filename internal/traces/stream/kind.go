@@ -23,8 +23,8 @@ type Kind interface {
 	Unrepeated() string
 	// Grouped says that groups of requests are units; see Units.
 	Grouped() bool
-	// Units is called if the kind is Grouped, once for all files that are read together; sampled says that a sample
-	// will be taken, which may be impossible.
+	// Units is called once for all files that are read together, if the kind is Grouped; sampled says that a sample will
+	// be taken, which Units may refuse.
 	Units(sampled bool) (Units, error)
 	// NewColumns begins the columns of a trace whose records have these fields.
 	NewColumns(fields Fields) ColumnsBuilder

@@ -53,7 +53,7 @@ func (a *addedTokens) at(text string) (token *added, ok bool) {
 // is between them.
 func (a *addedTokens) each(text piece, to []uint64, other func([]uint64, piece) ([]uint64, error)) (_ []uint64,
 	err error) {
-	begun, blank := 0, 0 // what is done; where the white space after the last token that takes it ends
+	begun, blank := 0, 0 // what is done; the end of white space after the last token that strips it
 	for at := 0; len(a.tokens) > 0 && at < len(text.text); {
 		token, ok := a.at(text.text[at:])
 		if !ok {

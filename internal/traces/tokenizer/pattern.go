@@ -9,9 +9,8 @@ import (
 )
 
 // pattern is a regular expression as tokenizers have them: those of package regexp, with the classes \s, \d and \w of
-// Unicode, and with (?=...) and (?!...), which look ahead, and (?>...). It is matched by going back, in an order that
-// depends on the pattern and the text alone, with a limit on its steps: a text for which it takes too long is the same
-// on every machine.
+// Unicode, and with (?=...) and (?!...), which look ahead, and (?>...). It is matched by backtracking, with a limit on
+// the steps. Their order depends on the pattern and the text alone, so the same texts are refused on every machine.
 type pattern struct {
 	prog  *syntax.Prog
 	ascii [][2]uint64 // per instruction: which ASCII characters it matches

@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
 	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/records"
@@ -43,12 +42,12 @@ type Workload struct {
 	Files     []string `json:"files,omitempty"`
 	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
 	read.Selection
-	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files or, "queries.npy:rows=distinct",
-	// for each distinct one; or a built-in embedder with its parameters, "lexical(dim=384)", as package embed reads it;
-	// "": the trace's own, or embed.Default's if it has only texts.
+	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files or, with
+	// "queries.npy:rows=distinct", for each distinct one; or a built-in embedder with its parameters, such as
+	// "lexical(dim=384)". "": the trace's own, or embed.Default's if it has only texts.
 	Embeddings string `json:"embeddings,omitempty"`
-	// KV says what the keys and values of prompts take, "model=llama-3.1-70b,type=fp8", as package llm reads it; "": that
-	// is unknown, and capacities count blocks.
+	// KV describes the keys and values of prompts for package llm, such as "model=llama-3.1-70b,type=fp8"; "": they are
+	// unknown, and capacities count blocks.
 	KV string `json:"kv,omitempty"`
 	// Checksum is of all files in Paths, as ReadChecksum returns it; "" accepts any.
 	Checksum string `json:"checksum,omitempty"`
@@ -134,9 +133,8 @@ func (w Workload) besideFile() queries.BesideFile {
 	return queries.BesideFile{}
 }
 
-// Paths returns all files to read, of which the trace's may be folders and patterns: the trace's, then the file of
-// embeddings, if there is one, and then the files that parameters of the generator, options of the format and the
-// description of keys and values name.
+// Paths returns all files to read: the trace's, which may be folders and patterns, then the file of embeddings, if any,
+// then those that parameters of the generator, options of the format and the description of keys and values name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
 	if beside := w.EmbeddingsFile(); beside != "" {
@@ -235,7 +233,7 @@ func ChecksumOf(ctx context.Context, paths []string) (string, error) {
 	if len(paths) == 1 && attention.Is(ctx, paths[0]) {
 		paths = attention.FilesOf(paths[0])
 	}
-	return interruptible.Call(ctx, func() (string, error) {
+	return parallel.Await(ctx, func() (string, error) {
 		digests := make([][sha256.Size]byte, len(paths))
 		err := parallel.For(ctx, parallel.Jobs(0), len(paths), func(_ context.Context, _, i int) (err error) {
 			digests[i], err = digestOf(paths[i])
@@ -502,8 +500,8 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 	return sum, err
 }
 
-// generate makes the trace. Its checksum is that of all Paths, the files that the generator reads and what its keys and
-// values take.
+// generate makes the trace. Its checksum covers Paths, the files that the generator reads and the description of keys
+// and values.
 func (w Workload) generate(ctx context.Context, dirs []string, options read.Options,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	spec, err := gen.Parse(w.Generator, "")
@@ -544,7 +542,7 @@ func Prepare(ctx context.Context, spec gen.Spec,
 		defer end()
 		progress = set
 	}
-	return interruptible.Call(ctx, func() (*gen.Generator, error) { return gen.New(ctx, spec, progress) })
+	return parallel.Await(ctx, func() (*gen.Generator, error) { return gen.New(ctx, spec, progress) })
 }
 
 // Generated returns the workload of a generator, with all of its parameters written out, so that it stays the same when

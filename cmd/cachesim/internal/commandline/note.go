@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/base/quote"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
 // Note writes a line for the user, unless quiet is set.
 func Note(cmd *cobra.Command, quiet bool, text string) {
 	if !quiet && text != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), quote.Shorten(text))
+		fmt.Fprintln(cmd.ErrOrStderr(), terminal.Shorten(text))
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -65,7 +65,7 @@ func collect(ctx context.Context, s *sweep.Sweep, dirs ...string) (*sweep.Collec
 // reporting does work after the replays, until the user stops it. Some files may be missing then, but those that exist
 // are complete.
 func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
-	result, err := interruptible.Call(ctx, work)
+	result, err := parallel.Await(ctx, work)
 	if experiment.Interrupted(err) {
 		err = errors.New("interrupted: the cells are finished, but not the report; the same command continues")
 	}

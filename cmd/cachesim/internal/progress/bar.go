@@ -11,7 +11,6 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
@@ -211,7 +210,7 @@ func (t *replayTask) End() {}
 
 // Note writes a line for the user.
 func (p *Bar) Note(text string) {
-	fmt.Fprintf(p.notes, "%s\n", terminal.InLine(quote.Shorten(text)))
+	fmt.Fprintf(p.notes, "%s\n", terminal.InLine(terminal.Shorten(text)))
 }
 
 func (p *Bar) Finish() {

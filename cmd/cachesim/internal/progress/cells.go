@@ -11,7 +11,6 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/cachesim/cachesim/internal/base/quote"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
@@ -110,7 +109,7 @@ func (p *Cells) begins(name string, cells int) experiment.Task {
 
 // Note writes a line above the bar.
 func (p *Cells) Note(text string) {
-	fmt.Fprintln(terminal.NewStderr(p.container), terminal.InLine(quote.Shorten(text)))
+	fmt.Fprintln(terminal.NewStderr(p.container), terminal.InLine(terminal.Shorten(text)))
 }
 
 func (p *Cells) Finish() {

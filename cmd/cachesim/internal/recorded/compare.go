@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -87,7 +87,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := interruptible.Call(cmd.Context(), func() (*compare.Comparison, error) { return f.compare(cmd, sources) })
+	c, err := parallel.Await(cmd.Context(), func() (*compare.Comparison, error) { return f.compare(cmd, sources) })
 	if err != nil {
 		return err
 	}

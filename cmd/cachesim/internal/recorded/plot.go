@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/cost"
@@ -61,7 +61,7 @@ standard input.`,
 
 // readRecords reads records until the user stops it: there may be many, and standard input may never end.
 func readRecords(cmd *cobra.Command, path string) ([]records.Record, error) {
-	return interruptible.Call(cmd.Context(), func() ([]records.Record,
+	return parallel.Await(cmd.Context(), func() ([]records.Record,
 		error) {
 		return records.Read(path, cmd.InOrStdin())
 	})

@@ -1,11 +1,8 @@
-// Package version knows the version of this program. Commands write it into what they make.
+// Package version knows the version of this program: its release, its commit, and whether it was built with changes
+// that are not committed. Commands write it into what they make.
 package version
 
-import (
-	"sync"
-
-	programversion "github.com/cachesim/cachesim/internal/base/version"
-)
+import "sync"
 
 // Release is the version of the last release, or of the next one until there is one.
 const Release = "0.1.0"
@@ -16,4 +13,4 @@ var commit string
 
 // Program names what made a record: the release, and the commit where it is known. It is part of what names the cells
 // of a sweep, so that results of another program are not taken for its own.
-var Program = sync.OnceValue(func() string { return programversion.Of(Release, commit) })
+var Program = sync.OnceValue(func() string { return of(Release, commit) })

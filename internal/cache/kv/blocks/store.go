@@ -1,5 +1,5 @@
-// Package blocks holds blocks of keys and values of an attention head in a cache of its own: which blocks of those that
-// a decode step wants are resident, under any policy. Package retrieve says what a step wants.
+// Package blocks holds blocks of keys and values of an attention head in a cache of its own, under any policy. Package
+// retrieve chooses the blocks that a decode step wants.
 package blocks
 
 import (
@@ -33,8 +33,8 @@ type Config struct {
 }
 
 // Store holds blocks of one head, as RetroInfer does (wave_buffer_cpu.cpp of microsoft/RetrievalAttention): it looks up
-// all blocks of a step before anything changes. Then the policy is notified of the hits, the last of the list first, so
-// that the first block of the list is the most recent of them; and then the misses are loaded in the order of the list.
+// all blocks of a step before anything changes. Then the policy is notified of the hits, from the last of the list to
+// the first, so that the first becomes the most recent. Then the misses are loaded in the order of the list.
 type Store struct {
 	pool      *cache.Pool
 	size      int // of each block; 0: sizes has it

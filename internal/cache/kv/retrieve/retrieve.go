@@ -1,6 +1,5 @@
-// Package retrieve says which tokens the queries of a decode step ask for: the k tokens, or the blocks of tokens, whose
-// keys and values are worth the attention of the step. Retrievers are parts of one kind; some need the probabilities
-// that attention gives the tokens, others approximate them.
+// Package retrieve chooses the tokens for the attention of a decode step: k tokens, or blocks of tokens. Some
+// retrievers need the probabilities that attention gives the tokens, others approximate them.
 //
 // To add a retriever, write one file with its type and its Entry, and add the Entry to the table in registry.go.
 package retrieve

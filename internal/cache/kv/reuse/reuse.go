@@ -35,8 +35,7 @@ type Rule interface {
 
 // Learning is implemented by rules that learn from the sets that are replaced.
 type Learning interface {
-	// Replaced reports what the lookup that was refused has led to: overlap is the share of the new set that was in the
-	// old one. Both are known then, whatever the queries.
+	// Replaced reports what followed from a refused lookup: overlap is the share of the new set that was in the old one.
 	Replaced(l *Lookup, overlap float64)
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/interruptible"
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/chattemplate"
@@ -81,8 +81,8 @@ type collected struct {
 	thread     uint64 // conversation by its prefix
 }
 
-// collector makes prompts of the requests of a file and keeps their blocks, so that all are known before the first is
-// returned: which have times, which conversations they belong to, what was left out. It implements promptSource.
+// collector makes prompts of the requests of a file and keeps their blocks. So times, conversations and what was left
+// out are known before the first prompt is returned. It implements promptSource.
 type collector struct {
 	src      *source.Source
 	opts     params.Values
@@ -100,7 +100,7 @@ type collector struct {
 	ofTenant      string // the object that is being read
 	whole         bool   // each conversation is known as a whole, so that none is looked for
 	prompts       []collected
-	lengths       []collected // prompts of which only the length is known, which count only if all are like that
+	lengths       []collected // prompts with a length alone; they count only if all are like that
 
 	// names has the places of prompts by the names of their requests, where the answers are elsewhere in the log.
 	names    map[string]int
@@ -323,7 +323,7 @@ func withContext[T any](src *source.Source, work func() (T, error)) (T, error) {
 	if src.In.Context == nil {
 		return work()
 	}
-	return interruptible.Call(src.In.Context, work)
+	return parallel.Await(src.In.Context, work)
 }
 
 // bytesPerToken is the length of tokens without a tokenizer: the mean of English texts, as OpenAI documents it.

@@ -496,8 +496,8 @@ func (r *sglangReader) eachJSONID(s *source.JSONScanner, ids *[]uint64, list fun
 	})
 }
 
-// isCutJSON reports whether a text has three dots instead of its middle, as level 2 of the log keeps 2048 characters,
-// or is one of which the log has only the length.
+// isCutJSON reports whether a text is incomplete: the log has only its length, or three dots instead of its middle,
+// because level 2 keeps 2048 characters.
 func isCutJSON(text []byte) bool {
 	const kept, dots = 2048, "..."
 	if found := abbreviated.Find(text); found != nil && len(found) == len(text) {

@@ -95,8 +95,8 @@ func commonOf(first []byte, tails [][]byte) common {
 // anyColumns stands for what comes before the time, if it is nothing that is known.
 const anyColumns = "$client"
 
-// commonBefore returns the format of what comes before the time of a line, and what the names of formats with it begin
-// with: client, identity and user, before which a virtual host may come, with or without its port.
+// commonBefore returns the format of the part before the time of a line, and the prefix of the names of such formats.
+// The part has client, identity and user; a virtual host may precede them, with or without its port.
 func commonBefore(prefix []byte) (format, nickname string) {
 	words := bytes.Fields(prefix)
 	switch {

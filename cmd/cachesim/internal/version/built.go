@@ -1,5 +1,3 @@
-// Package version finds out which version of the program this is: its release, its commit, and whether it was built
-// with changes that are not committed. Of returns it as a text, which `cachesim version` prints and records keep.
 package version
 
 import (
@@ -11,9 +9,9 @@ import (
 	"strings"
 )
 
-// Of returns the version of this program. commit is the output of `git describe` at build time; if it is empty, the
+// of returns the version of this program. commit is the output of `git describe` at build time; if it is empty, the
 // commit that the Go tool wrote into the program counts.
-func Of(release, commit string) string {
+func of(release, commit string) string {
 	var info debug.BuildInfo
 	if read, ok := debug.ReadBuildInfo(); ok {
 		info = *read

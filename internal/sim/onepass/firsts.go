@@ -1,6 +1,4 @@
-// Package firsts knows which requests of a trace are the first to their object, and so when a cache has filled. Such
-// requests miss in every cache.
-package firsts
+package onepass
 
 import (
 	"math/bits"
@@ -26,8 +24,8 @@ type Requested struct {
 
 const firstsStep = 1 << 12 // a multiple of 64
 
-// New looks through a trace.
-func New(t *traces.Trace) *Firsts {
+// NewFirsts looks through a trace.
+func NewFirsts(t *traces.Trace) *Firsts {
 	f := &Firsts{trace: t, bits: make([]uint64, (len(t.Objects)+63)/64)}
 	seen := make([]uint64, (t.NumObjects+63)/64)
 	var sum Requested

@@ -1,6 +1,4 @@
-// Package seal appends a digest to what the program stores on disk, so that it can read it again safely. Any later
-// change of the content makes the digest wrong.
-package seal
+package jsonlines
 
 import (
 	"bytes"
@@ -12,22 +10,22 @@ import (
 // ErrDamaged says that a content was changed or truncated, or never had a digest.
 var ErrDamaged = errors.New("its digest is missing or wrong: it is damaged, or was written by an older version")
 
-// The last field of a sealed JSON object.
+// The last field of a sealed Seal object.
 const (
 	fieldStart = `,"digest":"`
 	fieldEnd   = "\"}\n"
 	fieldLen   = len(fieldStart) + 2*sha256.Size + len(fieldEnd)
 )
 
-// JSON seals a text that ends in a JSON object with at least one field: the digest becomes the last field of the
+// Seal seals a text that ends in a Seal object with at least one field: the digest becomes the last field of the
 // object.
-func JSON(text []byte) []byte {
+func Seal(text []byte) []byte {
 	body := bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("}"))
 	return append(bytes.Clone(body), fieldStart+Digest(body)+fieldEnd...)
 }
 
-// Open returns the content of a text that JSON has sealed, ErrDamaged if the digest does not match.
-func Open(text []byte) ([]byte, error) {
+// Unseal returns the content of a text that Seal has sealed, ErrDamaged if the digest does not match.
+func Unseal(text []byte) ([]byte, error) {
 	if len(text) < fieldLen {
 		return nil, ErrDamaged
 	}

@@ -1,4 +1,4 @@
-package seal
+package jsonlines
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 func TestSealedTextIsJSON(t *testing.T) {
 	for _, text := range []string{`{"a":1}`, "{\"a\":1}\n"} {
-		sealed := JSON([]byte(text))
+		sealed := Seal([]byte(text))
 		var fields struct {
 			A      int
 			Digest string
@@ -19,7 +19,7 @@ func TestSealedTextIsJSON(t *testing.T) {
 		if err := json.Unmarshal(sealed, &fields); err != nil || fields.A != 1 || fields.Digest != Digest([]byte(`{"a":1`)) {
 			t.Errorf("%s: %s, %v", text, sealed, err)
 		}
-		if opened, err := Open(sealed); err != nil || string(opened) != "{\"a\":1}\n" {
+		if opened, err := Unseal(sealed); err != nil || string(opened) != "{\"a\":1}\n" {
 			t.Errorf("%s opened is %s, %v", sealed, opened, err)
 		}
 	}
@@ -27,9 +27,9 @@ func TestSealedTextIsJSON(t *testing.T) {
 
 // Only the sealed text passes: any flipped, missing or added bit is noticed.
 func TestEveryChangeIsFound(t *testing.T) {
-	sealed := JSON([]byte(`{"misses":346168,"hit_ratio":0.25}`))
+	sealed := Seal([]byte(`{"misses":346168,"hit_ratio":0.25}`))
 	passes := func(text []byte) bool {
-		_, err := Open(text)
+		_, err := Unseal(text)
 		return err == nil
 	}
 	for i := range 8 * len(sealed) {

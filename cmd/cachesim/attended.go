@@ -1,5 +1,4 @@
-// Package attended has what the commands do with attention traces, which are no lists of requests.
-package attended
+package main
 
 import (
 	"cmp"
@@ -20,13 +19,13 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// Is reports whether a command's workload is an attention trace.
-func Is(cmd *cobra.Command, w workload.Workload) bool {
+// isAttention reports whether a command's workload is an attention trace.
+func isAttention(cmd *cobra.Command, w workload.Workload) bool {
 	return w.IsAttention(cmd.Context(), workload.Dirs(""))
 }
 
-// open opens an attention trace of which these parts are read, and says what it holds.
-func open(cmd *cobra.Command, w workload.Workload, parts attention.Parts, bar *progress.Bar) (attention.Trace,
+// openAttention opens an attention trace of which these parts are read, and says what it holds.
+func openAttention(cmd *cobra.Command, w workload.Workload, parts attention.Parts, bar *progress.Bar) (attention.Trace,
 	attention.Options, error) {
 	options := attention.Options{Parts: parts, Memory: resources.BudgetOf(cmd)}
 	t, err := w.OpenAttention(cmd.Context(), workload.Dirs(""), cmd.InOrStdin(), options)
@@ -36,24 +35,25 @@ func open(cmd *cobra.Command, w workload.Workload, parts attention.Parts, bar *p
 	return t, options, err
 }
 
-// Convert copies an attention trace into a file of this program's own format, the only format that may be named.
-func Convert(cmd *cobra.Command, w workload.Workload, out, format string, quiet bool) error {
-	if err := checkFormat(format); err != nil {
+// convertAttention copies an attention trace into a file of this program's own format, the only format that may be
+// named.
+func convertAttention(cmd *cobra.Command, w workload.Workload, out, format string, quiet bool) error {
+	if err := checkAttentionFormat(format); err != nil {
 		return err
 	}
 	bar := progress.New(cmd.ErrOrStderr(), quiet, "converting", progress.Heads)
 	defer bar.Finish()
-	t, _, err := open(cmd, w, attention.Parts{Predicted: true, Keys: true, Values: true}, bar)
+	t, _, err := openAttention(cmd, w, attention.Parts{Predicted: true, Keys: true, Values: true}, bar)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	return write(cmd, out, t, bar)
+	return writeAttention(cmd, out, t, bar)
 }
 
-// Generate writes what a generator makes.
-func Generate(cmd *cobra.Command, spec gen.Spec, out, format string, quiet bool) error {
-	if err := checkFormat(format); err != nil {
+// generateAttention writes what a generator makes.
+func generateAttention(cmd *cobra.Command, spec gen.Spec, out, format string, quiet bool) error {
+	if err := checkAttentionFormat(format); err != nil {
 		return err
 	}
 	t, err := spec.Attention()
@@ -62,17 +62,17 @@ func Generate(cmd *cobra.Command, spec gen.Spec, out, format string, quiet bool)
 	}
 	bar := progress.New(cmd.ErrOrStderr(), quiet, "writing", progress.Heads)
 	defer bar.Finish()
-	return write(cmd, out, t, bar)
+	return writeAttention(cmd, out, t, bar)
 }
 
-func checkFormat(format string) error {
+func checkAttentionFormat(format string) error {
 	if format != "" && format != attention.Format {
 		return fmt.Errorf("--output-format %s: attention is written in its own format; leave it out", format)
 	}
 	return nil
 }
 
-func write(cmd *cobra.Command, out string, t attention.Trace, bar *progress.Bar) error {
+func writeAttention(cmd *cobra.Command, out string, t attention.Trace, bar *progress.Bar) error {
 	written := func(done int) { bar.Set(int64(done), int64(t.Shape().Heads())) }
 	err := attention.WriteFile(cmd.Context(), out, cmd.OutOrStdout(), t, parallel.Jobs(0), written)
 	if errors.Is(err, context.Canceled) {
@@ -81,13 +81,14 @@ func write(cmd *cobra.Command, out string, t attention.Trace, bar *progress.Bar)
 	return err
 }
 
-// Stat prints the description of an attention trace, and writes it into the folder out, unless that is "".
-func Stat(cmd *cobra.Command, w workload.Workload, format, out string, about tracestat.About, quiet bool) error {
+// statAttention prints the description of an attention trace, and writes it into the folder out, unless that is "".
+func statAttention(cmd *cobra.Command, w workload.Workload, format, out string, about tracestat.About,
+	quiet bool) error {
 	if w.KV != "" {
 		return fmt.Errorf("--kv %s: want prompts, but %s is an attention trace, with keys and values of its own; remove "+
 			"--kv", w.KV, cmp.Or(w.Generator, strings.Join(w.Files, ", ")))
 	}
-	a, read, err := describe(cmd, w, quiet)
+	a, read, err := describeAttention(cmd, w, quiet)
 	if err != nil {
 		return err
 	}
@@ -98,11 +99,12 @@ func Stat(cmd *cobra.Command, w workload.Workload, format, out string, about tra
 	return a.Write(out, about)
 }
 
-// describe describes an attention trace, and says what was read.
-func describe(cmd *cobra.Command, w workload.Workload, quiet bool) (*tracestat.Attention, []records.Setting, error) {
+// describeAttention describes an attention trace, and says what was read.
+func describeAttention(cmd *cobra.Command, w workload.Workload, quiet bool) (*tracestat.Attention, []records.Setting,
+	error) {
 	bar := progress.New(cmd.ErrOrStderr(), quiet, "describing", progress.Heads)
 	defer bar.Finish()
-	t, options, err := open(cmd, w, attention.Parts{Predicted: true, Keys: true}, bar)
+	t, options, err := openAttention(cmd, w, attention.Parts{Predicted: true, Keys: true}, bar)
 	if err != nil {
 		return nil, nil, err
 	}

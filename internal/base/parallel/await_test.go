@@ -1,4 +1,4 @@
-package interruptible
+package parallel
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 func TestCallReturnsWhatWorkReturns(t *testing.T) {
 	broken := errors.New("broken")
-	got, err := Call(t.Context(), func() (int, error) { return 7, broken })
+	got, err := Await(t.Context(), func() (int, error) { return 7, broken })
 	if got != 7 || err != broken {
 		t.Errorf("got %d, %v; want 7, %v", got, err, broken)
 	}
@@ -18,7 +18,7 @@ func TestCallDoesNotWaitForWorkAfterTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	forever := make(chan int)
 	defer close(forever)
-	got, err := Call(ctx, func() (int, error) {
+	got, err := Await(ctx, func() (int, error) {
 		cancel()
 		return <-forever, nil
 	})

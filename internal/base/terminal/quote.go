@@ -1,6 +1,4 @@
-// Package quote shortens messages that repeat the text of a user or a file. Errors quote their input in full; where
-// they are shown, Shorten cuts what is longer than a person would read.
-package quote
+package terminal
 
 import (
 	"path/filepath"

@@ -1,9 +1,4 @@
-// Package markup writes HTML: a Writer collects elements, and Written returns them. Texts and values of attributes may
-// hold anything: they are escaped.
-//
-// It is used instead of html/template, which calls methods by their names at run time: the linker then has to keep all
-// methods of all types of all libraries, and the program is 5 MB larger.
-package markup
+package page
 
 import (
 	"net/url"

@@ -1,5 +1,4 @@
-// Package overtime has the flags for what replays measure over their time: any series, or what the origin sees.
-package overtime
+package main
 
 import (
 	"errors"
@@ -14,14 +13,14 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 )
 
-// Flags are --series and --origin.
-type Flags struct {
+// overTime is the flags --series and --origin.
+type overTime struct {
 	series string
 	origin bool
 }
 
-// Register adds the flags.
-func (f *Flags) Register(flags *pflag.FlagSet) {
+// register adds the flags.
+func (f *overTime) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.series, "series", "", "with -o: write hit ratio, occupancy and other values per window of "+
 		"this many requests (10000) or this much time (1h) of the trace's clock")
 	flags.BoolVar(&f.origin, "origin", false, "what the origin sees, for traces with times: misses (and MB, if "+
@@ -29,11 +28,11 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 		"with -o")
 }
 
-// HasOrigin reports whether what the origin sees is asked for.
-func (f *Flags) HasOrigin() bool { return f.origin }
+// hasOrigin reports whether what the origin sees is asked for.
+func (f *overTime) hasOrigin() bool { return f.origin }
 
-// Window reads the flags. --series needs a folder to write to. bytes says that capacities count bytes.
-func (f *Flags) Window(out string, bytes bool) (series.Window, error) {
+// window reads the flags. --series needs a folder to write to. bytes says that capacities count bytes.
+func (f *overTime) window(out string, bytes bool) (series.Window, error) {
 	switch {
 	case f.origin && f.series != "":
 		return series.Window{}, fmt.Errorf("--origin and --series %s: a replay has windows of one length; write --series "+
@@ -50,8 +49,8 @@ func (f *Flags) Window(out string, bytes bool) (series.Window, error) {
 	return series.ParseWindow(f.series)
 }
 
-// Missing says what was asked for and no replay has: latencies without a model, for example.
-func (f *Flags) Missing(w series.Window, recs []records.Record, rows []series.Row) string {
+// missing says what was asked for and no replay has: latencies without a model, for example.
+func (f *overTime) missing(w series.Window, recs []records.Record, rows []series.Row) string {
 	seen := func(r records.Record) bool { _, ok := r.Get("origin_misses"); return ok }
 	if f.origin && len(rows) > 0 && !slices.ContainsFunc(recs, seen) {
 		return "--origin: no whole minute follows the warm-up, so the misses per second are unknown"

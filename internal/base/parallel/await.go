@@ -1,12 +1,10 @@
-// Package interruptible stops waiting for work that does not check its context. The work itself continues in the
-// background, and its result is discarded.
-package interruptible
+package parallel
 
 import "context"
 
-// Call returns the result of work, or ctx's error as soon as ctx ends. The work may outlive the call, so it must not
+// Await returns the result of work, or ctx's error as soon as ctx ends. The work may outlive the call, so it must not
 // change what others read.
-func Call[T any](ctx context.Context, work func() (T, error)) (T, error) {
+func Await[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
