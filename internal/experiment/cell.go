@@ -74,7 +74,7 @@ func textsOf(p *sim.Parts) partTexts {
 	return texts
 }
 
-// identity returns the texts without the paths of files, of which the checksum says what is in them.
+// identity returns the texts without the paths of files: a checksum identifies their contents.
 func (t partTexts) identity() partTexts {
 	if t.Checksum == "" {
 		return t

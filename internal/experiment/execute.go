@@ -62,7 +62,7 @@ type CellError struct {
 func (e *CellError) Error() string { return e.Cell.String() + ": " + e.Err.Error() }
 func (e *CellError) Unwrap() error { return e.Err }
 
-// Progress is notified of what Execute does. Its methods, and those of its tasks, are called from several goroutines.
+// Progress is notified of Execute's progress. Its methods, and those of its tasks, are called from several goroutines.
 type Progress interface {
 	Loading(trace string) Task
 	Comparing(trace string) Task // compares the queries of a trace with each other

@@ -360,7 +360,7 @@ func (f *File) replayedBy(t Trace, property func(cache.Spec) bool) bool {
 	})
 }
 
-// fileSetup is a setup with the parts of which it consists, one for each of setupKinds.
+// fileSetup is a setup with its parts, one for each of setupKinds.
 type fileSetup struct {
 	Setup
 	parts []partVariant

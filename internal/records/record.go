@@ -154,5 +154,5 @@ func (r *Record) Footprint() (n int64, ok bool) {
 // IsSample reports whether only a sample of the trace was replayed.
 func (r *Record) IsSample() bool { return r.SampleRate != 0 && r.SampleRate != 1 }
 
-// Setting is a name with what it is set to, as pages of results list them.
+// Setting is a name and its value, for pages of results.
 type Setting struct{ Name, Value string }

@@ -60,7 +60,8 @@ func (w *Window) Bounds() (least, most float64) {
 	return w.Least, w.Most
 }
 
-// Forecast predicts what happens to a load at any ratio.
+// Forecast predicts what happens to a load at any ratio. It is an interface because package fluid, which implements it,
+// imports this package.
 type Forecast interface {
 	// P99 returns the P99 latency in seconds once both caches have adapted to a ratio.
 	P99(ratio float64) float64

@@ -11,7 +11,7 @@ type Labels struct {
 // MostLabels is how many labels are told apart.
 const MostLabels = 20
 
-// OtherLabels is the label of all requests whose label is not told apart.
+// OtherLabels is the label of all requests beyond the labels that are kept apart.
 const OtherLabels = "(others)"
 
 // Tenants says which tenant owns each object. A key that two tenants request is one object for each, so that every

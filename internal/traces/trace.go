@@ -252,8 +252,8 @@ func (t *Trace) Depths() []int32 {
 // mostReadings is how many ways of reading are reported one by one.
 const mostReadings = 8
 
-// Lines reports how the files of the trace were read, what their writes do, and what is known of their requests from
-// elsewhere; see Reading.Line.
+// Lines reports how the files of the trace were read, what their writes do, and where other data of their requests come
+// from; see Reading.Line.
 func (t *Trace) Lines(remark string) []string {
 	lines, written := Lines(t.Readings, remark), t.Written.Text()
 	switch {
@@ -280,8 +280,8 @@ func Lines(readings []stream.Reading, remark string) (lines []string) {
 	return lines
 }
 
-// NextUse returns the result of oracle.NextUse for the trace, or nil. Load keeps it if read.Options.NextUse asks for it
-// and the trace is one oracleGeneral file, without tenants and parts, whose next accesses are all correct.
+// NextUse returns the result of oracle.NextUse for the trace, or nil. Load keeps it if read.Options.NextUse is set, and
+// the trace is one oracleGeneral file without tenants and parts, with correct next accesses.
 func (t *Trace) NextUse() []uint32 {
 	if len(t.StatedUses) != len(t.Objects) {
 		return nil

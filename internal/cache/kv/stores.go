@@ -135,7 +135,7 @@ func (r *replay) checkServing(p *plan) error {
 	return nil
 }
 
-// checkBlocks refuses blocks of which none lies between the first and the recent tokens: nothing could be retrieved.
+// checkBlocks refuses blocks if none lies between the first and the recent tokens: nothing could be retrieved.
 func (r *replay) checkBlocks(p *plan) error {
 	if p.Retriever == nil {
 		return nil

@@ -207,7 +207,7 @@ func (w *worker) count(c *holding, step int, n StepCounts) {
 	}
 }
 
-// addQuality adds to what is known of a step if that is wanted.
+// addQuality adds to the quality of a step if it is measured.
 func (w *worker) addQuality(c *holding, step int, q StepQuality) {
 	if w.steps != nil {
 		w.steps[c.number].quality[w.at(step)].Add(q)
@@ -352,7 +352,7 @@ func (w *worker) queriesOf(c *holding) ([]float32, []float64) {
 	return w.head.Queries, w.norms
 }
 
-// reuses asks the rule whether the set still answers, whose similarity has been compared.
+// reuses asks the rule whether the set still answers, after its similarity was computed.
 func (w *worker) reuses(c *holding, step int) bool {
 	if c.labels != nil {
 		return c.labels[step] != step
@@ -390,7 +390,7 @@ func (w *worker) load(c *holding, step int, n *StepCounts) error {
 	return nil
 }
 
-// lossOf returns the place in w.losses of what the cell's set loses in this step. Cells with the same set share it.
+// lossOf returns the place in w.losses of the loss of the cell's set in this step. Cells with the same set share it.
 func (w *worker) lossOf(c *holding, step int) int {
 	for i := len(w.losses) - 1; i >= 0 && w.losses[i].step == step; i-- {
 		if l := &w.losses[i]; l.search == c.search && l.label == c.label {

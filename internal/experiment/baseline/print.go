@@ -260,8 +260,8 @@ var inColumns = map[string]string{
 	metric.HitBytes.Name:     metric.ByteHitRatio.Name,
 }
 
-// others lists the changed metrics without a column. On a changed trace most of them have changed, too: only what a
-// rule names is listed, and the capacity that a share comes to.
+// others lists the changed metrics without a column. On a changed trace most of them have changed, too: only metrics
+// that a rule names are listed, and the amount of a share.
 func others(r *Result) string {
 	moved := map[string]bool{}
 	for _, d := range r.Differences {

@@ -91,7 +91,7 @@ func (s *search) levels(everything point) (low, high float64, ok bool) {
 	return low, high, ok
 }
 
-// gap returns a capacity between two replays, or beside all, where the curve between two hit ratios is hardly known; 0
+// gap returns a capacity, between two replays or beside all, where the curve between two hit ratios is poorly known; 0
 // if there is none.
 func (f *finder) gap(low, high float64) int64 {
 	first, last := f.points[0], f.points[len(f.points)-1]

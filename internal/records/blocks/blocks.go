@@ -4,8 +4,8 @@
 // Runs of blocks are drawn, with the first block after the last (Politis and Romano, A Circular Block-Resampling
 // Procedure for Stationary Data, 1992), and the interval has the middle 95% of the results (Efron and Tibshirani, An
 // Introduction to the Bootstrap, 1993, chapters 8 and 13). How long the runs are follows from the autocorrelation of
-// the misses (length.go). What is drawn is the part of the trace in which caches are full: until then misses follow
-// another course, which is no noise.
+// the misses (length.go). Blocks are drawn from the part of the trace in which caches are full. Earlier misses differ
+// for another reason than noise.
 package blocks
 
 import (

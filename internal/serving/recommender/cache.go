@@ -10,6 +10,7 @@ import (
 )
 
 // Cache is the memory of all nodes. Nodes are numbered from 0, requests are identified by their positions in the trace.
+// Package pools implements it; the tests of the model have a simpler one.
 type Cache interface {
 	Nodes() int
 	GPUs() int     // of a node

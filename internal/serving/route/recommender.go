@@ -18,7 +18,7 @@ const (
 	Hash        Kind = "hash"         // a fixed node for each user
 )
 
-// Reports are what the nodes of a recommender reported last.
+// Reports are what the nodes of a recommender reported last. It is an interface so that routers need no cache.
 type Reports interface {
 	// Holds reports whether a user's KV is on a node.
 	Holds(node int, user uint32) bool

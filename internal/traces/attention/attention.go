@@ -68,7 +68,7 @@ func (s *Shape) HeadBytes(parts Parts) int64 {
 	return 4 * int64(rows) * int64(s.Dim)
 }
 
-// Bounds of what a trace may claim.
+// Bounds on the numbers in a trace.
 const (
 	maxLayers = 1 << 12
 	maxHeads  = 1 << 14 // query heads of a layer
@@ -120,7 +120,7 @@ type Head struct {
 	group, dim int
 }
 
-// Begin says which head it is, for what fills it.
+// Begin sets the number of the head before it is filled.
 func (h *Head) Begin(s *Shape, place int) {
 	h.Layer, h.KV, h.Place = s.Layers[place/s.KVHeads], place%s.KVHeads, place
 	h.group, h.dim = s.Group(), s.Dim
@@ -157,7 +157,7 @@ type Options struct {
 	Memory *memory.Budget
 }
 
-// need refuses a trace of which not even one head fits into the budget.
+// need refuses a trace if not even one head fits into the budget.
 func (o Options) need(name string, s *Shape) error {
 	return o.Memory.Need(s.HeadBytes(o.Parts), name+": a head of "+memory.Count(float64(s.Tokens()))+" tokens", "fewer "+
 		"steps")

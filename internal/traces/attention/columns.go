@@ -11,7 +11,7 @@ import (
 type Columns struct {
 	Shape *Shape
 	Open  func(ctx context.Context, options Options) (Trace, error)
-	// Importances is the path of a file with what each KV head is worth, which belongs to the trace; "" without one.
+	// Importances is the path of the trace's file with the importance of each KV head; "" without one.
 	Importances string
 }
 

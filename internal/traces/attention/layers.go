@@ -167,7 +167,7 @@ func (l *layered) openSteps(s *stepped, part byte, layer int) error {
 	}
 	s.array, s.reader = a, rowReader{numbers: a.numbers, dim: l.shape.Dim}
 	step := int64(l.shape.QueryHeads * l.shape.Dim * a.width())
-	raw := bytes.NewBuffer(s.raw[:0]) // grows with what is read, whatever a header claims
+	raw := bytes.NewBuffer(s.raw[:0]) // grows as it is read, whatever a header claims
 	n, err := io.CopyN(raw, a.r, step*int64(l.shape.Steps))
 	if err != nil {
 		defer a.close()

@@ -75,7 +75,7 @@ func (e *Endpoint) Check() error {
 	return nil
 }
 
-// isLoopback reports whether a host is this machine, so that no other one sees what is sent.
+// isLoopback reports whether a host is this machine, so that data stay on it.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")

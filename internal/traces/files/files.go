@@ -131,7 +131,7 @@ func (u *units) Take(rec *stream.Record) error {
 func (u *units) SampledBy(rec *stream.Record) uint64 { return stream.HashText(HeadOf(rec).Path) }
 func (u *units) Last() bool                          { return u.left == 0 }
 
-// Of returns what is known of reads of files; nil where the requests are none.
+// Of returns the columns of reads of files; nil for other requests.
 func Of(kind stream.Columns) *Columns {
 	c, _ := kind.(*Columns)
 	return c

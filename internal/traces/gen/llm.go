@@ -55,9 +55,9 @@ var shapes = []struct {
 	name   string
 	values params.Values
 }{
-	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that
-	// no prompt repeats, and gaps as stated there. Geometric turns and lognormal lengths whose standard deviation
-	// equals their mean are our choice.
+	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that no
+	// prompt repeats, and gaps as stated there. Our choice: geometric turns, and lognormal lengths with a standard
+	// deviation equal to their mean.
 	{
 		"online-qa",
 		params.Values{

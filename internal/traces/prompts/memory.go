@@ -49,7 +49,7 @@ func (p *Columns) setMemory(objects []uint32, groups []int) error {
 		return nil
 	}
 	p.Memory.Source = k.Source + ": " + k.About
-	every := p.Memory.every || p.LengthsOnly // without contents, nothing is known of what prompts share
+	every := p.Memory.every || p.LengthsOnly // without contents it is unknown what prompts share
 	bytes := float64(float64(p.BlockTokens) * k.Full)
 	for _, w := range k.Windowed {
 		share := 1.0

@@ -455,7 +455,7 @@ func (l *loader) numberBatch(batch []byte, first int) {
 	l.trace.Objects = column[:pos]
 }
 
-// addColumns appends the other columns of a batch whose object numbers are in place.
+// addColumns appends the other columns of a batch after its object numbers.
 func (l *loader) addColumns(batch []byte) {
 	if !l.keep.Size && !l.keep.Time {
 		return

@@ -83,8 +83,8 @@ func RotationOrder(ctx context.Context, paths []string, opts Options) []int {
 
 var errNoFirstTime = errors.New("a file has no first time")
 
-// firstTime returns the time of the first request of a file; false if there is none, or the file cannot be read, which
-// reading it will report.
+// firstTime returns the time of the first request of a file; false if there is none. An unreadable file is reported
+// later, when it is read.
 func firstTime(ctx context.Context, path string, opts Options) (at int64, ok bool) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return 0, false

@@ -20,7 +20,7 @@ func (l *loader) applyWrites() (*traces.Trace, error) {
 		t.Warnings = append(t.Warnings, "writes "+l.opts.Writes+" changes nothing: no request writes")
 	}
 	if l.ttls == nil && !l.opts.WantTimes(l.keep) {
-		t.Times = nil // kept for times to live, of which there are none
+		t.Times = nil // kept for times to live, but there are none
 	}
 	if l.opts.Ops || t.Ops == nil && l.ttls == nil && l.flushed == nil {
 		return t, nil
@@ -275,7 +275,7 @@ func (f *follower) ttl(pos int) int64 {
 	return f.ttls[pos]
 }
 
-// row does what one row does, whose condition holds or not.
+// row applies a row; its condition holds or not.
 func (f *follower) row(pos int, op stream.Op, holds bool) {
 	t, o := f.trace, f.trace.Objects[pos]
 	mode := t.Written.Mode
@@ -346,10 +346,10 @@ func (f *follower) begin(pos int) {
 	}
 }
 
-// end returns when the time to live that a row states ends. It begins at the latest time so far: if the clock of the
-// log goes back, what was just stored would otherwise be too old at once when it goes on. Redis counts in whole
-// milliseconds, and an object is there until that of its end is over. MONITOR writes the time of a command a little
-// after that by which the command goes.
+// end returns when the time to live that a row states ends. It begins at the latest time so far. If the clock of the
+// log went back and forth, a new object would otherwise expire at once. Redis counts in whole milliseconds, and an
+// object is there until that of its end is over. MONITOR writes the time of a command a little after that by which the
+// command goes.
 func (f *follower) end(pos int) int64 {
 	const millisecond = 1e6
 	at, ttl := f.valid.now, f.ttl(pos)

@@ -51,8 +51,8 @@ func (c *Columns) Lookups(request int, to []Lookup) []Lookup {
 // difference.
 func (c *Columns) Hot(request int) bool { return c.hot[request] }
 
-// Slice implements stream.Columns. Users are hot by what came before in the whole trace, and have profiles by all of
-// it.
+// Slice implements stream.Columns. Users are hot by their earlier requests in the whole trace, and have profiles by all
+// of it.
 func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {
 	part := *c
 	part.Users = stream.Cut(c.Users, requests)

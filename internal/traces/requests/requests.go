@@ -46,13 +46,12 @@ type Request struct {
 // Asynchronous is implemented by caches into which a model of time loads objects: other requests are served between a
 // request and the arrival of what it misses. A cache is either driven in this way or by Serve, never both.
 //
-// Positions are not the trace's, whose order a model may change: a hit, an arrival with the reason Demand and a request
-// that waited each have the next position. Times are on the model's clock. What is requested again before it has
-// arrived waits for the same arrival (a delayed hit; Atre et al., SIGCOMM 2020).
+// Positions are not the trace's, because a model may change the order: a hit, an arrival with the reason Demand and a
+// request that waited each have the next position. Times are on the model's clock. What is requested again before it
+// has arrived waits for the same arrival (a delayed hit; Atre et al., SIGCOMM 2020).
 type Asynchronous interface {
-	// Ask serves a request, whose position in the trace is at, if its object is resident, and reports whether it is.
-	// Otherwise nothing is loaded: the caller fetches the object, unless it is being fetched, and then calls Arrive, or
-	// Cancelled.
+	// Ask serves a request at a position in the trace if its object is resident, and reports whether it is. Otherwise
+	// nothing is loaded: the caller fetches the object, unless it is being fetched, and then calls Arrive, or Cancelled.
 	Ask(r Request, at int) (hit bool)
 	// Proposals appends what to prefetch after the last request: objects that are neither resident nor being fetched. The
 	// caller fetches them, and calls Arrive or Cancelled for each.

@@ -7,7 +7,7 @@ const dateForms = "2023-11-16 18:17:03.97, 2023-11-16T18:17:03+01:00 or 16/Nov/2
 
 // ParseDate reads a point in time from 1970 to 2261 as nanoseconds since 1970: ISO 8601 with a blank or a T before the
 // hours, as in RFC 3339, or the form of access logs, 10/Oct/2000:13:55:36 -0700, with or without brackets. Both may
-// have a fraction of a second, of which nanoseconds count. Without a zone they are UTC.
+// have a fraction of a second, down to nanoseconds. Without a zone they are UTC.
 func ParseDate(text []byte) (ns int64, ok bool) {
 	if n := len(text); n > 2 && text[0] == '[' && text[n-1] == ']' {
 		text = text[1 : n-1]

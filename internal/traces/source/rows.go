@@ -67,7 +67,7 @@ func (r *Rows) WrongColumns() error {
 	return fmt.Errorf("%d columns, but the lines before have %d", r.Columns-r.Lacking, r.Columns)
 }
 
-// cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and no special characters.
+// cutSimple appends the cells of a line. Its quotes, if any, must enclose whole cells without special characters.
 func cutSimple(cells [][]byte, line []byte, delimiter byte) (_ [][]byte, ok bool) {
 	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
 		return cutCells(cells, line, delimiter), true

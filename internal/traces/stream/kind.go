@@ -32,7 +32,7 @@ type Kind interface {
 	Table() *Table
 }
 
-// Single is embedded by kinds whose requests are independent, and whose keys say enough. It implements Kind.
+// Single is embedded by kinds with independent requests that are known by their keys. It implements Kind.
 type Single struct{}
 
 func (Single) Request() string { return "" }

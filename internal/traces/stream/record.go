@@ -45,8 +45,8 @@ const (
 // none.
 const WithNext Op = 1 << 6
 
-// FlushAll is the key of OpFlush for all objects. "3/*" stands for those whose keys begin with 3/, "0/*" for those
-// whose keys begin with no number and a slash.
+// FlushAll is the key of OpFlush for all objects. "3/*" stands for keys that begin with 3/, "0/*" for keys without a
+// number and a slash at the beginning.
 const FlushAll = "*"
 
 // Kind returns the operation without its condition.

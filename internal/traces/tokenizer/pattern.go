@@ -210,7 +210,7 @@ func (p *pattern) find(text []rune, from int) (start, end int, found bool, err e
 	return 0, 0, false, nil
 }
 
-// findAll calls visit for all matches in a text, of which none begins before the previous one ends.
+// findAll calls visit for all matches in a text, without overlaps.
 func (p *pattern) findAll(text []rune, visit func(from, until int)) error {
 	for at := 0; at <= len(text); {
 		from, until, found, err := p.find(text, at)
@@ -271,7 +271,7 @@ func (p *pattern) matches(inst *syntax.Inst, pc uint32, c rune) bool {
 	return inst.MatchRune(c)
 }
 
-// at matches a look at a position, and returns where the pattern around it goes on.
+// at matches a look at a position, and returns where the surrounding pattern continues.
 func (l look) at(text []rune, pos int, steps *int) (next int, ok bool, err error) {
 	end, found, err := l.pattern.matchAt(text, pos, steps)
 	switch l.kind {

@@ -153,7 +153,7 @@ func (w Workload) Paths() []string {
 
 // placed is where all files of a workload are, in the order of Paths.
 type placed struct {
-	trace  []string // of Files, for each of which there may be several
+	trace  []string // of Files; each may have several
 	beside []string // the others
 }
 

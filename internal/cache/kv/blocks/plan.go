@@ -15,8 +15,8 @@ import (
 // serving. All blocks of a step are looked up before any is loaded. So two blocks that are next wanted in the same step
 // are equally far, but not equally good to keep: the one that is missed is loaded and cannot be evicted at once, the
 // other may be evicted after its hit. It is better to miss the one that is wanted sooner after that step, so it has the
-// larger number. For the same reason the misses of a step are loaded in another order than that of the list: what is
-// loaded last cannot be evicted in the step, and is the one that is wanted soonest.
+// larger number. For the same reason the misses of a step are not loaded in the order of the list: the last one cannot
+// be evicted in the step, so it is the one that is wanted soonest.
 type Plan struct {
 	at       []uint32 // per wanted block of all steps: its number
 	next     []uint32 // per number: that of the next step which wants the block, or policies.Never

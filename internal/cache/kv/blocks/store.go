@@ -57,7 +57,7 @@ type lookup struct {
 // Outcome is what a step found.
 type Outcome struct {
 	Hits, Misses          int // blocks
-	HitTokens, MissTokens int // in them: rows of what is read in the cache, and of what is transferred
+	HitTokens, MissTokens int // in them: rows read in the cache, and rows transferred
 	Evictions             int // blocks
 }
 
@@ -201,7 +201,7 @@ func (s *Store) tokens(b Block) int {
 	return s.sizes[b]
 }
 
-// charge returns what a block takes of the capacity, in its unit.
+// charge returns the size of a block in the unit of the capacity.
 func (s *Store) charge(b Block) int64 {
 	if s.size != 0 {
 		return 1

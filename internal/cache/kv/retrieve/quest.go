@@ -24,7 +24,7 @@ type quest struct {
 	pages
 	head   Head
 	bounds []float32 // a row per page: the greatest of each number of its keys, then the least
-	query  []float32 // by what these are multiplied
+	query  []float32 // the factor of these
 }
 
 func (q *quest) Begin(h Head) { q.head, q.from, q.bounds = h, h.From, q.bounds[:0] }

@@ -13,7 +13,7 @@ import (
 
 // server is a format of access logs whose fields have fixed paths.
 type server struct {
-	needs  [][]path        // paths of which a log has at least one each
+	needs  [][]path        // lists of paths; a log has at least one of each
 	fields map[role][]path // the best first
 	keys   []path          // of a log that is none of access
 }
@@ -31,7 +31,7 @@ const (
 	status
 	size
 	clock
-	timeOfDay    // of a server whose clock is only the date
+	timeOfDay    // of a server that logs only the date
 	cacheControl // the header of the response, which says how long it stays fresh
 	served
 	looked // whether the server asked its cache

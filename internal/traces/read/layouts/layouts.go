@@ -1,5 +1,5 @@
-// Package layouts makes trace formats from files of data. A file says how the lines or records of a log are laid out,
-// what each field says of a request, and has examples with the requests that they are.
+// Package layouts makes trace formats from files of data. A file has the layout of the lines or records of a log, the
+// role of each field in a request, and examples with their requests.
 package layouts
 
 import (
@@ -59,11 +59,11 @@ type Layout struct {
 	Header string `yaml:"header"` // optional, required: a first line names the columns
 	More   bool   `yaml:"more"`   // further columns may follow, which are not read
 	Trim   bool   `yaml:"trim"`   // blanks around columns do not count
-	// Sure is how sure it is that lines that fit are in this format: likely, or a check of what they have in common.
+	// Sure is how sure a match is: likely, or a check that compares the lines with each other.
 	Sure   string  `yaml:"sure"`
 	Fields []Field `yaml:"fields"`
 
-	Needs    []texts           `yaml:"needs"`    // of JSON: paths that a log has, of each list at least one
+	Needs    []texts           `yaml:"needs"`    // of JSON: lists of paths; a log has at least one of each
 	About    string            `yaml:"about"`    // what the layout is, if there are several
 	Padded   bool              `yaml:"padded"`   // of a line: several blanks are one
 	Quotable bool              `yaml:"quotable"` // likewise: fields that have blanks are in quotes
@@ -140,7 +140,7 @@ func Parse(path string, text []byte) (*File, error) {
 	return decode(path, text)
 }
 
-// strictError is what the YAML library says of a key that it does not know.
+// strictError is the YAML library's error about an unknown key.
 var strictError = regexp.MustCompile(`line (\d+): field (\S+) (not found|already set) in type layouts\.(\w+)`)
 
 func decode(path string, text []byte) (*File, error) {

@@ -62,7 +62,7 @@ type request struct {
 	text       []byte   // the whole prompt, if there are no messages
 	ids        []uint64 // tokens, instead of a text
 	output     int32    // tokens, if the log counts them; -1 otherwise
-	answer     []byte   // the text of the output, if it is not counted; nil if there is none
+	answer     []byte   // the text of an output without a count; nil if there is none
 	answerIDs  []uint64 // likewise, its tokens
 	leftOut    string   // why this is no prompt; "" if it is one
 	parts      []string // what was left out of it: images, audio, ...
@@ -268,7 +268,7 @@ func (c *collector) checkBudget(need int64) error {
 		"larger blocks, with the option block")
 }
 
-// tokenize sets the tokens of a prompt. whole is how many of them stay if the text goes on.
+// tokenize sets the tokens of a prompt. whole is how many of them stay if the text continues.
 func (c *collector) tokenize(q *request) (whole int, err error) {
 	c.tokens = c.tokens[:0]
 	if len(q.ids) > 0 {
@@ -329,7 +329,7 @@ func withContext[T any](src *source.Source, work func() (T, error)) (T, error) {
 // bytesPerToken is the length of tokens without a tokenizer: the mean of English texts, as OpenAI documents it.
 const bytesPerToken = 4
 
-// appendBytes appends a text as tokens of 4 bytes, the last of which may be shorter.
+// appendBytes appends a text as tokens of 4 bytes; the last may be shorter.
 func appendBytes(to []uint64, text []byte) []uint64 {
 	const noID = uint64(1) << 63 // tells them from the ids of tokens
 	for len(text) > 0 {

@@ -146,7 +146,7 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 		return r.LeaveOut(longURLs)
 	}
 	key := r.keyOf(e)
-	if len(key) == 0 { // but for a query, which is dropped
+	if len(key) == 0 { // without the query, which is dropped
 		return r.LeaveOut(noURL)
 	}
 	rec.SetKey(key)

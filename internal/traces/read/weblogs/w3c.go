@@ -141,7 +141,7 @@ func columnLayout(names []string, known map[string]field, separator string) (*la
 	return l, err
 }
 
-// directives is what is left out, but for requests.
+// directives are the left out lines that are no requests.
 const directives = "directives"
 
 func (r *w3cReader) parse(line []byte, rec *stream.Record) error {
