@@ -21,7 +21,8 @@ func describe(records []stream.Record) string {
 	return b.String()
 }
 
-// TestAccessLogs reads logs with the usual names, without a flag. Those of servers are examples in the files of formats.
+// TestAccessLogs reads logs with the usual names, without a flag. Those of servers are examples in the files of
+// formats.
 func TestAccessLogs(t *testing.T) {
 	for name, c := range map[string]struct{ content, format, want string }{
 		"nginx": {`{"time_local":"09/Mar/2022:21:30:01 +0000","remote_addr":"10.0.0.1","request":"GET /a?b HTTP/1.1",` +
