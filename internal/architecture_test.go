@@ -408,7 +408,7 @@ var openers = map[string]string{
 		"ends that",
 	"base/atomicfile/journal.go":                "its own output",
 	"base/atomicfile/temporary.go":              "its own output",
-	"base/atomicfile/filelock_windows.go":       "its own locks",
+	"base/atomicfile/filelock.go":               "its own locks",
 	"cuda/driver.go":                            "a file of the system",
 	"base/memory/gauge_linux.go":                "files of the system",
 	"../cmd/cachesim/internal/version/built.go": "the program",

@@ -67,7 +67,7 @@ func (f *replayFlags) showsAnswers() bool {
 	return f.target.IsSet || f.out != "" || f.format == "table" || f.format == "markdown"
 }
 
-// searchLogged says what servers found in their own caches, and what that takes here.
+// searchLogged compares the hits of the servers' own caches with the capacity needed here.
 func (f *replayFlags) searchLogged(groups []search.Group, recs []records.Record, o search.Options) error {
 	all := results.Groups(results.NamedByParts(recs))
 	for _, g := range all {

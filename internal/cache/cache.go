@@ -25,7 +25,7 @@ type Running interface {
 	Finish(group int)
 }
 
-// InFlight begins the groups of a trace in their order, of which so many run at the same time.
+// InFlight begins the groups of a trace in their order, and runs so many at the same time.
 type InFlight struct {
 	AtOnce  int
 	started int
@@ -42,7 +42,7 @@ func (f *InFlight) Serve(of Running, w Window, n *Counts) {
 	}
 }
 
-// Replica is implemented by caches of which several nodes may have one each: those with Entry.Replicas.
+// Replica is implemented by caches that several nodes may have: those with Entry.Replicas.
 type Replica interface {
 	Running
 	Occupied
@@ -56,7 +56,8 @@ type Replica interface {
 	AtOnce() int
 }
 
-// Together builds the caches of several nodes that have something in common.
+// Together builds the caches of several nodes that have something in common. It is an interface because package tiers,
+// which implements it, imports this package.
 type Together interface {
 	// New returns the empty cache of a node. Node 0 comes first; a node that was removed may be added again.
 	New(node int) (Replica, error)
@@ -70,7 +71,8 @@ type Together interface {
 	Reporting
 }
 
-// Driven is implemented by caches that a model of time uses directly: it says when each request starts and ends.
+// Driven is implemented by caches that a model of time uses directly: it says when each request starts and ends. The
+// one that implements it is in internal/serving, which this room does not import.
 type Driven interface {
 	Warming
 	// Counts returns what has happened so far.
@@ -193,7 +195,7 @@ type Counts struct {
 	// the last blocks that miss.
 	RoundedTokens, EmptyTokens int64
 
-	// Of queries whose right answer is known by a label; 0 without labels, and in caches that do not serve queries.
+	// For queries with a label that tells right answers; 0 without labels, and in caches that do not serve queries.
 	Labelled     int64 // requests with a label
 	LabelledHits int64 // labelled requests that hit an entry with a label
 	WrongHits    int64 // labelled requests that hit an entry with a different label

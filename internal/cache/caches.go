@@ -237,9 +237,8 @@ type Config struct {
 	// FurtherPredictor builds another predictor of the whole trace, with a seed of its own, for caches with several
 	// policies; nil if the policy uses none.
 	FurtherPredictor func(seed uint64) (predict.Predictor, error)
-	// NewPredictor builds a predictor for a pool from its number of objects and about its number of requests, whose
-	// positions are the pool's own; nil if the policy uses none. It is set only for caches with Pools, instead of
-	// Predictor.
+	// NewPredictor builds a predictor for a pool from its numbers of objects and (roughly) requests. Positions are the
+	// pool's own. Nil if the policy uses none. It is set only for caches with Pools, instead of Predictor.
 	NewPredictor func(objects, requests int, seed uint64) (predict.Predictor, error)
 	// NodePredictor builds a predictor for one of several nodes, with a seed of its own. It gets the positions of the
 	// node's prompts, each when it begins. Nil if the policy uses none, and without nodes. See ForNode.
@@ -251,7 +250,7 @@ type Config struct {
 	Served func(n int)
 	// Predicted says that a model computes what is served: nothing becomes resident.
 	Predicted bool
-	// Observer is notified of what happens in the cache's pool; may be nil. Only caches with OneByOne have one.
+	// Observer is notified of changes in the cache's pool; may be nil. Only caches with OneByOne have one.
 	Observer Observer
 	// Occupancy says that Used will be called: see Occupied.
 	Occupancy bool

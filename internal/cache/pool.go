@@ -40,8 +40,8 @@ type Pool struct {
 	time int64 // of the last request
 }
 
-// Observer is notified of what leaves a pool, after the pool and its policy have recorded it. Objects are identified by
-// their numbers in the trace; size is their charged size.
+// Observer is notified of objects that leave a pool, after the pool and its policy have recorded it. Objects are
+// identified by their numbers in the trace; size is their charged size.
 type Observer interface {
 	Left(o policies.Object, size int64, why Departure)
 }
@@ -53,7 +53,7 @@ type LoadObserver interface {
 }
 
 // ChangeObserver is a LoadObserver that ignores why an object comes or goes. So it can be notified of many changes at
-// once, in their order.
+// once, in their order. The one that implements it is in internal/serving, which this room does not import.
 type ChangeObserver interface {
 	LoadObserver
 	Changed(objects []policies.Object)
@@ -91,7 +91,7 @@ func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 	return pool
 }
 
-// Observe notifies an observer of what happens from now on; nil for nobody. There is one at a time.
+// Observe notifies an observer of changes from now on; nil: no observer. There is one at a time.
 func (p *Pool) Observe(o Observer) {
 	p.observer = o
 	p.loads, _ = o.(LoadObserver)

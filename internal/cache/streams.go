@@ -8,10 +8,10 @@ type Streaming interface {
 	Streams() []StreamState
 }
 
-// StreamState is what a cache knows of a stream, and gives it.
+// StreamState is a cache's knowledge of a stream, and its share.
 type StreamState struct {
 	Path string
-	// Stream has the last test; nil for what belongs to no stream.
+	// Stream has the last test; nil without a stream.
 	Stream         *streams.Stream
 	Share          float64 // least share of steps in a sequential stream
 	Requests, Hits int64

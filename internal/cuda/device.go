@@ -130,10 +130,9 @@ func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 	return nil
 }
 
-// Fit returns a plan whose memory allocate could allocate. A driver may use more memory than requested, 2 MiB for a
-// little more than 1, and other programs may have allocated some meanwhile: release then frees the plan's memory, and
-// plan is called with the plan that did not fit (nil the first time) for one that needs less. If it cannot make one,
-// Fit returns the error of the last allocation.
+// Fit returns a plan after allocating its memory. That may fail: a driver may use more memory than requested, and other
+// programs may have allocated some meanwhile. Then release frees the plan's memory, and plan is called with it (nil the
+// first time) for one that needs less. Without one, Fit returns the error of the last allocation.
 func Fit[T any](plan func(tooLarge *T) (*T, error), allocate, release func(*T) error) (*T, error) {
 	var last *T
 	var short error // of its allocation

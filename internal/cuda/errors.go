@@ -43,8 +43,7 @@ func (f *Failure) Is(target error) bool { return target == ErrOutOfMemory && f.T
 // TooLarge returns the error of a computation for which a device has too little memory.
 func TooLarge(format string, args ...any) error { return &Failure{fmt.Sprintf(format, args...), true} }
 
-// Wrong returns the error of a device that has returned an impossible result: the text says what it was, and what would
-// be right.
+// Wrong returns the error of a device with an impossible result: the text says what it was, and what would be right.
 func Wrong(format string, args ...any) error {
 	return &Failure{Text: "the GPU returned a wrong result: " + fmt.Sprintf(format, args...) + "; the GPU or its driver " +
 		"does not work as it should: see nvidia-smi, and " + useCPU}

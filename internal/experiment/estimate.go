@@ -26,8 +26,8 @@ func (c Cost) Total(cells []Cell, jobs int) float64 {
 	return c.Loads + replays/float64(jobs)
 }
 
-// An estimate replays measuredRequests at the start of a trace, or measuredSteps of an attention trace, each of which
-// reads all keys.
+// An estimate replays measuredRequests at the start of a trace, or measuredSteps of an attention trace; each step reads
+// all keys.
 const (
 	measuredRequests = 100_000
 	measuredSteps    = 8
@@ -103,7 +103,7 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 	return s, nil
 }
 
-// takeSteps is takeSample for an attention trace, of which loading reads the dimensions alone.
+// takeSteps is takeSample for an attention trace. Loading reads only the dimensions.
 func takeSteps(ctx context.Context, w workload.Workload, dirs []string) (*sample, error) {
 	opened, err := w.OpenAttention(ctx, dirs, nil, attention.Options{})
 	if err != nil {
@@ -147,8 +147,8 @@ func (c Cell) sharesPass() bool {
 	return c.Parts.Cache.Entry.Attention || c.Parts.Policy.Entry.ReuseDistances && c.Parts.Allocator == nil
 }
 
-// costKey is equal for cells that are assumed to cost the same on one trace. Full attention costs the most by far of
-// what the cache of a language model does, so that its cells differ little.
+// costKey is equal for cells that are assumed to cost the same on one trace. Full attention is by far the largest cost
+// in the cache of a language model, so its cells differ little.
 func (c Cell) costKey() string {
 	if c.Parts.Cache.Entry.Attention {
 		return c.Parts.Cache.Entry.Name

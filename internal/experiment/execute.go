@@ -62,7 +62,7 @@ type CellError struct {
 func (e *CellError) Error() string { return e.Cell.String() + ": " + e.Err.Error() }
 func (e *CellError) Unwrap() error { return e.Err }
 
-// Progress is notified of what Execute does. Its methods, and those of its tasks, are called from several goroutines.
+// Progress is notified of Execute's progress. Its methods, and those of its tasks, are called from several goroutines.
 type Progress interface {
 	Loading(trace string) Task
 	Comparing(trace string) Task // compares the queries of a trace with each other
@@ -360,10 +360,9 @@ func (e *executor) startable(g *group) bool {
 	return slices.ContainsFunc(g.queues, func(q queue) bool { return !q.onDevice || !e.busy })
 }
 
-// takeLongest takes the job of g with the longest expected time, so that cores are not idle at the end while one job is
-// still running. A policy that has not been timed yet counts as long, and one that has not even started comes first, so
-// that it will be timed. A job on the device is before all others, so that the device is not idle. The group must be
-// startable.
+// takeLongest takes the job of g with the longest expected time, so that no core is idle at the end. A policy that has
+// not been timed counts as long, and comes first if it has not started, so that it will be timed. Jobs of the device
+// are before all others. The group must be startable.
 func (e *executor) takeLongest(g *group) job {
 	best, longest := 0, -1.0
 	for i, q := range g.queues {

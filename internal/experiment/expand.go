@@ -24,8 +24,8 @@ const maxCells = 100_000
 // CellOptions are what the cells depend on in addition to the experiment.
 type CellOptions struct {
 	Version string
-	// Checksum returns the checksum of a trace's files; it is called once per trace. If it is nil, cells have no checksum,
-	// and their hashes, which then depend on the paths, match no result.
+	// Checksum returns the checksum of a trace's files; it is called once per trace. Without it cells have no checksum,
+	// and hashes that depend on paths match no result.
 	Checksum func(workload.Workload) (string, error)
 	// PartChecksums is as in Design.
 	PartChecksums workload.Checksums
@@ -360,7 +360,7 @@ func (f *File) replayedBy(t Trace, property func(cache.Spec) bool) bool {
 	})
 }
 
-// fileSetup is a setup with the parts of which it consists, one for each of setupKinds.
+// fileSetup is a setup with its parts, one for each of setupKinds.
 type fileSetup struct {
 	Setup
 	parts []partVariant
@@ -382,8 +382,8 @@ func (s *fileSetup) axes(wants func(kind partKind) bool) string {
 }
 
 // setupsOf returns the setups in which a policy runs, by index, with the axes of its cells there; nil if it does not
-// choose. A part that is the only one of its kind for the policy is at no place on the axis of its kind: the policy is
-// the same at all of them. Axes of its parameters stay.
+// choose. If the policy has one part of a kind, it has no place on that axis, because it is the same at all of them.
+// Axes of the part's parameters stay.
 func (f *File) setupsOf(p *Policy, setups []fileSetup) map[int]string {
 	if !slices.ContainsFunc(setupKinds(), func(k partKind) bool { return len(k.chosen(p)) > 0 }) {
 		return nil

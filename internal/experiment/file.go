@@ -29,7 +29,7 @@ type File struct {
 	Allocators []Part `yaml:"allocators,omitempty"`
 	// of prompts to nodes, with the number of these; default: one node
 	Routers []Part `yaml:"routers,omitempty"`
-	// of what is written to tiers of storage; default: everything
+	// for writes to tiers of storage; default: everything
 	Admissions []Part `yaml:"admissions,omitempty"`
 	// of the time that requests take; default: hits are only counted
 	Models []Part `yaml:"models,omitempty"`

@@ -47,8 +47,8 @@ func NewParts(p sim.Parts) *Parts { return &Parts{p, textsOf(&p)} }
 // PolicyText returns the policy with every parameter.
 func (p *Parts) PolicyText() string { return p.texts.Policy }
 
-// partTexts are the parts of a cell, each with every parameter. A kind other than Policy and Cache is "" if the cell
-// has no such part, and is then left out of plans, so that a new kind changes no hash.
+// partTexts are the parts of a cell, each with every parameter. Without a part, kinds other than Policy and Cache are
+// "" and left out of plans, so that a new kind changes no hash.
 type partTexts struct {
 	Cache     string `json:"cache"`
 	Policy    string `json:"policy"`              // "s3fifo(small=0.1,ghost=0.9)"
@@ -74,7 +74,7 @@ func textsOf(p *sim.Parts) partTexts {
 	return texts
 }
 
-// identity returns the texts without the paths of files, of which the checksum says what is in them.
+// identity returns the texts without the paths of files: a checksum identifies their contents.
 func (t partTexts) identity() partTexts {
 	if t.Checksum == "" {
 		return t

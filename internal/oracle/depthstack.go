@@ -1,10 +1,10 @@
 package oracle
 
-// DepthStack measures the depth of objects in the stack of an LRU cache, for objects that come and go and change
-// their weights: the depth of an object is its weight plus the weights of all that were requested after it. LRU hits
-// at every capacity of at least this depth (Mattson et al., Evaluation techniques for storage hierarchies, IBM
-// Systems Journal 1970). LRUStack and LRUByteStack do the same for whole traces, faster; this one needs memory only
-// for the objects in it, about 70 bytes each, which suits samples of a trace.
+// DepthStack measures the depth of objects in the stack of an LRU cache. Objects may come, go and change their weights.
+// The depth of an object is its weight plus the weights of all objects requested after it. LRU hits at every capacity
+// of at least this depth (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970).
+// LRUStack and LRUByteStack do the same for whole traces, faster; this one needs memory only for the objects in it,
+// about 70 bytes each, which suits samples of a trace.
 //
 // Objects hold slots in the order of their last request, and a Fenwick tree sums the weights of slots. Time per
 // request: the logarithm of the objects held, amortised.
@@ -29,8 +29,8 @@ func NewDepthStack() *DepthStack {
 func (s *DepthStack) Len() int      { return len(s.slotOf) }
 func (s *DepthStack) Weight() int64 { return s.total }
 
-// Request moves o to the top, with a weight above 0 from now on, and returns the depth that it had; seen is false if o
-// was not in the stack.
+// Request moves o to the top, gives it a weight above 0, and returns its previous depth; seen is false if o was not in
+// the stack.
 func (s *DepthStack) Request(o uint32, weight int64) (depth int64, seen bool) {
 	slot, seen := s.slotOf[o]
 	if seen {

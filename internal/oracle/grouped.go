@@ -1,7 +1,7 @@
 package oracle
 
-// GroupedLower returns a number of misses that no schedule can undercut in a cache that serves groups of requests
-// (prompts, for example), whatever it holds for groups that run at the same time, and whether or not a missing object
+// GroupedLower returns a lower bound on the misses of any schedule in a cache that serves groups of requests, such as
+// prompts. It holds whatever the cache holds for groups that run at the same time, and whether or not a missing object
 // must be loaded. Every request is charged 1. Misses of a warm-up do not count.
 //
 // Proof. A request hits only if its object is resident when its group begins. The object was loaded for an earlier

@@ -21,9 +21,9 @@ func NewGroupStack(numObjects int) *GroupStack {
 // Seen returns the number of distinct objects so far.
 func (s *GroupStack) Seen() int { return s.seen }
 
-// FirstStays serves a group of which the first object is evicted last. Each object must have come in all groups right
-// behind the one before it, so that an object is never deeper in the stack than those behind it, and those that are new
-// are the last. It returns the distances of the others, valid until the next call.
+// FirstStays serves a group whose first object is evicted last. In all groups each object must follow the same one, so
+// that no object is deeper in the stack than those behind it, and new objects are last. It returns the distances of the
+// others, valid until the next call.
 func (s *GroupStack) FirstStays(group []uint32) (distances []uint32) {
 	s.makeRoom(len(group))
 	top := uint32(s.slots.end + len(group))
@@ -32,14 +32,14 @@ func (s *GroupStack) FirstStays(group []uint32) (distances []uint32) {
 		old[i], s.next[o] = s.next[o], top-uint32(i)
 	}
 	s.slots.occupy(len(group), s.seen)
-	// Every object is measured while those before it have left their old places above it for others, also above it, and
-	// those behind it are still below: as at the beginning of the group.
+	// When an object is measured, those before it have moved to other places above it, and those behind it are still
+	// below. So it is as at the beginning of the group.
 	return s.measure(old)
 }
 
-// LastStays serves a group as if its objects were requested one after another. It returns the distances that its first
-// objects had before the group, up to the first object without one, and those of all objects at their own requests,
-// except new ones. Both are valid until the next call.
+// LastStays serves a group as if its objects were requested one after another. It returns two lists of distances:
+// before the group, those of its first objects, up to the first without one; and those of all but new objects at their
+// own requests. Both are valid until the next call.
 func (s *GroupStack) LastStays(group []uint32) (before, at []uint32) {
 	s.makeRoom(len(group))
 	before = s.before[:0]
@@ -66,8 +66,8 @@ func (s *GroupStack) makeRoom(n int) {
 	}
 }
 
-// measure frees the old slots of a group, given plus 1, whose new slots are occupied, and returns the distances of the
-// objects that had one, in the same memory.
+// measure frees the old slots of a group, given plus 1, after its new slots were occupied. It returns the distances of
+// the objects with an old slot, in the same memory.
 func (s *GroupStack) measure(old []uint32) (distances []uint32) {
 	known := 0
 	for i, slot := range old {

@@ -10,11 +10,10 @@ import (
 // sizes.
 //
 // An LRU cache that evicts from the least recent end holds the longest run of most recently requested objects that
-// fits: a hit within the run changes neither its members nor what follows, and a miss puts one object on top and evicts
-// from the end until the run fits again. So a request hits exactly if its object, with all that were requested after
-// it, fits. That fails if an object larger than the cache is bypassed and evicts nothing, or if an object changes its
-// size; LRU is then not a stack algorithm. Hence every capacity must be at least the largest size, and smaller ones
-// have to be replayed.
+// fits. A hit within the run does not change its members. A miss puts one object on top and evicts from the end until
+// the run fits again. So a request hits exactly if its object, with all that were requested after it, fits. That fails
+// if an object larger than the cache is bypassed and evicts nothing, or if an object changes its size; LRU is then not
+// a stack algorithm. Hence every capacity must be at least the largest size, and smaller ones have to be replayed.
 //
 // Time per request: the logarithm of the objects; memory: about 30 bytes per object.
 type LRUByteStack struct {

@@ -2,10 +2,10 @@ package oracle
 
 import "github.com/cachesim/cachesim/internal/base/memory"
 
-// LRUStack measures reuse distances: how many other distinct objects are requested between two requests to an object,
-// which is the object's depth in the stack of an LRU cache. LRU of capacity c hits exactly the requests of a distance
-// below c (Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 1970), so that one pass
-// over the trace gives it at every capacity.
+// LRUStack measures reuse distances. The reuse distance is the number of other distinct objects between two requests to
+// an object, and the object's depth in the stack of an LRU cache. LRU of capacity c hits exactly the requests of a
+// distance below c, so one pass over the trace gives every capacity (Mattson et al., Evaluation techniques for storage
+// hierarchies, IBM Systems Journal 1970).
 //
 // Every object seen holds one slot; a request moves its object to the next free slot, so that the slots are in order of
 // last request, and the distance is the number of occupied slots above the object's old one. When the slots run out,

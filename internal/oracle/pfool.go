@@ -38,10 +38,10 @@ func (in BoundInput) Counted() (n int64) {
 	return n
 }
 
-// PFOOLower returns a number of misses that no schedule of a cache of objects of different sizes can undercut, on line
-// or off line, whether a missed object may be bypassed or must be loaded. It is the bound PFOO-L of Berger, Beckmann
-// and Harchol-Balter (Practical Bounds on Optimal Caching with Variable Object Sizes, SIGMETRICS 2018, section 5.1),
-// with the tighter resources described below. Misses are counted in requests, not in bytes.
+// PFOOLower returns a lower bound on the misses of any schedule for objects of different sizes, online or offline,
+// whether or not a missed object must be loaded. It is the bound PFOO-L of Berger, Beckmann and Harchol-Balter
+// (Practical Bounds on Optimal Caching with Variable Object Sizes, SIGMETRICS 2018, section 5.1), with the tighter
+// resources described below. Misses are counted in requests, not in bytes.
 //
 // Proof. A request at j whose object was last requested at i can hit only if the object is resident after each of the
 // requests i, ..., j-1, so a hit uses size x (j-i) of the cache's room over time. The cache offers at most its capacity

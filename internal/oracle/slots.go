@@ -35,8 +35,8 @@ func (p *slots) move(objects, old []uint32) {
 	moveUp(p.next, objects, old, p.end)
 }
 
-// moveUp gives objects the slots from end on, one after another, and writes the slot + 1 that each had, or 0, to old.
-// next has the slot + 1 of each object.
+// moveUp gives objects the slots from end on, one after another. It writes the old slot + 1 of each, or 0, to old. next
+// has the slot + 1 of each object.
 func moveUp(next, objects, old []uint32, end int) {
 	top := uint32(end)
 	for i, o := range objects {

@@ -101,8 +101,8 @@ type SizeFollower interface {
 }
 
 // Grower is implemented by policies with memory per object. A pool numbers its objects in the order in which it meets
-// them, starts with a small Config.Objects, and calls Grow before it names a further one. So thousands of pools take
-// memory for what each has met, not for all objects of the trace.
+// them, starts with a small Config.Objects, and calls Grow before it names a further one. So thousands of pools need
+// memory only for the objects that each has met.
 type Grower interface {
 	// Grow makes room for objects up to objects-1. A policy with Config.Grows behaves as if Config.Objects had been
 	// that large from the start. Grow is not called between batches of ReplayUnit.

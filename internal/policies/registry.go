@@ -179,7 +179,7 @@ type Family int
 const (
 	Queues     Family = iota // in order of arrival
 	LastUse                  // by the last request
-	Adaptive                 // by earlier requests too, and by what the past says of their worth
+	Adaptive                 // by earlier requests too, and by their worth in the past
 	Frequency                // by the number of requests
 	Experts                  // by the advice of several policies, weighted by regret
 	Admission                // by whether a missed object is requested more often than a resident one

@@ -17,9 +17,9 @@ func LabelsOf(name string) string {
 	return ""
 }
 
-// ByLabel returns records in which metrics with a value for each label of the same kind have one: a record for each
-// label, whose place on the dimension of that kind is the label. Other metrics are the same for all of them. A record
-// without such values stays as it is. Labels that are numbers are in the order of their values, before others.
+// ByLabel splits records by the labels of a kind: each label gets a record with its own values, and is its place on the
+// dimension of that kind. Other metrics are the same for all of them. A record without such values stays as it is.
+// Labels that are numbers are in the order of their values, before others.
 func ByLabel(recs []Record, names ...string) []Record {
 	kind := LabelsOf(names[0])
 	var all []Record

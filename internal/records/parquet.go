@@ -125,8 +125,8 @@ func (f field) setParquet(r *Record, x parquet.Value) {
 	f.set(r, v)
 }
 
-// RecoverParquet, deferred by what reads a Parquet file, turns a panic of the library, which panics on some damaged
-// files, into an error without a result.
+// RecoverParquet turns a panic of the library into an error without a result: it panics on some damaged files. Readers
+// of Parquet files defer it.
 func RecoverParquet[T any](result *T, err *error) {
 	if r := recover(); r != nil {
 		var none T

@@ -48,19 +48,19 @@ type Record struct {
 	By string `json:"by" parquet:"by" rare:"true"`
 	// WriteMode is what requests that write do to the cache, as for --writes; "" if the trace has none
 	WriteMode string `json:"write_mode" parquet:"write_mode" rare:"true"`
-	// ObjectSizes are sizes that the files do not state, as for --object-size, one per line. ObjectOverhead is what each
-	// object takes beside its size, in bytes. Sizes says in a sentence where sizes come from that the files do not state,
-	// and the shares how much of the objects, of their requests and of their bytes was imputed from other objects. All are
-	// "" and 0 if the files state all sizes, or sizes do not count.
+	// ObjectSizes are sizes that the files do not state, as for --object-size, one per line. ObjectOverhead is each
+	// object's memory beside its size, in bytes. Sizes says in a sentence where missing sizes come from. The shares say
+	// how many of the objects, requests and bytes were imputed from other objects. All are "" and 0 if the files state all
+	// sizes, or sizes do not count.
 	ObjectSizes     string  `json:"object_sizes" parquet:"object_sizes" rare:"true"`
 	ObjectOverhead  string  `json:"object_overhead" parquet:"object_overhead" rare:"true"`
 	Sizes           string  `json:"sizes" parquet:"sizes" rare:"true"`
 	ImputedObjects  float64 `json:"imputed_objects" parquet:"imputed_objects" rare:"true"`
 	ImputedRequests float64 `json:"imputed_requests" parquet:"imputed_requests" rare:"true"`
 	ImputedBytes    float64 `json:"imputed_bytes" parquet:"imputed_bytes" rare:"true"`
-	// KV is what the keys and values of prompts take, as for --kv, KVSource where the numbers come from, TokenBytes the
-	// bytes of a token that all layers keep, and BlockBytes those of a block, with which capacities in blocks are written
-	// in bytes. All are of all GPUs of a replica; "" and 0 if the model is unknown.
+	// KV describes the keys and values of prompts, as for --kv, and KVSource says where the numbers come from. TokenBytes
+	// are the bytes of a token in all layers. BlockBytes are those of a block; they convert capacities in blocks to bytes.
+	// All are of all GPUs of a replica; "" and 0 if the model is unknown.
 	KV         string  `json:"kv" parquet:"kv" rare:"true"`
 	KVSource   string  `json:"kv_source" parquet:"kv_source" rare:"true"`
 	TokenBytes float64 `json:"token_bytes" parquet:"token_bytes" rare:"true"`
@@ -120,9 +120,9 @@ type Record struct {
 	// The measured values: hits, misses, ratios, times, the counters of the parts. The packages of the parts declare them.
 	metric.Values
 
-	// Optimum names the optimum under the same rules at the same capacity: opt, opt-bypass or, if the optimum is unknown,
-	// the schedule that replaces it: belady-size for sized objects, farthest-similar or farthest-similar-bypass if similar
-	// queries answer each other.
+	// Optimum names the optimum under the same rules at the same capacity: opt or opt-bypass. If the optimum is unknown it
+	// is a schedule: belady-size for sized objects, farthest-similar or farthest-similar-bypass if similar queries answer
+	// each other.
 	Optimum string `json:"optimum" parquet:"optimum"`
 
 	// highest hit ratio among the online policies of this trace and capacity
@@ -142,8 +142,8 @@ type Record struct {
 	Digest string `json:"digest" parquet:"digest"`
 }
 
-// Footprint returns the trace's distinct objects or, where capacities count bytes, their total size: both follow from a
-// capacity that is also known as a share. ok is false if that is not known.
+// Footprint returns the trace's distinct objects or, if capacities count bytes, their total size. It follows from a
+// capacity that is also known as a share; ok is false without one.
 func (r *Record) Footprint() (n int64, ok bool) {
 	if r.CapacityShare == nil || *r.CapacityShare == 0 {
 		return 0, false
@@ -154,5 +154,5 @@ func (r *Record) Footprint() (n int64, ok bool) {
 // IsSample reports whether only a sample of the trace was replayed.
 func (r *Record) IsSample() bool { return r.SampleRate != 0 && r.SampleRate != 1 }
 
-// Setting is a name with what it is set to, as pages of results list them.
+// Setting is a name and its value, for pages of results.
 type Setting struct{ Name, Value string }

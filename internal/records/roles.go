@@ -50,7 +50,7 @@ func (r *Record) Foresees() string {
 	return ""
 }
 
-// NoCache returns the name of the policy that loads nothing, so that it is what happens without a cache.
+// NoCache returns the name of the policy that loads nothing: it stands for no cache.
 func NoCache() string {
 	declareAll()
 	return idle

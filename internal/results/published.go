@@ -48,8 +48,8 @@ func (p *Published) Agrees(ours, published float64) bool {
 	return math.Abs(ours-published) <= p.Within*(1+rounding)+rounding*max(1e-3, math.Abs(published))
 }
 
-// PointsOf returns the published numbers for the policy, trace, panel and so on of a series, with places on the
-// dimension along: first at the places of the series, in their order, then at other numbers.
+// PointsOf returns the published numbers for a series: its policy, trace, panel and so on. Their places on the
+// dimension along are first those of the series, in their order, then other numbers.
 func (p *Published) PointsOf(s *Series, along string) (points []Point) {
 	for _, ours := range s.Points {
 		if x, ok := p.For(ours.Record); ok && !ours.Anywhere {

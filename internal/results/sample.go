@@ -38,8 +38,8 @@ func SampleNote(recs []records.Record) string {
 // mostMarked is how many rows or capacities a note about a sample names.
 const mostMarked = 3
 
-// roundings says at which capacities the cache of a sample is not the stated share of the whole, as it holds whole
-// objects, and at least one; none if all are within 1%.
+// roundings says at which capacities the cache of a sample is off its share of the whole by more than 1%, because it
+// holds whole objects, and at least one.
 func roundings(recs []records.Record) []string {
 	var at []string
 	for i := range recs {

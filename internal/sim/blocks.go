@@ -54,8 +54,8 @@ func (r *Replayer) newMarks(c Cell) *marks {
 	return m
 }
 
-// filledAt returns the position at which the cache of a cell is full, and from which on requests count; both are the
-// end of the trace if it never is.
+// filledAt returns the position at which the cache of a cell is full, and the one from which requests count; both are
+// the end of the trace if it never fills.
 func (v *view) filledAt(c Cell) (at, from int) {
 	if at = len(v.trace.Objects); !c.Policy.Entry.Unbounded {
 		at = v.firsts().FilledAt(v.whole(c))
@@ -244,8 +244,8 @@ func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
 	}
 	v.addFirsts(b, v.blockEnds())
 	if at, from := v.filledAt(c); from < len(v.trace.Objects) {
-		// Until then nothing is evicted, so that all but first requests hit; and in the group that is served then, what was
-		// resident when it began.
+		// Until then nothing is evicted, so all but first requests hit. In the group that is served then, requests hit if
+		// their object was resident when the group began.
 		if c.Cache.Entry.GroupOrder != nil {
 			from = feed.GroupEnd(v.trace, from)
 		}

@@ -35,8 +35,8 @@ func (r *Replayer) checkBlocks(c Cell) error {
 	return err
 }
 
-// inBlocks returns what replays a cell whose cache has larger blocks than the trace, and that cell: its capacity has
-// the same bytes or, where these are unknown, at most as many tokens. For any other cell, both are as they are.
+// inBlocks returns the replayer and the cell for a cache with larger blocks than the trace. The cell's capacity has the
+// same bytes or, if these are unknown, at most as many tokens. For other cells, both are unchanged.
 func (r *Replayer) inBlocks(c Cell) (*Replayer, Cell, error) {
 	tokens := r.blockTokens(c)
 	if tokens == 0 {

@@ -155,8 +155,8 @@ func holdAgainstMisses(rec *records.Record, optimum int64) {
 	rec.SetQuotient(metric.CompetitiveRatio, rec.Float(metric.Misses), float64(optimum))
 }
 
-// MarkBest marks the records with the highest hit ratio among those of one trace and capacity that compete, unless none
-// of them has a hit, or there is nothing to compare with. In a cache that a model drives, hits are not what counts.
+// MarkBest marks the records with the highest hit ratio among the competing ones of one trace and capacity. It marks
+// none if none has a hit, if there is only one, or if a model drives the cache, where hits are not what counts.
 func MarkBest(recs []records.Record) {
 	best, competitors := 0.0, 0
 	competes := func(rec *records.Record) bool {

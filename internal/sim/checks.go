@@ -252,7 +252,7 @@ func CheckParts(c Cell) error {
 	return nil
 }
 
-// checkMeasured rejects an allocator that divides by what a model that serves no requests cannot measure.
+// checkMeasured rejects an allocator that needs measurements of requests under a model that serves none.
 func checkMeasured(c Cell) error {
 	a, err := allocate.New(*c.Allocator, c.Cache.Entry.Pools)
 	if err != nil {
@@ -296,8 +296,7 @@ func modelsOf(cache string) []string {
 	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.WorksOn(cache) })
 }
 
-// checkPast rejects parts that know the future of the trace, which is another one in a model in which objects arrive
-// later.
+// checkPast rejects parts that know the future of the trace: under a model that delays objects it is another future.
 func checkPast(c Cell) error {
 	name := c.Model.Name()
 	const why = "in this model the order of requests and loads depends on the cache"

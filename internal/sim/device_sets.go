@@ -94,8 +94,8 @@ func replaySets(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) ([]
 	return sums, nil
 }
 
-// progressOfAll returns a function that is called with requests that some of all cells have served, and passes on what
-// the cells have served on average: a job is one pass over the trace.
+// progressOfAll returns a function that receives the requests that some of all cells have served. It passes on their
+// average over the cells, because a job counts as one pass over the trace.
 func (r *Replayer) progressOfAll(all int) func(requests, cells int) {
 	var done, told int64
 	return func(requests, cells int) {
@@ -107,8 +107,8 @@ func (r *Replayer) progressOfAll(all int) func(requests, cells int) {
 	}
 }
 
-// setsPart replays a part of the trace: in all cells at once or, if their state does not fit into the device, first in
-// one half of them and then in the other.
+// setsPart replays a part of the trace in all cells at once. If their state does not fit into the device, it replays
+// one half of the cells after the other.
 func (r *Replayer) setsPart(ctx context.Context, d cuda.Device, cells []Cell, t *traces.Trace, warmup int,
 	nextUse func() []uint32, progress func(requests, cells int)) ([]outcome, error) {
 	start := time.Now()

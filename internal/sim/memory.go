@@ -32,8 +32,8 @@ const (
 	patternBytes = 20 << 10  // of the tree that recognises a tenant's pattern
 	listingBytes = 28        // per object, of these trees
 	monitorBytes = 80        // per object that the pools' monitors follow, all of them at most
-	// Of a cache that prefetches, in addition to its prefetcher: per object, and per object of the trace for addresses
-	// that the trace never requests and for the dictionary of addresses.
+	// Bytes of a cache that prefetches, without its prefetcher: per object, and per object of the trace for strangers and
+	// for the dictionary of addresses.
 	prefetcherBytes = 32 << 20
 	prefetchedBytes = 18
 	strangerBytes   = 110
@@ -48,8 +48,8 @@ const (
 	footprintBytes = 4
 	mostFollowed   = 1 << 14
 	modelledBytes  = 16
-	// Of prompts: per object, of a pass that serves many capacities, and of a policy that cannot choose among some of the
-	// blocks by itself; and of joining blocks, per object and per request of the trace.
+	// Bytes for prompts: per object, of a pass over many capacities, and of a policy that cannot choose among some of the
+	// blocks by itself; for joined blocks, per object and per request of the trace.
 	promptStackBytes = 28
 	chooserBytes     = 16
 	joinedBytes      = 12

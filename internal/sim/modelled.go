@@ -137,8 +137,8 @@ func (m *modelled) began(from, to int, n cache.Counts) {
 	m.sampler.Served(m.done, m.total)
 }
 
-// serveParts serves a group in parts, none of which contains the end of the warm-up or of a window. The cache knows
-// where the group ends.
+// serveParts serves a group in parts, which end where the warm-up or a window ends. The cache knows where the group
+// ends.
 func (m *modelled) serveParts(from, to int) {
 	for from < to {
 		end := partEnd(m.trace, m.sampler, m.warmup, from, to)

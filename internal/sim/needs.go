@@ -23,9 +23,9 @@ func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 // NeedsContents reports whether lengths of prompts are not enough, as no model of time uses them alone.
 func (p Parts) NeedsContents() bool { return p.Model == nil || !p.Model.Entry.Lengths }
 
-// needs returns what replays need from their trace. Keys are for caches that hash them, for prefetchers and caches with
-// streams, which compute with them, for policies that compare them, and for policies that use key prefixes as topics in
-// caches without better information.
+// needs returns what replays need from their trace. Several parts need keys: caches hash them, prefetchers and caches
+// with streams compute with them, some policies compare them, and some use their prefixes as topics, in caches without
+// better information.
 func (p Parts) needs() traces.Needs {
 	p = p.Replayed()
 	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries

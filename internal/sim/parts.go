@@ -38,7 +38,7 @@ type Parts struct {
 	Checksum string
 }
 
-// Replayed returns the parts that a replay uses: instead of a policy that is short for a cache, that cache with the
+// Replayed returns the parts that a replay uses. A policy that is short for a cache is replaced by that cache with the
 // policy inside. Records and plans have the parts as they were written.
 func (p Parts) Replayed() Parts {
 	short := p.Policy.Entry

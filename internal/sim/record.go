@@ -105,8 +105,8 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	return Result{rec, times, out.series, out.blocks}
 }
 
-// withoutHits drops what depends on the contents of prompts, which are unknown: all that says how much hits, of nodes
-// and of bounds too, and what the cache evicted for it.
+// withoutHits drops what depends on the unknown contents of prompts: hits, also those of nodes and bounds, and
+// evictions.
 func withoutHits(v metric.Values) metric.Values {
 	for _, name := range slices.Collect(v.Names()) {
 		switch {
@@ -146,11 +146,11 @@ func delayedHits(v metric.Values) (n int64, ok bool) {
 	return 0, false
 }
 
-// hitRatio returns hits/requests, where some misses count as hits, too, and, for a sample, its estimate for the whole
-// trace: a sample may lack the hottest objects, whose requests are nearly all hits, or contain too many of them, but
-// it has its share of the misses (the adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks
-// the misses of the missing conversations, so its own ratio is the estimate. Requests that do not count, because of a
-// warm-up or of size 0, are assumed to be the same share of the whole.
+// hitRatio returns hits/requests, where some misses may count as hits. For a sample it returns the estimate for the
+// whole trace. A sample may have too few or too many of the hottest objects, and nearly all of their requests hit; but
+// it has its share of the misses (the adjustment of Waldspurger et al., FAST 2015). A sample of conversations lacks the
+// misses of the others, so its own ratio is the estimate. Requests that do not count, because of a warm-up or of size
+// 0, are assumed to be the same share of the whole.
 func (r *Replayer) hitRatio(v metric.Values, delayed int64) float64 {
 	return r.ratioOf(v.Int(metric.Requests), v.Int(metric.Hits)+delayed, v.Int(metric.Misses)-delayed)
 }
@@ -163,8 +163,8 @@ func (r *Replayer) ratioOf(requests, hits, misses int64) float64 {
 	return r.trace.Estimate(int64(r.trace.SampledFrom), r.trace, requests, misses)
 }
 
-// share returns a capacity as a share of the distinct objects, or of their total size: of the trace's blocks, which the
-// capacity counts, also where the cache has larger ones.
+// share returns a capacity as a share of the distinct objects, or of their total size. Blocks are those of the trace,
+// even if the cache has larger ones.
 func (r *Replayer) share(c capacity.Capacity) float64 {
 	if c.Bytes {
 		return float64(c.Simulated) / float64(max(1, r.sizedOnly().footprint))

@@ -174,8 +174,8 @@ func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
 	return (&neighbourhoods{options: options, trace: t}).find(ctx, float32(from))
 }
 
-// besideShort returns a policy that sets parameters of the cache that it is in, and another one in that cache, whose
-// parameters stay as they are.
+// besideShort returns a policy that sets parameters of its cache, and another one for the same cache with its
+// parameters unchanged.
 func besideShort(cells []Cell) (short, other Cell, ok bool) {
 	for _, short := range cells {
 		if !short.Policy.Entry.ShortInside || short.Replayed().Cache.String() == short.Cache.String() {
@@ -255,8 +255,8 @@ func addressPrefetchers(cells []Cell) (names []string) {
 	return names
 }
 
-// relate returns what the cache and the policy of a cell, or a bound, may know about relations between objects, for a
-// part of the trace; nil if they may know nothing.
+// relate returns the relations between objects in a part of the trace, for the cache and the policy of a cell, or a
+// bound; nil if they may not know them.
 func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar *similarity.Neighbours,
 	known *policies.Relations, err error) {
 	if from, ok := similarFrom(c); ok {

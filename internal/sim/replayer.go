@@ -41,8 +41,7 @@ type ReplayerOptions struct {
 	Blocks bool
 	// Device is the GPU that replays what it can, and compares queries; nil for the CPU. Results do not depend on it.
 	Device *cuda.Shared
-	// Note receives, once, notes about requests that are left out, prompts that are split, and what the device does; may
-	// be nil.
+	// Note receives each note once: about omitted requests, split prompts, and the device; may be nil.
 	Note func(text string)
 }
 
@@ -194,8 +193,8 @@ func (j Job) Cells() []Cell { return j.cells }
 // OnDevice reports whether the device, and not the CPU, replays the job.
 func (j Job) OnDevice() bool { return j.device != nil }
 
-// Jobs groups all cells that will be replayed into jobs for ReplayJob, so that what they share is created once. A job
-// is the cells that the device replays at once, or that one pass over reuse distances serves, or one cell.
+// Jobs groups the cells into jobs for ReplayJob, which create shared data once. A job is the cells of the device, those
+// of one pass over reuse distances, or a single cell.
 func (r *Replayer) Jobs(cells []Cell) (jobs []Job) {
 	type group struct {
 		device *deviceReplay
@@ -306,9 +305,8 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	return []outcome{sum}, nil
 }
 
-// partSeed returns the seed for the random choices in part i of a trace, so that the parts choose independently of each
-// other: with the same choices in each part, sums over them would vary as if there were only one part. The first part
-// has the seed of the cell.
+// partSeed returns the seed for the random choices in part i of a trace. Parts choose independently: with the same
+// choices in each part, sums would vary as those of one part. The first part has the seed of the cell.
 func partSeed(seed uint64, i int) uint64 { return seed ^ uint64(i)*0x9e3779b97f4a7c15 }
 
 // warmup returns the number of requests in the warm-up, which n counts in prompts if the cache serves prompts.
@@ -374,8 +372,8 @@ func (r *Replayer) remark(c Cell, text string) {
 	}
 }
 
-// build returns the empty cache of a cell for a part of the trace, and the predictors of its policy. An observer, which
-// may be nil, is notified of what happens in the pool of a cache that serves requests one by one.
+// build returns the empty cache of a cell for a part of the trace, and the predictors of its policy. An observer, if
+// any, is notified of changes in the pool of a cache that serves requests one by one.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	observer cache.Observer) (served cache.Cache, counted *predictors, err error) {
 	addresses, err := r.view(c.Capacity).addressesFor(c)

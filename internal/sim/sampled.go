@@ -14,8 +14,8 @@ const (
 	timesLongest = 3  // the cache, as often as the longest prompt
 )
 
-// noteSample notes if the trace is a sample of conversations, and the smallest cache is too small for it: the sample
-// has the blocks that conversations share in full, and prompts as long as all, while its cache is smaller.
+// noteSample notes that the smallest cache is too small for a sample of conversations: the cache is scaled down, but
+// the sample has all shared blocks, and prompts as long as all others.
 func (r *Replayer) noteSample(cells []Cell) {
 	if r.options.Note == nil || !isSample(r.trace) || prompts.Of(r.trace.Kind) == nil {
 		return

@@ -1,7 +1,7 @@
 package traces
 
-// Labels says for each request what a column of the log says: who sent it, for which path, with which status. Other
-// than tenants they change nothing: the requests of all labels share their objects, and one cache.
+// Labels has a column of the log for each request, such as its sender, path or status. Unlike tenants, labels change
+// nothing: their requests share objects and one cache.
 type Labels struct {
 	Column string
 	Names  []string // the labels with the most requests, at most MostLabels, and last OtherLabels if there are more
@@ -11,7 +11,7 @@ type Labels struct {
 // MostLabels is how many labels are told apart.
 const MostLabels = 20
 
-// OtherLabels is the label of all requests whose label is not told apart.
+// OtherLabels is the label of all requests beyond the labels that are kept apart.
 const OtherLabels = "(others)"
 
 // Tenants says which tenant owns each object. A key that two tenants request is one object for each, so that every

@@ -15,8 +15,8 @@ type Needs struct {
 	// Kind is what requests carry beyond a key, for queries. For prompts it is always loaded, since limits and warm-ups
 	// count them.
 	Kind bool
-	// Embeddings asks for the embeddings of queries, and for everything else known about queries: the embeddings in the
-	// trace or beside it, or those that package workload computed from the texts.
+	// Embeddings requests all data of queries. Their embeddings are in the trace or beside it, or package workload
+	// computed them from the texts.
 	Embeddings bool
 	// Attention asks for the attention of a language model, which has nothing else: requests are the lookups of its heads.
 	Attention bool

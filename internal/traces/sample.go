@@ -30,9 +30,9 @@ func (s *Sampler) Keeps(rec *stream.Record) bool {
 
 func (s *Sampler) KeepsNumber(key uint64) bool { return random.Scramble(key^s.seed) < s.threshold }
 
-// Estimate returns which share of some requests, or of their bytes, hits in the whole trace of which t is a sample: all
-// but what misses, of what the sample was expected to have. of is how much the whole has, and requests are how many of
-// those that were replayed count: all but a warm-up.
+// Estimate returns which share of requests, or of their bytes, hits in the whole trace of a sample t. It compares the
+// misses with the expected size of the sample. of is how much the whole has; requests are the replayed ones that count,
+// without a warm-up.
 func (t *Trace) Estimate(of int64, replayed *Trace, requests, missed int64) float64 {
 	counted := float64(requests) / float64(replayed.Counted(0, len(replayed.Objects)))
 	expected := t.SampleRate * float64(of) * counted

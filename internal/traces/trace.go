@@ -9,9 +9,9 @@ import (
 
 // Trace is a sequence of requests in columns. It is read-only after Load and shared by all replays. It needs 4 bytes
 // per request, 8 per object for sizes, 8 per request for each of RequestSizes and Times and 1 for each of Ops and
-// Served if present, 8 per removal, and 24 per object plus the text for Keys. While it loads, the numbering of keys
-// needs 20 to 30 bytes more per object; times to live 8 per request and 32 per object; and rows that write or delete
-// and are no requests, as much again as the requests that remain.
+// Served if present, 8 per removal, and 24 per object plus the text for Keys. While it loads, more is needed: 20 to 30
+// bytes per object to number keys; 8 per request and 32 per object for times to live; and for rows that write or delete
+// and are no requests, as much as for other requests.
 type Trace struct {
 	Name       string   // the name of the trace in records: the base name of its file, or several joined with "+"
 	Objects    []uint32 // per request: the object's dense number, 0 to NumObjects-1 in order of first appearance
@@ -36,15 +36,15 @@ type Trace struct {
 
 	Keys []stream.Key // per object: the key in the file; nil unless requested
 
-	// Groups are the positions at which requests that come together begin, the first of them 0: the blocks of a prompt,
-	// the keys of a batch. Nil: each request comes alone.
+	// Groups are the positions at which groups of requests begin, such as the blocks of a prompt or the keys of a batch.
+	// The first is 0. Nil: each request comes alone.
 	Groups []int
 	// Kind is what requests carry beyond a key, for prompts and queries; nil for plain objects, and if it was not
 	// requested.
 	Kind stream.Columns
 
-	// Starts are the positions at which files begin that are each replayed through an empty cache, the first of them 0.
-	// Nil: the whole trace is one sequence.
+	// Starts are the positions at which files begin, if each is replayed through an empty cache. The first is 0. Nil: the
+	// whole trace is one sequence.
 	Starts []int
 
 	StatedUses []uint32 // per request: see NextUse
@@ -203,8 +203,8 @@ func (t *Trace) ReadAs() string {
 	return strings.Join(texts, " + ")
 }
 
-// InputFormat returns the format that reads all files of the trace in the same way again, as read.Options.Format takes
-// it; "" if there is none, because the files differ in format or there are no files.
+// InputFormat returns the value of read.Options.Format that reads all files of the trace in the same way again; ""
+// without files, or if their formats differ.
 func (t *Trace) InputFormat() string {
 	for _, r := range t.Readings {
 		if r.Spec != t.Readings[0].Spec {
@@ -252,8 +252,8 @@ func (t *Trace) Depths() []int32 {
 // mostReadings is how many ways of reading are reported one by one.
 const mostReadings = 8
 
-// Lines reports how the files of the trace were read, what their writes do, and what is known of their requests from
-// elsewhere; see Reading.Line.
+// Lines reports how the files of the trace were read, what their writes do, and where other data of their requests come
+// from; see Reading.Line.
 func (t *Trace) Lines(remark string) []string {
 	lines, written := Lines(t.Readings, remark), t.Written.Text()
 	switch {
@@ -280,8 +280,8 @@ func Lines(readings []stream.Reading, remark string) (lines []string) {
 	return lines
 }
 
-// NextUse returns the result of oracle.NextUse for the trace, or nil. Load keeps it if read.Options.NextUse asks for it
-// and the trace is one oracleGeneral file, without tenants and parts, whose next accesses are all correct.
+// NextUse returns the result of oracle.NextUse for the trace, or nil. Load keeps it if read.Options.NextUse is set, and
+// the trace is one oracleGeneral file without tenants and parts, with correct next accesses.
 func (t *Trace) NextUse() []uint32 {
 	if len(t.StatedUses) != len(t.Objects) {
 		return nil

@@ -76,8 +76,8 @@ func (t *Trace) Op(pos int) stream.Op {
 	return t.Ops[pos]
 }
 
-// Passes reports whether the request at pos loads nothing where it misses: it reads an object that the log says is
-// missing, or changes only what is there.
+// Passes reports whether a miss at pos loads nothing: the log says that the object is missing, or the request changes
+// only resident objects.
 func (t *Trace) Passes(pos int) bool { return t.Ops != nil && t.Ops[pos]&stream.IfPresent != 0 }
 
 // Fills reports whether the trace has writes that fill a cache, and are no part of hits and misses.
@@ -100,14 +100,14 @@ func (t *Trace) Counted(from, to int) (n int) {
 // stays in the cache, or oracle.Never if the object is removed before. If the trace has Starts, positions count within
 // its parts.
 //
-// If writes fill, a request whose object is written next has none: keeping the object until then is worth nothing. The
-// write puts it into the cache in any case, and does not count. With this column Belady's rule is optimal for equal
-// sizes. Call what happens to an object from one removal or write to the next a life of it, and imagine another object
-// in each life. Then the first request of a life always misses, whatever the policy does, so that the fewest misses of
-// all requests are also the fewest of those that count; and the rule is optimal for this trace. The cache differs from
-// the imagined one only in what is left of lives that have ended: a removed object, which makes room at once, and an
-// object that is written, which gives its room to its next life. There it is the victim that the rule chooses first,
-// since it has no next use.
+// If writes fill, a request before a write of its object has none. Keeping the object until then is worth nothing,
+// because the write puts it into the cache in any case, and does not count. With this column Belady's rule is optimal
+// for equal sizes. Call what happens to an object from one removal or write to the next a life of it, and imagine
+// another object in each life. Then the first request of a life always misses, whatever the policy does, so that the
+// fewest misses of all requests are also the fewest of those that count; and the rule is optimal for this trace. The
+// cache differs from the imagined one only in what is left of lives that have ended: a removed object, which makes room
+// at once, and an object that is written, which gives its room to its next life. There it is the victim that the rule
+// chooses first, since it has no next use.
 func (t *Trace) NextUses() []uint32 {
 	if stated := t.NextUse(); stated != nil {
 		return stated

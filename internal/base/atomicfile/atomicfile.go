@@ -271,7 +271,7 @@ func MakeFolder(dir string) error {
 	return nil
 }
 
-// CheckFolder makes sure that a folder that the user has named exists or can be created, which it leaves to MakeFolder.
+// CheckFolder checks that a folder that the user has named exists or can be created. MakeFolder creates it.
 func CheckFolder(dir string) error {
 	if isThere(dir) {
 		return MakeFolder(dir) // what is there may be something else

@@ -81,7 +81,7 @@ var (
 		Doc: "objects that left the cache because they were deleted, made invalid by a write, or expired"}
 )
 
-// Metrics of traces that say what the server that wrote them found in its own cache, the same for all policies.
+// Metrics of what the server that wrote a trace found in its own cache, the same for all policies.
 var (
 	LoggedRequests = Metric{Name: "logged_requests", Checked: true, Unit: Count, Merge: Apart,
 		Doc: "counted requests of which the log says whether the cache of its server answered"}

@@ -21,8 +21,8 @@ type Param struct {
 	Max     float64  // largest value of a number; 0 means no limit
 	Choices []string // the values that a string may take; empty means any
 	File    bool     // a string is the path of a file, or one of Choices, if there are any
-	// Rest is set if a string without single quotes around it is all of the text that follows, commas, parentheses and
-	// double quotes included: it may be pasted, but must come last.
+	// Rest says that a string without single quotes extends to the end of the text, including commas, parentheses and
+	// double quotes. It may be pasted, but must come last.
 	Rest bool
 }
 
@@ -111,8 +111,7 @@ func Defaults(ps []Param) Values {
 	return v
 }
 
-// NoEffect rejects changed values of parameters that are not used: off says why not, on what to write so that they are
-// used.
+// NoEffect rejects changed values of unused parameters. off says why they are unused, on how to use them.
 func NoEffect(ps []Param, v Values, off, on string) error {
 	for _, p := range ps {
 		if v[p.Name] != p.Default {

@@ -1,8 +1,7 @@
 package random
 
 // Draws is a sequence of random numbers that is drawn in a few instructions: the upper half of a linear congruential
-// generator of 64 bits (Knuth, TAOCP 3.3.4), whose low bits have short periods. Hot loops keep a copy of it in
-// registers.
+// generator of 64 bits (Knuth, TAOCP 3.3.4); its low bits have short periods. Hot loops keep a copy of it in registers.
 type Draws uint64
 
 const (

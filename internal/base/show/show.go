@@ -45,8 +45,8 @@ func About(n int64, unit string) string {
 	return Count(int64(rounded(float64(n), 3)))
 }
 
-// Within formats the end of an interval with three digits, or as Capacity if these are not from least to most: an
-// interval contains what it is of, and ends where everything has room.
+// Within formats the end of an interval with three digits, or as Capacity if rounding leaves the range from least to
+// most. An interval must contain its value, and end where everything has room.
 func Within(n, least, most int64, unit string) string {
 	x := float64(n)
 	if unit == Bytes {

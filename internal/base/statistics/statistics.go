@@ -75,8 +75,8 @@ func Quantile(p float64, sorted []float64) float64 {
 	return sorted[max(i, 1)-1]
 }
 
-// Batches divides values in the order of their times into n parts as equal as possible, and returns what of says of
-// each; nil if there are fewer than two values for each part.
+// Batches divides values in the order of their times into n parts of nearly equal size, and returns of(part) for each;
+// nil if there are fewer than two values for each part.
 func Batches(x []float64, n int, of func(part []float64) float64) []float64 {
 	if len(x) < 2*n {
 		return nil

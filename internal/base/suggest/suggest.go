@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/agnivade/levenshtein"
 )
 
 // Unknown returns the error for an unknown name of the given kind ("policy", "parameter").
@@ -50,10 +48,30 @@ func nearestFirst(name string, exist []string) []string {
 		case strings.Contains(other, name):
 			far[e] = -1
 		default:
-			far[e] = levenshtein.ComputeDistance(name, other)
+			far[e] = distance(name, other)
 		}
 	}
 	return slices.SortedStableFunc(slices.Values(exist), func(a, b string) int { return far[a] - far[b] })
+}
+
+// distance returns how many characters must be added, removed or replaced to make one text of another.
+func distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1) // distances of the characters of a so far to those of b up to a place
+	for j := range row {
+		row[j] = j
+	}
+	for i, c := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, d := range to {
+			if c != d {
+				diagonal++
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
 }
 
 // longestName is more than any name has. The distance of two texts takes time with the product of their lengths.
@@ -69,7 +87,7 @@ func Nearest(name string, exist []string) (string, bool) {
 	best, bestDistance := "", len(name)/3+2
 	for _, e := range exist {
 		other := strings.ToLower(e)
-		d := levenshtein.ComputeDistance(name, other)
+		d := distance(name, other)
 		if d > 1 && len(name) <= 3 && !sameLetters(name, other) {
 			continue
 		}

@@ -13,8 +13,7 @@ import (
 )
 
 // CheckShape rejects a value that does not fit its type, and keys that its type does not have. Types with their own
-// parser check themselves. keyed has the types that may also be written as a plain text, with the types that they are
-// parsed as if they have keys.
+// parser check themselves. keyed maps types that may also be plain texts to the types of their form with keys.
 func CheckShape(node ast.Node, t reflect.Type, owner string, keyed map[reflect.Type]reflect.Type) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

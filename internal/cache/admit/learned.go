@@ -36,7 +36,7 @@ var learnedEntry = Entry{
 // its size.
 type features [5]float64
 
-// sample is an object that came down, and of which it is not known yet whether it is requested again in time.
+// sample is an object that came down; it is not known yet whether it is requested again in time.
 type sample struct {
 	object requests.Object
 	number uint32 // of the sample, from 1 on

@@ -50,8 +50,8 @@ func OfBlocks(n, block int64) Capacity {
 	return c
 }
 
-// Simulating returns the capacity whose replay has room for that many objects, bytes or blocks, in the unit of another:
-// on a sample of that share of the keys the smallest such capacity of the whole trace.
+// Simulating returns the capacity, in the unit of another, at which a replay has room for that many objects, bytes or
+// blocks. For a sample it is the smallest such capacity of the whole trace.
 func Simulating(units int64, like Capacity, rate float64) Capacity {
 	amount := units * max(1, like.Block)
 	if rate < 1 {
@@ -189,7 +189,7 @@ func (s Spec) Amount() Capacity {
 	return Of(wholeUnits(s.value), false)
 }
 
-// CountsBytes reports whether the sizes of objects count, each of which may have its own.
+// CountsBytes reports whether the sizes of objects count.
 func (s Spec) CountsBytes(mode Mode) bool {
 	return !mode.ofBlocks() && (s.kind == capacityBytes || mode == Bytes)
 }

@@ -79,8 +79,8 @@ func (s *system) ghostsPerUnit() int {
 	return s.allocator.Needs().Ghosts
 }
 
-// advance does what is due before a request: streams expire, and then the allocator divides the capacity, with what
-// they freed.
+// advance does what is due before a request: streams expire, and then the allocator divides the capacity, including
+// theirs.
 func (s *system) advance(r policies.Request) {
 	s.pos, s.time = r.Pos, r.Time
 	if s.clock && !s.started {
@@ -98,8 +98,8 @@ func (s *system) advance(r policies.Request) {
 	}
 }
 
-// inOrder returns the units in the order in which their streams were opened, which numbers do not have, since they are
-// used again. The slice is valid until the next call.
+// inOrder returns the units in the order in which their streams were opened. Numbers do not have that order, because
+// they are used again. The slice is valid until the next call.
 func (s *system) inOrder() []*unit {
 	s.order = s.order[:0]
 	for _, u := range s.units {

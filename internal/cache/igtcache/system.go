@@ -172,7 +172,7 @@ func (s *system) hit(u *unit, r policies.Request) bool {
 	return true
 }
 
-// makeRoomFor gives a unit more capacity if so much does not fit in addition to what it has.
+// makeRoomFor gives a unit more capacity if an addition does not fit.
 func (s *system) makeRoomFor(u *unit, size int64) {
 	if need := u.pool.Used() + size - u.pool.Capacity(); need > 0 {
 		s.makeRoom(u, need)

@@ -2,7 +2,7 @@ package kv
 
 import "github.com/cachesim/cachesim/internal/base/metric"
 
-// What a cell measures beside requests and hits, which are the lookups of heads that are not on the GPU as a whole, of
+// What a cell measures beside requests and hits. These are lookups: of heads that are not on the GPU as a whole, of
 // blocks in stores, or of tokens under PQCache. Rows are keys and values: a token has two of each head.
 var (
 	hitRatioAll = metric.Metric{Name: "hit_ratio_all", Title: "hit ratio of all heads", Unit: metric.Share, Digits: 2,

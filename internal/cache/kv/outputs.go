@@ -36,7 +36,7 @@ type kept struct {
 // due is a loss whose errors a cell has still to count.
 type due struct{ cell, loss int }
 
-// keptOf returns the place in w.kept of what is visible beside a set that was loaded in the step label.
+// keptOf returns the place in w.kept of the tokens that are visible beside a set of the step label.
 func (w *worker) keptOf(v view, step, label int) int {
 	tail, m, group, dim := v.tail(w.shape, step, label), &w.step, w.shape.Group(), w.shape.Dim
 	for i := len(w.kept) - 1; i >= 0 && w.kept[i].step == step; i-- {

@@ -38,8 +38,8 @@ type StepQuality struct {
 // QualityUnit is 1 in StepQuality.
 const QualityUnit = 1 << 32
 
-// mostQuality bounds what a head adds, so that no sum overflows: an output whose norm is nearly 0 may be off by any
-// multiple of it.
+// mostQuality bounds what a head adds, so that no sum overflows. The relative error of an output with a norm near 0 has
+// no bound.
 const mostQuality = 1 << 16
 
 func qualityOf(x float64) int64 {

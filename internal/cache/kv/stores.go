@@ -38,8 +38,8 @@ func servingOf(policy policies.Entry) serving {
 // microsoft/RetrievalAttention) has pages of 8 tokens.
 const page = 8
 
-// defaultBlocks is the retriever of stores. The tokens of the exact set lie in a third of all blocks, so that a store
-// of the blocks that they touch would load more than no store at all.
+// defaultBlocks is the retriever of stores. The tokens of the exact set lie in a third of all blocks, so a store of
+// these blocks would load more than no store at all.
 const defaultBlocks = "blocks"
 
 // retriever returns the retriever of a cell, nil for the exact set.
@@ -135,7 +135,7 @@ func (r *replay) checkServing(p *plan) error {
 	return nil
 }
 
-// checkBlocks refuses blocks of which none lies between the first and the recent tokens: nothing could be retrieved.
+// checkBlocks refuses blocks if none lies between the first and the recent tokens: nothing could be retrieved.
 func (r *replay) checkBlocks(p *plan) error {
 	if p.Retriever == nil {
 		return nil

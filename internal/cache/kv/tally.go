@@ -43,8 +43,8 @@ func (t *tally) add(other *tally) {
 	t.labels += other.labels
 }
 
-// hitRatioOfAll returns the hit ratio if heads on the GPU as a whole hit in every lookup that they would have had, as
-// many in a step as the others have on average.
+// hitRatioOfAll returns the hit ratio with the heads that are on the GPU as a whole. They hit in every lookup, and have
+// as many in a step as the others on average.
 func (t *tally) hitRatioOfAll() float64 {
 	if t.Lookups == 0 {
 		return metric.Divide(float64(t.Whole), float64(t.Heads+t.Whole))

@@ -65,7 +65,7 @@ type loss struct {
 	search, label int
 	recall        float64
 	mass          float64 // of all visible tokens
-	middle        float64 // of it, beyond what the exact set has beside it
+	middle        float64 // rows of the set that are not in the exact set
 	kept          int     // in worker.kept
 	errors        []float32
 }
@@ -131,7 +131,7 @@ func (w *worker) progress(lookups int) {
 	}
 }
 
-// end serves the steps of the head in caches that decide about blocks, for which it has collected what they want.
+// end serves the steps of the head in caches that decide about blocks, from what it has collected.
 func (w *worker) end() error {
 	for i := range w.cells {
 		c := &w.cells[i]
@@ -207,7 +207,7 @@ func (w *worker) count(c *holding, step int, n StepCounts) {
 	}
 }
 
-// addQuality adds to what is known of a step if that is wanted.
+// addQuality adds to the quality of a step if it is measured.
 func (w *worker) addQuality(c *holding, step int, q StepQuality) {
 	if w.steps != nil {
 		w.steps[c.number].quality[w.at(step)].Add(q)
@@ -308,8 +308,8 @@ func (w *worker) top(set []int32, summed []float32, v view, step int) []int32 {
 	return set
 }
 
-// look serves a step in a cell. One that holds blocks has the tokens of the blocks that the step wants, whatever its
-// policy, so that only counts are left to do at the end of the head.
+// look serves a step in a cell. A cell with blocks has the tokens of the blocks that the step wants, whatever its
+// policy. So only counts remain for the end of the head.
 func (w *worker) look(c *holding, step int) error {
 	n := StepCounts{Heads: 1, Wanted: int64(w.views[c.view].size(w.shape, step))}
 	if c.serving != servesSet {
@@ -352,7 +352,7 @@ func (w *worker) queriesOf(c *holding) ([]float32, []float64) {
 	return w.head.Queries, w.norms
 }
 
-// reuses asks the rule whether the set still answers, whose similarity has been compared.
+// reuses asks the rule whether the set still answers, after its similarity was computed.
 func (w *worker) reuses(c *holding, step int) bool {
 	if c.labels != nil {
 		return c.labels[step] != step
@@ -390,7 +390,7 @@ func (w *worker) load(c *holding, step int, n *StepCounts) error {
 	return nil
 }
 
-// lossOf returns the place in w.losses of what the cell's set loses in this step. Cells with the same set share it.
+// lossOf returns the place in w.losses of the loss of the cell's set in this step. Cells with the same set share it.
 func (w *worker) lossOf(c *holding, step int) int {
 	for i := len(w.losses) - 1; i >= 0 && w.losses[i].step == step; i-- {
 		if l := &w.losses[i]; l.search == c.search && l.label == c.label {

@@ -27,7 +27,7 @@ type Access struct {
 	// Prefetched says that the request hits an object that was prefetched and has not been requested since.
 	Prefetched bool
 	// Resident says that the object is in the cache now: it hit, or the miss has loaded it. If objects arrive later, it is
-	// true for an object that will be loaded, as far as that is known.
+	// true for an object that will probably be loaded.
 	Resident bool
 }
 
@@ -86,7 +86,7 @@ type Config struct {
 	Capacity int64
 	Unit     bool
 
-	// Trace is what will be served. A prefetcher without Future uses only what it says of the requests so far, and of
+	// Trace is what will be served. A prefetcher without Future uses only its data about the requests so far, and about
 	// the files. It may be nil for prefetchers with neither Files nor Future.
 	Trace *traces.Trace
 }

@@ -284,8 +284,8 @@ type Limits struct {
 	Apart    bool // the block behind these takes room while the prompt runs
 }
 
-// LimitsOf returns the limits of a prompt, whose last block may not be full. To a reference every full block can hit,
-// and no other takes room, which bounds what the rule permits.
+// LimitsOf returns the limits of a prompt, whose last block may not be full. For a reference every full block can hit,
+// and no other takes room. That is a bound on the rule.
 func LimitsOf(last string, reference bool, blocks int, tokens, block int64) (l Limits) {
 	l.Kept = blocks
 	if !KeepsPartial(last, reference) {

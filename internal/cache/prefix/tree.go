@@ -46,7 +46,7 @@ import (
 //
 // If blocks may be bypassed, what is held depends on the schedule: a block that is loaded keeps its place while its
 // prompt runs, and a block that hits does, too. Then Belady's rule, with bypassing, is not optimal: it may load a block
-// that is soon requested again, and whose place another would have used before. The bound opt-unheld ignores what is
+// that is soon requested again, though another would have used its place before. The bound opt-unheld ignores what is
 // held. If a model lets prompts overlap, when they end depends on the schedule even if nothing may be bypassed.
 type tree struct {
 	pool     *cache.Pool
@@ -146,7 +146,7 @@ func (t *tree) begin(a arrival, n *cache.Counts) (hits int, h Held) {
 	return hits, h
 }
 
-// lock holds what fits of a prompt, whose first `run` blocks are resident. Of these, those that do not hit follow in
+// lock holds what fits of a prompt; its first `run` blocks are resident. Of these, those that do not hit follow in
 // load, because room is made for them first.
 func (t *tree) lock(a arrival, hits, run int) (h Held) {
 	t.hold(a.blocks[:hits])

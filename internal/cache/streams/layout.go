@@ -77,8 +77,8 @@ func newLayout(inOrder []File, block int64, shift int, natural bool) *Layout {
 	return l
 }
 
-// Natural returns the layout of the same addresses whose listings are in natural order: numbers in names are compared
-// by their values, so that 9 comes before 10. It is made when it is first needed.
+// Natural returns the same addresses with listings in natural order: numbers in names are compared by their values, so
+// that 9 comes before 10. It is made when it is first needed.
 func (l *Layout) Natural() *Layout { return l.natural() }
 
 // group is the files at or below one entry of a directory: a range of the order of build.

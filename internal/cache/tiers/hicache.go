@@ -84,8 +84,8 @@ func (c *chains) addOneTree(config cache.Config, all []tier, sizes []int64) (err
 	return nil
 }
 
-// serveOneTree serves a prompt, of which the first ones can hit, where the tiers are one tree. It returns how many
-// leading blocks hit.
+// serveOneTree serves a prompt if the tiers are one tree. Its first blocks can hit. It returns how many leading blocks
+// hit.
 func (c *chains) serveOneTree(prompt int, p prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
 	p.Hits = reusable
 	gone := c.oneTree.Gone()

@@ -42,7 +42,7 @@ type hierarchy struct {
 
 	admitting []*level // that have an admission
 	swap      *swap    // nil unless the tiers are an engine's two memories
-	nodes     *nodes   // of which it is one; nil: there are no others
+	nodes     *nodes   // all nodes, if it is one of several; nil: it is the only one
 }
 
 // book has what has happened in the tiers, of all nodes together.

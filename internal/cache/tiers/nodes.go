@@ -205,7 +205,7 @@ func (h *hierarchy) SharedFrom() int {
 	return len(h.levels)
 }
 
-// Has, Held, Resident and AtOnce implement cache.Replica. What nodes share is on none of them.
+// Has, Held, Resident and AtOnce implement cache.Replica. Shared tiers are on no node.
 func (c *chains) Has(o policies.Object) bool {
 	for _, l := range c.own() {
 		if l.pool.Has(o) {

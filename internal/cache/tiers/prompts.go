@@ -220,8 +220,8 @@ func (c *chains) Finish(prompt int) {
 	}
 }
 
-// serveMoving serves a prompt where blocks come down to pools, of which the first ones can hit. It returns how many
-// leading blocks hit.
+// serveMoving serves a prompt if blocks come down to pools. Its first blocks can hit. It returns how many leading
+// blocks hit.
 func (c *chains) serveMoving(prompt int, a prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
 	top, blocks := c.levels[0], a.Blocks
 	c.expire(a.Now)
@@ -350,8 +350,8 @@ func (c *chains) serveBelow(blocks []policies.Object, from, held, first int, now
 	}
 }
 
-// serveCopies serves a prompt where lower tiers have copies, of which the first ones can hit. It returns how many
-// leading blocks hit.
+// serveCopies serves a prompt if lower tiers have copies. Its first blocks can hit. It returns how many leading blocks
+// hit.
 func (c *chains) serveCopies(prompt int, a prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
 	blocks := a.Blocks
 	c.expire(a.Now)

@@ -5,9 +5,9 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// store is the part of a tier that keeps copies of blocks of prompts, any of which can be evicted, as an engine
-// offloads them. A prompt loads from it what follows the blocks that it has from above. If it loads something, it
-// offers what comes behind that, otherwise all of its blocks. What the prompt uses, it has used when it ends.
+// store is the part of a tier with copies of blocks of prompts, as an engine offloads them. Any block can be evicted. A
+// prompt loads from it what follows the blocks that it has from above. If it loads something, it offers what comes
+// behind that, otherwise all of its blocks. What the prompt uses, it has used when it ends.
 type store struct {
 	policy  policies.PromptStore
 	did     []access          // per request of the trace
@@ -27,8 +27,8 @@ const (
 func isStore(e policies.Entry, mode string) bool { return e.Stores && mode == writeThrough }
 
 // serveStore serves a prompt from a store, and writes to it what the prompt offers. Of the prompt's blocks `hits` hit
-// in some tier, and `up` are copied to the first one. It reports whether the store has room for what is offered; if
-// not, it takes none of that.
+// in some tier, and `up` are copied to the first one. It reports whether the store has room for all offered blocks;
+// otherwise it takes none.
 func (c *chains) serveStore(l *level, prompt int, a prefix.Prompt, up, hits int) (stored bool) {
 	did := c.accesses(l, prompt)
 	clear(did)

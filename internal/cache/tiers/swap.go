@@ -219,7 +219,7 @@ func (h *hierarchy) swapDown(o policies.Object) {
 	second.entered(o, 1)
 }
 
-// unasked is the policy of a second memory, whose slots are taken by their queues before a block comes.
+// unasked is the policy of a second memory, which takes slots from its queues before a block comes.
 type unasked struct{}
 
 var unaskedEntry = policies.Entry{New: func(policies.Config) (policies.Policy, error) { return unasked{}, nil }}

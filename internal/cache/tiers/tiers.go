@@ -244,7 +244,7 @@ func whole(c cache.Config) (n int64, err error) {
 	return together(sizes, c.Params), nil
 }
 
-// together returns how much is in tiers of these sizes that is in no other one.
+// together returns the joint size of tiers without duplicates.
 func together(sizes []int64, v params.Values) (n int64) {
 	if v.Text("mode") == inclusive {
 		return sizes[len(sizes)-1]

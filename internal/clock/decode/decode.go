@@ -1,12 +1,12 @@
-// Package decode models the time of a decoding step of a language model of whose keys and values (KV) a part is on the
-// GPU, and all are in the memory of its host: the setting of LiteCache (arXiv 2511.14510), sections 2.3 and 7.
+// Package decode models the time of a decoding step of a language model. All keys and values (KV) are in the memory of
+// the host, and a part of them is on the GPU: the setting of LiteCache (arXiv 2511.14510), sections 2.3 and 7.
 //
 // A layer takes, for all sequences of a batch,
 //
 //	max(computation + attention + retrieval, launches) + lookup + transfer + merge + update
 //
-// of which sets that are loaded ahead hide their transfer behind the previous layer, and lists of blocks their update
-// behind the transfer and the attention. Config.Layer has the formulas.
+// Sets that are loaded ahead hide their transfer behind the previous layer. Lists of blocks hide their update behind
+// the transfer and the attention. Config.Layer has the formulas.
 package decode
 
 // Management is how a GPU's part of keys and values is managed.

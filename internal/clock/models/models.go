@@ -1,7 +1,7 @@
-// Package models computes the time that requests take: it models batches of embedding lookups, prompts to a language
-// model and the tokens that it generates, and jobs that read from a remote store. Each model serves a trace on a
-// virtual clock; the folders beside it contain the computations. A model does not know caches: it states what it needs
-// from one, and says when a group of requests is served.
+// Package models computes the time that requests take: of batches of embedding lookups, of prompts to a language model
+// and its generated tokens, and of jobs that read from a remote store. Each model serves a trace on a virtual clock;
+// the folders beside it contain the computations. A model knows no caches: it states what it needs from one, and when a
+// group of requests is served.
 package models
 
 import (
@@ -53,8 +53,7 @@ type Entry struct {
 	Lengths bool
 	// Needs returns what it needs from the trace; nil for nothing.
 	Needs func(v params.Values) traces.Needs
-	// Check rejects values of Params that exclude each other, and a trace that lacks what they need; nil if nothing can be
-	// wrong.
+	// Check rejects values of Params that exclude each other, and traces that lack what they need; nil: nothing to check.
 	Check func(v params.Values, t *traces.Trace) error
 	// Run replays the trace through the cache on a virtual clock, and returns the metrics that it measures. It stops early
 	// with ctx's error.

@@ -15,7 +15,7 @@ type Tier struct {
 	Bandwidth float64       // bytes per second; 0 is the memory of the GPUs, from which nothing is loaded
 }
 
-// Tiered is a Cache whose blocks are in several tiers, the first of them the fastest.
+// Tiered is a Cache with its blocks in several tiers, the fastest first.
 type Tiered interface {
 	Cache
 	// Peek adds to tokens, per tier, those of the leading blocks of prompt i that the tiers have now. It returns how many
@@ -193,9 +193,8 @@ func (l *loader) waited(i int, span time.Duration) {
 // mostTokens is the longest prefix for which BreakEven compares loading and computing.
 const mostTokens = 1 << 24
 
-// BreakEven returns the least number of tokens whose keys and values are loaded from a tier, by an idle link, in less
-// time than computing them takes, as part of a prompt that has one more token. ok is false if there is none below
-// mostTokens.
+// BreakEven returns the least number of tokens for which an idle link loads keys and values from a tier faster than
+// they are computed, in a prompt with one more token. ok is false if there is none below mostTokens.
 func (c Config) BreakEven(t Tier) (tokens int, ok bool) {
 	faster := func(h int) bool {
 		saved := c.seconds(h+1, 0) - c.seconds(h+1, h)

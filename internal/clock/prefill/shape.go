@@ -25,7 +25,7 @@ type Hardware struct {
 	Host        float64 // bytes per second from the memory of the host to all cards
 }
 
-// shape returns the shape of one of llm.Models, with keys and values of 16 bits on one GPU, heads of queries, and
+// shape returns the shape of one of llm.Models on one GPU with keys and values of 16 bits: its query heads, and the
 // numbers of a key and of a value that attention multiplies with.
 func shape(model string, heads, key, value int) Shape {
 	m, err := llm.Find(model)
@@ -39,8 +39,8 @@ func shape(model string, heads, key, value int) Shape {
 	return Shape{Attention: attention(m.Shape.Layers[0].Count, heads, key, value), KV: kv.Full}
 }
 
-// attention returns the operations per token and preceding token: in each layer every head multiplies a query with a
-// key, and a weight with a value; a multiplication and an addition are two operations.
+// attention returns the operations per token and preceding token. In each layer every head multiplies a query with a
+// key, and a weight with a value. A multiplication and an addition are two operations.
 func attention(layers, heads, key, value int) float64 {
 	return float64(2 * layers * heads * (key + value))
 }
@@ -75,7 +75,7 @@ var hardware = map[string]Hardware{
 	// 2).
 	"4xrtx4090": {Peak: 4 * 165.2e12, Bandwidth: 4 * 1008e9, Utilisation: 0.43,
 		Host: 4 * hostShare * 31.5e9},
-	// NVIDIA H100 datasheet, whose H800 has the same tensor cores and memory: 1979 TFLOPS in 8 bits without sparsity, 3350
+	// NVIDIA H100 datasheet; the H800 has the same tensor cores and memory: 1979 TFLOPS in 8 bits without sparsity, 3350
 	// GB/s. Utilisation: 73.7e3 tokens per second and node, 56.3% of them cached (DeepSeek, DeepSeek-V3/R1 inference
 	// system overview, 2025), are 2.4e15 operations.
 	"8xh800": {Peak: 8 * 1979e12, Bandwidth: 8 * 3350e9, Utilisation: 0.15,

@@ -1,6 +1,5 @@
 // Package sls models the time of SparseLengthsSum, the lookup of embedding vectors that dominates recommendation
-// models: vectors that are cached in the memory of a GPU are read from there, the others are fetched from the memory of
-// its host.
+// models: cached vectors are read from the memory of a GPU, the others are fetched from the memory of its host.
 //
 // The latency of a batch that runs alone is
 //
@@ -53,7 +52,7 @@ type Batch struct {
 	Uncounted int      // keys at the start that belong to a warm-up
 }
 
-// Cache is the cache in the memory of the GPU.
+// Cache is the cache in the memory of the GPU. It is an interface so that tests of the model need no cache.
 type Cache interface {
 	// Lookup serves batch i. It is called once for each batch, in their order. The slices are valid until the next call.
 	Lookup(i int) Batch

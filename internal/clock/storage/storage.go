@@ -27,8 +27,7 @@ type Config struct {
 	Bandwidth float64       // of the link, in bytes per second
 	// Prefetches is how many prefetches may be outstanding, Queue how many more may wait.
 	Prefetches, Queue int
-	// DropOldest says that a prefetch that finds the queue full takes the place of the one that has waited longest;
-	// otherwise it is dropped itself.
+	// DropOldest says that a prefetch replaces the oldest of a full queue; otherwise the new one is dropped.
 	DropOldest bool
 	// Closed says that a job issues a read when its previous one is served and it has computed; otherwise reads are issued
 	// at their times.

@@ -135,10 +135,9 @@ func (w *Worker) Begin(keys, values []float32) error {
 // Longest returns how many steps Attend computes at most.
 func (w *Worker) Longest() int { return w.steps }
 
-// Attend computes consecutive steps: softmax.Probabilities of each step's queries and the tokens that it sees and, if
-// outputs is not nil, softmax.Weighted of the values for each row of these. The first step sees visible tokens, each
-// further one a token more. An error says if what the device returns is not what the CPU computes for one of the
-// queries, which is drawn.
+// Attend computes consecutive steps: softmax.Probabilities of each step's queries and visible tokens and, if outputs is
+// not nil, softmax.Weighted of the values for each row of these. The first step sees visible tokens, each further one a
+// token more. A random query is compared with the CPU; a difference is an error.
 func (w *Worker) Attend(queries []float32, visible int, probabilities, outputs []float32) error {
 	s := w.shape
 	rows := len(queries) / s.Dim

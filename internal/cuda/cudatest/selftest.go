@@ -13,9 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 )
 
-// SelfTest checks a self-test whose sums are in a file, which UPDATE=1 in the environment rewrites: it must launch
-// every kernel of the modules apart from the exceptions, have the same sums in the interpreter with any seed, and find
-// devices that go wrong at any launch.
+// SelfTest checks a self-test. Its sums are in a file, which UPDATE=1 rewrites. It must launch every kernel of the
+// modules except the exceptions, have the same sums in the interpreter with any seed, and find devices that go wrong at
+// any launch.
 func SelfTest(t *testing.T, test *cuda.SelfTest, file string, modules [][]byte, except ...string) {
 	t.Helper()
 	for seed := range brief.Of[uint64](3, 1) {

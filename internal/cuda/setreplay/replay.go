@@ -338,8 +338,8 @@ func (r *replay) serve(from int) (to int, err error) {
 	return to, r.addLambda(to - from)
 }
 
-// shorten divides the requests [from, to), which have been written, among the sets, and returns the end of a chunk of
-// which no set has too many lookups: a warp serves them one after another, even if all other warps are idle.
+// shorten divides the written requests [from, to) among the sets, and returns the end of a chunk without too many
+// lookups in any set: a warp serves them one after another, even if all other warps are idle.
 func (r *replay) shorten(from, to int) (end int, err error) {
 	for {
 		longest, err := r.divideAll(from, to-from)

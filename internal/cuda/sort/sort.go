@@ -116,8 +116,8 @@ func (o *Operations) prefixSum(column cuda.Pointer, n int, levels []level) error
 	return o.module.Launch("sort_prefix", grid, column, uint32(n), before)
 }
 
-// Starts writes, for each number b from 0 to count, how many of n sorted keys of uint32 are smaller: where bucket b
-// begins and, at count, how many keys there are, if all are smaller than count. starts has count+1 elements.
+// Starts writes, for each number b from 0 to count, how many of n sorted keys of uint32 are smaller. That is where
+// bucket b begins and, at count, the number of keys, if all are smaller than count. starts has count+1 elements.
 func (o *Operations) Starts(keys cuda.Pointer, n int, starts cuda.Pointer, count int) error {
 	if err := check(n); err != nil {
 		return err

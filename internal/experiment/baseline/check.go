@@ -83,8 +83,8 @@ type Report struct {
 	AllowsTraceChange bool     // as in Options
 }
 
-// Check replays the records of a baseline and compares. It is an error if the records do not say what to replay or
-// contradict each other, or if a rule matches none of them; all other problems are in the report.
+// Check replays the records of a baseline and compares. Records that do not say what to replay, records that contradict
+// each other, and rules that match no record are errors; all other problems are in the report.
 func Check(ctx context.Context, path string, recs []records.Record, options Options) (*Report, error) {
 	if err := checkRules(options.Rules, recs); err != nil {
 		return nil, err

@@ -58,8 +58,8 @@ func figureOf(rec *records.Record, name string) *float64 {
 }
 
 // allow reports whether a cell is within its tolerances. A metric that a rule names is compared by that rule.
-// Otherwise, unless the tolerance is exact, only hit ratios, misses as a share of the requests and byte hit ratios
-// count, provided that the requests and the size of the cache are the same.
+// Otherwise, unless the tolerance is exact, only hit ratios, byte hit ratios and misses as a share of the requests
+// count. The requests and the size of the cache must be the same.
 func (t tolerances) allow(was, is *records.Record, differences []Difference) bool {
 	return !slices.ContainsFunc(differences, func(d Difference) bool {
 		allowed, named := t.of[d.Figure]

@@ -251,7 +251,7 @@ func sign(x float64) string {
 	return "+"
 }
 
-// inColumns maps the metrics that have a column, or follow from one that has, to that metric.
+// inColumns maps metrics to the metric of their column.
 var inColumns = map[string]string{
 	metric.HitRatio.Name:     metric.HitRatio.Name,
 	metric.Misses.Name:       metric.Misses.Name,
@@ -260,8 +260,8 @@ var inColumns = map[string]string{
 	metric.HitBytes.Name:     metric.ByteHitRatio.Name,
 }
 
-// others lists the changed metrics without a column. On a changed trace most of them have changed, too: only what a
-// rule names is listed, and the capacity that a share comes to.
+// others lists the changed metrics without a column. On a changed trace most of them have changed, too: only metrics
+// that a rule names are listed, and the amount of a share.
 func others(r *Result) string {
 	moved := map[string]bool{}
 	for _, d := range r.Differences {

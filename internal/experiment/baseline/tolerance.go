@@ -192,8 +192,8 @@ func ToleranceFor(rules []Rule, rec *records.Record, name string) (t Tolerance) 
 	return t
 }
 
-// CheckFor rejects rules for another metric than the one that is compared, rules with percentage points of what is no
-// ratio, and rules that match none of recs.
+// CheckFor rejects rules for a metric that is not compared, percentage points of a metric that is no ratio, and rules
+// that match none of recs.
 func CheckFor(rules []Rule, recs []records.Record, name string) error {
 	m, _ := metric.Lookup(name)
 	for _, r := range rules {

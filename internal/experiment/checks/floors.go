@@ -81,7 +81,7 @@ func (f *Floors) GetSlice() (texts []string) {
 	return texts
 }
 
-// CheckFormat refuses a format that says which rows reach their floors where they have none.
+// CheckFormat refuses a format about floors if there are none.
 func (f *Floors) CheckFormat(format string, others []string) error {
 	if len(f.list) > 0 || !slices.Contains(Formats, format) {
 		return nil

@@ -119,8 +119,8 @@ type fixed struct {
 	at []condition // with =
 }
 
-// name is a single word: a metric or a reference of the policies after "over" or "is first", a reference without
-// policies, or the place on a dimension as a number.
+// name is a single word: a metric, or a reference, of the policies after "over" or "is first"; a reference without
+// policies; or a place on a dimension as a number.
 type name string
 
 type operation struct {

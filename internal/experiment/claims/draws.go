@@ -11,11 +11,10 @@ import (
 // draws is how many results CannotFail invents.
 const draws = 1000
 
-// CannotFail reports whether the claim holds whatever is measured: it does with 1,000 sets of random values in place of
-// the measured ones. A value is drawn from the metric's range: a share from 0 to 1, a count from 0 to the number of
-// requests, and anything else within a factor of 1,000 of the largest measured value. In many sets the values are
-// alike, everywhere or for each policy, because independent ones always differ somewhere. A claim that cannot be
-// checked can fail elsewhere.
+// CannotFail reports whether the claim holds whatever is measured: it holds with 1,000 sets of random values instead. A
+// value is drawn from the metric's range: a share from 0 to 1, a count from 0 to the number of requests, and anything
+// else within a factor of 1,000 of the largest measured value. In many sets the values are alike, everywhere or for
+// each policy, because independent ones always differ somewhere. A claim that cannot be checked can fail elsewhere.
 func (c *Claim) CannotFail(d *Data) bool {
 	random := rand.New(rand.NewPCG(1, draws))
 	first := c.evaluator(d)

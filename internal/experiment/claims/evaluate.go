@@ -692,8 +692,7 @@ func (o *overDimension) value(e *evaluator, at, bound int) (float64, string) {
 	return r.x, r.why
 }
 
-// group finds the points that belong together: those that differ only on the dimension, and on others that do not
-// affect the value.
+// group finds the points that differ only on the dimension, and on others that do not affect the value.
 func (o *overDimension) group(e *evaluator) {
 	o.keys = bound(o.free(e))
 	o.groups, o.known = map[string][]int{}, map[groupValue]result{}

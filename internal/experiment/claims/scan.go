@@ -70,8 +70,8 @@ func skipSpace(text string, at int) int {
 	return at
 }
 
-// wordEnd returns the end of the word at at: letters, digits and _ with - and . between them; at itself if there is
-// none. A word is not a number, nor does it start with a number that an operator follows.
+// wordEnd returns the end of the word at at: letters, digits and _ with - and . between them; at itself without a word.
+// A number is no word, and neither is a number before an operator.
 func wordEnd(text string, at int) int {
 	if numberEnd(text, at) > at {
 		return at

@@ -8,11 +8,11 @@ import (
 	"github.com/cachesim/cachesim/internal/base/statistics"
 )
 
-// Verdicts know how much records differ between seeds. The interval of a margin is computed by the jackknife: the claim
-// is evaluated again without each seed, for all policies at once, so that what a seed does to both sides cancels.
+// Verdicts know how much records differ between seeds. The interval of a margin is a jackknife: the claim is evaluated
+// again without each seed, for all policies at once. So effects of a seed on both sides cancel.
 //
-// With few seeds, the parts left out are batches of the runs, if the records have what the claim is about in batches:
-// requests of a seed are the same for all policies, so that what a batch of them does to both sides cancels, too.
+// With few seeds, batches of the runs are left out instead, if the records have the claim's metrics in batches. All
+// policies have the same requests of a seed, so effects of a batch on both sides cancel, too.
 
 const (
 	confidence = 0.95

@@ -10,8 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
-// Sentence is a sentence of a source as an experiment states it: in a form that can be checked, with what a reader
-// needs to know about it. All texts except Claim may be "".
+// Sentence is a sentence of a source as an experiment states it: in a form that can be checked, with notes for readers.
+// All texts except Claim may be "".
 type Sentence struct {
 	Claim  string `yaml:"claim"`            // "hit_ratio(arc) > hit_ratio(lru) where trace = oltp"
 	Stated string `yaml:"stated,omitempty"` // the source's number or words

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// stated says that a value is the number that a source states, or within the range that it states. It is met within a
-// band around the number, or around both ends of the range. A value that is further from 0 exceeds it.
+// stated compares a value with the number or the range that a source states. There is a band around the number, or
+// around both ends of the range. A value beyond it, further from 0, exceeds the statement.
 type stated struct {
 	value  expr
 	ends   []expr // the number, or the lower and the upper end of the range

@@ -69,8 +69,8 @@ func endOf(path string, parts int) string {
 	return strings.Join(all[max(0, len(all)-parts):], "/")
 }
 
-// align completes the results of other simulators from the runs that they are compared with: traces and capacities
-// that they do not name or round, and policies of ours with other parameters. What is taken from elsewhere is noted.
+// align completes the results of other simulators from the runs that they are compared with: traces and capacities that
+// they omit or round, and our policies with other parameters. It notes what it adds.
 func align(runs []*Run) error {
 	for _, r := range runs {
 		if !r.theirs {

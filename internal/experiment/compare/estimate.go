@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results"
 )
 
-// quantity is a metric, and the quantity behind it of which less is better and ratios are meaningful: the miss ratio
+// quantity is a metric with a quantity behind it that is better if lower and has meaningful ratios: the miss ratio
 // behind the hit ratio.
 type quantity struct {
 	metric.Metric
@@ -44,8 +44,7 @@ func (q quantity) lessIsBetter() bool { return q.complement || q.Better == metri
 // Outcome says how a run compares with the first one.
 type Outcome string
 
-// The outcomes. A difference within its interval is a tie. Metrics of which more is neither good nor bad are higher or
-// lower.
+// The outcomes. A difference within its interval is a tie. Metrics without a better direction are higher or lower.
 const (
 	Equal  Outcome = "equal"
 	Tie    Outcome = "tie"
@@ -59,8 +58,8 @@ const (
 type Estimate struct {
 	Old, New   float64 // means
 	Difference float64 // New - Old
-	// Margin is half of the interval that has the true mean of the differences with 95%, by Student's t for the paired
-	// differences; 0 for a single sample, and where all differences are the same.
+	// Margin is half of the 95% confidence interval of the mean difference, by Student's t for paired differences; 0 for a
+	// single sample, and if all differences are equal.
 	Margin  float64
 	Samples int // traces, or seeds of one trace
 	// Ratio is the geometric mean of the ratios new / old of the quantity behind the metric; NaN without any.

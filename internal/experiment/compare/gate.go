@@ -51,7 +51,7 @@ func (g Gate) check(c *Comparison) error {
 	return nil
 }
 
-// judgement is what a gate says of a cell.
+// judgement is a gate's verdict on a cell.
 type judgement struct {
 	fails   bool
 	beyond  bool // its tolerance, in the direction that counts

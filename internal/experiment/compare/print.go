@@ -67,7 +67,7 @@ func (v *Versus) estimates() (all []Estimate) {
 	return all
 }
 
-// printTables writes the tables with what explains them.
+// printTables writes the tables with explanations.
 func (c *Comparison) printTables(w io.Writer, format string, width int) error {
 	p := printer{format: format, width: width}
 	for i := range c.Versus {
@@ -235,7 +235,7 @@ func (c *Comparison) explain(v *Versus) (lines []string) {
 	return append(lines, fmt.Sprintf("%s: geometric mean of the ratios %s / %s; %s", c.ratioHead(), v.New, v.Old, better))
 }
 
-// intervalNote says what intervals are of, or why there are none.
+// intervalNote explains the intervals, or why there are none.
 func (v *Versus) intervalNote() string {
 	switch single := slices.Contains(v.sampleSizes(), 1); {
 	case v.hasIntervals() && single:

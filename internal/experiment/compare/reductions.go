@@ -55,8 +55,8 @@ func percentile(p int, sorted []float64) float64 {
 	return sorted[below] + float64(share*(sorted[above]-sorted[below]))
 }
 
-// reduction returns by which share of the baseline a cost is smaller or, for metrics of which more is better, a value
-// is larger. A symmetric one that is negative is a share of the policy's own cost, so that it is above -1.
+// reduction returns by which share of the baseline a cost is smaller or, if higher is better, a value is larger. A
+// symmetric reduction that is negative is a share of the policy's own cost, so that it is above -1.
 func (q quantity) reduction(baseline, x float64, symmetric bool) float64 {
 	d := baseline - x
 	if !q.lessIsBetter() {
@@ -173,7 +173,7 @@ type reducer struct {
 	costs   map[string]float64 // of the baseline, by identity
 	means   map[string]*costOf // of the policies, by capacity, name and identity
 	order   []string           // of means
-	best    map[string]float64 // the lowest cost of what competes, by identity
+	best    map[string]float64 // the lowest cost among competitors, by identity
 }
 
 // costOf are the costs of a policy in one cell, over its seeds.
@@ -270,7 +270,7 @@ func (d *reducer) collect(run *Run, baseline []*result) (unlike int) {
 	return unlike
 }
 
-// findBest finds the lowest cost of what competes in each cell: the highest, if more is better.
+// findBest finds the lowest cost among the competitors in each cell, or the highest value if more is better.
 func (d *reducer) findBest(baseline []*result) {
 	offer := func(id string, x float64) {
 		if old, ok := d.best[id]; !ok || d.less(x, old) {

@@ -70,8 +70,8 @@ func varies(k records.PartKind, recs []records.Record) bool {
 	return slices.ContainsFunc(recs, func(r records.Record) bool { return *k.Field(&r) != *k.Field(&recs[0]) })
 }
 
-// ranksOf numbers the capacities of each trace by their order, if they are numbers that differ from trace to trace, as
-// shares are where a program prints only the numbers that they come to. Otherwise it returns nil.
+// ranksOf numbers the capacities of each trace by their order, if they differ from trace to trace. That happens if a
+// program prints shares as the numbers that they come to. Otherwise it returns nil.
 func ranksOf(recs []records.Record) (ranks map[string]int, count int) {
 	sizes := map[string][]int64{} // by trace
 	on := map[int64]string{}      // the trace of a capacity

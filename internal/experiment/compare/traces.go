@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// origin is what is known of the trace of a result.
+// origin describes the trace of a result.
 type origin struct {
 	trace, checksum, generator string
 	requests                   int64
@@ -120,7 +120,7 @@ func (c *Comparison) noteDifferences(v *Versus, cells []*cell, ignored []string)
 		func(r *records.Record) string { return r.Trace }, func(r *records.Record) string { return r.InputFormat })
 }
 
-// noteDifference notes each thing of which a property differs and is known on both sides.
+// noteDifference notes each item with a property that differs and is known on both sides.
 func (c *Comparison) noteDifference(v *Versus, cells []*cell, format string, thing, of func(*records.Record) string) {
 	seen := map[string]bool{}
 	for _, each := range cells {

@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// Checkpoints returns the capacities at which the other policies are to be replayed on the whole trace, too, so that
-// their errors are known, ascending: where LRU on the samples is furthest off, and the middle one of the table.
+// Checkpoints returns, in ascending order, the capacities at which the other policies are replayed on the whole trace,
+// too, to know their errors. They are where LRU on the samples is furthest off, and the middle one of the table.
 func (c *Curve) Checkpoints() (at []capacity.Capacity) {
 	known, errors := c.errorsOfLRU()
 	worst := 0
@@ -40,8 +40,7 @@ func (c *Curve) errorsOfLRU() (known []capacity.Capacity, errors []float64) {
 	return known, errors
 }
 
-// errorOf returns the difference of a policy's hit ratio on the samples from that on the whole trace, where that is
-// known.
+// errorOf returns the difference of a policy's hit ratio on the samples from that on the whole trace, if known.
 func (c *Curve) errorOf(label string, capacity int64) (float64, bool) {
 	exact, ok := c.exactAt(label, capacity)
 	sampled, found := c.sampledAt(label, capacity)

@@ -70,9 +70,9 @@ func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	return estimate{max(0, statistics.Mean(ratios)), standardError, len(ratios)}, true
 }
 
-// ofSample returns the hit ratio of the whole trace that the record of a sample means. Misses, not requests, count: a
-// sample may miss the hottest objects, whose requests are nearly all hits, and hold their share of all others (the
-// adjustment of Waldspurger et al., FAST 2015).
+// ofSample estimates the hit ratio of the whole trace from the record of a sample. It counts misses, not requests:
+// nearly all requests to the hottest objects hit, and a sample may lack these objects (the adjustment of Waldspurger et
+// al., FAST 2015).
 func (c *Curve) ofSample(r *records.Record) float64 {
 	return 1 - float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests()))
 }

@@ -50,8 +50,8 @@ func (c Claim) toCase() checks.Case {
 	}
 }
 
-// Judge fails if a claim has another verdict than is expected of it: usually, if it does not hold. One that cannot be
-// checked here is not a failure.
+// Judge fails if a claim has another verdict than expected; usually, if it does not hold. A claim that cannot be
+// checked here is no failure.
 func Judge(summaries ...Summary) error {
 	failing, changed := 0, 0
 	for _, s := range summaries {

@@ -15,8 +15,8 @@ const (
 	MarkdownName = "reproduced.md"
 )
 
-// WriteIndex writes a page with links to the reports of several experiments, which are in the folders below dir with
-// their names, and a Markdown table of the results, figure by figure.
+// WriteIndex writes a page with links to the reports of several experiments, in folders of their names below dir, and a
+// Markdown table of the results, figure by figure.
 func WriteIndex(dir, version string, summaries []Summary) error {
 	if err := atomicfile.WriteIn(dir, IndexName, newIndex(version, summaries).Write); err != nil {
 		return err

@@ -87,7 +87,7 @@ func files() (files []page.Link) {
 	return files
 }
 
-// failures shows the claims that do not hold, and the tables whose numbers differ from what was published.
+// failures shows the claims that do not hold, and the tables that differ from published numbers.
 func failures(summary Summary, tables []*results.Tables) (parts []page.Part) {
 	failing := slices.DeleteFunc(slices.Clone(summary.Claims), func(c Claim) bool {
 		return c.Verdict != claims.DoesNotHold

@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Near is how near to the smallest capacity a search ends: the replay at the capacity that it gives reaches the hit
-// ratio, and one at no less than this share of it does not.
+// Near is how near to the smallest capacity a search ends. The replay at the capacity that it returns reaches the hit
+// ratio; one at this share of it, or at more, does not.
 const Near = 1 / 1.02
 
 // nearInPass is Near where one pass over the trace serves thousands of capacities.
@@ -105,13 +105,13 @@ func (f *finder) narrow(p point) {
 	}
 }
 
-// growths limits how often the capacity that holds everything is doubled where a policy misses the level there. A cache
-// may need more: one with a pool for each tenant, with sets, with chunks that are larger than what they hold, or with a
-// queue for new objects into which a large one must fit.
+// growths limits how often the capacity that holds everything is doubled, if a policy misses the level there. Some
+// caches need more room: those with a pool for each tenant, with sets, with chunks that are not full, or with a queue
+// for new objects that must fit a large one.
 const growths = 4
 
-// steps are by how much the capacity is multiplied or divided at least while all replays miss the level or all reach
-// it, so that a wrong guess costs few replays.
+// steps are the least factors by which the capacity grows or shrinks while all replays miss the level, or all reach it.
+// So a wrong guess costs few replays.
 var steps = []float64{1.01, 1.05, 1.3, 2, 4, 16}
 
 // one returns the next capacity where each is a replay.
@@ -200,8 +200,8 @@ func grid(from, to int64) (units []int64) {
 	return slices.Compact(units)
 }
 
-// within returns the capacities of the next pass, between the ends of the range; none if the capacity is known, or lies
-// below those that passes serve. nearInPass bounds it where objects have sizes: there 4 KB of a GiB make no difference.
+// within returns the capacities of the next pass, between the ends of the range; none if the capacity is known, or
+// below those that passes serve. With sizes, nearInPass bounds it: 4 KB of a GiB make no difference.
 func (f *finder) within(from int64) []int64 {
 	low, high := f.low.units, f.high.units
 	if high == 0 || low < from || high-low <= 1 || float64(low) >= nearInPass*float64(high) {

@@ -11,12 +11,12 @@ import (
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
-// addIntervals says how sure the capacities are, where blocks of the replays there are known. The needs are in the
-// order of the policies.
+// addIntervals adds intervals to the capacities, if blocks of their replays are known. The needs are in the order of
+// the policies.
 //
-// In a draw of blocks the cache that holds everything has another hit ratio, so that the level is another one, and the
-// policy has another hit ratio at the capacity that was found. The draw needs the capacity at which the policy's curve
-// is as much higher or lower as these differ.
+// In a draw of blocks both hit ratios differ: that of the cache that holds everything, and so the level, and that of
+// the policy at the capacity found. The draw needs the capacity at which the policy's curve is higher or lower by this
+// difference.
 func (s *search) addIntervals(a *target.Answer, everything point) {
 	drawn, set := make([][]float64, len(s.all)), s.ofAnswers(everything) // capacities
 	for i, p := range s.all {
@@ -91,7 +91,7 @@ func (s *search) levels(everything point) (low, high float64, ok bool) {
 	return low, high, ok
 }
 
-// gap returns a capacity between two replays, or beside all, where the curve between two hit ratios is hardly known; 0
+// gap returns a capacity, between two replays or beside all, where the curve between two hit ratios is poorly known; 0
 // if there is none.
 func (f *finder) gap(low, high float64) int64 {
 	first, last := f.points[0], f.points[len(f.points)-1]

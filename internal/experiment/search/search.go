@@ -81,8 +81,8 @@ type Group struct {
 }
 
 // Groups returns the groups of the records of some cells, in their order. A bound is not a policy, and a cache without
-// bounds has no capacity. A policy that knows the future through a part is listed with the offline policies. A cache
-// with a capacity of its own has no other, and prompts of which only the lengths are known have no hits.
+// bounds has no capacity. A policy that knows the future through a part is listed with the offline policies. Caches
+// with a capacity of their own, and prompts with lengths alone, have no groups.
 func Groups(cells []experiment.Cell, recs []records.Record) (groups []Group) {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c experiment.Cell) bool { return c.Auxiliary })
 	named := results.NamedByParts(recs)
@@ -194,8 +194,8 @@ func Answer(g Group, o Options) (target.Answer, error) {
 	return a, nil
 }
 
-// Logged says what LRU or, if it is none of the policies, the first online one needs for the hit ratio that a log
-// states of the server that wrote it; nil if there is none.
+// Logged returns what LRU needs for the hit ratio of the server that wrote the log. Without LRU it is the first online
+// policy; nil if there is none.
 func Logged(g Group, o Options) (*target.Need, error) {
 	i := slices.IndexFunc(g.Policies, isLRU)
 	if i < 0 {
@@ -501,9 +501,9 @@ func refuses(r *records.Record) bool {
 	return r.Int(metric.Evictions) > 0 || r.Int(metric.Oversized) > 0
 }
 
-// limit ends searches once each policy has been replayed at LRU's capacity, unless somebody has asked: those for
-// policies that need more than LRU, and for what cannot run in production. On a long trace only the search for the
-// policy with the most hits goes on.
+// limit ends searches that the user has not asked for once each policy has been replayed at LRU's capacity: those for
+// policies that need more than LRU, and for policies that cannot run in production. On a long trace only the search for
+// the policy with the most hits goes on.
 func (s *search) limit() {
 	if s.Complete || s.lru == nil || len(s.Trace.Objects) < fewRequests {
 		return

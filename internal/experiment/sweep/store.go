@@ -60,8 +60,8 @@ func (f *Finished) Missing(cells []experiment.Cell) []experiment.Cell {
 }
 
 // ReadFinished reads the finished cells from the folders of sweeps. A folder that does not exist has no finished cells.
-// A cell may have several files, in several folders or copied under a name that starts with its hash; it is an error if
-// their results differ in more than times.
+// A cell may have several files, in several folders or copied under a name that starts with its hash. Their results may
+// differ in times only.
 func ReadFinished(cells []experiment.Cell, dirs ...string) (*Finished, error) {
 	f := &Finished{results: experiment.Results{}}
 	planned := map[string]experiment.Cell{}

@@ -104,8 +104,8 @@ func checkPlanned(dir, path string) error {
 	return err
 }
 
-// Check rejects a plan of another version of the program, whose results would mix with this version's, and a plan that
-// does not match its experiment: truncated, or made before the experiment was changed.
+// Check rejects two kinds of plans: those of another version of the program, because results would mix, and those that
+// do not match their experiment, because one of them was truncated or changed.
 func (s *Sweep) Check(version string) error {
 	checksums, ofParts := map[string]string{}, workload.Checksums{}
 	for _, c := range s.Cells {

@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// evaluator sums trees for a row with bit masks, after QuickScorer (Lucchese et al., SIGIR 2015): each tree has a
-// word with a bit per leaf, from left to right. A node that sends the row right clears the bits of the leaves on its
-// left; when all such nodes have been visited, feature by feature in the order of their thresholds, the lowest bit
-// that is left is the leaf. Where no tree of a block has more than 32 leaves, two trees share a word. Trees with more
-// than 64 leaves are walked from the root. The sum is taken in the order of the trees, so that it is the same to the
-// last bit.
+// evaluator sums trees for a row with bit masks, after QuickScorer (Lucchese et al., SIGIR 2015): each tree has a word
+// with a bit per leaf, from left to right. A node that sends the row right clears the bits of the leaves on its left.
+// Such nodes are visited feature by feature, in the order of their thresholds; then the lowest remaining bit is the
+// leaf. If no tree of a block has more than 32 leaves, two trees share a word. Trees with more than 64 leaves are
+// walked from the root. The sum is taken in the order of the trees, so that it is the same to the last bit.
 type evaluator struct {
 	blocks []block
 }

@@ -149,8 +149,8 @@ func (g *grower) apply(l int) {
 	g.leaves[r].best = g.bestSplit(r)
 }
 
-// partition moves the rows of a leaf that go left before those that go right and returns where the latter begin. Which
-// way a row goes is hard to predict for the processor, so it is looked up and added instead of branched on.
+// partition moves the rows of a leaf that go left before those that go right and returns where the latter begin. A
+// processor predicts such branches badly, so the direction is looked up and added.
 func (g *grower) partition(first, last int, s split) int {
 	var isLeft [256]uint8
 	for bin := range g.data.binsOf(s.feature) {

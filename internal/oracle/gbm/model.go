@@ -72,8 +72,8 @@ func (m *Model) Importance() (splits []int, gain []float64) {
 	return splits, gain
 }
 
-// Match returns an error if the model cannot evaluate rows of the named features: it must have been trained on as many,
-// under the same names unless its file has no names.
+// Match returns an error if the model cannot evaluate rows of the named features. It must have been trained on as many
+// and, if its file has names, on those.
 func (m *Model) Match(features []string) error {
 	if len(m.names) != len(features) {
 		return fmt.Errorf("the model was trained on %d features (%s), but a row here has %d (%s); give the predictor the "+

@@ -23,9 +23,9 @@ type Options struct {
 	Bagging      float64 // share of rows that a tree is trained on, above 0, at most 1
 	Features     float64 // share of features that a tree may split on, above 0, at most 1
 	MaxBins      int     // bins of a feature, from 3 to 256, one of them for missing values
-	// Validation is the share of rows, drawn at random, that is held back to measure the error after each tree. The model
-	// keeps the trees up to the smallest error, and training ends when Patience trees have not lowered it. 0: all rows are
-	// trained on and all trees are kept.
+	// Validation is the share of rows, drawn at random, that measure the error after each tree and are not trained on. The
+	// model keeps the trees up to the smallest error. Training ends when Patience trees have not lowered it. 0: all rows
+	// are trained on and all trees are kept.
 	Validation float64
 	Patience   int    // trees; 0: no end before Trees
 	Seed       uint64 // the only source of randomness

@@ -61,8 +61,8 @@ var gbmEntry = Entry{
 	New:         func(c Config) (Predictor, error) { return newBoosted(c) },
 }
 
-// topicParam is the name of the similarity from which on queries have a topic in common, gbmTopic its default: that of
-// RAC, within which most queries of a topic are.
+// topicParam names the least similarity of queries that share a topic. gbmTopic is its default, RAC's: most queries of
+// a topic are within it.
 const (
 	topicParam = "topic"
 	gbmTopic   = 0.6
@@ -87,8 +87,8 @@ func setFor(v params.Values, similar bool) FeatureSet {
 	return LLMFeatures
 }
 
-// checkBoostedIn rejects what needs similar queries in caches where they do not answer each other, and models that were
-// trained for those caches in the others.
+// checkBoostedIn rejects features of similar queries in caches where these do not answer each other, and models of such
+// caches in others.
 func checkBoostedIn(v params.Values, similar bool) error {
 	topics := setFor(v, similar) == TopicFeatures
 	switch set := v.Text("features"); {
@@ -321,8 +321,8 @@ func (p *boosted) awayShare() float64 {
 	return awayShare
 }
 
-// keep turns the score of an object into a time and keeps it until it is stale: until the object's age has grown by a
-// factor, and at least by a share of the predicted time to the next request.
+// keep turns the score of an object into a time and keeps it until it is stale. That is when the object's age has grown
+// by a factor, and by at least a share of the predicted time to the next request.
 func (p *boosted) keep(o Object, now int, score float64) float64 {
 	last := int(p.features.last[o])
 	a := answer{version: p.version, until: math.MaxInt32}

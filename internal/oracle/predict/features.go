@@ -19,10 +19,10 @@ const (
 	// LRB (NSDI 2020), the first interval has not ended: it is the age. The counters are decayed up to the time of the
 	// prediction.
 	LLMFeatures FeatureSet = 21
-	// TopicFeatures are LLMFeatures, and those of the topic of the object, also as of the time of the prediction: requests
-	// that its entry would have answered, how many of them had its own query, how many other queries there were; of all
-	// requests to its topic, the age of the last, their number and two decayed numbers; and the largest similarity to
-	// another query. Only objects that share requests have topics.
+	// TopicFeatures are LLMFeatures and those of the object's topic, also as of the time of the prediction. Of the
+	// requests that its entry would have answered: their number, how many had its own query, and how many other queries
+	// there were. Of all requests to its topic: the age of the last, their number and two decayed numbers. And the largest
+	// similarity to another query. Only objects that share requests have topics.
 	TopicFeatures FeatureSet = 29
 )
 

@@ -2,8 +2,8 @@ package predict
 
 import "math/bits"
 
-// Lasting is implemented by predictors that are not steady, but whose predictions last for a while: a caller may keep
-// one until the time that the predictor names, and need not have thousands of objects predicted again at each eviction.
+// Lasting is implemented by predictors that are not steady, but have predictions that last for a while. A caller may
+// keep one until the time that the predictor names, instead of predicting thousands of objects at each eviction.
 type Lasting interface {
 	// Now returns the time at the request at a position, on the clock of the predictor.
 	Now(pos int) int
@@ -141,8 +141,8 @@ type end struct {
 	object Object
 }
 
-// radixHeap returns ends in the order of time; none may be before one that was returned (Ahuja, Mehlhorn, Orlin and
-// Tarjan, JACM 1990): bucket b holds those that differ from the last in bit b-1 and in none above, so that each end
+// radixHeap returns ends in the order of time (Ahuja, Mehlhorn, Orlin and Tarjan, JACM 1990). No end may be before one
+// that was returned. Bucket b holds ends that differ from the last one in bit b-1 and in no higher bit. So each end
 // moves to a lower bucket at most 31 times.
 type radixHeap struct {
 	buckets [32][]end

@@ -42,9 +42,9 @@ const (
 	growth = 0.05
 )
 
-// learner trains models on a sliding window of samples. A model is trained when there are enough new samples, and not
-// before the budget of the requests so far has paid for it, so that learning costs a bounded time per request. Once
-// the window is full and the error on new samples has stopped falling, samples thin out, and with them the trainings.
+// learner trains models on a sliding window of samples. A model is trained when there are enough new samples, and the
+// budget of the requests so far pays for it. So learning costs a bounded time per request. Once the window is full and
+// the error on new samples has stopped falling, samples and trainings become fewer.
 type learner struct {
 	samples *Samples
 	data    *gbm.Data
@@ -143,9 +143,9 @@ func (l *learner) add(row []float64, label float64) {
 	l.fresh++
 }
 
-// thinner decides how many samples are worth learning from. It decides once per window of new samples: if the error on
-// them, taken before training on them, has not fallen since the last decision, half as many are enough; if it has
-// risen, twice as many are needed.
+// thinner decides how many samples are worth learning from. It decides once per window of new samples, by the error on
+// them before training. If the error has not fallen since the last decision, half as many are enough; if it has risen,
+// twice as many are needed.
 type thinner struct {
 	window   int
 	sum      float64 // of squared errors since the last decision

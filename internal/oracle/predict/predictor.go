@@ -32,7 +32,7 @@ type Predictor interface {
 	// which is not yet observed. All of the objects have been observed before, except those that a cache has loaded
 	// without a request: for those it predicts never, unless it knows better.
 	Predict(objects []Object, pos int, next []float64)
-	// Steady reports whether the prediction for an object stays the same from one of its requests to the next, so that the
+	// Steady reports whether the prediction for an object stays the same from one of its requests to the next. Then the
 	// caller may call Predict once after Observe and keep the result.
 	Steady() bool
 }
@@ -185,7 +185,7 @@ func (c Cost) Minus(earlier Cost) Cost {
 
 // Worker makes predictions in the background, a batch of them at a time, on the clock of a model, and says when the
 // predictions of the last batch are known. A cache whose policy predicts in the background uses it instead of counting
-// requests.
+// requests. It is an interface because this room imports no clock.
 type Worker interface {
 	// Busy reports whether the predictions of the last batch are still to come.
 	Busy() bool

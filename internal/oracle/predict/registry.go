@@ -29,7 +29,8 @@ type Entry struct {
 	// CheckCache rejects values that do not work in a cache where entries answer similar queries or, if similar is false,
 	// in any other; nil if all work in both.
 	CheckCache func(v params.Values, similar bool) error
-	// SimilarFrom returns the least similarity of queries that it needs where entries answer from hitFrom on; nil: that.
+	// SimilarFrom returns the least similarity of queries that the predictor needs, if entries answer from hitFrom on;
+	// nil: hitFrom.
 	SimilarFrom func(v params.Values, hitFrom float64) float64
 	New         func(Config) (Predictor, error)
 }

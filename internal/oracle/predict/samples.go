@@ -111,9 +111,9 @@ func (s *Samples) expire(pos, now int, emit func(row []float64, label float64)) 
 	s.emit(o, age, 2*age, emit)
 }
 
-// draw decides whether the sample that o awaits, if it does, describes it at an age before now at which its topic was
-// as it is until now. An earlier state stands for the ages before. So the age is drawn uniformly in the logarithm up to
-// an interval that is known only when the sample is complete, and the topic is described as it was at that age.
+// draw decides whether the awaited sample of o, if any, describes it at an age before now, with its topic as it is
+// until now. Earlier ages have an earlier state of the topic. So the age is drawn uniformly in the logarithm, though
+// the interval is known only when the sample is complete, and the sample has the topic as it was at that age.
 func (s *Samples) draw(o Object, now int) {
 	if s.pending[o] == 0 {
 		return

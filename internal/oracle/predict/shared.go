@@ -12,12 +12,12 @@ type Similar struct {
 	From float32 // similarity from which on an entry answers
 }
 
-// Shared says which objects share a request, where entries answer similar queries: a request is one to each object
-// whose entry would answer it, resident or not. So the requests to an object do not depend on what is resident, nor on
-// which of several entries answers.
+// Shared says which objects share a request, where entries answer similar queries. A request counts for each object
+// whose entry would answer it, resident or not. So the requests to an object depend neither on what is resident nor on
+// which entry answers.
 //
-// Objects are listed whether or not they have been requested yet. A predictor that knows only the past may keep the
-// history of those that have not, because it would find the same requests when they come, but must not learn from them.
+// Objects are listed even before their first request. A predictor that knows only the past may keep their history,
+// because it would find the same requests later, but must not learn from it.
 type Shared struct {
 	similar Similar
 	queries []Object // per position
@@ -31,7 +31,7 @@ func newShared(c Config) *Shared {
 	return &Shared{similar: *c.Similar, queries: c.Objects}
 }
 
-// SharedBy returns what shares requests by p, or the predictor that it wraps; nil where nothing does.
+// SharedBy returns the Shared of p, or of the predictor that it wraps; nil without one.
 func SharedBy(p Predictor) *Shared {
 	if s, ok := unwrapped(p).(interface{ sharedRequests() *Shared }); ok {
 		return s.sharedRequests()

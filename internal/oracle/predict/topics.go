@@ -2,8 +2,8 @@ package predict
 
 import "math"
 
-// topicState is what is known of the topic of an object: of the requests to queries that are similar to it, though
-// perhaps not similar enough for its entry to answer them.
+// topicState is what is known of an object's topic: the requests to similar queries, even to those that its entry would
+// not answer.
 type topicState struct {
 	last    int32          // time of the last request, if there was one
 	count   uint32         // requests

@@ -1,4 +1,4 @@
-// Package adaptive has the policies that evict by earlier requests too, and by what the past says of their worth.
+// Package adaptive has the policies that evict by earlier requests too, and adapt to their worth.
 package adaptive
 
 import "github.com/cachesim/cachesim/internal/policies"

@@ -100,7 +100,7 @@ func (p *lirsDemoting) Hit(r policies.Request) {
 		p.queue.MoveToFront(lirsQueue, o)
 		p.shrinkLIR(p.charge.Of(o))
 		p.push(o)
-		if p.state[o] == lirsAbsent { // displaced by what left the LIR set
+		if p.state[o] == lirsAbsent { // displaced by objects that left the LIR set
 			p.becomeGhost(o)
 		} else {
 			p.state[o] = lirsHIR

@@ -29,7 +29,7 @@ const protectedFrom = 2
 // followerOf completes the entry of a policy that evicts leaves by a rule.
 func followerOf(e policies.Entry, r rule) policies.Entry {
 	e.Holds, e.Follows = true, true
-	e.Memory = policies.Memory{PerObject: 4} // and 4 bytes per event, of which prompts have two each
+	e.Memory = policies.Memory{PerObject: 4} // and 4 bytes per event; a prompt has two
 	switch {
 	case r == byTail:
 		e.Memory = policies.Memory{PerObject: 20, PerSlot: 24}

@@ -17,7 +17,7 @@ const (
 	mostRanges = 100
 )
 
-// tokenRange is a range of the tokens of every prompt, of which blocks that begin there have a priority.
+// tokenRange is a range of the tokens of every prompt. Blocks that begin in it have its priority.
 type tokenRange struct {
 	start, end int // end is math.MaxInt for all that follow
 	priority   int

@@ -235,7 +235,7 @@ func (p *lecar) Resize(capacity int64) {
 	p.trim(frequency)
 }
 
-// Resized implements policies.SizeFollower. Only the sizes of what the experts evicted are summed up.
+// Resized implements policies.SizeFollower. Only the sizes of the experts' victims are summed up.
 func (p *lecar) Resized(o policies.Object, size int64) { p.charge.Set(o, size) }
 
 func (p *lecar) Grow(objects int) {

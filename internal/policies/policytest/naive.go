@@ -22,7 +22,7 @@ type Naive struct {
 	Evicted        func(s *NaiveObject)
 }
 
-// NaiveObject is what Naive knows of a resident object.
+// NaiveObject is Naive's state of a resident object.
 type NaiveObject struct {
 	Object       policies.Object
 	Size         int64

@@ -119,8 +119,8 @@ func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
 	}
 }
 
-// ForSample is ForEach for the tests of what holds policies, as package policies tests each: under -short it runs f for
-// every fourth.
+// ForSample is ForEach for tests of what contains policies, because each policy has its own tests: under -short it runs
+// f for every fourth.
 func ForSample(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
 	n := 0
 	ForEach(t, bytes, func(t *testing.T, e policies.Entry) {

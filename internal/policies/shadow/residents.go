@@ -5,8 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// Residents are the objects of a cache that follows a directory, its leader: first those leave that the leader does not
-// hold, the one used longest ago before the others. Memory: 9 bytes per object.
+// Residents are the objects of a cache that follows a directory, its leader. Objects that the leader does not hold
+// leave first, in the order of their last use. Memory: 9 bytes per object.
 type Residents struct {
 	order  dense.Lists       // a list of each state, used last in front
 	state  []uint8           // per object: 1 + its list; 0 if it is not resident
@@ -29,7 +29,7 @@ func (r *Residents) Has(o policies.Object) bool { return r.state[o] != 0 }
 // IsHeld reports whether an object is resident, and held by the leader.
 func (r *Residents) IsHeld(o policies.Object) bool { return r.state[o] == held+1 }
 
-// Use makes an object the one used last of those that the leader holds, or of the others.
+// Use makes an object the last one used among those that the leader holds, or among the others.
 func (r *Residents) Use(o policies.Object, byLeader bool) {
 	list := outside
 	if byLeader {

@@ -67,7 +67,7 @@ func (l *LRU) oldest(set, slab int) int {
 }
 
 // smallestCount returns the smallest count in the upper half and its place, counted from first, in the lower half, so
-// that ties go to the lower place. Four minima are independent of each other, so that none waits for the one before.
+// that ties go to the lower place. Four minima are independent of each other, so that none waits for another.
 func smallestCount(counts []uint32, first int) uint64 {
 	place := uint64(first)
 	a, b, c, d := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(math.MaxUint64)

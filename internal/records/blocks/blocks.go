@@ -1,11 +1,11 @@
-// Package blocks has the hits and misses of a replay in consecutive blocks of its requests. From how much they differ
-// follows how sure a result is: the bootstrap draws blocks with replacement and computes the result from each draw.
+// Package blocks has the hits and misses of a replay in consecutive blocks of its requests. How much blocks differ
+// shows how sure a result is: the bootstrap draws blocks with replacement and computes the result from each draw.
 //
 // Runs of blocks are drawn, with the first block after the last (Politis and Romano, A Circular Block-Resampling
 // Procedure for Stationary Data, 1992), and the interval has the middle 95% of the results (Efron and Tibshirani, An
 // Introduction to the Bootstrap, 1993, chapters 8 and 13). How long the runs are follows from the autocorrelation of
-// the misses (length.go). What is drawn is the part of the trace in which caches are full: until then misses follow
-// another course, which is no noise.
+// the misses (length.go). Blocks are drawn from the part of the trace in which caches are full. Earlier misses differ
+// for another reason than noise.
 package blocks
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Count is how many blocks a replay has, and Least how many requests each of them has at least: a shorter trace is one
-// block, from which nothing follows.
+// Count is how many blocks a replay has, and Least the fewest requests of a block. A shorter trace is one block and has
+// no interval.
 const (
 	Count = 400
 	Least = 25

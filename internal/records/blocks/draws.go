@@ -24,8 +24,7 @@ type plan struct {
 const purpose = 0x626c6f636b73 // of the random numbers
 
 // newPlan returns how the blocks of some replays of a trace are drawn. Caches that fill in the first half of the trace
-// are full in what is drawn; of those that fill later or never, it is the second half of the trace, if there are no
-// others.
+// are full in all drawn blocks. If no cache does, blocks of the second half are drawn.
 func newPlan(replays []*Blocks, seed uint64) (p plan) {
 	length, some := 0., false
 	for _, b := range replays {
@@ -80,9 +79,9 @@ func (p plan) sums(each []Block) iter.Seq2[int, Block] {
 	}
 }
 
-// spread is the factor by which draws should vary. They vary too little because they differ from their own mean, not
-// from the true one, and because runs are few: the ratio of Student's to the normal quantile is that of the mean of as
-// many runs. And too much where only a part of the blocks is drawn.
+// spread is the factor by which draws should vary. They vary too little for two reasons: they differ from their own
+// mean, not from the true one, and runs are few. The ratio of Student's to the normal quantile corrects the latter.
+// They vary too much if only a part of the blocks is drawn.
 func (p plan) spread() float64 {
 	n, run := float64(Count-p.begin), float64(p.run)
 	student := statistics.StudentQuantile((1+confidence)/2, n/run-1)

@@ -10,8 +10,7 @@ import "math"
 //   - Autocovariances around the mean of a short log are too low, by the variance of that mean: it is added.
 //   - Only what makes the mean vary more counts. Days, which repeat, make it vary less.
 //   - The length is the largest for blocks, pairs and fours of blocks: noise hides slow phases in short blocks.
-//   - Three times that length is drawn. The length minimises the error of the variance, part of which is that the
-//     variance is too low.
+//   - Three times that length is drawn. The length minimises the error of the variance, including that it is too low.
 const (
 	longer   = 3
 	shortest = Count / 20 // blocks that are drawn together

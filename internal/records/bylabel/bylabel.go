@@ -162,7 +162,7 @@ func (t *Table) add(r *records.Record) {
 	}
 }
 
-// Others is the label of requests whose labels are not told apart, and have the last row.
+// Others is the label of requests beyond the labels that are kept apart; it has the last row.
 const Others = "(others)"
 
 // Print writes the table below that of the run.

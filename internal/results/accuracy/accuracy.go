@@ -45,8 +45,8 @@ type Result struct {
 	Moments   int    `json:"moments"`
 	Questions int    `json:"questions"` // objects drawn at the moments, for all but the next two figures
 
-	// Agreement is the share of moments at which the object in a cache with LRU that is predicted to be requested last is
-	// one that the optimum evicts before its next request; Chance is the share of such objects in the cache.
+	// Agreement is how often the resident of an LRU cache that is predicted last is one that the optimum evicts before its
+	// next request. Chance is the share of such objects in the cache.
 	Agreement float64 `json:"agreement"`
 	Chance    float64 `json:"chance"`
 	// SaidNever are the questions answered with a time at or after the end of the trace; NeverRight is the share of them

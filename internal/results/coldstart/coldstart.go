@@ -51,8 +51,8 @@ func Measure(recs []records.Record, set *blocks.Set) {
 	}
 }
 
-// Lines says for each group of records, in at most two sentences, what a short log hides; nothing where it hides
-// little. noun says what an object of a record is.
+// Lines says in up to two sentences per group of records what a short log hides. noun is the word for an object of a
+// record.
 func Lines(recs []records.Record, set *blocks.Set, noun func(*records.Record) string) (lines []string) {
 	groups := results.Groups(results.NamedByParts(recs))
 	for _, g := range groups {
@@ -162,8 +162,8 @@ func (s start) filled() string {
 		records.MetricText(metric.HitRatio.Name, after), show.Count(c.blocks.Filled.At), ofSample)
 }
 
-// farthest is how many times as long a log is that an estimate still speaks of, and least the power of growth below
-// which a log of that length would not request even twice as much.
+// farthest is the longest log of an estimate, as a multiple of the log. least is the power of growth below which a log
+// of that length would not even request twice as much.
 const (
 	farthest = 100
 	least    = 0.15

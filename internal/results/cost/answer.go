@@ -38,8 +38,8 @@ type Answer struct {
 	Bill
 	Offers []Offer // of policies that compete first, then by cost
 	None   Offer   // without a cache
-	// Now is what the capacity of today costs under lru or, if that was not replayed, the cheapest policy; no cache if
-	// there is none today, nil if it is unknown.
+	// Now is the cost of today's capacity under lru or, if that was not replayed, the cheapest policy. It is that of no
+	// cache if there is none today; nil if unknown.
 	Now *Offer
 
 	curves []curve
@@ -135,8 +135,8 @@ func (a *Answer) others() (others []*Offer) {
 	return others
 }
 
-// addCurves adds the curves of the policies, and no cache, which is as it was replayed or, if it was not, as it
-// follows from the requests of the first record.
+// addCurves adds the curves of the policies, and no cache. Without a replay, no cache follows from the requests of the
+// first record.
 func (a *Answer) addCurves(recs []records.Record, set *blocks.Set) {
 	known, replayed := false, false
 	for i := range recs {

@@ -122,8 +122,8 @@ func (b Bill) moved(p point) (sum float64) {
 	return sum
 }
 
-// point returns the costs of a record; ok is false if it has none: a bound has no misses of its own, and a cache
-// without limit needs another memory than its capacity.
+// point returns the costs of a record. ok is false for bounds, which have no misses of their own, and for caches
+// without limit, whose memory is not their capacity.
 func (b Bill) point(r *records.Record) (p point, ok bool) {
 	role, _ := records.RoleOf(r.Policy)
 	switch {
@@ -180,7 +180,7 @@ func nodesOf(r *records.Record) int64 {
 	return max(1, n)
 }
 
-// counted says what the memory and the requests of a record are, in a line each, where that is not plain.
+// counted explains the memory and the requests of a record, in a line each, if they are not obvious.
 func (p Prices) counted(r *records.Record) (lines []string) {
 	if n := nodesOf(r); n > 1 {
 		line := fmt.Sprintf("memory: that of all %s nodes", show.Count(n))
@@ -204,8 +204,8 @@ func isOfPrompts(r *records.Record) bool {
 	return ok
 }
 
-// drawn returns what the misses of a record cost in each draw of blocks, with what tiers move, of which blocks know
-// nothing; nil if that is unknown.
+// drawn returns the cost of a record's misses in each draw of blocks; nil if unknown. Blocks do not know what tiers
+// move, so that cost is the same in all.
 func (b Bill) drawn(r *records.Record, set *blocks.Set, moved float64) (misses []float64) {
 	v, ok := set.Drawn(r)
 	if !ok {

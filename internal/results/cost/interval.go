@@ -78,8 +78,8 @@ func isTied(some, others []float64) bool {
 	return blocks.Tie(differences)
 }
 
-// savedIn returns the range of 95% of the draws of how much less one offer costs than another, as a share of the
-// other's cost; ok is false if it is unknown.
+// savedIn returns the 95% interval of the saving of one offer over another, as a share of the other's cost; ok is false
+// if unknown.
 func savedIn(best, other Offer) (low, high float64, ok bool) {
 	if best.drawn == nil || other.drawn == nil {
 		return 0, 0, false

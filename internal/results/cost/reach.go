@@ -29,9 +29,9 @@ const (
 	originPeak = "origin_misses_peak"
 )
 
-// Reaches says for each group what reaches the origin at the capacity that its answer recommends, which is the first
-// that reaches the target. today is the capacity of today, 0 for no cache, or nil. If the user has asked, a group
-// without such a capacity has the one with the most hits.
+// Reaches returns for each group what reaches the origin at the recommended capacity: the first that reaches the
+// target. today is the capacity of today, 0 for no cache, or nil. If the user has asked, a group without such a
+// capacity gets the one with the most hits.
 func Reaches(answers []target.Answer, recs []records.Record, today *int64, isAsked bool) (reaches []Reach) {
 	for _, g := range results.Groups(results.NamedByParts(recs)) {
 		r := recommended(answers, g)

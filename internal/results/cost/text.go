@@ -205,7 +205,7 @@ func (a Answer) Explanation() (lines []string) {
 	return lines
 }
 
-// parts says what the cost of the cheapest consists of, where that is more than memory and misses; "" if it is not.
+// parts lists what the cost of the cheapest consists of; "" for memory and misses alone.
 func (a Answer) parts() string {
 	best := a.Offers[0]
 	shares := a.shares(best)

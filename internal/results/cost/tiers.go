@@ -59,8 +59,8 @@ func (p Prices) size(tier string) Price {
 	return p.Tiers[at(tier)].Size
 }
 
-// first returns the name under which the first tier has a price: its own or, if that has none, the other one that a
-// first tier can have, unless that is a tier below it.
+// first returns the name under which the first tier has a price: its own or, without a price, the other name of a first
+// tier, unless a tier below it has that name.
 func (p Prices) first(tier string, below []string) (name string, price Price) {
 	for _, name := range []string{tier, memory, hbm} {
 		if price := p.size(name); price.Per != "" && !slices.Contains(below, name) {

@@ -278,7 +278,7 @@ func (t *table) measureBytes(row *Row, cells []string) error {
 	return t.ratio(row, cells, metric.ByteHitRatio, "byte_hit_ratio", "byte_miss_ratio")
 }
 
-// ratio sets a ratio that does not follow from counts, from the column that has it or from that of its complement.
+// ratio sets a ratio from its column or its complement's, if it does not follow from counts.
 func (t *table) ratio(row *Row, cells []string, m metric.Metric, column, complement string) error {
 	if row.Has(m) {
 		return nil

@@ -18,8 +18,8 @@ const (
 	maxIntervals = 12
 	// intervalShift is the distance between the intervals of two policies at one capacity.
 	intervalShift = vg.Length(4)
-	// mostBands is the number of bands that a plot may have however wide they are, and bandRoom the part of what the lines
-	// span that more bands may cover together: beyond it they would hide each other, and the lines.
+	// mostBands is how many bands a plot may always have. bandRoom is the share of the lines' span that more bands may
+	// cover together without hiding each other and the lines.
 	mostBands = 3
 	bandRoom  = 0.75
 	// shiftRoom is how far apart the first and the last interval at a place are, at most.

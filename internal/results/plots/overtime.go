@@ -30,8 +30,8 @@ type OverTime struct {
 }
 
 // AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
-// policy, or for each label where there is one policy. Records of several traces, or replayed in several ways, give
-// figures of their own, as with All. Long series are thinned: a note says how many windows make a point.
+// policy or, with one policy, for each label. Each trace, and each way to replay it, has figures of its own, as with
+// All. Long series are thinned: a note says how many windows make a point.
 func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) (all []Drawing, err error) {
 	if len(rows) == 0 {
 		return nil, nil

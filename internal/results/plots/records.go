@@ -50,8 +50,8 @@ func All(ctx context.Context, recs []records.Record) (all []Drawing, err error) 
 	return all, nil
 }
 
-// withCapacities returns the records without those of no cache at one of several capacities: as a point of a figure
-// over capacities it would say nothing, and hide how others differ.
+// withCapacities returns the records without those of no-cache at one of several capacities, which would be a
+// meaningless point and hide differences of the others.
 func withCapacities(recs []records.Record) []records.Record {
 	isIdle := func(r records.Record) bool { return roleOf(r.Policy).Idle }
 	capacities := map[bool]map[int64]bool{true: {}, false: {}} // of no cache, and of the others

@@ -21,7 +21,7 @@ func (a Answer) InBrackets(n Need) string {
 		show.Within(n.Interval.High, n.Capacity, most, a.Unit)) + ")"
 }
 
-// ties names the policies of which nobody knows whether they need more than the first one.
+// ties names the policies that may need as little as the first one.
 func (a Answer) ties() string {
 	names := []string{a.Needs[0].Policy}
 	for _, n := range a.Needs {

@@ -10,7 +10,7 @@ import (
 
 // Logged says what the servers that wrote a log found in their own caches, and what a policy here needs for that: "the
 // log itself says 71.20% hits of 79,990 requests that state it; lru here needs 3.1 GiB for that". The record must have
-// what the log says; the need is nil if it is unknown. noun says what an object of the record is.
+// what the log says. An unknown need is nil. noun is the word for an object of the record.
 func Logged(r *records.Record, n *Need, noun string) string {
 	sentence := "the log itself says " + hitRatio(r.Float(metric.LoggedHitRatio)) + " hits"
 	if r.Has(metric.LoggedByteHitRatio) {
@@ -23,7 +23,7 @@ func Logged(r *records.Record, n *Need, noun string) string {
 	return show.Printable(sentence)
 }
 
-// OfReads returns the hit ratio of the requests that do not write, which are those of which logs say what was found.
+// OfReads returns the hit ratio of the requests that do not write; logs state hits only for these.
 func OfReads(r *records.Record) float64 {
 	if x, ok := r.Get(metric.ReadHitRatio.Name); ok {
 		return x

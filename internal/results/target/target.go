@@ -23,8 +23,8 @@ type Target struct {
 // None is the text for no target.
 const None = "none"
 
-// Parse reads a target: a percentage above 0% and up to 100% is a share of the largest hit ratio, a number above 0 and
-// below 1 is a hit ratio, and None means no target.
+// Parse reads a target: a percentage (above 0%, up to 100%) is a share of the largest hit ratio, a number between 0 and
+// 1 is a hit ratio, and None is no target.
 func Parse(text string) (Target, error) {
 	if text == None {
 		return Target{}, nil
@@ -109,8 +109,8 @@ const leastCapacities = 3
 // rounding is below what one request more or less changes, and above what a product of two rounded numbers is off.
 const rounding = 1e-12
 
-// Level returns the hit ratio to reach, given that of a cache that holds everything. 63 of 91 requests are 90% of 70 of
-// 91, though their quotient may be rounded to less than the product.
+// Level returns the hit ratio to reach, given that of a cache that holds everything. It allows for rounding: 63 of 91
+// requests are 90% of 70 of 91.
 func (t Target) Level(largest float64) float64 {
 	if t.Share {
 		return t.Value * largest * (1 - rounding)

@@ -254,8 +254,8 @@ func pageTable(caption string, g tabular.Grid, notes ...string) *page.Table {
 // drawnLayers is the largest number of layers that have a curve each.
 const drawnLayers = 6
 
-// figures draws the similarity by lag, the overlap by similarity and the mass by rank, of all layers and of some, the
-// masses by layer, and the similarity of all pairs of steps of one head.
+// figures draws, for all layers and for some, the similarity by lag, the overlap by similarity and the mass by rank. It
+// also draws the masses by layer, and the similarity of all pairs of steps of one head.
 func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 	for _, f := range []struct {
 		file, title, x, y string
@@ -336,7 +336,7 @@ func (a *Attention) queryFigure() (plots.Drawing, error) {
 	if q.Every > 1 {
 		m.Note = fmt.Sprintf("one in %d of %s", q.Every, show.Counted(a.Shape.Steps, "step"))
 	}
-	return m.Draw()
+	return m.Draw(plots.SVG, plots.PNG, plots.PDF)
 }
 
 type namedCurve struct {

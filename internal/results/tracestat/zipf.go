@@ -12,9 +12,9 @@ type ZipfFit struct {
 	// Alpha is the exponent under which the requests are most likely, given as many objects as the trace has and their
 	// ranks by count. Objects that a short trace happens not to request are unknown, so few requests per object bias it.
 	Alpha float64 `json:"alpha"`
-	// AlphaLeastSquares is minus the slope of a straight line through the logarithms of rank and count, at ranks that are
-	// evenly spaced on the logarithmic axis, and RSquared the share of the variance that the line explains. They are nil
-	// for fewer than 3 such ranks, and RSquared where all counts are equal.
+	// AlphaLeastSquares is minus the slope of a line through the logarithms of rank and count, at ranks that are evenly
+	// spaced on the logarithmic axis. RSquared is the share of the variance that the line explains. Both are nil for fewer
+	// than 3 such ranks; RSquared also if all counts are equal.
 	AlphaLeastSquares *float64 `json:"alpha_least_squares"`
 	RSquared          *float64 `json:"r_squared"`
 }
@@ -66,7 +66,7 @@ func mostLikelyAlpha(counts []uint32) float64 {
 }
 
 // harmonic returns the sum of r^-alpha for r from 1 to n: the first terms one by one, the rest by Euler and Maclaurin's
-// formula, whose error is below 1e-12 of the sum.
+// formula with an error below 1e-12 of the sum.
 func harmonic(n int, alpha float64) float64 {
 	const exact = 1024
 	sum := 0.0

@@ -19,7 +19,8 @@ func Divide(a allocate.Allocator, s *allocate.State, w *Window, capacities []int
 	a.Allocate(s, capacities)
 }
 
-// Trained is a Controller that was trained on some nodes, and may let something else decide on others.
+// Trained is a Controller that was trained on some nodes, and may let something else decide on others. Only the
+// controllers that were trained in advance do; others have nothing outside.
 type Trained interface {
 	// Outside returns how often something else decided, and in what the node first differed from those of the training.
 	// guards is false if it always decides itself.

@@ -27,8 +27,8 @@ type Window struct {
 	Least, Most float64
 	// SlowEMB and SlowKV are the shares of transfer and of computation in the latency of the slowest 1% of requests.
 	SlowEMB, SlowKV float64
-	// SavedEMB is how many seconds a request of mean length would save if all of its rows were resident instead of
-	// none, SavedKV how many it saves by a KV hit.
+	// SavedEMB is how many seconds a request of mean length saves with all rows resident instead of none; SavedKV is how
+	// many a KV hit saves.
 	SavedEMB, SavedKV float64
 	Node              Node // what serves
 	// Lengths are tokens of sequences of the epoch: as many are shorter than the first as longer than the last, and
@@ -60,7 +60,8 @@ func (w *Window) Bounds() (least, most float64) {
 	return w.Least, w.Most
 }
 
-// Forecast predicts what happens to a load at any ratio.
+// Forecast predicts what happens to a load at any ratio. It is an interface because package fluid, which implements it,
+// imports this package.
 type Forecast interface {
 	// P99 returns the P99 latency in seconds once both caches have adapted to a ratio.
 	P99(ratio float64) float64
@@ -76,8 +77,8 @@ const Features, PaperFeatures = 9, 7
 
 // State is what the controllers of the paper observe, each value from 0 to 1 (section IV-A): the share of hot users,
 // the hit ratios of KV and EMB, the mean length, the violations, the ratio, and the P99 latency. Two more are not in
-// the paper: what a request of mean length would save if all of its rows were resident, and what it saves by a KV hit,
-// as shares of the objective. They say what kind of node it is: how many tables and layers, and how fast.
+// the paper: SavedEMB and SavedKV as shares of the objective. They describe the node: how many tables and layers it
+// has, and how fast it is.
 type State [Features]float64
 
 // longest is the sequence length in tokens that counts as 1, slowest the P99 as a multiple of the objective, and
@@ -94,8 +95,8 @@ func (w *Window) State() State {
 	return s
 }
 
-// Reward returns the share of requests within the objective, less how far the P99 exceeds it as a share of it, at most
-// 1, times weight (equation 5, described in words only).
+// Reward returns the share of requests within the objective, less a penalty: weight times the relative excess of the
+// P99, which is at most 1 (equation 5, described in words only).
 func (w *Window) Reward(weight float64) float64 {
 	slo := w.Objective.Latency.Seconds()
 	return 1 - w.Violations - float64(weight*min(1, max(0, w.P99-slo)/slo))

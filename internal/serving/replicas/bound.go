@@ -7,14 +7,14 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// mostHits returns the most hits of blocks that any router and any policies could have had, given the order in which
-// the prompts began: those of Belady's optimum in one cache with the capacity of the most nodes, and of the tiers that
+// mostHits returns the most hits of blocks for any router and any policies, given the order in which the prompts began.
+// They are those of Belady's optimum in one cache with the capacity of the most nodes together, and of the tiers that
 // they share.
 //
-// It is a bound. What is resident on all nodes together, each block counted once, fits into that cache, which may
-// bypass what a node has no room for; a block that hits is resident; and the optimum has the most hits on a sequence of
-// requests, whatever chains them to prompts. Requests of the warm-up do not count, so the optimum must not spend room
-// on them: of the requests to a block that no counted one separates, only the last is left, which can load the block.
+// It is a bound. The blocks on all nodes, each counted once, fit into that cache, which may bypass blocks without room
+// on a node. A block that hits is resident. And the optimum has the most hits on a sequence of requests, whatever
+// prompts they belong to. Requests of the warm-up do not count, so the optimum must not spend room on them: of the
+// requests to a block that no counted one separates, only the last is left, which can load the block.
 func (k *Cluster) mostHits() int64 {
 	sequence := k.sequence()
 	next := oracle.NextUse(sequence, k.Trace.NumObjects)

@@ -95,7 +95,7 @@ func (r *sticky) Route(p Prompt, n int) int {
 	return node
 }
 
-// Keep forgets where conversations were whose nodes are gone, so that they do not return to a node of the same number.
+// Keep forgets the conversations of nodes that are gone, so that they do not return to a node of the same number.
 func (r *sticky) Keep(n int) {
 	for s, node := range r.node {
 		if int(node) > n {

@@ -96,12 +96,12 @@ func (r *prefixAware) Keep(n int) { r.index.keep(n) }
 // matchedTokens returns the tokens of the first blocks of a prompt.
 func matchedTokens(p Prompt, blocks, blockTokens int) int { return min(blocks*blockTokens, p.Tokens) }
 
-// trees are what a router remembers of the prompts that it has sent to each node. It knows nothing of what the nodes
-// evict. From time to time the leaves of a tree that were matched or sent longest ago are evicted until it has at most
-// room blocks; a tree never has more than twice as many.
+// trees are what a router remembers of the prompts that it has sent to each node. It does not know what the nodes
+// evict. Sometimes a tree evicts its oldest leaves, by the last match or sending, until it has at most room blocks; it
+// never has more than twice as many.
 //
-// A prompt moves its blocks to the front of the list of recent blocks from the last to the first, so that a block is
-// always before those behind it in prompts: the last of the list is a leaf.
+// A prompt moves its blocks to the front of the list of recent blocks, from the last to the first. So a block is always
+// before its successors in prompts, and the last of the list is a leaf.
 type trees struct {
 	sentBlocks
 	blockTokens int

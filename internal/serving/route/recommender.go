@@ -18,7 +18,7 @@ const (
 	Hash        Recommended = "hash"         // a fixed node for each user
 )
 
-// Reports are what the nodes of a recommender reported last.
+// Reports are what the nodes of a recommender reported last. It is an interface so that routers need no cache.
 type Reports interface {
 	// Holds reports whether a user's KV is on a node.
 	Holds(node int, user uint32) bool
@@ -34,8 +34,8 @@ type RecommenderConfig struct {
 	Weights Weights // of Joint
 	// Bonus is added to the score of the node that served the user's last request.
 	Bonus float64
-	// Overload is the load above which the best node is passed over for the one with the least load, unless that is
-	// overloaded, too: if all nodes are, requests sent away from their caches only make it worse, and permanently.
+	// Overload is the load above which the node with the least load replaces the best node. If all nodes are overloaded,
+	// the best one is kept: requests sent away from their caches would only make it worse, and permanently.
 	Overload float64
 	// Capacity is the number of requests, running and waiting, at which the load of a node is 1.
 	Capacity int
@@ -43,9 +43,9 @@ type RecommenderConfig struct {
 	Sent bool
 }
 
-// Recommender routes requests for recommendations, after section IV-C of HLEM (arXiv 2605.04450): from which nodes have
-// the user's keys and values (KV), from which embeddings they hold, and from their load. It sees what the nodes
-// reported last. Its memory is 4 bytes per user.
+// Recommender routes requests for recommendations, after section IV-C of HLEM (arXiv 2605.04450): by which nodes have
+// the user's keys and values (KV), which embeddings they hold, and their load. It sees what the nodes reported last.
+// Its memory is 4 bytes per user.
 type Recommender struct {
 	RecommenderConfig
 	state    Reports
@@ -96,8 +96,8 @@ func (r *Recommender) refresh() {
 // Load returns the load of a node as the router sees it: 1 if it serves Capacity requests, or more.
 func (r *Recommender) Load(node int) float64 { return min(1, r.load[node]) }
 
-// Route returns the node for a request of a user, and its score without the bonus by the weights of Joint, from 0 to 1,
-// so that the scores of different routers can be compared.
+// Route returns the node for a request of a user, and its score. The score has no bonus and the weights of Joint, and
+// is from 0 to 1, so that routers can be compared.
 func (r *Recommender) Route(user uint32) (node int, score float64) {
 	switch r.Kind {
 	case LeastLoaded:

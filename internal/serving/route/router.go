@@ -10,8 +10,8 @@ import (
 
 // Router chooses nodes for prompts. Nodes are numbered from 0.
 type Router interface {
-	// Route returns the node that serves a prompt: one of the first n, which are those that exist. A prompt whose node is
-	// removed before it begins is routed again.
+	// Route returns the node that serves a prompt: one of the first n, which exist. A prompt whose node is removed before
+	// it begins is routed again.
 	Route(p Prompt, n int) int
 	// Keep says that only the first n nodes exist from now on: what is known about others is forgotten.
 	Keep(n int)
@@ -26,7 +26,8 @@ type Prompt struct {
 	Now time.Duration
 }
 
-// State is what a router sees of the nodes.
+// State is what a router sees of the nodes. It is an interface because package replicas, which implements it, imports
+// this package.
 type State interface {
 	// Prompts returns how many prompts are in flight on a node: sent to it and not finished. Tokens is their sum.
 	Prompts(node int) int

@@ -33,9 +33,9 @@ type Profile struct {
 // halfLoad is the load from which the cost of a higher load is measured.
 const halfLoad = 0.5
 
-// ProfiledWeights are in proportion to what it costs, in seconds, if the user's KV is missing, if all embeddings are,
-// and if a node has the load Overload instead of 0.5. A request waits until one fewer than the GPUs are left of the
-// requests that it finds on a node, and each takes a mean time, with half of the KV hits and of the embeddings.
+// ProfiledWeights are in proportion to costs in seconds: of missing KV, of missing all embeddings, and of the load
+// Overload instead of 0.5. A request waits until fewer of the requests before it are left than the node has GPUs. Each
+// takes a mean time, with half of the KV hits and of the embeddings.
 func ProfiledWeights(p Profile, costs hlem.Costs, c RecommenderConfig) Weights {
 	var w Weights
 	var service float64

@@ -1,7 +1,7 @@
 // Package adversary looks for short traces, and predictions for them, on which a policy misses many more objects than
-// the optimum: the measured side of guarantees that are proven for the worst case. Small games it solves (game.go). In
-// others it climbs from many starts and reports the worst that it found, which bounds the true worst case from below
-// and says nothing from above.
+// the optimum: the measured side of guarantees for the worst case. It solves small games (game.go). In others it climbs
+// from many starts and reports the worst trace that it found. That is a lower bound of the worst case, not an upper
+// one.
 package adversary
 
 import (
@@ -111,8 +111,8 @@ func (s *search) run(ctx context.Context) (Found, error) {
 	return found, err
 }
 
-// nearlySolved is which part of the ratio of a solved game a trace must have, which begins with misses of both, so that
-// no search for a better one follows.
+// nearlySolved is the share of a solved game's ratio at which a trace is good enough, so that the search ends. Traces
+// have less than the ratio because they begin with misses of both.
 const nearlySolved = 0.9
 
 // turned replays a pattern from each of its requests on, and returns where the policy does worst.

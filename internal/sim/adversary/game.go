@@ -10,8 +10,8 @@ import (
 )
 
 // Games up to this capacity are solved, over this many objects: the policy against an opponent that chooses requests,
-// predictions and another schedule. Both have few states, if objects are named by what they are: a worst cycle through
-// these has the largest ratio of misses that any trace has in the long run.
+// predictions and another schedule. Both have few states if objects are named by their roles. A worst cycle through
+// these has the largest ratio of misses of any trace in the long run.
 const (
 	MaxSolved     = 5
 	SolvedObjects = 8
@@ -207,8 +207,8 @@ type cycle struct {
 	misses, them int
 }
 
-// worst returns a cycle with the largest ratio of misses: while there is one with more than the last, it is found as a
-// cycle of positive weight (Lawler, Combinatorial Optimization, 1976, section 3.13).
+// worst returns a cycle with the largest ratio of misses. A cycle with a larger ratio than the last one is a cycle of
+// positive weight (Lawler, Combinatorial Optimization, 1976, section 3.13).
 func (g *game) worst(ctx context.Context) (worst cycle, err error) {
 	worst.them = 1
 	for {

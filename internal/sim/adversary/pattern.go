@@ -83,8 +83,8 @@ func (s *search) change(p pattern) pattern {
 // soonest is a prediction before those of all other objects.
 const soonest = -1e6
 
-// widened returns the pattern of a game for a cache with more room: with several objects instead of each, and, for room
-// that this leaves, objects that are requested so often that they stay. Nil stays nil.
+// widened returns the pattern of a game for a cache with more room. Each object becomes several; the remaining room
+// gets objects that are requested so often that they stay. Nil stays nil.
 func (p pattern) widened(from, capacity int) (wider pattern) {
 	instead, stay := capacity/from, capacity%from
 	for _, r := range p {

@@ -128,7 +128,7 @@ func (f *Feeder) serveAll(from, to int) {
 	}
 }
 
-// pass serves requests that load nothing where they miss: the cache sees only those that hit.
+// pass serves requests that load nothing: the cache sees only those that hit.
 func (f *Feeder) pass(from, to int, counts *cache.Counts) {
 	holding := f.cache.(cache.Dropping)
 	for pos := from; pos < to; pos++ {
@@ -168,8 +168,8 @@ func (f *Feeder) endOfRun(from, to int) int {
 	return end
 }
 
-// EndOfKind returns where the requests from one position on, up to another, that all read or all write, and load what
-// they miss or do not, end.
+// EndOfKind returns the end of a run of requests of one kind within a range: all read or all write, and all load their
+// misses or none does.
 func EndOfKind(t *traces.Trace, from, to int) int {
 	end, write, passes := from+1, t.IsWrite(from), t.Passes(from)
 	for end < to && t.IsWrite(end) == write && t.Passes(end) == passes {

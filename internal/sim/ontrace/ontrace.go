@@ -15,8 +15,8 @@ func New(spec predict.Spec, t *traces.Trace, seed uint64, nextUse func() []uint3
 	return NewWith(spec, t, 0, nil, seed, nextUse, optEvicts)
 }
 
-// NewWith is New for a cache that also holds objects that the trace never requests, numbered after its own, or in which
-// entries answer similar queries; similar is nil in all others.
+// NewWith is New for a cache that also holds strangers, numbered after the objects of the trace, or in which entries
+// answer similar queries; similar is nil in others.
 func NewWith(spec predict.Spec, t *traces.Trace, further int, similar *predict.Similar, seed uint64,
 	nextUse func() []uint32, optEvicts func() []bool) (*predict.Counted, error) {
 	config := predict.Config{

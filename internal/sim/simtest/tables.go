@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
-// ReferenceFolders returns the folder of real traces, which CACHESIM_TRACES names, and that of numbers which others
-// published for them, ../reference beside it; it skips the test without them.
+// ReferenceFolders returns the folder of real traces (CACHESIM_TRACES), and ../reference beside it with published
+// numbers for them. It skips the test without them.
 func ReferenceFolders(t testing.TB) (ofTraces, ofNumbers string) {
 	t.Helper()
 	ofTraces = os.Getenv("CACHESIM_TRACES")

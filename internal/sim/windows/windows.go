@@ -68,9 +68,9 @@ type Sampler struct {
 // MostTenants limits the rows of a window.
 const MostTenants = 100
 
-// New returns nil for a window that is not asked for. files is the number of parts that are replayed separately, 0 if
-// the trace is one sequence; computed says that hits are computed, and nothing is loaded into the cache; sized, that
-// the capacity counts bytes.
+// New returns nil for a window that is not set. files is the number of parts that are replayed separately, 0 if the
+// trace is one sequence. computed says that hits are computed and nothing is loaded; sized, that the capacity counts
+// bytes.
 func New(w series.Window, files int, computed, sized bool) *Sampler {
 	if !w.IsSet() {
 		return nil

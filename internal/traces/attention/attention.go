@@ -1,6 +1,6 @@
 // Package attention is the workload of caches of keys and values: the queries, keys and values of every decode step of
-// a language model. It is no list of requests. A trace is read head by head, where a head is a KV head of a layer with
-// the query heads that read it, and is never held as a whole: 32 layers of 8 heads over 33 000 tokens have 4.4 GB of
+// a language model. It is no list of requests. A trace is read head by head; a head is a KV head of a layer with the
+// query heads that read it. The trace is never held as a whole: 32 layers of 8 heads over 33 000 tokens have 4.4 GB of
 // float16.
 package attention
 
@@ -68,7 +68,7 @@ func (s *Shape) HeadBytes(parts Parts) int64 {
 	return 4 * int64(rows) * int64(s.Dim)
 }
 
-// Bounds of what a trace may claim.
+// Bounds on the numbers in a trace.
 const (
 	maxLayers = 1 << 12
 	maxHeads  = 1 << 14 // query heads of a layer
@@ -120,7 +120,7 @@ type Head struct {
 	group, dim int
 }
 
-// Begin says which head it is, for what fills it.
+// Begin sets the number of the head before it is filled.
 func (h *Head) Begin(s *Shape, place int) {
 	h.Layer, h.KV, h.Place = s.Layers[place/s.KVHeads], place%s.KVHeads, place
 	h.group, h.dim = s.Group(), s.Dim
@@ -157,14 +157,14 @@ type Options struct {
 	Memory *memory.Budget
 }
 
-// need refuses a trace of which not even one head fits into the budget.
+// need refuses a trace if not even one head fits into the budget.
 func (o Options) need(name string, s *Shape) error {
 	return o.Memory.Need(s.HeadBytes(o.Parts), name+": a head of "+memory.Count(float64(s.Tokens()))+" tokens", "fewer "+
 		"steps")
 }
 
-// Each calls work for every head, on up to jobs goroutines, which are numbered from 0 and each have a Head of their
-// own; there are fewer of them if their heads would need more than half the budget. The first error ends it.
+// Each calls work for every head, on up to jobs goroutines, numbered from 0, each with a Head of its own. There are
+// fewer if their heads would need more than half the budget. The first error ends it.
 func Each(ctx context.Context, t Trace, jobs int, options Options, work func(worker int, h *Head) error) error {
 	shape := t.Shape()
 	if bytes := shape.HeadBytes(options.Parts); bytes > 0 {

@@ -19,10 +19,10 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/x448/float16"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -51,7 +51,7 @@ func (m *made) Next(h *Head) error {
 	fill := func(rows int) []float32 {
 		list := make([]float32, rows*m.shape.Dim)
 		for i := range list {
-			list[i] = float16.Fromfloat32(number / 4).Float32()
+			list[i] = npy.Half(npy.ToHalf(number / 4))
 			number++
 		}
 		return list
@@ -427,7 +427,7 @@ func TestCutFiles(t *testing.T) {
 func TestBadFolders(t *testing.T) {
 	_, lengths, raw := arrays(t, newMade())
 	half := func(x float32) []byte {
-		return binary.LittleEndian.AppendUint16(nil, float16.Fromfloat32(x).Bits())
+		return binary.LittleEndian.AppendUint16(nil, npy.ToHalf(x))
 	}
 	with := func(name string, at int, bits []byte) []byte {
 		changed := slices.Clone(raw[name])

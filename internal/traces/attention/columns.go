@@ -6,12 +6,12 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Columns are what a trace of requests knows of the attention that it stands for: request i is what head i mod Heads
-// asks for in step i / Heads. The vectors stay in the file, which is read again by every pass.
+// Columns describe the attention behind a trace of requests: request i is that of head i mod Heads in step i / Heads.
+// The vectors stay in the file, and every pass reads it again.
 type Columns struct {
 	Shape *Shape
 	Open  func(ctx context.Context, options Options) (Trace, error)
-	// Importances is the path of a file with what each KV head is worth, which belongs to the trace; "" without one.
+	// Importances is the path of the trace's file with the importance of each KV head; "" without one.
 	Importances string
 }
 

@@ -193,8 +193,8 @@ func samples(s *Shape) int {
 	return min(s.Steps, max(leastSamples, min(mostStep, int(describeWork/step/float64(s.Heads())))))
 }
 
-// Describe describes a trace, of which it needs keys and, if there are any, predicted queries. The results do not
-// depend on the number of jobs. progress, unless it is nil, is called with the number of heads that are done.
+// Describe describes a trace. It needs its keys and, if there are any, predicted queries. The results do not depend on
+// the number of jobs. progress, unless it is nil, is called with the number of heads that are done.
 func Describe(ctx context.Context, t Trace, jobs int, options Options, progress func()) (*Descriptions, error) {
 	shape := t.Shape()
 	d := &Descriptions{Samples: samples(shape)}
@@ -356,7 +356,7 @@ func (d *describer) common(middle []float64, set []bool) int {
 	return n
 }
 
-// mark sets what is in the k greatest values, of which least is the least. Ties go to the lower position.
+// mark sets the places of the k greatest values; least is the least of them. Ties go to the lower position.
 func mark(set []bool, values []float64, least float64, k int) {
 	for i, x := range values {
 		if x > least {

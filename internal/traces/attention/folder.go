@@ -64,8 +64,8 @@ func FilesOf(path string) (paths []string) {
 	return paths
 }
 
-// ImportancesOf returns the file with what each KV head of a trace is worth: NAME-importance.tsv beside the folder or
-// file NAME; "" if there is none.
+// ImportancesOf returns the file with the importance of each KV head: NAME-importance.tsv beside the folder or file
+// NAME; "" if there is none.
 func ImportancesOf(path string) string {
 	name, _, _ := strings.Cut(filepath.Base(path), ".")
 	beside := filepath.Join(filepath.Dir(path), name+"-importance.tsv")

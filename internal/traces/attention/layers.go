@@ -167,7 +167,7 @@ func (l *layered) openSteps(s *stepped, part byte, layer int) error {
 	}
 	s.array, s.reader = a, rowReader{numbers: a.numbers, dim: l.shape.Dim}
 	step := int64(l.shape.QueryHeads * l.shape.Dim * a.width())
-	raw := bytes.NewBuffer(s.raw[:0]) // grows with what is read, whatever a header claims
+	raw := bytes.NewBuffer(s.raw[:0]) // grows as it is read, whatever a header claims
 	n, err := io.CopyN(raw, a.r, step*int64(l.shape.Steps))
 	if err != nil {
 		defer a.close()
@@ -188,7 +188,7 @@ func (l *layered) openRows(r *rows, part byte, layer int) (err error) {
 	return nil
 }
 
-// array opens an array and makes sure that it has the expected dimensions, the last of which is that of a vector.
+// array opens an array and checks its dimensions; the last is that of a vector.
 func (l *layered) array(part byte, layer int, lengths ...int) (*array, error) {
 	a, err := l.open(part, layer)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/x448/float16"
+	"github.com/cachesim/cachesim/internal/traces/npy"
 )
 
 // numbers is a type of little-endian floating-point numbers.
@@ -24,7 +24,7 @@ func (n numbers) width() int { return [...]int{2, 2, 4, 8}[n] }
 // halves has the value of every float16: looking it up is faster than computing it.
 var halves = func() (table [1 << 16]float32) {
 	for bits := range table {
-		table[bits] = float16.Frombits(uint16(bits)).Float32()
+		table[bits] = npy.Half(uint16(bits))
 	}
 	return table
 }()
@@ -73,11 +73,11 @@ func decodeHalves(row []float32, raw []byte) (finite, any bool) {
 // appendHalves appends numbers as float16. A number that is too large for that is an error.
 func appendHalves(to []byte, row []float32) ([]byte, error) {
 	for _, x := range row {
-		half := float16.Fromfloat32(x)
-		if half.IsInf(0) || half.IsNaN() {
+		half := npy.ToHalf(x)
+		if half&0x7c00 == 0x7c00 {
 			return nil, fmt.Errorf("the number %v: want numbers within the range of float16, up to 65504", x)
 		}
-		to = binary.LittleEndian.AppendUint16(to, half.Bits())
+		to = binary.LittleEndian.AppendUint16(to, half)
 	}
 	return to, nil
 }
@@ -85,7 +85,7 @@ func appendHalves(to []byte, row []float32) ([]byte, error) {
 // Round rounds numbers to those that a file of float16 holds.
 func Round(row []float32) {
 	for i, x := range row {
-		row[i] = float16.Fromfloat32(x).Float32()
+		row[i] = npy.Half(npy.ToHalf(x))
 	}
 }
 
@@ -97,9 +97,9 @@ type rowReader struct {
 
 const readBytes = 256 << 10 // at once
 
-// read appends n rows of r to rows. Those of zeros are errors if they are to have a direction. An error of r other than
-// its end stays as it is; all others come from fail, with what is wrong with which row. Memory grows with what has been
-// read, whatever a header claims.
+// read appends n rows of r to rows. Those of zeros are errors if they are to have a direction. Errors of r except its
+// end are returned unchanged; all others come from fail, which names the row. Memory grows as the file is read,
+// whatever a header claims.
 func (d *rowReader) read(r io.Reader, rows []float32, n int, directed bool,
 	fail func(row int, what string) error) ([]float32, error) {
 	rowBytes := d.dim * d.width()
@@ -140,7 +140,7 @@ func (d *rowReader) check(row []float32, raw []byte, directed bool) string {
 	return ""
 }
 
-// room returns rows with room for more numbers, of which it will have need in the end.
+// room returns rows with room for more numbers; need is how many there will be in the end.
 func room(rows []float32, more, need int) []float32 {
 	if cap(rows)-len(rows) >= more {
 		return rows

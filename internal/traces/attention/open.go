@@ -15,8 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Open opens an attention trace, which it recognises by its content: a folder, a file of tensors, or one in this
-// program's own format, compressed or not. "-" is stdin, nil that of the process; ctx ends waiting for a pipe.
+// Open opens an attention trace: a folder, a file of tensors, or a file in this program's own format, compressed or
+// not. It recognises them by content. "-" is stdin (nil: that of the process); ctx ends waiting for a pipe.
 func Open(ctx context.Context, path string, stdin io.Reader, options Options) (Trace, error) {
 	if options.Steps < 0 {
 		return nil, fmt.Errorf("%d steps: want a number above 0, or 0 for all", options.Steps)

@@ -15,10 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/x448/float16"
-
 	"github.com/cachesim/cachesim/internal/base/testing/interpreter"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/traces/npy"
 )
 
 // recorder is the program that records attention traces of models.
@@ -136,9 +135,9 @@ func (m *toy) addNamed(r *rand.Rand, name string, kind uint32, shape ...int) {
 	var raw []byte
 	weights := make([]float64, 0, count)
 	put := func(x float32) float64 {
-		half := float16.Fromfloat32(x)
-		raw = binary.LittleEndian.AppendUint16(raw, uint16(half))
-		return float64(half.Float32())
+		half := npy.ToHalf(x)
+		raw = binary.LittleEndian.AppendUint16(raw, half)
+		return float64(npy.Half(half))
 	}
 	for len(weights) < count {
 		x := float32(r.NormFloat64() * 0.3)

@@ -70,7 +70,7 @@ func Parse(content []byte) (*Template, error) {
 	return New(config)
 }
 
-// Config is what a tokenizer_config.json says of texts.
+// Config is the part of a tokenizer_config.json about texts.
 type Config struct {
 	Template   string
 	Begin, End string // bos_token, eos_token

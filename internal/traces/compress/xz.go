@@ -29,8 +29,8 @@ func (x *xzReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// xzGuard passes an xz file on to the xz package, and knows from the lengths of its reads what it reads: the header of
-// a block follows a read of its length, and a stream ends with a read of its footer. (The .xz file format,
+// xzGuard passes an xz file on to the xz package, and knows what it reads from the lengths of reads: the header of a
+// block follows a read of its length, and a stream ends with a read of its footer. (The .xz file format,
 // https://tukaani.org/xz/xz-file-format.txt.)
 type xzGuard struct {
 	r     *bufio.Reader

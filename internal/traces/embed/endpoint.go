@@ -75,7 +75,7 @@ func (e *Endpoint) Check() error {
 	return nil
 }
 
-// isLoopback reports whether a host is this machine, so that no other one sees what is sent.
+// isLoopback reports whether a host is this machine, so that data stay on it.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
@@ -115,7 +115,7 @@ func redacted(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// shownOf is the part that an error shows of a text that is not a URL, which may contain a password or a key anywhere.
+// shownOf is the part of an invalid URL that an error shows: passwords and keys may be anywhere in it.
 func shownOf(text string) string {
 	const longest = 80
 	if strings.ContainsAny(text, "@?#") {

@@ -141,8 +141,8 @@ func newExtractor(words, chars int) *extractor {
 	return &extractor{words: words, chars: chars, fold: cases.Fold()}
 }
 
-// features returns the distinct features of a text in the order of their hashes, in which the text's word order has no
-// part: sums over them are the same to the last bit. They are valid until the next call.
+// features returns the distinct features of a text in the order of their hashes. It does not depend on the order of
+// words, so sums are the same to the last bit. They are valid until the next call.
 func (x *extractor) features(text string) []feature {
 	x.hashes, x.wordHashes, x.word = x.hashes[:0], x.wordHashes[:0], x.word[:0]
 	for _, r := range x.fold.String(norm.NFKC.String(text)) {

@@ -53,10 +53,10 @@ func checksumOf(texts []string) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// Embed returns the embeddings of texts and requests each distinct text once. It keeps the embeddings received in the
-// file at path, from which the same call continues after an error or an interruption; the caller deletes it when it
-// has stored the embeddings. progress, unless it is nil, is called with the number of distinct texts embedded.
-// Memory: 4 bytes per number of all vectors, and again per number of the vectors of distinct texts.
+// Embed returns the embeddings of texts and requests each distinct text once. It keeps received embeddings in the file
+// at path, so that the same call continues after an error or an interruption. The caller deletes the file after storing
+// the embeddings. progress, if any, is called with the number of distinct texts embedded. Memory: 4 bytes per number of
+// all vectors, and again per number of the vectors of distinct texts.
 func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progress func(done, total int)) (Embeddings,
 	error) {
 	if err := e.Check(); err != nil {

@@ -193,8 +193,8 @@ func (d *dftracerReader) read(c *dftracerCall, a *Access, offset int64) error {
 	return nil
 }
 
-// open sets the position of an opened file to its first byte. The result of the call is the handle, except for fopen,
-// whose result no other call states.
+// open sets the position of an opened file to its first byte. The result of the call is the handle, except for fopen:
+// other calls do not have its result.
 func (d *dftracerReader) open(c *dftracerCall) error {
 	if c.ret < 0 && c.name[0] != 'f' {
 		return source.ErrLeftOut

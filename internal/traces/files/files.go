@@ -131,7 +131,7 @@ func (u *units) Take(rec *stream.Record) error {
 func (u *units) SampledBy(rec *stream.Record) uint64 { return stream.HashText(HeadOf(rec).Path) }
 func (u *units) Last() bool                          { return u.left == 0 }
 
-// Of returns what is known of reads of files; nil where the requests are none.
+// Of returns the columns of reads of files; nil for other requests.
 func Of(kind stream.Columns) *Columns {
 	c, _ := kind.(*Columns)
 	return c
@@ -217,8 +217,8 @@ func (c *Columns) FileBits() (shift int, err error) {
 	return shift, nil
 }
 
-// Addresses implements stream.Addressed: the files lie one behind another in the order of their paths, each on its own,
-// so that what comes after its last block is no block of the next file.
+// Addresses implements stream.Addressed. Files are in the order of their paths. The address after the last block of a
+// file is not the next file's.
 func (c *Columns) Addresses() (stream.Addresses, error) {
 	shift, err := c.FileBits()
 	if err != nil {

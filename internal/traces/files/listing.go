@@ -144,7 +144,7 @@ func readListing(src *source.Source) (*Listing, error) {
 // checkedEvery is the number of files between two checks of the memory.
 const checkedEvery = 1 << 14
 
-// reserve refuses a listing for whose growth there is no memory: its tables double, and the trace has its paths, too.
+// reserve refuses a listing that has no memory to grow: its tables double, and the trace has its paths, too.
 func (l *Listing) reserve(budget *memory.Budget, place string) error {
 	if l.Files()%checkedEvery != 0 {
 		return nil
@@ -204,7 +204,7 @@ type TableLosses struct {
 	read    *stream.Numbering // the files of the listing that are read; nil without a listing
 }
 
-// NewTableLosses returns the losses of requests of a kind, of whose listing no file is read so far.
+// NewTableLosses returns the losses of requests of a kind before any file of its listing is read.
 func NewTableLosses(kind stream.Kind) (l TableLosses) {
 	if kind, ok := kind.(Kind); ok {
 		l.block, l.listing = kind.Block, kind.Listing

@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Bounds of what a trace may claim.
+// Bounds on the numbers in a trace.
 const (
 	maxBlock      = 1 << 40 // bytes in a block
 	maxReadBlocks = 1 << 20 // blocks of one read

@@ -38,7 +38,7 @@ func looksLikeStrace(head source.Head) bool {
 // implements lineAccesses.
 type straceReader struct {
 	handles handles
-	begun   map[string][]byte // by process: the beginning of a call that goes on in a later line
+	begun   map[string][]byte // by process: the beginning of a call that continues in a later line
 	broken  bool              // the next line may be the rest of one that a message broke
 	path    []byte
 }
@@ -149,7 +149,7 @@ func (s *straceReader) parse(line []byte, a *Access) error {
 }
 
 // isMessage reports whether a line ends with a message about a process that strace attaches to or detaches from.
-// Without the option -o, messages and calls share an output. A message may then break a call, whose rest is on the next
+// Without the option -o, messages and calls share an output. A message may then break a call; its rest is on the next
 // line.
 func isMessage(line []byte) bool {
 	_, message, found := bytes.Cut(line, []byte("strace: Process "))

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// noJob is the job of reads whose job is not known, as - is the tenant of requests whose tenant is not known.
+// noJob is the job of reads without a known job, as - is the tenant of requests without one.
 const noJob = "-"
 
 // JobOf returns the number of the job that reads each object, and the names of the jobs. reads has the positions at
-// which reads begin, objects the object of each request. It is an error if two jobs read a block.
+// which reads begin, objects the object of each request. Two jobs that read a block are an error.
 func (c *Columns) JobOf(reads []int, objects []uint32) (of []uint32, names []string, err error) {
 	if c.Jobs == nil {
 		return nil, nil, fmt.Errorf("its reads have no jobs: write --tenant 'directory(depth=1)', or name the job of a " +

@@ -217,7 +217,7 @@ type process struct {
 	turn         int
 }
 
-// process starts a process of vectors of dim numbers, whose correlation from step to step is rate.
+// process starts a process of vectors of dim numbers; their correlation from step to step is rate.
 func (m *headMaker) process(dim int, rate float64, purpose uint64) *process {
 	p := &process{state: make([]float32, dim), fresh: make([]float32, dim), keep: float32(rate),
 		take: root(1 - float64(rate*rate)), bits: random.Stream(m.seed, purpose)}
@@ -305,8 +305,8 @@ func sized(list []float32, n int) []float32 {
 	return list[:n]
 }
 
-// keys makes the keys: their content, which makes the logits of the middle, then the states of their tokens, by which
-// recent queries find them, and the direction by which all queries find the first ones.
+// keys makes the keys from three parts: their content makes the logits of the middle, the states of their tokens let
+// recent queries find them, and a direction lets all queries find the first ones.
 func (m *headMaker) keys(h *attention.Head) {
 	bits := random.Stream(m.seed, paraphraseBits)
 	h.Keys = sized(h.Keys, m.tokens*m.dim)
@@ -429,7 +429,7 @@ func (m *headMaker) predictions(h *attention.Head) {
 // gains are the factors of the parts of keys.
 type gains struct{ content, slow, local, first float64 }
 
-// look is what the calibration knows of one query: the logits that the parts of each visible key give it.
+// look has one query for the calibration: the logits from the parts of each visible key.
 type look struct{ content, slow, local []float64 }
 
 // calibrate finds the gains with which a sample of the queries gets the logits and the shares of the probability that

@@ -27,7 +27,7 @@ func newPlacement(p *dialoguePlan) *placement {
 	return m
 }
 
-// take returns the next session of a topic: a new one, or a repeated one whose reuse is long or not. which, in [0,1),
+// take returns the next session of a topic: a new one, or a repeated one with a long or a short reuse. which, in [0,1),
 // chooses among several. If none is of the requested kind, it returns a new one or, if all have been used, one of the
 // other kind. With spare, sessions whose anchors were used recently are taken only if there are no others.
 func (m *placement) take(topic int, repeat, long, spare bool, which float64) int32 {

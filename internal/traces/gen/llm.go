@@ -55,9 +55,9 @@ var shapes = []struct {
 	name   string
 	values params.Values
 }{
-	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that
-	// no prompt repeats, and gaps as stated there. Geometric turns and lognormal lengths whose standard deviation
-	// equals their mean are our choice.
+	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that no
+	// prompt repeats, and gaps as stated there. Our choice: geometric turns, and lognormal lengths with a standard
+	// deviation equal to their mean.
 	{
 		"online-qa",
 		params.Values{
@@ -128,8 +128,8 @@ func shaped(v params.Values) params.Values {
 	return all
 }
 
-// scaleCounts changes the number of conversations or of prompts that the shape has, if the user gave the other one and
-// there would be fewer prompts than conversations: their ratio is then the shape's.
+// scaleCounts keeps the shape's ratio of prompts to conversations if the user gave one of the two numbers and there
+// would be fewer prompts than conversations.
 func scaleCounts(given, all, shape params.Values) {
 	if all.Int("prompts") >= all.Int("conversations") {
 		return
@@ -268,8 +268,8 @@ func (t *llmTrace) drawTurns(v params.Values, prompts int, seed uint64) {
 	}
 }
 
-// drawLengths draws what each turn adds and its output, and scales what turns add so that prompts reach their mean
-// length.
+// drawLengths draws the additional tokens and the output of each turn, and scales the former so that prompts reach
+// their mean length.
 func (t *llmTrace) drawLengths(v params.Values, seed uint64) error {
 	draw, err := newLengths(v.Text("lengths"), v.Float("length-cv"))
 	if err != nil {

@@ -161,7 +161,7 @@ func (r *run) list(items []any) *List {
 	return listOf(items)
 }
 
-// check counts all that is in a value, and refuses one whose text would be too long, or that is nested too deeply.
+// check counts all parts of a value, and refuses one that is nested too deeply or has too long a text.
 func (r *run) check(v any) {
 	left := r.limits.Text
 	r.visit(v, &left, 0)

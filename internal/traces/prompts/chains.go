@@ -9,7 +9,7 @@ import (
 )
 
 // chains number the blocks of prompts in order of first appearance. A block is the tokens of its id together with
-// everything before them in the prompt: it is identified by the block before it and by its id, like a node of a trie.
+// everything before them in the prompt. So it is identified by its id and the previous block, like a node of a trie.
 //
 // The new blocks of a prompt have consecutive numbers, so only the first of them is in the index: a prompt takes a
 // lookup where it begins, and one for each fork on its way. Memory: 8 bytes per block, and about 40 per prompt.
@@ -59,9 +59,9 @@ func (c *chains) next(id uint64, begins bool) (number uint32, isNew, ok bool) {
 	return number, !known, true
 }
 
-// names gives blocks keys, of which no two are equal. The key of a block is its id if no block with that id or key came
-// before it, so ids that are hashes of the whole prefix stay as they are. An id that also comes after another block, or
-// twice in a prompt, gets a key made of both there.
+// names gives blocks distinct keys. The key of a block is its id if no block with that id or key came before it, so ids
+// that are hashes of the whole prefix stay as they are. An id that also comes after another block, or twice in a
+// prompt, gets a key made of both there.
 type names struct {
 	used   *stream.Numbering // the keys so far
 	made   map[uint32]uint64 // per block whose key is not its id

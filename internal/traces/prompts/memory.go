@@ -31,11 +31,11 @@ func (m Memory) PromptBytes(tokens int) float64 {
 // maxBytes is how many bytes all requests of a trace may have together, so that sums of them fit into an int64.
 const maxBytes = 1 << 62
 
-// SetMemory gives the blocks of a trace, whose requests are objects and whose prompts begin at groups, the bytes of a
-// model. A block has one size, wherever it is in its prompts.
+// SetMemory sets the bytes of the blocks of a trace for a model. The trace has objects, and its prompts begin at
+// groups. A block has one size, wherever it is in its prompts.
 //
-// Layers with a window keep, unless every is set, only the blocks of a window before each place where a prompt ends or
-// forks from another: those that a prompt of this trace can continue. A block then has the mean of all blocks of the
+// Unless every is set, layers with a window keep only blocks that a prompt of this trace can continue: those of a
+// window before each place where a prompt ends or forks from another. A block then has the mean of all blocks of the
 // trace, so that a cache of all of them has exactly their bytes. Layers with a state keep one at each of these places.
 func (p *Columns) SetMemory(k llm.KeyValues, every bool, objects []uint32, groups []int) error {
 	p.Memory = Memory{TokenBytes: k.PerToken(), Source: k.Source + ": " + k.About, values: k, every: every}
@@ -49,7 +49,7 @@ func (p *Columns) setMemory(objects []uint32, groups []int) error {
 		return nil
 	}
 	p.Memory.Source = k.Source + ": " + k.About
-	every := p.Memory.every || p.LengthsOnly // without contents, nothing is known of what prompts share
+	every := p.Memory.every || p.LengthsOnly // without contents it is unknown what prompts share
 	bytes := float64(float64(p.BlockTokens) * k.Full)
 	for _, w := range k.Windowed {
 		share := 1.0

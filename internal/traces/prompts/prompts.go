@@ -164,8 +164,8 @@ type Columns struct {
 	// Memory is what the keys and values take; the zero value if the model is unknown.
 	Memory Memory
 
-	// Rounded has, per prompt, the tokens at its beginning that earlier prompts have in whole blocks of the file, and not
-	// in whole blocks here; nil if blocks are those of the file.
+	// Rounded has, per prompt, the tokens at its beginning that earlier prompts have in whole blocks of the file, but not
+	// in whole blocks here; nil for blocks of the file.
 	Rounded []int32
 	// Unjoined are the prompts in the blocks of the file, where Join has joined these; nil if blocks are those of the
 	// file.

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/x448/float16"
-
 	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -149,7 +147,7 @@ func (v *VectorFile) decode(row []byte, vector []float32) error {
 	for i := range vector {
 		switch number := row[i*v.width:]; v.width {
 		case 2:
-			vector[i] = float16.Frombits(binary.LittleEndian.Uint16(number)).Float32()
+			vector[i] = npy.Half(binary.LittleEndian.Uint16(number))
 		case 4:
 			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(number))
 		default:

@@ -16,8 +16,8 @@ type ahead struct {
 	end   context.CancelFunc
 }
 
-// Files that may be open before they are read: some for each goroutine, so that a slow one does not stop the others,
-// and at most mostAhead, each of which holds a beginning of source.HeadLen bytes.
+// How many files may be open before they are read: some for each goroutine, so that a slow one does not stop the
+// others, and at most mostAhead. Each holds a beginning of source.HeadLen bytes.
 const (
 	aheadPerJob = 4
 	mostAhead   = 64

@@ -53,8 +53,8 @@ func Load(ctx context.Context, paths []string, opts Options) (*traces.Trace, err
 	return t, ctx.Err()
 }
 
-// LoadReader is Load for records from elsewhere, such as a generator. name is the name of the trace, fields what the
-// records carry, total how many there are (0 if unknown), as Progress reports them.
+// LoadReader is Load for records from elsewhere, such as a generator. name is the name of the trace, fields are those
+// of the records, and total is their number for Progress (0 if unknown).
 func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream.Fields, total int64,
 	opts Options) (*traces.Trace, error) {
 	s, err := newScan(ctx, []string{name}, opts)
@@ -455,7 +455,7 @@ func (l *loader) numberBatch(batch []byte, first int) {
 	l.trace.Objects = column[:pos]
 }
 
-// addColumns appends the other columns of a batch whose object numbers are in place.
+// addColumns appends the other columns of a batch after its object numbers.
 func (l *loader) addColumns(batch []byte) {
 	if !l.keep.Size && !l.keep.Time {
 		return
@@ -475,9 +475,9 @@ func (l *loader) addColumns(batch []byte) {
 	}
 }
 
-// Growth of the columns. They begin at firstRoom, and then grow to the size expected from the share of the file read so
-// far, and half as much again, since files begin with new keys that compress badly; but by a factor of at most
-// maxGrowth and at least minGrowth. Room that is never written to costs no memory.
+// Growth of the columns. They begin at firstRoom, and then grow to 1.5 times the size expected from the share of the
+// file read so far, because files begin with new keys that compress badly. Each step is by a factor from minGrowth to
+// maxGrowth. Room that is never written to costs no memory.
 const (
 	firstRoom = 1 << 17
 	spareRoom = 1.5

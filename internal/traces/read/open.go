@@ -31,7 +31,7 @@ func Open(path string, opts Options) (*Stream, error) {
 	return open(context.Background(), path, opts, new(source.Together))
 }
 
-// open is Open with a context, which ends waiting for a pipe, and with what files that are read together share.
+// open is Open with a context, which ends waiting for a pipe, and with data that several files share.
 func open(ctx context.Context, path string, opts Options, t *source.Together) (*Stream, error) {
 	return prepare(ctx, path, opts).begin(opts, t)
 }

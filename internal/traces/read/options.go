@@ -25,13 +25,13 @@ type Selection struct {
 	SampleRate float64 `json:"sample_rate,omitempty"`
 	SampleSeed uint64  `json:"sample_seed,omitempty"`
 
-	// Writes says what a write does to a cache, as stream.ParseWrites reads it; "" for what is usual in the format.
+	// Writes says what a write does to a cache, as stream.ParseWrites reads it; "" for the format's default.
 	Writes string `json:"writes,omitempty"`
 
-	// ObjectSizes say how large objects are whose sizes the files do not state, as package sizes reads them: "475B",
-	// "user:*=475B", "@FILE"; the first that knows a size wins. Other sizes are estimated from those of similar objects.
+	// ObjectSizes are sizes that the files do not state, as package sizes reads them: "475B", "user:*=475B", "@FILE"; the
+	// first that knows a size wins. Other sizes are estimated from those of similar objects.
 	ObjectSizes []string `json:"object_sizes,omitempty"`
-	// ObjectOverhead is what each object takes beside its size, "56B"; "" for what is usual in the format.
+	// ObjectOverhead is each object's memory beside its size, "56B"; "" for the format's default.
 	ObjectOverhead string `json:"object_overhead,omitempty"`
 
 	// Tenants says how to find the tenant of a request, as ParseTenants reads it; "": requests have no tenants. Only
@@ -66,7 +66,7 @@ type Options struct {
 	NextUse bool
 
 	Stdin io.Reader // the input for "-"; nil: the standard input of the process
-	// Find returns where a file is that an option of the format names; nil: at that path.
+	// Find returns the place of a file that an option of the format names; nil: its path is the place.
 	Find func(path string) (string, error)
 	// Progress is called now and then with the compressed bytes read so far, or the requests of a generator, and the
 	// total; total is 0 if that is unknown.

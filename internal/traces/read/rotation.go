@@ -54,9 +54,9 @@ func areRotated(paths []string) bool {
 }
 
 // RotationOrder returns the order in which to read files that are parts of a rotated log, as indexes of paths: by the
-// times of their first requests, whatever the order in which a shell named them. It is nil if the files are not such
-// parts, are named in that order, have no times, are read in another way, or are no regular files, such as pipes, which
-// can be opened only once.
+// times of their first requests, whatever the order in which a shell named them. It is nil if there is nothing to
+// order: the files are not such parts, are in that order already, have no times, are read in another way, or can be
+// opened only once, such as pipes.
 func RotationOrder(ctx context.Context, paths []string, opts Options) []int {
 	if len(paths) < 2 || opts.Merge || opts.PerFile || opts.Beside != nil || !areRotated(paths) {
 		return nil
@@ -83,8 +83,8 @@ func RotationOrder(ctx context.Context, paths []string, opts Options) []int {
 
 var errNoFirstTime = errors.New("a file has no first time")
 
-// firstTime returns the time of the first request of a file; false if there is none, or the file cannot be read, which
-// reading it will report.
+// firstTime returns the time of the first request of a file; false if there is none. An unreadable file is reported
+// later, when it is read.
 func firstTime(ctx context.Context, path string, opts Options) (at int64, ok bool) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return 0, false

@@ -25,9 +25,8 @@ const checkEvery = 1 << 12
 
 // Scan streams the records of trace files, one file after another or merged by time, sampled and limited as opts says.
 // begin is called once with the fields of the records, then visit for each record, which is valid until visit returns.
-// Its Size is that of the whole object, with the key and the overhead.
-// The fields that opts requests must be in all files or in none. Finding no request is an error. When ctx ends, Scan
-// returns its error at once.
+// Its Size is that of the whole object, with the key and the overhead. The fields that opts requests must be in all
+// files or in none. A trace without requests is an error. When ctx ends, Scan returns its error at once.
 func Scan(ctx context.Context, paths []string, opts Options, begin func(stream.Fields) error,
 	visit func(*stream.Record) error) (Scanned, error) {
 	s, err := newScan(ctx, paths, opts)

@@ -120,10 +120,9 @@ func (l *loader) addType(number uint32, of stream.ValueType) {
 	l.types[number] = of
 }
 
-// completeSizes gives each request a size, and adds the overhead. Where the files do not state one, it is the last size
-// that the object had before, or else the first one after; for an object without any, what the rules say, and
-// otherwise the mean of objects like it. Without it, a replay by bytes would lack these requests. It needs 16 bytes per
-// object, and a few for each pattern of keys.
+// completeSizes gives each request a size, and adds the overhead. A missing size is the object's previous or else next
+// one. An object without any size gets that of the rules, or else the mean of similar objects. Without it, a replay by
+// bytes would lack these requests. It needs 16 bytes per object, and a few for each pattern of keys.
 func (l *loader) completeSizes() {
 	t := l.trace
 	s := &traces.Sizing{Overhead: l.sizing.overhead}

@@ -12,15 +12,15 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// applyWrites returns what is replayed of a trace with a row of each operation: its requests, without what only takes
-// objects out of the cache or does nothing, and the Removals.
+// applyWrites turns a trace with a row per operation into what is replayed: its requests and the Removals. Rows that
+// only remove objects from the cache, or do nothing, are no requests.
 func (l *loader) applyWrites() (*traces.Trace, error) {
 	t := l.trace
 	if l.opts.Writes != "" && !slices.ContainsFunc(t.Ops, stream.Op.Writes) {
 		t.Warnings = append(t.Warnings, "writes "+l.opts.Writes+" changes nothing: no request writes")
 	}
 	if l.ttls == nil && !l.opts.WantTimes(l.keep) {
-		t.Times = nil // kept for times to live, of which there are none
+		t.Times = nil // kept for times to live, but there are none
 	}
 	if l.opts.Ops || t.Ops == nil && l.ttls == nil && l.flushed == nil {
 		return t, nil
@@ -98,8 +98,8 @@ const (
 	missing             // it was deleted, or its time to live ended
 )
 
-// follower follows what the rows of a trace do to its objects, and replaces their operations by those that a replay
-// knows: reads and writes, with stream.IfPresent where a miss loads nothing.
+// follower tracks what the rows of a trace do to its objects. It replaces their operations by those of a replay: reads
+// and writes, with stream.IfPresent if a miss loads nothing.
 type follower struct {
 	trace   *traces.Trace
 	ttls    []int64   // per row; nil without times to live
@@ -275,7 +275,7 @@ func (f *follower) ttl(pos int) int64 {
 	return f.ttls[pos]
 }
 
-// row does what one row does, whose condition holds or not.
+// row applies a row; its condition holds or not.
 func (f *follower) row(pos int, op stream.Op, holds bool) {
 	t, o := f.trace, f.trace.Objects[pos]
 	mode := t.Written.Mode
@@ -346,10 +346,10 @@ func (f *follower) begin(pos int) {
 	}
 }
 
-// end returns when the time to live that a row states ends. It begins at the latest time so far: if the clock of the
-// log goes back, what was just stored would otherwise be too old at once when it goes on. Redis counts in whole
-// milliseconds, and an object is there until that of its end is over. MONITOR writes the time of a command a little
-// after that by which the command goes.
+// end returns when the time to live that a row states ends. It begins at the latest time so far. If the clock of the
+// log went back and forth, a new object would otherwise expire at once. Redis counts in whole milliseconds, and an
+// object is there until that of its end is over. MONITOR writes the time of a command a little after that by which the
+// command goes.
 func (f *follower) end(pos int) int64 {
 	const millisecond = 1e6
 	at, ttl := f.valid.now, f.ttl(pos)
@@ -374,7 +374,7 @@ func (f *follower) load(pos int, op stream.Op) {
 	}
 }
 
-// pass notes a request that loads nothing: of an object that is missing, or one that only changes what is there.
+// pass notes a request that loads nothing: for a missing object, or one that only changes a resident object.
 func (f *follower) pass(pos int, op stream.Op) {
 	kind := stream.OpRead
 	if op.Writes() {

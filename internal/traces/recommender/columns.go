@@ -51,8 +51,8 @@ func (c *Columns) Lookups(request int, to []Lookup) []Lookup {
 // difference.
 func (c *Columns) Hot(request int) bool { return c.hot[request] }
 
-// Slice implements stream.Columns. Users are hot by what came before in the whole trace, and have profiles by all of
-// it.
+// Slice implements stream.Columns. Users are hot by their earlier requests in the whole trace, and have profiles by all
+// of it.
 func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {
 	part := *c
 	part.Users = stream.Cut(c.Users, requests)
@@ -143,9 +143,9 @@ const ProfileShards = 64
 // all of them: a history that is cut at a length moves on, so the first ones alone would not do.
 const profileRequests = 4
 
-// Profile returns the shards from which the user reads the most rows, at most ProfileShards, the first of them most; on
-// a tie, the lower number first. The first call measures the profiles of all users, which takes up to four lookups for
-// each and 4 bytes per shard.
+// Profile returns the shards from which the user reads the most rows, in descending order, at most ProfileShards; ties
+// go to the lower number. The first call measures the profiles of all users, which takes up to four lookups for each
+// and 4 bytes per shard.
 func (c *Columns) Profile(user uint32) []uint32 {
 	c.profiles.measure()
 	return c.profiles.shards[c.profiles.starts[user]:c.profiles.starts[user+1]]

@@ -56,7 +56,7 @@ var (
 // columnNames are the columns of a log, and the options that choose them.
 var columnNames = [3]string{"user", "item", "time"}
 
-// checkApart refuses columns of which two are the same.
+// checkApart refuses equal columns.
 func checkApart(src *source.Source, columns [3]int) error {
 	for i, a := range columns {
 		if j := slices.Index(columns[:], a); j < i {
@@ -257,7 +257,7 @@ func (r *historyReader) load() error {
 // maxEvents bounds the interactions of a log.
 const maxEvents = 1 << 31
 
-// reserve refuses a log for whose growth there is no memory: its tables double, and the histories need a copy.
+// reserve refuses a log that has no memory to grow: its tables double, and the histories need a copy.
 func (r *historyReader) reserve(users, items *stream.Numbering) error {
 	const every, bytesPerEvent = 1 << 14, 16 + 4
 	if len(r.events)%every != 0 {

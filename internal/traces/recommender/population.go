@@ -7,7 +7,7 @@ import (
 
 // Population describes who requests what from one node. It is the part of the users that the node serves.
 type Population struct {
-	Nodes     int     // of the cluster, over whose hosts the tables are spread
+	Nodes     int     // of the cluster; the tables are spread over its hosts
 	Users     int     // active users of this node
 	HotUsers  float64 // share of the users that are hot: those with the most requests
 	UserAlpha float64 // Zipf exponent of the requests of users, within each of the two classes

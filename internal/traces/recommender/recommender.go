@@ -1,6 +1,6 @@
-// Package recommender is the kind of workload of a service that recommends items: each request is for a user, whose
-// history is a sequence of tokens, and reads rows of embedding tables. It has the columns of such requests and the
-// formats that hold them.
+// Package recommender is the kind of workload of a service that recommends items: each request is for a user with a
+// history of tokens, and reads rows of embedding tables. It has the columns of such requests and the formats that hold
+// them.
 package recommender
 
 import (
@@ -15,7 +15,7 @@ import (
 // Lookup is a number of rows of one shard that a request reads.
 type Lookup struct{ Shard, Rows uint32 }
 
-// Bounds of what a trace may claim.
+// Bounds on the numbers in a trace.
 const (
 	maxTokens    = 1 << 24 // of one request
 	maxShards    = 1 << 27 // numbers of shards: caches have a field for each
@@ -39,7 +39,7 @@ type Kind struct {
 // recipe makes the lookups of requests from their places, so that they need not be stored.
 type recipe interface {
 	append(at place, tokens int32, to []Lookup) []Lookup
-	describe(c *Columns) // fills in what is known of all requests
+	describe(c *Columns) // fills in the fields that all requests have
 	bytes() int64
 }
 

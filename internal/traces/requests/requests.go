@@ -46,22 +46,21 @@ type Request struct {
 // Asynchronous is implemented by caches into which a model of time loads objects: other requests are served between a
 // request and the arrival of what it misses. A cache is either driven in this way or by Serve, never both.
 //
-// Positions are not the trace's, whose order a model may change: a hit, an arrival with the reason Demand and a request
-// that waited each have the next position. Times are on the model's clock. What is requested again before it has
-// arrived waits for the same arrival (a delayed hit; Atre et al., SIGCOMM 2020).
+// Positions are not the trace's, because a model may change the order: a hit, an arrival with the reason Demand and a
+// request that waited each have the next position. Times are on the model's clock. What is requested again before it
+// has arrived waits for the same arrival (a delayed hit; Atre et al., SIGCOMM 2020).
 type Asynchronous interface {
-	// Ask serves a request, whose position in the trace is at, if its object is resident, and reports whether it is.
-	// Otherwise nothing is loaded: the caller fetches the object, unless it is being fetched, and then calls Arrive, or
-	// Cancelled.
+	// Ask serves a request at a position in the trace if its object is resident, and reports whether it is. Otherwise
+	// nothing is loaded: the caller fetches the object, unless it is being fetched, and then calls Arrive, or Cancelled.
 	Ask(r Request, at int) (hit bool)
 	// Proposals appends what to prefetch after the last request: objects that are neither resident nor being fetched. The
 	// caller fetches them, and calls Arrive or Cancelled for each.
 	Proposals(to []Fetch) []Fetch
 	// More appends up to n further proposals for when nothing else is to be prefetched, as Proposals does.
 	More(n int, to []Fetch) []Fetch
-	// Arrive loads an object that has arrived, and reports whether it is resident now. r is the first request that waited
-	// for it, with the reason Demand, or a request of the object with the reason Prefetch and the last position if none
-	// did. Its time is when the object arrived.
+	// Arrive loads an object that has arrived, and reports whether it is now resident. r is the first request that waited
+	// for it, with the reason Demand. If none waited, r has the reason Prefetch and the last position. Its time is when
+	// the object arrived.
 	Arrive(r Request) (resident bool)
 	// Waited serves, after Arrive, a further request that waited for the same object. Ask has counted it as a miss.
 	Waited(r Request)

@@ -64,7 +64,7 @@ func (l *Listed) add(key []byte, size int64) error {
 // checkedEvery is the number of keys between two checks of the memory.
 const checkedEvery = 1 << 14
 
-// reserve refuses a file for whose keys there is no memory: the tables double.
+// reserve refuses a file without memory for its keys: the tables double.
 func (l *Listed) reserve(src *source.Source) error {
 	if len(l.sizes)%checkedEvery != 0 {
 		return nil

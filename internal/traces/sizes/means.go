@@ -15,9 +15,9 @@ func (m *Mean) add(other Mean) { m.sum, m.n = m.sum+other.sum, m.n+other.n }
 // rounded returns the mean in whole bytes.
 func (m Mean) rounded() int64 { return int64(m.sum/m.n + 0.5) }
 
-// Means give an object without a size the mean of those that are like it: with a key of the same pattern, or else of
-// the same type, or else of all. The mean, not the median, makes totals right: a cache of a number of bytes holds the
-// sum of sizes.
+// Means give an object without a size the mean of similar objects: those with a key of the same pattern, or else of the
+// same type, or else all. The mean, not the median, makes totals right: a cache of a number of bytes holds the sum of
+// sizes.
 //
 // Means are rounded so that the sum over the objects that get them is right: up or down in turns.
 type Means struct {
@@ -80,8 +80,8 @@ func (g *group) next() int64 {
 }
 
 // AppendPattern appends the pattern of a key: the key with a star for each part that differs from object to object.
-// These are numbers, UUIDs, parts of at least 6 hexadecimal digits with a number among them, and parts of at least 16
-// letters and digits with a number among them, such as tokens. user:1234:profile is user:*:profile.
+// These are numbers, UUIDs, and long parts with a digit among them: at least 6 hexadecimal digits, or 16 letters and
+// digits, such as tokens. user:1234:profile is user:*:profile.
 func AppendPattern(to, key []byte) []byte {
 	for len(key) > 0 {
 		if uuid := uuidLength(key); uuid > 0 {

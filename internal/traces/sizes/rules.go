@@ -1,5 +1,5 @@
-// Package sizes finds the sizes of objects that a log does not state: from what the user says (Rules), from the sizes
-// of similar objects (Means), and from what the log stated earlier (Table).
+// Package sizes finds sizes that a log does not state: the user's (Rules), those of similar objects (Means), and
+// earlier ones in the log (Table).
 package sizes
 
 import (

@@ -2,7 +2,7 @@ package sizes
 
 import "hash/maphash"
 
-// Bounds of what a Table remembers, beside the trace itself.
+// Bounds on a Table's memory, beside the trace itself.
 const (
 	Share = 0.05    // of the memory budget
 	Most  = 4 << 30 // bytes

@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// SkippingBadLines returns a reader that leaves out lines that r cannot read, if the user allows any. r returns an
-// error of LineErrorf for such a line, and can be called again.
+// SkippingBadLines returns a reader that omits unreadable lines of r, if the user allows any. r returns an error of
+// LineErrorf for such a line, and can be called again.
 func SkippingBadLines(src *Source, r stream.Reader) stream.Reader {
 	if src.In.BadLines == 0 {
 		return r

@@ -5,7 +5,7 @@ import (
 )
 
 // ReadBeside reads a further file that an option of the format names, such as the listing of a data set. Files that are
-// read together share what read returns, so that it is read once. what says what the file is, for errors.
+// read together share the result of read, so that it is read once. what describes the file in errors.
 func (s *Source) ReadBeside(path, what string, read func(*Source) (any, error)) (any, error) {
 	together := s.In.Together
 	if known, ok := together.beside[path]; ok {

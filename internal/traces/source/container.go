@@ -65,7 +65,7 @@ func parseCRILine(line []byte) (c containerLine, ok bool) {
 }
 
 // Unwrap makes s read what a program in a container wrote, if its content is the log of the container: Container says
-// so then. Of the two streams it reads the one that has most of the first lines, and counts what the other has.
+// so then. It reads the stream that has most of the first lines, and counts those of the other.
 func (s *Source) Unwrap() error {
 	head, err := s.Head()
 	if err != nil {
@@ -99,7 +99,7 @@ type unwrapper struct {
 	scanner JSONScanner
 	left    []byte // of the last line, not returned yet
 	room    []byte // for that line
-	begun   bool   // the last line was a piece of one that goes on
+	begun   bool   // the last line was a part of a longer one
 	others  int64  // lines of the other stream that the reading does not count yet
 }
 

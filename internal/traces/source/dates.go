@@ -7,7 +7,7 @@ const dateForms = "2023-11-16 18:17:03.97, 2023-11-16T18:17:03+01:00 or 16/Nov/2
 
 // ParseDate reads a point in time from 1970 to 2261 as nanoseconds since 1970: ISO 8601 with a blank or a T before the
 // hours, as in RFC 3339, or the form of access logs, 10/Oct/2000:13:55:36 -0700, with or without brackets. Both may
-// have a fraction of a second, of which nanoseconds count. Without a zone they are UTC.
+// have a fraction of a second, down to nanoseconds. Without a zone they are UTC.
 func ParseDate(text []byte) (ns int64, ok bool) {
 	if n := len(text); n > 2 && text[0] == '[' && text[n-1] == ']' {
 		text = text[1 : n-1]
@@ -159,9 +159,9 @@ func IsMoment(text []byte) bool {
 		digits(whole) > 0 && digits(fraction) >= 0
 }
 
-// EpochUnit guesses the unit of a number of units since 1970, judging by how large it is: "ms", "us" or "ns" for times
-// from 1973 to 5138, and "s" for anything less than 10^11, be it since 1970 or since the trace began. These ranges do
-// not overlap: as seconds, none of the larger numbers fits 2^63 nanoseconds.
+// EpochUnit guesses the unit of a time by its size: "ms", "us" or "ns" for times since 1970 from 1973 to 5138, and "s"
+// for anything below 10^11, since 1970 or since the trace began. These ranges do not overlap: larger numbers of seconds
+// exceed 2^63 nanoseconds.
 func EpochUnit(number float64) string {
 	switch {
 	case number >= 1e17:

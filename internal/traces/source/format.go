@@ -19,8 +19,8 @@ type Format struct {
 	// Described returns the example of a format that a file of data describes; nil: it is code, which has its Example.
 	Described func() string
 
-	// Detect returns how sure it is that a file is in this format, from its first (decompressed) bytes and its base
-	// name in lower case without the ending of a compression.
+	// Detect returns how sure it is that a file has this format. It gets the first (decompressed) bytes, and the base name
+	// in lower case without the ending of a compression.
 	Detect func(head Head, name string) Confidence
 	// Impossible says what clearly speaks against a file in this format, "" if nothing does. It is called if the user
 	// named the format. nil: the reader refuses what it cannot read.
@@ -28,8 +28,8 @@ type Format struct {
 	Binary     bool // its files are not text
 	// NoRequests is set if its files hold something other than requests: it says which commands use them.
 	NoRequests string
-	// AnyText is set if any text, or any binary data if the format is binary, may be read as this format, which is
-	// therefore never recognised by content: it says what each line is, or what the file has. "" otherwise.
+	// AnyText is set if any text (or any data, for a binary format) fits this format, so that it is never recognised by
+	// content. It says what each line is, or what the file has. "" otherwise.
 	AnyText string
 	// Whole says that the reader reads all lines before the first request, and itself leaves out those that it cannot
 	// read.
@@ -40,8 +40,8 @@ type Format struct {
 	Formats []string
 	// JSON says that its files begin like JSON, which all other formats refuse.
 	JSON bool
-	// Open starts reading. opts has a value for every one of Options. Open writes what it detects into opts, so that
-	// the file can be read in the same way again, and what a user should know about it into the Source's reading.
+	// Open starts reading. opts has a value for each of Options. Open writes what it detects into opts, so that the file
+	// can be read in the same way again. It writes what a user should know into the Source's reading.
 	Open func(src *Source, opts params.Values) (stream.Reader, stream.Fields, error)
 }
 

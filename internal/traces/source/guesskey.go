@@ -20,8 +20,8 @@ type columnGuess struct {
 	rows          int
 }
 
-// guess returns the options that read a table none of whose columns has a known name for the key, "" if no column can
-// be it. The key is the column that repeats and has most values.
+// guess returns the options that read a table without a known name for the key; "" if no column can be it. The key is
+// the column that repeats and has most values.
 func (r *Rows) guess() string {
 	columns := r.firstColumns()
 	keys := slices.DeleteFunc(slices.Clone(columns), func(c columnGuess) bool {

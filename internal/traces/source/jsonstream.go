@@ -8,7 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/memory"
 )
 
-// Bounds of what is held as a whole: a long line, an element of an array, a file beside a trace.
+// Bounds of what is read as a whole: a long line, an element of an array, a file beside a trace.
 const (
 	maxValue   = 256 << 20 // bytes
 	valueShare = 0.125     // of the budget; the text is held twice while it grows
@@ -116,7 +116,7 @@ func (j *jsonStream) peek() (byte, error) {
 
 func isJSONBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// left tells a byte 0 from the end, for both of which peek returns 0.
+// left tells a byte 0 from the end; peek returns 0 for both.
 func (j *jsonStream) left() bool {
 	head, _ := j.src.buf.Peek(1)
 	return len(head) > 0

@@ -17,7 +17,7 @@ type readAhead struct {
 	ended   chan struct{} // closed when it has ended
 	current chunk
 	unread  []byte       // part of current
-	taken   atomic.Int64 // bytes of the file that were read for what was handed out
+	taken   atomic.Int64 // bytes of the file read for the data returned so far
 }
 
 // How far ahead is read: chunks, and the bytes of each. When files are merged there may be thousands of them, so each

@@ -140,8 +140,8 @@ func maskDigits(to, line []byte) []byte {
 	return to
 }
 
-// Has reports whether a file is in the same format, and looks like that no less: it has its signature, or a first line
-// like that of the other one, except for numbers. If the format was a guess, so must all other lines.
+// Has reports whether a file is as surely in the same format. It has the format's signature, or its first line is like
+// the other file's except for numbers. If the format was a guess, all other lines must be alike, too.
 func (r *Recognised) Has(head Head, name string) bool {
 	if r.Format == nil || r.Sure < Certain && !bytes.Equal(linesMask(r.Sure, head), r.mask) {
 		return false

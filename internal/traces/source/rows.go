@@ -67,7 +67,7 @@ func (r *Rows) WrongColumns() error {
 	return fmt.Errorf("%d columns, but the lines before have %d", r.Columns-r.Lacking, r.Columns)
 }
 
-// cutSimple appends the cells of a line whose quotes, if any, enclose whole cells and no special characters.
+// cutSimple appends the cells of a line. Its quotes, if any, must enclose whole cells without special characters.
 func cutSimple(cells [][]byte, line []byte, delimiter byte) (_ [][]byte, ok bool) {
 	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
 		return cutCells(cells, line, delimiter), true
@@ -235,8 +235,8 @@ func TTLUnitOption() params.Param {
 	return params.Param{Name: "ttl-unit", Default: "s", Choices: UnitNames, Doc: "unit of times to live"}
 }
 
-// KnownNames returns the names, as PlainName writes them, by which the column of an option is found: key, time, size,
-// op, ttl or served. The first that a file has is read.
+// KnownNames returns the names of columns, as PlainName writes them, for an option: key, time, size, op, ttl or served.
+// The first that a file has is read.
 func KnownNames(option string) []string {
 	switch option {
 	case "key":

@@ -32,9 +32,9 @@ var servedWords = []struct {
 	{[]byte("refresh_fail"), stream.ServedHit},      // Squid: the old object was sent
 }
 
-// ParseServed returns what a text such as HIT, TCP_MEM_HIT/200, RefreshHit, EXPIRED or false says that the server found
-// in its own cache, in any case, and ServedUnknown if it says nothing, as "-" does. Of the caches in "MISS, HIT" the
-// last is the one that wrote the log.
+// ParseServed returns what the server found in its own cache, from a text such as HIT, TCP_MEM_HIT/200, RefreshHit,
+// EXPIRED or false in upper or lower case; ServedUnknown for others, such as "-". The last cache in "MISS, HIT" is the
+// one that wrote the log.
 //
 // Sources: the documentation of nginx's $upstream_cache_status, Squid's result codes, x-edge-result-type of CloudFront,
 // CacheCacheStatus of Cloudflare, fastly_info.state of Fastly, cacheStatus of Azure Front Door, Varnish:hitmiss of

@@ -1,5 +1,5 @@
-// Package source has the tools that readers of trace formats share: a Source, which is the content of a file by lines,
-// records, rows of a table or JSON values, and a Format, which says how a file is recognised and read.
+// Package source has the tools that readers of trace formats share: a Source is the content of a file by lines,
+// records, rows of a table or JSON values; a Format says how a file is recognised and read.
 package source
 
 import (

@@ -27,7 +27,7 @@ type Writable struct {
 	Kind    string        // name of the kind that it holds completely; "" for none
 	Tables  bool          // it holds the kinds that have tables
 	Vectors bool          // it holds the embeddings of requests
-	Part    string        // what is lost of a kind that it holds in part; "": what the kind says
+	Part    string        // what is lost of a kind; "": what the kind says
 	Fills   bool          // if times and sizes are unknown, it states 0 and 1
 }
 

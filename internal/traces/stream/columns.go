@@ -34,7 +34,7 @@ type Warner interface {
 	Warnings() []string
 }
 
-// Described is implemented by Columns of which users gave properties that no file states.
+// Described is implemented by Columns with properties that the user gave and no file states.
 type Described interface {
 	// Line says them in one line; "" if there are none.
 	Line() string

@@ -23,8 +23,8 @@ type Kind interface {
 	Unrepeated() string
 	// Grouped says that groups of requests are units; see Units.
 	Grouped() bool
-	// Units is called if the kind is Grouped, once for all files that are read together; sampled says that a sample
-	// will be taken, which may be impossible.
+	// Units is called once for all files that are read together, if the kind is Grouped; sampled says that a sample will
+	// be taken, which Units may refuse.
 	Units(sampled bool) (Units, error)
 	// NewColumns begins the columns of a trace whose records have these fields.
 	NewColumns(fields Fields) ColumnsBuilder
@@ -32,7 +32,7 @@ type Kind interface {
 	Table() *Table
 }
 
-// Single is embedded by kinds whose requests are independent, and whose keys say enough. It implements Kind.
+// Single is embedded by kinds with independent requests that are known by their keys. It implements Kind.
 type Single struct{}
 
 func (Single) Request() string { return "" }

@@ -48,7 +48,7 @@ type Reading struct {
 	BadLine *BadLine // the first of these
 
 	Writes Writes // what writes do to a cache unless the user says otherwise
-	// Overhead is what the server keeps for an object beside what sizes state, in bytes, unless the user says otherwise.
+	// Overhead is the server's bytes per object beside its size, unless the user gives another number.
 	Overhead int64
 
 	From any // what the last of the files was read from; nil when all have been read

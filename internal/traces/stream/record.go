@@ -45,8 +45,8 @@ const (
 // none.
 const WithNext Op = 1 << 6
 
-// FlushAll is the key of OpFlush for all objects. "3/*" stands for those whose keys begin with 3/, "0/*" for those
-// whose keys begin with no number and a slash.
+// FlushAll is the key of OpFlush for all objects. "3/*" stands for keys that begin with 3/, "0/*" for keys without a
+// number and a slash at the beginning.
 const FlushAll = "*"
 
 // Kind returns the operation without its condition.
@@ -139,8 +139,8 @@ func ParseWrites(text string) (Writes, error) {
 	return Writes(i), nil
 }
 
-// Requests reports whether rows with an operation are requests: those that write are not if they take objects out of
-// the cache or do nothing, and those that delete never are.
+// Requests reports whether rows with an operation are requests. Deletions are not, nor are writes that remove objects
+// from the cache or do nothing.
 func (w Writes) Requests(op Op) bool {
 	switch {
 	case op.Writes():
@@ -173,8 +173,8 @@ func (k Key) String() string {
 	return strconv.FormatUint(k.Num, 10)
 }
 
-// KeyRanks returns a number for each key, in the order of the keys as integers of 64 bits with a sign: other programs
-// hold them so. ok is false if a key is no integer.
+// KeyRanks numbers the keys in their order as signed integers of 64 bits, as other programs do. ok is false if a key is
+// no integer.
 func KeyRanks(keys []Key) (ranks []uint64, ok bool) {
 	const sign = 1 << 63 // flipped, it puts negative numbers first
 	ranks = make([]uint64, len(keys))

@@ -49,11 +49,10 @@ func (a *addedTokens) at(text string) (token *added, ok bool) {
 	return nil, false
 }
 
-// each appends the added tokens in a text, the longest of those that begin at the same place, and calls other for what
-// is between them.
+// each appends the added tokens in a text, at each place the longest, and calls other for the text between them.
 func (a *addedTokens) each(text piece, to []uint64, other func([]uint64, piece) ([]uint64, error)) (_ []uint64,
 	err error) {
-	begun, blank := 0, 0 // what is done; where the white space after the last token that takes it ends
+	begun, blank := 0, 0 // what is done; the end of white space after the last token that strips it
 	for at := 0; len(a.tokens) > 0 && at < len(text.text); {
 		token, ok := a.at(text.text[at:])
 		if !ok {
@@ -89,7 +88,7 @@ func (a *addedTokens) each(text piece, to []uint64, other func([]uint64, piece) 
 	return to, nil
 }
 
-// standsAlone reports whether no word goes on at the ends of a part of a text.
+// standsAlone reports whether no word continues beyond the ends of a part of a text.
 func standsAlone(text string, from, until int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:from])
 	after, _ := utf8.DecodeRuneInString(text[until:])

@@ -20,8 +20,8 @@ type bpe struct {
 	unknown     uint32
 	hasUnknown  bool
 	fuseUnknown bool // unknown characters in a row are one token
-	// cuts says that no merge goes beyond a mark of SentencePiece that follows another character, so that texts may be cut
-	// there and the parts remembered.
+	// cuts says that no merge crosses a mark of SentencePiece after another character. So texts may be cut there and the
+	// parts remembered.
 	cuts    bool
 	symbols []symbol
 	queue   candidates

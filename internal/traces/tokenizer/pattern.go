@@ -9,9 +9,8 @@ import (
 )
 
 // pattern is a regular expression as tokenizers have them: those of package regexp, with the classes \s, \d and \w of
-// Unicode, and with (?=...) and (?!...), which look ahead, and (?>...). It is matched by going back, in an order that
-// depends on the pattern and the text alone, with a limit on its steps: a text for which it takes too long is the same
-// on every machine.
+// Unicode, and with (?=...) and (?!...), which look ahead, and (?>...). It is matched by backtracking, with a limit on
+// the steps. Their order depends on the pattern and the text alone, so the same texts are refused on every machine.
 type pattern struct {
 	prog  *syntax.Prog
 	ascii [][2]uint64 // per instruction: which ASCII characters it matches
@@ -211,7 +210,7 @@ func (p *pattern) find(text []rune, from int) (start, end int, found bool, err e
 	return 0, 0, false, nil
 }
 
-// findAll calls visit for all matches in a text, of which none begins before the previous one ends.
+// findAll calls visit for all matches in a text, without overlaps.
 func (p *pattern) findAll(text []rune, visit func(from, until int)) error {
 	for at := 0; at <= len(text); {
 		from, until, found, err := p.find(text, at)
@@ -272,7 +271,7 @@ func (p *pattern) matches(inst *syntax.Inst, pc uint32, c rune) bool {
 	return inst.MatchRune(c)
 }
 
-// at matches a look at a position, and returns where the pattern around it goes on.
+// at matches a look at a position, and returns where the surrounding pattern continues.
 func (l look) at(text []rune, pos int, steps *int) (next int, ok bool, err error) {
 	end, found, err := l.pattern.matchAt(text, pos, steps)
 	switch l.kind {

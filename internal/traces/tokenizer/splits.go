@@ -169,7 +169,7 @@ func splitBefore(to []piece, p piece, mark string) []piece {
 	return to
 }
 
-// cutAtMarks splits a text where no merge goes on.
+// cutAtMarks splits a text where no merge crosses.
 func cutAtMarks(to []piece, p piece) ([]piece, error) {
 	for p.text != "" {
 		end := nextCut(p.text)

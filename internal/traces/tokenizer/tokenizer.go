@@ -263,7 +263,7 @@ func readVocabulary(raw json.RawMessage) (vocabulary map[string]uint32, err erro
 	return vocabulary, nil
 }
 
-// unknownOf returns the token for what the vocabulary lacks; has is false if there is none.
+// unknownOf returns the token for unknown text; has is false if there is none.
 func unknownOf(m modelFile, vocabulary map[string]uint32) (id uint32, has bool, err error) {
 	if m.Unknown == nil {
 		return 0, false, nil

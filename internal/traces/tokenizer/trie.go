@@ -17,8 +17,8 @@ type trie struct {
 // span is a node that is being built: its tokens are those of a list from one to another.
 type span struct{ from, until int }
 
-// longestToken is the longest token in bytes. It bounds the time per byte of a text, at each of which a token may
-// begin. SentencePiece makes tokens of 16 characters at most, unless told otherwise.
+// longestToken is the longest token in bytes. It bounds the time per byte of a text, because a token may begin at each.
+// SentencePiece makes tokens of 16 characters at most, unless told otherwise.
 const longestToken = 512
 
 func newTrie(ids map[string]uint32) (trie, error) {

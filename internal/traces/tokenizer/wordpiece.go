@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// wordPiece takes the longest token that a word begins with, and goes on behind it.
+// wordPiece takes the longest token at the beginning of a word, and continues behind it.
 type wordPiece struct {
 	begins, continues trie
 	unknown           uint32
@@ -64,7 +64,7 @@ func (w *wordPiece) encode(to []uint32, word string) ([]uint32, error) {
 	return to, nil
 }
 
-// longest returns the longest token that a text begins with, and its size; 0 if there is none.
+// longest returns the longest token at the beginning of a text, and its size; 0 if there is none.
 func (t *trie) longest(text string) (token uint32, size int) {
 	node := uint32(0)
 	for i := range len(text) {

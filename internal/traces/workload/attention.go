@@ -16,8 +16,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// IsAttention reports whether w, or one of its files, is an attention trace, which is no list of requests. Standard
-// input is one only if the format says so.
+// IsAttention reports whether w, or one of its files, is an attention trace. Standard input is one only if the format
+// says so.
 func (w Workload) IsAttention(ctx context.Context, dirs []string) bool {
 	if w.Generator != "" {
 		spec, err := gen.Parse(w.Generator, "")
@@ -121,8 +121,7 @@ func (w Workload) loadAttention(ctx context.Context, dirs []string, options read
 	return t, sum, err
 }
 
-// noAttention says why w, which does not look like attention, is not: what cannot be read is another error than a trace
-// of requests.
+// noAttention says why w is not attention: it cannot be read, or is a trace of requests.
 func (w Workload) noAttention(ctx context.Context, dirs []string) error {
 	if len(w.Files) == 1 {
 		w.Format = "" // which is that of requests, if it has some

@@ -10,7 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Settings says for a report what was read: the trace, its format, what is in it and what was left out.
+// Settings describes for a report the trace, its format, its contents and what was left out.
 func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 	add := func(name, value string) {
 		if value != "" {

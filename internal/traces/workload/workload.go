@@ -42,12 +42,12 @@ type Workload struct {
 	Files     []string `json:"files,omitempty"`
 	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
 	read.Selection
-	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files or, "queries.npy:rows=distinct",
-	// for each distinct one; or a built-in embedder with its parameters, "lexical(dim=384)", as package embed reads it;
-	// "": the trace's own, or embed.Default's if it has only texts.
+	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files or, with
+	// "queries.npy:rows=distinct", for each distinct one; or a built-in embedder with its parameters, such as
+	// "lexical(dim=384)". "": the trace's own, or embed.Default's if it has only texts.
 	Embeddings string `json:"embeddings,omitempty"`
-	// KV says what the keys and values of prompts take, "model=llama-3.1-70b,type=fp8", as package llm reads it; "": that
-	// is unknown, and capacities count blocks.
+	// KV describes the keys and values of prompts for package llm, such as "model=llama-3.1-70b,type=fp8"; "": they are
+	// unknown, and capacities count blocks.
 	KV string `json:"kv,omitempty"`
 	// Checksum is of all files in Paths, as ReadChecksum returns it; "" accepts any.
 	Checksum string `json:"checksum,omitempty"`
@@ -133,9 +133,8 @@ func (w Workload) besideFile() queries.BesideFile {
 	return queries.BesideFile{}
 }
 
-// Paths returns all files to read, of which the trace's may be folders and patterns: the trace's, then the file of
-// embeddings, if there is one, and then the files that parameters of the generator, options of the format and the
-// description of keys and values name.
+// Paths returns all files to read: the trace's, which may be folders and patterns, then the file of embeddings, if any,
+// then those that parameters of the generator, options of the format and the description of keys and values name.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
 	if beside := w.EmbeddingsFile(); beside != "" {
@@ -154,7 +153,7 @@ func (w Workload) Paths() []string {
 
 // placed is where all files of a workload are, in the order of Paths.
 type placed struct {
-	trace  []string // of Files, for each of which there may be several
+	trace  []string // of Files; each may have several
 	beside []string // the others
 }
 
@@ -501,8 +500,8 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 	return sum, err
 }
 
-// generate makes the trace. Its checksum is that of all Paths, the files that the generator reads and what its keys and
-// values take.
+// generate makes the trace. Its checksum covers Paths, the files that the generator reads and the description of keys
+// and values.
 func (w Workload) generate(ctx context.Context, dirs []string, options read.Options,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	spec, err := gen.Parse(w.Generator, "")

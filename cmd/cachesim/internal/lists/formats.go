@@ -45,7 +45,7 @@ func Formats() List {
 	return l
 }
 
-// recordsOf says what records carry, and what those do that write, unless they count as any other request.
+// recordsOf lists the fields of records, and the effect of writes, unless they count as any other request.
 func recordsOf(f source.Format) string {
 	if f.Writes == stream.WritesCount {
 		return f.Carries

@@ -39,8 +39,8 @@ func (d *Device) Open(cmd *cobra.Command, quiet bool) error {
 // Shared returns the device, nil for the CPU.
 func (d *Device) Shared() *cuda.Shared { return d.device }
 
-// Close releases the device. After an interrupt, which may have come while a kernel runs, that is left to the end of
-// the process, so that it does not wait.
+// Close releases the device. After an interrupt a kernel may still run; then the end of the process releases it, so
+// that Close does not wait.
 func (d *Device) Close(cmd *cobra.Command, quiet bool) {
 	if d.device == nil || cmd.Context().Err() != nil {
 		return

@@ -1,6 +1,6 @@
-// Package must ends a test at an error that it does not expect, and reports the lack of one that it expects. It is for
-// tests only: must.Do takes the error of a call that has no other result, must.Get keeps the other results; must.Fail
-// and must.NotGet are the same for calls that must fail.
+// Package must ends a test at an unexpected error, and reports the lack of an expected one. It is for tests only.
+// must.Do is for calls that return only an error, must.Get for others; must.Fail and must.NotGet are for calls that
+// must fail.
 package must
 
 import (

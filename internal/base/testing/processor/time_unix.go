@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package processor says how much time of processors the program has spent, on all cores together. Benchmarks measure
-// it beside the time that passes, which depends on what else a machine does.
+// Package processor returns the processor time of the program, on all cores together. Benchmarks measure it beside the
+// time that passes, which depends on the load of the machine.
 package processor
 
 import (

@@ -10,13 +10,13 @@ import (
 // Plan is what all steps of a head will want, for policies that are offline. The wanted blocks do not depend on the
 // policy, so one plan serves the stores of all of them.
 //
-// It numbers the wanted blocks so that the policy that evicts the block with the farthest number, opt, misses as seldom
-// as any policy that loads what it misses: in no other order than that of the steps, but within a step as that is
-// served. All blocks of a step are looked up before any is loaded, so two blocks that are wanted next in the same step
-// are equally far, but not equally good to keep: the one that is missed then is loaded and cannot be evicted at once,
-// the other may be evicted after its hit. The one to miss is the one that is wanted sooner after that step, so it has
-// the larger number. For the same reason the misses of a step are loaded in another order than that of the list: what
-// is loaded last cannot be evicted in the step, and is the one that is wanted soonest.
+// It numbers the wanted blocks so that opt, which evicts the block with the farthest number, has the fewest misses of
+// all policies that load what they miss. Numbers follow the order of the steps and, within a step, the order of
+// serving. All blocks of a step are looked up before any is loaded. So two blocks that are next wanted in the same step
+// are equally far, but not equally good to keep: the one that is missed is loaded and cannot be evicted at once, the
+// other may be evicted after its hit. It is better to miss the one that is wanted sooner after that step, so it has the
+// larger number. For the same reason the misses of a step are not loaded in the order of the list: the last one cannot
+// be evicted in the step, so it is the one that is wanted soonest.
 type Plan struct {
 	at       []uint32 // per wanted block of all steps: its number
 	next     []uint32 // per number: that of the next step which wants the block, or policies.Never

@@ -1,5 +1,5 @@
-// Package blocks holds blocks of keys and values of an attention head in a cache of its own: which blocks of those that
-// a decode step wants are resident, under any policy. Package retrieve says what a step wants.
+// Package blocks holds blocks of keys and values of an attention head in a cache of its own, under any policy. Package
+// retrieve chooses the blocks that a decode step wants.
 package blocks
 
 import (
@@ -33,8 +33,8 @@ type Config struct {
 }
 
 // Store holds blocks of one head, as RetroInfer does (wave_buffer_cpu.cpp of microsoft/RetrievalAttention): it looks up
-// all blocks of a step before anything changes. Then the policy is notified of the hits, the last of the list first, so
-// that the first block of the list is the most recent of them; and then the misses are loaded in the order of the list.
+// all blocks of a step before anything changes. Then the policy is notified of the hits, from the last of the list to
+// the first, so that the first becomes the most recent. Then the misses are loaded in the order of the list.
 type Store struct {
 	pool      *cache.Pool
 	size      int // of each block; 0: sizes has it
@@ -57,7 +57,7 @@ type lookup struct {
 // Outcome is what a step found.
 type Outcome struct {
 	Hits, Misses          int // blocks
-	HitTokens, MissTokens int // in them: rows of what is read in the cache, and of what is transferred
+	HitTokens, MissTokens int // in them: rows read in the cache, and rows transferred
 	Evictions             int // blocks
 }
 
@@ -201,7 +201,7 @@ func (s *Store) tokens(b Block) int {
 	return s.sizes[b]
 }
 
-// charge returns what a block takes of the capacity, in its unit.
+// charge returns the size of a block in the unit of the capacity.
 func (s *Store) charge(b Block) int64 {
 	if s.size != 0 {
 		return 1

@@ -2,8 +2,8 @@ package retrieve
 
 import "github.com/cachesim/cachesim/internal/base/params"
 
-// pages are blocks of adjacent tokens, all of one size. The first token of a block is a multiple of the size, and all
-// are candidates: the block with the last sink token is none of them, nor is one that is not full yet.
+// pages are blocks of adjacent tokens, all of one size. The first token of a block is a multiple of the size. Blocks
+// with a sink token, and a last one that is not full yet, are no candidates.
 type pages struct {
 	size    int
 	from    int // the first candidate

@@ -24,7 +24,7 @@ type quest struct {
 	pages
 	head   Head
 	bounds []float32 // a row per page: the greatest of each number of its keys, then the least
-	query  []float32 // by what these are multiplied
+	query  []float32 // the factor of these
 }
 
 func (q *quest) Begin(h Head) { q.head, q.from, q.bounds = h, h.From, q.bounds[:0] }
@@ -57,7 +57,7 @@ func (q *quest) bound(keys []float32) {
 	}
 }
 
-// split sets the query to the sum of the positive numbers of the queries, then that of the negative ones: the product
+// split sets the query to the sum of the positive numbers of the queries, then that of the negative ones. The product
 // of x and a number from least to greatest is at most x*greatest if x is positive, and x*least if it is negative.
 func (q *quest) split(queries []float32) {
 	dim := q.head.Dim

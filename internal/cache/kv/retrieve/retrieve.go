@@ -1,6 +1,5 @@
-// Package retrieve says which tokens the queries of a decode step ask for: the k tokens, or the blocks of tokens, whose
-// keys and values are worth the attention of the step. Retrievers are parts of one kind; some need the probabilities
-// that attention gives the tokens, others approximate them.
+// Package retrieve chooses the tokens for the attention of a decode step: k tokens, or blocks of tokens. Some
+// retrievers need the probabilities that attention gives the tokens, others approximate them.
 //
 // To add a retriever, write one file with its type and its Entry, and add the Entry to the table in registry.go.
 package retrieve
@@ -36,7 +35,8 @@ type Retriever interface {
 	Retrieve(dst []int32, s Step) []int32
 }
 
-// Divided is a Retriever that finds whole blocks of tokens, so that a store can hold them.
+// Divided is a Retriever that finds whole blocks of tokens, so that a store can hold them. Only clusters does so far;
+// caches ask for the ability, not for the name.
 type Divided interface {
 	Retriever
 	// Rank appends the blocks that a step asks for, the best first. No block comes twice.

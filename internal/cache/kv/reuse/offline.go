@@ -36,8 +36,8 @@ type bound struct {
 
 func (r *bound) Reuse(l *Lookup) bool { return r.labels[l.Step] != l.Step }
 
-// Plan finds a shortest path from the first step to the end: a set that is fetched in a step leads to every step up to
-// the first one that it does not answer. It compares each step with each later one at most once. On a tie, a set serves
+// Plan finds a shortest path from the first step to the end. A set that is fetched in a step leads to every step up to
+// the first one that it does not answer. Each step is compared with each later one at most once. On a tie, a set serves
 // for as long as it can.
 func (r *bound) Plan(steps int, overlap func(step, label int) float64) []int {
 	fewest := make([]int, steps+1) // sets from a step on, one of which is fetched in the step

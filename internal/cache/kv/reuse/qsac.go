@@ -46,9 +46,8 @@ var qsacEntry = Entry{
 	},
 }
 
-// Threshold returns the similarity above which a head of an importance reuses its set (QSAC, equations 3 to 5): from -1
-// for a head without importance to eta for one of importance 1. The angle between the two moves with the power p of the
-// importance.
+// Threshold returns the similarity above which a head reuses its set (QSAC, equations 3 to 5): -1 at importance 0, eta
+// at importance 1. In between, the angle moves with the power p of the importance.
 func Threshold(importance, eta, p float64) float64 {
 	weight := power(clamped(importance), p)
 	return cosine(min(math.Pi, float64(weight*arccosine(eta))+float64((1-weight)*math.Pi)))

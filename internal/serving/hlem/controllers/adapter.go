@@ -10,8 +10,8 @@ import (
 )
 
 // adapterParams are the parameters of the online adapter (section IV-A). The text says that it is a residual model of
-// three layers whose last one begins with 0, that its learning rate follows the P99, and that it replays 1 000 windows;
-// the rest is lost.
+// three layers, that the last one begins with 0, that the learning rate follows the P99, and that it replays 1 000
+// windows. The rest is lost.
 var adapterParams = []params.Param{
 	{Name: "adapter", Default: true, Doc: "a small network that learns while it serves corrects the policy"},
 	{Name: "range", Default: 0.02, Min: 0, Max: 1, Doc: "largest correction of the adapter, in either direction"},
@@ -44,8 +44,8 @@ const leastHaste, mostHaste = 0.5, 2
 type experience struct {
 	inputs [adapterInputs]float64
 	target float64 // the correction as a share of the range
-	// advantage is how much better the reward that followed was than its average until then: relative to today's, a drift
-	// of the load would make old epochs look good or bad.
+	// advantage is how much better the following reward was than its average until then. Compared with today's average, a
+	// drift of the load would make old epochs look good or bad.
 	advantage float64
 }
 

@@ -27,8 +27,8 @@ var balanceEntry = entry(allocate.Entry{
 	return b, allocate.Needs{Curves: curves, Forecast: true}, nil
 })
 
-// balance compares, for a move up and a move down, what one cache gains with what the other loses: where both are the
-// same, no move pays, and the seconds that hits save are at their (local) maximum.
+// balance compares, for a move up and a move down, what one cache gains with what the other loses. If both are the
+// same, no move pays, and the seconds that hits save are at a (local) maximum.
 type balance struct{ hysteresis, step float64 }
 
 func (b *balance) next(s *allocate.State, w *hlem.Window) float64 {
@@ -50,8 +50,8 @@ func (b *balance) next(s *allocate.State, w *hlem.Window) float64 {
 	return target
 }
 
-// saved returns the seconds per request that the hits of a cache save at a ratio: in its shadow directory or, if the
-// cache serves no requests one by one, as in the fluid model, in the model's forecast.
+// saved returns the seconds per request that the hits of a cache save at a ratio: in its shadow directory or, in the
+// fluid model, which serves no single requests, in the forecast.
 func (b *balance) saved(s *allocate.State, w *hlem.Window, pool int, ratio float64) float64 {
 	if len(s.Pools[embeddings].Curve) == 0 && len(s.Pools[users].Curve) == 0 {
 		return forecastSavings(w, pool, ratio)

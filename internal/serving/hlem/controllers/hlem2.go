@@ -92,8 +92,8 @@ func (h *hlem2) decide(s *allocate.State, w *hlem.Window) float64 {
 	return h.search(s, w)
 }
 
-// changed reports whether the load of an epoch is further from the mean than it usually is, and than the chance
-// explains by which requests come and are of hot users.
+// changed reports whether the load of an epoch is further from the mean than usual, and than the random arrivals of
+// requests and hot users explain.
 func (h *hlem2) changed(w *hlem.Window) bool {
 	if h.rate.weight == 0 {
 		return false
@@ -226,8 +226,9 @@ func (q *tailQueue) slowest() (transfer, compute float64) {
 	return transfer, compute
 }
 
-// p99 returns the P99 of the latency at a rate: of service and, with the probability that all GPUs are busy, a wait
-// whose tail is exponential (M/G/c, as in package fluid). An overload counts as a multiple of its utilisation.
+// p99 returns the P99 of the latency at a rate. It is that of service plus, with the probability that all GPUs are
+// busy, a wait with an exponential tail (M/G/c, as in package fluid). An overload counts as a multiple of its
+// utilisation.
 func (q *tailQueue) p99(rate float64) float64 {
 	utilisation := rate * q.mean / float64(q.servers)
 	const most = 0.99

@@ -14,8 +14,7 @@ const (
 	outsidePolicy = "policy"
 )
 
-// outsideParam chooses what decides on nodes that a policy was not trained on: one that was trained on others overloads
-// them.
+// outsideParam chooses what decides on nodes that a policy was not trained on, because it would overload them.
 var outsideParam = params.Param{Name: "outside", Default: outsideModel, Choices: []string{outsideModel, outsidePolicy},
 	Doc: "what decides on a node unlike those of the training: model: hlem2; policy: what was trained, all the same"}
 
@@ -27,8 +26,8 @@ type Trait struct {
 	Least, Most float64
 }
 
-// Traits are those of the nodes that package trainer draws. How much memory and how many users a node has is
-// none of them: a node of a tenth of both has the same hits, and these are what states show.
+// Traits are those of the nodes that package trainer draws. Memory and the number of users are not among them: a node
+// with a tenth of both has the same hits, and so the same states.
 var Traits = [...]Trait{
 	{"GPUs", func(w *hlem.Window) float64 { return float64(w.Node.Servers) }, 8, 8},
 	{"tokens of a request", func(w *hlem.Window) float64 { return w.MeanTokens }, 5000, 10000},
@@ -51,7 +50,7 @@ type guarded struct {
 	why     string               // the first one of them
 }
 
-// guard adds the parameter's choice to what was trained, and to what that needs.
+// guard adds the parameter's choice to a trained policy and its needs.
 func guard(c allocate.Config, trained decider, needs allocate.Needs) (decider, allocate.Needs) {
 	g := &guarded{trained: trained}
 	for i := range g.means {

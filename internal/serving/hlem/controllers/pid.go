@@ -57,8 +57,8 @@ func (p *pid) next(s *allocate.State, w *hlem.Window) float64 {
 	return towards(w.Ratio+move, w.Ratio, p.step)
 }
 
-// integrates prevents windup by conditional integration: the sum does not grow further in a direction in which the
-// ratio cannot follow, since the move is at its limit or the ratio at its bound.
+// integrates prevents windup by conditional integration: the sum does not grow in a direction in which the ratio cannot
+// follow, because the move is at its limit or the ratio at its bound.
 func (p *pid) integrates(w *hlem.Window, e, move float64) bool {
 	least, most := w.Bounds()
 	up := e > 0 && (move > p.step || w.Ratio >= most)

@@ -35,7 +35,7 @@ func latency(w *hlem.Window) (float64, bool) {
 const averageKept = 0.9
 
 // average is an exponential moving average. At the beginning it is the weighted mean of the values so far, so that the
-// first one, of a cold cache, does not count for more than it would later.
+// first one, of a cold cache, has no extra weight.
 type average struct {
 	kept        float64
 	sum, weight float64

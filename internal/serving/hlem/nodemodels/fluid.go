@@ -43,8 +43,8 @@ var fluidEntry = models.Entry{
 	Run:     runFluid,
 }
 
-// nodeModel returns the fluid model of a node that serves its share of the requests: of the population that they were
-// drawn from or, where they were read, of what they show.
+// nodeModel returns the fluid model of a node that serves its share of the requests. Its population is the one that
+// they were drawn from or, for requests of a log, what they show.
 func nodeModel(columns *recommended.Columns, costs hlem.Costs, c *pools.Cache) *fluid.Model {
 	gpus := c.GPUs()
 	memory := c.Memory() / int64(gpus)

@@ -10,6 +10,7 @@ import (
 )
 
 // Cache is the memory of all nodes. Nodes are numbered from 0, requests are identified by their positions in the trace.
+// Package pools implements it; the tests of the model have a simpler one.
 type Cache interface {
 	Nodes() int
 	GPUs() int     // of a node
@@ -43,9 +44,9 @@ type Cache interface {
 	Missing(node int) int64
 	// Refill loads at most the given bytes of them, those that were evicted last first, and returns how many.
 	Refill(node int, bytes int64) int64
-	// Prefetch loads embeddings of a request that waits on a node: the given share of its shards, those with the most
-	// rows first, but others instead of those that a list with the given accuracy gets wrong. It loads at most the given
-	// bytes, of what is not resident, and returns how many.
+	// Prefetch loads embeddings of a request that waits on a node: the given share of its shards, those with the most rows
+	// first. With less than full accuracy some are others than the request's. It loads at most the given bytes that are
+	// not resident, and returns how many.
 	Prefetch(node, request int, share, accuracy float64, bytes int64) int64
 }
 

@@ -146,8 +146,8 @@ func (m *model) spare(n *node) float64 {
 	return max(0, min(mostRefill, float64(linkShare*m.Costs.PCIe)-n.missMean))
 }
 
-// prefetch loads embeddings of the first request that waits and has not been prefetched for, while a GPU computes: as
-// many as the link can bring in this time, at the rate that refill could take and does not.
+// prefetch loads embeddings of the first waiting request without a prefetch, while a GPU computes: as many as the link
+// brings in this time, at the rate that refill leaves unused.
 func (m *model) prefetch(j *job) {
 	n := &m.nodes[j.node]
 	request, ok := n.waiting.unseen()

@@ -23,8 +23,8 @@ const (
 	Off Refill = "off"
 )
 
-// Constants of the throttle: the share of the link that misses and refill may take together, and the most bytes per
-// second of a GPU that refill takes, at which 4% of 80 GB are refilled in a second (HLEM, section IV-B).
+// Constants of the throttle: the share of the link for misses and refill together, and the most bytes per second of a
+// GPU for refill, which refills 4% of 80 GB in a second (HLEM, section IV-B).
 const (
 	linkShare  = 0.8
 	mostRefill = 3.2e9

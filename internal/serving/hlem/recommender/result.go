@@ -115,8 +115,8 @@ func (m *model) result() *Result {
 	return r
 }
 
-// histogram counts times to the nanosecond in buckets that are at most 0.1% wide: the first bits of a time, without the
-// leading one, are its bucket within its power of two. It needs half a megabyte at most.
+// histogram counts times to the nanosecond in buckets that are at most 0.1% wide. The first bits of a time after the
+// leading one are its bucket within its power of two. It needs half a megabyte at most.
 type histogram struct {
 	counts []int64
 	n      int64

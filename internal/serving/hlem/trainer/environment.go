@@ -143,10 +143,10 @@ func (e *episode) show(state []float64) {
 	copy(state, s[:])
 }
 
-// Step changes the ratio. The reward is of the window after the change, less the reward of another node under the same
-// load, at the best ratio for the load without spikes. What is subtracted does not depend on the actions, so that the
-// same policies are the best; but most of what differs from one workload to another, and in spikes, is gone, which is
-// far more than what an action changes.
+// Step changes the ratio. The reward is that of the window after the change, less that of another node under the same
+// load, at the best ratio for the load without spikes. The subtrahend does not depend on the actions, so the same
+// policies are the best. It removes most differences between workloads and in spikes, which are far larger than the
+// effect of an action.
 func (e *episode) Step(action int, state []float64) (reward float64, ended bool) {
 	e.ratio = bounded(e.ratio + controllers.Actions[action])
 	reference := e.reference.Step(e.loads[e.at], e.best[e.at])

@@ -68,8 +68,8 @@ const (
 	maxFields = 1 << 10
 )
 
-// parseStruct reads a format in the notation of Python's module struct, https://docs.python.org/3/library/struct.html,
-// of which it knows all but half floats, native sizes and pointers. Fields follow each other without padding.
+// parseStruct reads a format in the notation of Python's module struct (https://docs.python.org/3/library/struct.html),
+// except half floats, native sizes and pointers. Fields follow each other without padding.
 func parseStruct(format string) (l layout, err error) {
 	if format == "" {
 		return l, fmt.Errorf("the format is empty: want one such as <IQI")

@@ -184,7 +184,7 @@ func (s *intentStream) begin() {
 	in.ahead += s.left - 1
 }
 
-// takeTurn moves to the intent whose turn is next. It skips turns that were already taken for an episode.
+// takeTurn moves to the next intent. It skips turns that were already taken for an episode.
 func (s *intentStream) takeTurn() {
 	for {
 		if s.turn == len(s.turns) {

@@ -167,9 +167,8 @@ func (r *sgdReader) add(d sgdDialogue) {
 	}
 }
 
-// turnedTo returns the service that a turn is about: the first service of its frames that is not the service of the
-// previous turn, since a turn that moves on to another service has a frame for each. A turn without frames keeps the
-// previous service.
+// turnedTo returns the service that a turn is about: the first service of its frames that is not the previous turn's. A
+// turn that moves on to another service has a frame for each. A turn without frames keeps the previous service.
 func turnedTo(services [][]byte, before []byte) []byte {
 	i := slices.IndexFunc(services, func(s []byte) bool { return !bytes.Equal(s, before) })
 	switch {

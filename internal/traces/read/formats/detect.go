@@ -83,8 +83,8 @@ func surestOf(formats []source.Format, head source.Head, name string) (candidate
 	return candidates, best
 }
 
-// isLoose reports whether a format that is data is wider than another one that a file may have: it also fits the
-// example of that one, which does not fit its own, or any line would do for it.
+// isLoose reports whether a format that is data is wider than another candidate: any line fits it, or it fits the
+// other's example and the other does not fit its own.
 func isLoose(f source.Format, fit []source.Format, sure []source.Confidence) bool {
 	if f.Described == nil {
 		return false

@@ -25,7 +25,7 @@ var oracleGeneralFormat = source.Format{
 }
 
 // A record is oracleGeneralRecord bytes long. Its next access is the position in the file, counted from 1, of the
-// object's next request. oracleGeneralNever, or the largest int64 in some files, means that there is none.
+// object's next request; oracleGeneralNever, or the largest int64 in some files, for none.
 const (
 	OracleGeneralRecord = 24
 	oracleGeneralNever  = -1
@@ -138,7 +138,7 @@ func count(is bool) int {
 type OracleGeneralReader struct {
 	src   *source.Source
 	batch []byte // records not yet returned
-	zeros int    // records of only zeros at the end of what was taken so far
+	zeros int    // records of only zeros at the end so far
 }
 
 // manyZeros is a number of all-zero records that no trace ends with by chance.

@@ -30,8 +30,7 @@ var ratingFormat = source.Format{
 
 var ratingSeparator = []byte("::")
 
-// detectRating looks only at the first line: no other format looks like it, and a bad line after it must not change the
-// format.
+// detectRating looks only at the first line, which no other format has. A bad line after it must not change the format.
 func detectRating(head source.Head, _ string) source.Confidence {
 	var cells [4][]byte
 	if len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && source.IsNumber(cells[2]) &&

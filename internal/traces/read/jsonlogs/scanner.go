@@ -56,7 +56,7 @@ func (s *scanner) add(p path) int {
 
 func newScanner() *scanner { return &scanner{root: node{slot: none}} }
 
-// child returns the place that a step leads to, which it makes if there is none.
+// child returns the place that a step leads to, and makes it if necessary.
 func (n *node) child(next step) *node {
 	for i := range n.children {
 		if n.children[i].step == next {

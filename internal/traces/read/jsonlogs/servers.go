@@ -12,7 +12,7 @@ import (
 // server is a format of access logs whose fields have fixed paths.
 type server struct {
 	name, summary, example string
-	// needs are the paths of which a log has at least one each.
+	// needs are lists of paths; a log has at least one of each.
 	needs [][]string
 	// fields has the paths for each role, the best first.
 	fields map[role][]string
@@ -33,7 +33,7 @@ const (
 	status
 	size
 	clock
-	timeOfDay    // of a server whose clock is only the date
+	timeOfDay    // of a server that logs only the date
 	cacheControl // the header of the response, which says how long it stays fresh
 	served
 	looked // whether the server asked its cache

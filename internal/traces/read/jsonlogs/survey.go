@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Bounds of what is looked at before reading.
+// Bounds on what is examined before reading.
 const (
 	surveyedLines  = 2000
 	surveyedFields = 300
@@ -202,8 +202,8 @@ func (f *surveyed) isKey() bool {
 	return true
 }
 
-// named returns the field with a name that is known for an option, whose values fit; nil without one. Of several it is
-// the one nearest to the top.
+// named returns the field with a name that is known for an option, whose values fit; nil without one. The one nearest
+// to the top wins.
 func (v *survey) named(option string, fits func(*surveyed) bool) (best *surveyed) {
 	for _, f := range v.fields {
 		if f.lines == 0 || !slices.Contains(source.KnownNames(option), f.plain) || !fits(f) {

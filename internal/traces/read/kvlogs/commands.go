@@ -226,7 +226,7 @@ func after(skipped int, keys keysOf) keysOf {
 	}
 }
 
-// firstNeeded takes each word as a source, of which the first must not be missing.
+// firstNeeded takes each word as a source; the first must exist.
 func firstNeeded(r *redisReader, args [][]byte) error {
 	if err := r.addAll(needed, args[:min(1, len(args))]); err != nil || len(args) == 1 {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Bytes that Redis keeps for what a command does not spell out.
+// Bytes that Redis keeps for data without a size in the command.
 const (
 	numberBytes   = 8     // of a counter or of a score
 	entryBytes    = 16    // of the id of an entry of a stream
@@ -20,9 +20,9 @@ const (
 )
 
 // growth estimates how large values are that commands change bit by bit: hashes, lists, sets, streams, and strings that
-// APPEND, SETRANGE and others extend. A value is the sum of what was added and not removed: of a hash the fields and
-// their values, of others the elements. What was there before the log begins is not seen, so that an estimate may be
-// too low, but for keys that the log sets or deletes first.
+// APPEND, SETRANGE and others extend. A value is the sum of its elements, or of a hash's fields and values, that were
+// added and not removed. An estimate may be too low, because the log does not show earlier contents, except for keys
+// that it sets or deletes first.
 type growth struct {
 	seed   maphash.Seed
 	values map[uint64]*value // all but strings, by the hashes of their keys
@@ -380,7 +380,7 @@ func (v *value) push(elements [][]byte) {
 	}
 }
 
-// pop takes as many elements away, of which only the mean size is known.
+// pop removes as many elements of the mean size.
 func (v *value) pop(n int64) {
 	if n >= v.count {
 		v.size, v.count = 0, 0

@@ -9,9 +9,9 @@ import (
 
 // What servers keep for an object beside its key and value, in bytes.
 const (
-	// redisOverhead is measured on Redis 7.0.15, whose memory grows by 66 to 86 bytes more than key and value for each
-	// string of up to 100 bytes, and by 99 to 118 for longer ones: an entry of the dictionary and its place there, the
-	// value's object, and what jemalloc rounds up. A time to live takes some 42 more.
+	// redisOverhead is measured on Redis 7.0.15. Beside key and value, its memory grows by 66 to 86 bytes for each string
+	// of up to 100 bytes, and by 99 to 118 for longer ones: for an entry of the dictionary and its place there, the
+	// value's object, and rounding by jemalloc. A time to live needs some 42 more.
 	redisOverhead = 76
 	// memcachedOverhead is the header of an item with its CAS, 48 and 8 bytes; slabs round up beyond that.
 	memcachedOverhead = 56

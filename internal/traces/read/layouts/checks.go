@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
-// checks look at what the first lines have in common, for layouts whose fields are plain numbers.
+// checks compare the first lines with each other, for layouts of plain numbers.
 var checks = map[string]func(l *layout, head source.Head, name string) source.Confidence{
 	"likely":  func(*layout, source.Head, string) source.Confidence { return source.Likely },
 	"sectors": (*layout).inSectors,
@@ -51,7 +51,7 @@ func (l *layout) inSectors(head source.Head, _ string) source.Confidence {
 	return source.Likely
 }
 
-// sized is sure of a file whose name ends in .tr. Others must behave like times, ids and sizes, which tells them from
+// sized is sure of a file if its name ends in .tr. Others must behave like times, ids and sizes, which tells them from
 // any three numbers: times never go back, and ids come again with the same size.
 func (l *layout) sized(head source.Head, name string) source.Confidence {
 	if strings.HasSuffix(name, ".tr") {

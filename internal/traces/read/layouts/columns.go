@@ -22,8 +22,8 @@ type layout struct {
 	optional int
 	further  bool
 	trim     bool // blanks around cells do not count
-	// header says that a line that begins with the name of a column, or with #, names the columns: they may be in
-	// another order, lack those that are not read, and have others. With headed a file must begin with one.
+	// header says that a line that begins with the name of a column, or with #, names the columns. They may be in another
+	// order, omit those that are not read, and include others. With headed a file must begin with one.
 	header, headed bool
 	// sure says how sure it is that a file without a header is in this format if most of its first lines can be read.
 	sure func(head source.Head, name string) source.Confidence

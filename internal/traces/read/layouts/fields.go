@@ -42,7 +42,7 @@ type Field struct {
 	OneOf   texts  `yaml:"one-of"` // the text is one of these
 	Want    string `yaml:"want"`   // says in errors what the text must be
 
-	Words  *Words `yaml:"words"`  // of an operation, or of what the server's cache found
+	Words  *Words `yaml:"words"`  // of an operation, or of the result of the server's cache
 	Others string `yaml:"others"` // skip: a line with another word is no request; otherwise it is an error
 	Skip   texts  `yaml:"skip"`   // a line with one of these texts is no request
 	Zero   string `yaml:"zero"`   // miss: a size of 0 is not known, and a read without a size missed
@@ -51,7 +51,7 @@ type Field struct {
 	Header   string `yaml:"header"`   // optional: a header may lack it; required: it must have it, though it is not read
 }
 
-// Words are the texts that stand for an operation, or for what the server's own cache found.
+// Words are the texts for an operation, or for the result of the server's own cache.
 type Words struct {
 	Read    texts `yaml:"read"`
 	Write   texts `yaml:"write"`
@@ -338,7 +338,7 @@ type opWord struct {
 	op   stream.Op
 }
 
-// op reads one of the words, whose case matters.
+// op reads one of the words; case matters.
 func (f *Field) op(c *column) (cellParser, error) {
 	var words []opWord
 	var all texts
@@ -436,7 +436,7 @@ func (f *Field) bytes(to func(*Row) *int64) (cellParser, error) {
 	}, nil
 }
 
-// finish makes the record of what the fields said.
+// finish makes the record from the fields.
 func (row *Row) finish() error {
 	rec := &row.Record
 	rec.SetKey(row.key)

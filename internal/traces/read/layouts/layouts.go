@@ -1,5 +1,5 @@
-// Package layouts makes trace formats from files of data. A file says how the lines or records of a log are laid out,
-// what each field says of a request, and has examples with the requests that they are.
+// Package layouts makes trace formats from files of data. A file has the layout of the lines or records of a log, the
+// role of each field in a request, and examples with their requests.
 package layouts
 
 import (
@@ -54,7 +54,7 @@ type Layout struct {
 	Header  string `yaml:"header"`  // optional, required: a first line names the columns
 	More    bool   `yaml:"more"`    // further columns may follow, which are not read
 	Trim    bool   `yaml:"trim"`    // blanks around columns do not count
-	// Sure is how sure it is that lines that fit are in this format: likely, or a check of what they have in common.
+	// Sure is how sure a match is: likely, or a check that compares the lines with each other.
 	Sure   string  `yaml:"sure"`
 	Fields []Field `yaml:"fields"`
 }
@@ -128,7 +128,7 @@ func Parse(path string, text []byte) (*File, error) {
 	return decode(path, text)
 }
 
-// strictError is what the YAML library says of a key that it does not know.
+// strictError is the YAML library's error about an unknown key.
 var strictError = regexp.MustCompile(`line (\d+): field (\S+) (not found|already set) in type layouts\.(\w+)`)
 
 func decode(path string, text []byte) (*File, error) {

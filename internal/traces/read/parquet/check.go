@@ -21,7 +21,7 @@ type checker struct {
 	inflation inflation
 }
 
-// Limits of what a Parquet file may ask for. Writers make pages of about 1 MiB, and footers of some KiB per row group.
+// Limits on numbers in a Parquet file. Writers make pages of about 1 MiB, and footers of some KiB per row group.
 const (
 	maxFooter = 16 << 20
 	maxPage   = 256 << 20 // bytes, compressed or not

@@ -16,9 +16,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/compress"
 )
 
-// inflation checks the compressed bytes of Parquet pages before the Parquet package inflates them, since that goes on
-// for as long as there is output, whatever the page claims. For most codecs the framing says how long a page is; the
-// others are inflated once, and the output discarded.
+// inflation checks the compressed bytes of Parquet pages before the Parquet package inflates them, because the package
+// reads all output, whatever the page claims. For most codecs the framing says how long a page is; the others are
+// inflated once, and the output discarded.
 type inflation struct {
 	zstd  *zstd.Decoder
 	gzip  *gzip.Reader

@@ -212,7 +212,7 @@ func ignoreUnfit(chosen *source.ChosenColumns, all []*parquet.Column, opts param
 	}
 }
 
-// acceptTime is cursor.acceptTime with the unit that the user named, or the one that the first time has.
+// acceptTime is cursor.acceptTime with the unit of the user or, without one, of the first time.
 func (p *reader) acceptTime(c *cursor, opts params.Values) error {
 	if err := c.acceptTime(source.TimeUnit(opts, p.firstNumber(c.column))); err != nil {
 		return err

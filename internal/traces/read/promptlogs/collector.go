@@ -62,7 +62,7 @@ type request struct {
 	text       []byte   // the whole prompt, if there are no messages
 	ids        []uint64 // tokens, instead of a text
 	output     int32    // tokens, if the log counts them; -1 otherwise
-	answer     []byte   // the text of the output, if it is not counted; nil if there is none
+	answer     []byte   // the text of an output without a count; nil if there is none
 	answerIDs  []uint64 // likewise, its tokens
 	leftOut    string   // why this is no prompt; "" if it is one
 	parts      []string // what was left out of it: images, audio, ...
@@ -81,8 +81,8 @@ type collected struct {
 	thread     uint64 // conversation by its prefix
 }
 
-// collector makes prompts of the requests of a file and keeps their blocks, so that all are known before the first is
-// returned: which have times, which conversations they belong to, what was left out. It implements promptSource.
+// collector makes prompts of the requests of a file and keeps their blocks. So times, conversations and what was left
+// out are known before the first prompt is returned. It implements promptSource.
 type collector struct {
 	src      *source.Source
 	opts     params.Values
@@ -100,7 +100,7 @@ type collector struct {
 	ofTenant      string // the object that is being read
 	whole         bool   // each conversation is known as a whole, so that none is looked for
 	prompts       []collected
-	lengths       []collected // prompts of which only the length is known, which count only if all are like that
+	lengths       []collected // prompts with a length alone; they count only if all are like that
 
 	// names has the places of prompts by the names of their requests, where the answers are elsewhere in the log.
 	names    map[string]int
@@ -268,7 +268,7 @@ func (c *collector) checkBudget(need int64) error {
 		"larger blocks, with the option block")
 }
 
-// tokenize sets the tokens of a prompt. whole is how many of them stay if the text goes on.
+// tokenize sets the tokens of a prompt. whole is how many of them stay if the text continues.
 func (c *collector) tokenize(q *request) (whole int, err error) {
 	c.tokens = c.tokens[:0]
 	if len(q.ids) > 0 {
@@ -329,7 +329,7 @@ func withContext[T any](src *source.Source, work func() (T, error)) (T, error) {
 // bytesPerToken is the length of tokens without a tokenizer: the mean of English texts, as OpenAI documents it.
 const bytesPerToken = 4
 
-// appendBytes appends a text as tokens of 4 bytes, the last of which may be shorter.
+// appendBytes appends a text as tokens of 4 bytes; the last may be shorter.
 func appendBytes(to []uint64, text []byte) []uint64 {
 	const noID = uint64(1) << 63 // tells them from the ids of tokens
 	for len(text) > 0 {

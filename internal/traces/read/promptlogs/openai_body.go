@@ -75,7 +75,7 @@ func (b *body) each(add func(*request) error) error {
 	return nil
 }
 
-// oneOf returns the request for one of its prompts. Several share an answer, whose length is then unknown.
+// oneOf returns the request for one of its prompts. Several share an answer; its length is then unknown.
 func (b *body) oneOf(several bool) *request {
 	if several {
 		b.output, b.answer, b.answerIDs = -1, nil, nil
@@ -123,8 +123,8 @@ func (b *body) readInput(s *source.JSONScanner) error {
 	return b.readMessages(s)
 }
 
-// readPromptField reads the prompt of a request, of which again the first counts. In the Responses API it is the name
-// of a text that the server keeps.
+// readPromptField reads the prompt of a request; again the first counts. In the Responses API it is the name of a text
+// that the server keeps.
 func (b *body) readPromptField(s *source.JSONScanner) error {
 	if s.Peek() == '{' {
 		b.parts = append(b.parts, "stored prompts")

@@ -112,7 +112,7 @@ func itemName(kind string) string {
 	return "calls of built-in tools"
 }
 
-// readContent reads a text, null, or an array of parts, of which those that have a text are joined.
+// readContent reads a text, null, or an array of parts, and joins the parts with a text.
 func (b *body) readContent(s *source.JSONScanner, found *blocks) (text []byte, err error) {
 	switch s.Peek() {
 	case '"':

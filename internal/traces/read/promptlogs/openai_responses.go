@@ -9,8 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// responses follows the requests of OpenAI's Responses API that continue an earlier response, whose messages the server
-// knows and the request lacks.
+// responses follows requests of OpenAI's Responses API that continue an earlier response. The server knows its
+// messages; the request lacks them.
 type responses struct {
 	known map[string]*response
 }

@@ -32,8 +32,7 @@ type prompt struct {
 	tenant string   // "" if it names none
 }
 
-// promptSource reads prompts. next fills p, whose blocks are empty and may be appended to, and returns io.EOF after the
-// last.
+// promptSource reads prompts. next fills p, appends to its empty blocks, and returns io.EOF after the last.
 type promptSource interface {
 	next(p *prompt) error
 }

@@ -43,7 +43,7 @@ var (
 	sglangEvent = regexp.MustCompile(regexp.QuoteMeta(sglangJSON) + `[^"]*", "event": "request\.(received|finished)`)
 	// noMedia is what SGLang prints for no images: nothing, or nothing for each prompt.
 	noMedia = regexp.MustCompile(`^(None|null|[\[\], ])*$`)
-	// abbreviated is a text of which the log has only the length (SGLANG_LOG_REQUEST_ABBREVIATE_FIELDS).
+	// abbreviated is a text with only its length in the log (SGLANG_LOG_REQUEST_ABBREVIATE_FIELDS).
 	abbreviated = regexp.MustCompile(`^<\w+: \d+ chars, blake2b=[0-9a-f]+>`)
 	mediaNames  = map[string]string{"image_data": "images", "video_data": "videos", "audio_data": "audio"}
 )
@@ -54,7 +54,7 @@ type sglangReader struct {
 	clock   pylog.Clock
 	body    body
 	rid     string
-	rids    []string // of a request with several prompts, each of which is finished by itself
+	rids    []string // of a request with several prompts; each is finished by itself
 	cut     bool     // the log has only the two ends of the prompt
 	result  sglangResult
 	scanner source.JSONScanner
@@ -64,8 +64,8 @@ type sglangReader struct {
 	received map[string]sglangReceipt
 }
 
-// sglangResult is what a line says of an answer: tokens of the prompt and of the answer, -1 if unknown, and the time
-// from the arrival to the end.
+// sglangResult is an answer in a line: tokens of the prompt and of the answer, -1 if unknown, and the time from the
+// arrival to the end.
 type sglangResult struct {
 	input, output int32
 	latency       float64 // seconds
@@ -333,8 +333,8 @@ func lastNumber(line []byte, name string) []byte {
 	return digits[:end]
 }
 
-// addFinished notes the answer to a request. One whose beginning the log lacks, as with
-// SGLANG_LOG_REQUEST_EXCEEDED_MS, is added now: it came as long before as its answer took.
+// addFinished notes the answer to a request. A request whose beginning the log lacks, as with
+// SGLANG_LOG_REQUEST_EXCEEDED_MS, is added now. It arrived earlier by the time of its answer.
 func (r *sglangReader) addFinished() error {
 	receipt, known := r.received[r.rid]
 	switch {
@@ -360,7 +360,7 @@ func (r *sglangReader) addFinished() error {
 	return nil
 }
 
-// addLength adds a request of which only the length is known.
+// addLength adds a request with a length alone.
 func (r *sglangReader) addLength() error {
 	r.body.output = r.result.output
 	return r.addLengths(&r.body.request, r.result.input)
@@ -496,8 +496,8 @@ func (r *sglangReader) eachJSONID(s *source.JSONScanner, ids *[]uint64, list fun
 	})
 }
 
-// isCutJSON reports whether a text has three dots instead of its middle, as level 2 of the log keeps 2048 characters,
-// or is one of which the log has only the length.
+// isCutJSON reports whether a text is incomplete: the log has only its length, or three dots instead of its middle,
+// because level 2 keeps 2048 characters.
 func isCutJSON(text []byte) bool {
 	const kept, dots = 2048, "..."
 	if found := abbreviated.Find(text); found != nil && len(found) == len(text) {

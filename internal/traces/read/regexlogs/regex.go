@@ -1,5 +1,5 @@
 // Package regexlogs reads logs whose lines a regular expression cuts: its named groups are the key, the time and the
-// other fields of a request. It is the reader for logs that no other format fits.
+// other fields of a request. It reads logs that fit no other format.
 package regexlogs
 
 import (

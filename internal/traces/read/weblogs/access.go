@@ -56,7 +56,7 @@ func openAccess(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	return openLayout(src, opts, l, description{about: about})
 }
 
-// optionBehind is an option behind the format, of which it would be a part.
+// optionBehind is an option behind the format, which would include it.
 var optionBehind = regexp.MustCompile(`,(?:query|methods|statuses|tenant|format-file)=[^,$%]*$`)
 
 // chosenFormat returns the format that the options name, and what people should know about it; "" if they name none.

@@ -32,7 +32,7 @@ func (c *clock) read(text []byte) (int64, error) {
 	return ns, nil
 }
 
-// moment is a time of which a line has the parts in several places. Parts that it does not have are nil and 0.
+// moment is a time with its parts in several places of a line. Parts that it does not have are nil and 0.
 type moment struct {
 	date, timeOfDay []byte // 2000-10-10 and 13:55:36
 

@@ -92,11 +92,11 @@ func commonOf(first []byte, tails [][]byte) common {
 	return c
 }
 
-// anyColumns stands for what comes before the time, if it is nothing that is known.
+// anyColumns stands for unknown columns before the time.
 const anyColumns = "$client"
 
-// commonBefore returns the format of what comes before the time of a line, and what the names of formats with it begin
-// with: client, identity and user, before which a virtual host may come, with or without its port.
+// commonBefore returns the format of the part before the time of a line, and the prefix of the names of such formats.
+// The part has client, identity and user; a virtual host may precede them, with or without its port.
 func commonBefore(prefix []byte) (format, nickname string) {
 	words := bytes.Fields(prefix)
 	switch {
@@ -203,7 +203,7 @@ func isCacheWord(word []byte) bool {
 	return slices.ContainsFunc(cacheWords, is)
 }
 
-// tailFormat returns the format of columns, of which the last is the hit or miss.
+// tailFormat returns the format of columns that end with the hit or miss.
 func tailFormat(columns []column) (format string) {
 	for i, c := range columns {
 		name := fmt.Sprintf("$column%d", i+1)

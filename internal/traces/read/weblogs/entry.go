@@ -38,5 +38,5 @@ func (e *Entry) hasURL() bool {
 	return host != nil
 }
 
-// IsKnown reports whether a log says something: servers write "-" for what they do not know.
+// IsKnown reports whether a field has a value: servers write "-" without one.
 func IsKnown(text []byte) bool { return len(text) > 1 || len(text) == 1 && text[0] != '-' }

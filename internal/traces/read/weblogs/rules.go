@@ -133,9 +133,9 @@ const (
 //
 // The key is the host, if the log states it, and the path. A request with an unsafe method (RFC 9110 section 9.2.1) is
 // a write or, for DELETE and PURGE, a deletion, which invalidates what is cached if it succeeds (RFC 9111 section 4.4).
-// A response without a body, to HEAD or with status 304, has the size that the object had when it was last sent, if it
-// was sent before: a cache serves it without a byte of the body, but must hold the object. A range request (206) has
-// the size of the part that was sent.
+// A response without a body, to HEAD or with status 304, has the object's last sent size, if it was sent before: a
+// cache serves it without a byte of the body, but must hold the object. A range request (206) has the size of the part
+// that was sent.
 func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	*rec = stream.Record{Time: e.Time, TTL: e.TTL, Served: e.Served}
 	var reason string
@@ -146,7 +146,7 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 		return r.LeaveOut(longURLs)
 	}
 	key := r.keyOf(e)
-	if len(key) == 0 { // but for a query, which is dropped
+	if len(key) == 0 { // without the query, which is dropped
 		return r.LeaveOut(noURL)
 	}
 	rec.SetKey(key)

@@ -104,7 +104,7 @@ func (r *w3cReader) setColumns(line []byte) (err error) {
 	return err
 }
 
-// ignores reports whether a field is not read since the first columns of the file do not have it: the same object would
+// ignores reports whether a field is not read because the first columns of the file lack it. Otherwise the object would
 // have another key from there on, or a size.
 func (r *w3cReader) ignores(f field) bool {
 	if r.rules == nil {
@@ -141,7 +141,7 @@ func columnLayout(names []string, known map[string]field, separator string) (*la
 	return l, err
 }
 
-// directives is what is left out, but for requests.
+// directives are the left out lines that are no requests.
 const directives = "directives"
 
 func (r *w3cReader) parse(line []byte, rec *stream.Record) error {
