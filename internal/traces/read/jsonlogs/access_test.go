@@ -8,7 +8,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces/read"
-	"github.com/cachesim/cachesim/internal/traces/read/jsonlogs"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
@@ -153,11 +152,7 @@ func TestSimilarLinesAreNoAccessLogs(t *testing.T) {
 }
 
 func FuzzAccessLogs(f *testing.F) {
-	var names, examples []string
-	for _, format := range jsonlogs.Formats {
-		names, examples = append(names, format.Name), append(examples, format.Example+"\n")
-	}
-	tracetest.FuzzAll(f, names, examples...)
+	tracetest.FuzzAll(f, []string{"access-json", "jsonl"}, tracetest.ExampleOf(f, "access-json")+"\n")
 }
 
 func BenchmarkCaddy(b *testing.B) { benchmark(b, caddyLines(100_000), "caddy") }
