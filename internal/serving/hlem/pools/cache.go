@@ -195,7 +195,7 @@ func (p *Cache) build(i int) error {
 
 // predict gives the config of a pool a predictor if its policy needs one.
 func (c *Config) predict(config *policies.Config, policy policies.Spec) (err error) {
-	if policy.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](policy.Entry) {
 		config.Predictor, err = c.Predictor(config.Objects, config.Requests, config.Seed)
 	}
 	return err

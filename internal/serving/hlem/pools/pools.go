@@ -143,7 +143,7 @@ func check(v params.Values, policy policies.Entry) error {
 		name string
 		spec policies.Spec
 	}{{"embeddings", emb}, {"kv", kv}} {
-		if own.spec.Entry.Predicts && !policy.Predicts {
+		if policies.Can[policies.PredictorUser](own.spec.Entry) && !policies.Can[policies.PredictorUser](policy) {
 			return fmt.Errorf("cache pools: %s=%s needs a predictor, which only --policy gets; write --policy %[2]s, and the "+
 				"policy of the other pool here", own.name, v.Text(own.name))
 		}

@@ -33,7 +33,7 @@ func TestNodesWithEveryPolicy(t *testing.T) {
 		for _, allocator := range []string{"static(r=0.3)", "equal", "proportional(every=500,to=footprint)",
 			"ucp(every=500)"} {
 			c := simtest.OnNodes(t, policytest.Spec(e), twoNodes, "allocator="+allocator)
-			if e.Predicts {
+			if policies.Can[policies.PredictorUser](e) {
 				c.Predictor = &averages
 			}
 			if sim.CheckParts(c) != nil {
