@@ -56,7 +56,8 @@ type Replica interface {
 	AtOnce() int
 }
 
-// Together builds the caches of several nodes that have something in common.
+// Together builds the caches of several nodes that have something in common. It is an interface because package tiers,
+// which implements it, imports this package.
 type Together interface {
 	// New returns the empty cache of a node. Node 0 comes first; a node that was removed may be added again.
 	New(node int) (Replica, error)
@@ -70,7 +71,8 @@ type Together interface {
 	Reporting
 }
 
-// Driven is implemented by caches that a model of time uses directly: it says when each request starts and ends.
+// Driven is implemented by caches that a model of time uses directly: it says when each request starts and ends. The
+// one that implements it is in internal/serving, which this room does not import.
 type Driven interface {
 	Warming
 	// Counts returns what has happened so far.

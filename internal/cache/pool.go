@@ -53,7 +53,7 @@ type LoadObserver interface {
 }
 
 // ChangeObserver is a LoadObserver that ignores why an object comes or goes. So it can be notified of many changes at
-// once, in their order.
+// once, in their order. The one that implements it is in internal/serving, which this room does not import.
 type ChangeObserver interface {
 	LoadObserver
 	Changed(objects []policies.Object)

@@ -30,7 +30,7 @@ type Store interface {
 }
 
 // Charging is implemented by stores that charge a prefetched object to a part of the cache, and therefore must know for
-// which request it was proposed.
+// which request it was proposed. Only Divided is one: others have no parts.
 type Charging interface {
 	// Expect reports that an object that was proposed after the last request will be loaded, now or later.
 	Expect(o policies.Object)

@@ -49,13 +49,15 @@ type Allocator interface {
 	Allocate(s *State, capacities []int64)
 }
 
-// Pooling is implemented by allocators that let several tenants share a pool.
+// Pooling is implemented by allocators that let several tenants share a pool. Only training does so far; caches ask for
+// the ability, not for the name.
 type Pooling interface {
 	// Pools returns the number of each tenant's pool, and the names of the pools.
 	Pools() (of []int, names []string)
 }
 
-// Valuing is implemented by allocators that value further capacity, and leave every pool a least share.
+// Valuing is implemented by allocators that value further capacity, and leave every pool a least share. Only marginal
+// does so far; caches ask for the ability, not for the name.
 type Valuing interface {
 	// Least returns the least share of a pool.
 	Least(s *State) int64

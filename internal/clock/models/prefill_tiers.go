@@ -76,7 +76,7 @@ var (
 	tierMetrics = []metric.Metric{BreakEven, LoadedBytes, LoadBandwidth, LoadUtilisation, LoadWait}
 )
 
-// tieredCache is a cache whose blocks are in several tiers.
+// tieredCache is a cache whose blocks are in several tiers. It is an interface because models of time import no cache.
 type tieredCache interface {
 	promptCache
 	// Tiers returns the names of the tiers.

@@ -47,7 +47,8 @@ var slsEntry = Entry{
 	Run:     runSLS,
 }
 
-// batchCache is a cache that serves the requests of a batch together.
+// batchCache is a cache that serves the requests of a batch together. It is an interface because models of time import
+// no cache.
 type batchCache interface {
 	// BatchStarts returns the positions at which the batches begin.
 	BatchStarts() []int

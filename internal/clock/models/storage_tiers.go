@@ -22,7 +22,7 @@ func storageTierParams() (ps []params.Param) {
 	return ps
 }
 
-// tieredObjects is a cache of objects with tiers.
+// tieredObjects is a cache of objects with tiers. It is an interface because models of time import no cache.
 type tieredObjects interface {
 	Tiers() []string
 	// HitIn returns the tier in which the last request hit.

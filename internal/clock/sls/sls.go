@@ -52,7 +52,7 @@ type Batch struct {
 	Uncounted int      // keys at the start that belong to a warm-up
 }
 
-// Cache is the cache in the memory of the GPU.
+// Cache is the cache in the memory of the GPU. It is an interface so that tests of the model need no cache.
 type Cache interface {
 	// Lookup serves batch i. It is called once for each batch, in their order. The slices are valid until the next call.
 	Lookup(i int) Batch

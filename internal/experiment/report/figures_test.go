@@ -127,7 +127,7 @@ func TestFiguresOfAllExperimentsAreLegible(t *testing.T) {
 			t.Parallel()
 			in := planned(t, name)
 			notes := must.Get(eachFigure(in, func(f drawable) error {
-				d, err := f.draw()
+				d, err := f.draw(plots.SVG)
 				for _, file := range d.Files {
 					checkLegible(t, name, file.Name, file.Data)
 				}

@@ -185,7 +185,7 @@ func (c Cost) Minus(earlier Cost) Cost {
 
 // Worker makes predictions in the background, a batch of them at a time, on the clock of a model, and says when the
 // predictions of the last batch are known. A cache whose policy predicts in the background uses it instead of counting
-// requests.
+// requests. It is an interface because this room imports no clock.
 type Worker interface {
 	// Busy reports whether the predictions of the last batch are still to come.
 	Busy() bool

@@ -108,20 +108,11 @@ func checkSVG(t *testing.T, path string) {
 	}
 }
 
-func TestSaveIsWholeAndDeterministic(t *testing.T) {
+func TestFiguresAreWhole(t *testing.T) {
 	for _, n := range brief.Sample(2, 1, 8, 42) {
-		a, b := t.TempDir(), t.TempDir()
-		for _, dir := range []string{a, b} {
-			save(t, ramp(t, n), dir, "figure")
-		}
-		checkFigure(t, a, "figure")
-		for _, ext := range []string{".png", ".svg"} {
-			first, _ := os.ReadFile(filepath.Join(a, "figure"+ext))
-			second, _ := os.ReadFile(filepath.Join(b, "figure"+ext))
-			if !bytes.Equal(first, second) {
-				t.Errorf("%d lines: two drawings as %s differ", n, ext)
-			}
-		}
+		dir := t.TempDir()
+		save(t, ramp(t, n), dir, "figure")
+		checkFigure(t, dir, "figure")
 	}
 }
 

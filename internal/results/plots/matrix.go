@@ -23,9 +23,9 @@ type Matrix struct {
 	Note        string    // what the figure does not show by itself; "" for nothing
 }
 
-// Draw draws the matrix as NAME.svg, NAME.png and NAME.pdf. The same values give the same bytes. Blocks of values of a
-// large matrix are drawn as their mean, which a note says. It is an UndrawableError if there are no values.
-func (m Matrix) Draw() (Drawing, error) {
+// Draw draws the matrix as NAME.svg and so on. Blocks of values of a large matrix are drawn as their mean, which a note
+// says. It is an UndrawableError if there are no values.
+func (m Matrix) Draw(formats ...Format) (Drawing, error) {
 	if m.Columns < 1 || len(m.Values)%m.Columns != 0 {
 		return Drawing{}, &UndrawableError{m.Name, fmt.Errorf("%d values in rows of %d: want full rows", len(m.Values),
 			m.Columns)}
@@ -41,7 +41,7 @@ func (m Matrix) Draw() (Drawing, error) {
 	colors := newColorScale(Linear, m.Values)
 	f, c := m.figure(m.Title, "", colors, false)
 	s := sheet{panels: []*Figure{f}, bar: &colorBar{colors, m.Unit, m.Label}, note: joined(missingNote(c), note)}
-	return s.render(m.Name, []Format{SVG, PNG, PDF})
+	return s.render(m.Name, formats)
 }
 
 // figure returns the figure of a matrix, a square if both axes have the same places.

@@ -123,20 +123,6 @@ func TestWriteAllFigures(t *testing.T) {
 	}
 }
 
-func TestSameRecordsSameFigures(t *testing.T) {
-	a, b := t.TempDir(), t.TempDir()
-	for _, dir := range []string{a, b} {
-		must.Do(t, writeAll(t, dir, sweep("cdn.zst", brief.Of(8, 2), records.Bytes, 1<<20, 1<<24)))
-	}
-	for _, name := range fileNames(t, a) {
-		first, _ := os.ReadFile(filepath.Join(a, name))
-		second, _ := os.ReadFile(filepath.Join(b, name))
-		if string(first) != string(second) {
-			t.Errorf("%s differs between two drawings", name)
-		}
-	}
-}
-
 func TestOneSetOfFiguresPerTrace(t *testing.T) {
 	recs := slices.Concat(sweep("a/b c.zst", 2, records.Objects, 100, 1000),
 		sweep("a/b?c.zst", 2, records.Objects, 100, 1000))

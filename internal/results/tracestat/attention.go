@@ -336,7 +336,7 @@ func (a *Attention) queryFigure() (plots.Drawing, error) {
 	if q.Every > 1 {
 		m.Note = fmt.Sprintf("one in %d of %s", q.Every, show.Counted(a.Shape.Steps, "step"))
 	}
-	return m.Draw()
+	return m.Draw(plots.SVG, plots.PNG, plots.PDF)
 }
 
 type namedCurve struct {

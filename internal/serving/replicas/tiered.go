@@ -3,7 +3,7 @@ package replicas
 // Tiered is nodes with tiers from which a model of time loads. It implements models' cache with tiers.
 type Tiered struct{ *Cluster }
 
-// tieredCache is a cache with tiers.
+// tieredCache is a cache with tiers. It is an interface because a cluster may have any cache.
 type tieredCache interface {
 	Tiers() []string
 	SharedFrom() int

@@ -26,7 +26,8 @@ type Prompt struct {
 	Now time.Duration
 }
 
-// State is what a router sees of the nodes.
+// State is what a router sees of the nodes. It is an interface because package replicas, which implements it, imports
+// this package.
 type State interface {
 	// Prompts returns how many prompts are in flight on a node: sent to it and not finished. Tokens is their sum.
 	Prompts(node int) int

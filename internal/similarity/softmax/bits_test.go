@@ -80,7 +80,7 @@ func (s sizes) results() (bits []uint32) {
 	add(outputs...)
 	SumQueries(dst[:s.keys], products)
 	add(dst[:s.keys]...)
-	for _, sum := range []float64{Sum(p), SumRows(p, rows)} {
+	for _, sum := range []float64{sumOf(p), SumRows(p, rows)} {
 		b := math.Float64bits(sum)
 		bits = append(bits, uint32(b), uint32(b>>32))
 	}

@@ -34,13 +34,6 @@ func maskOf(dim int) *int32 {
 // Dot returns the product of two vectors of the same length, a sum in eight lanes. It is finite, as products are.
 func Dot(a, b []float32) float32 { return finite(dot(a, b)) }
 
-// Dots sets products[i] to the product of row i of a and row i of b, the rows of a dimension.
-func Dots(products, a, b []float32, dim int) {
-	for i := range products {
-		products[i] = Dot(a[i*dim:][:dim], b[i*dim:][:dim])
-	}
-}
-
 // Products sets products[j*n+i] to scale * <query j, key i>, for all rows of queries and all n rows of keys. A product
 // is a sum in eight lanes, which is multiplied by the scale. Queries and keys are finite, and so are products: one that
 // overflows is the greatest or the least finite float32, the least where lanes overflow in both directions.

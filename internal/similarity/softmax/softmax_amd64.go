@@ -43,11 +43,6 @@ func multiplyMany(x *float32, n int, by float32)
 //go:noescape
 func addMany(dst, x *float32, n int)
 
-// sumOfMany sets the sums.
-//
-//go:noescape
-func sumOfMany(x *float32, n int, sums *lanes)
-
 // addRows adds rows times their weights to dst, for any number of rows and any dimension.
 //
 //go:noescape

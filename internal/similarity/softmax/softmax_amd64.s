@@ -380,28 +380,6 @@ addLoop:
 	VZEROUPPER
 	RET
 
-// func sumOfMany(x *float32, n int, sums *lanes)
-TEXT ·sumOfMany(SB), NOSPLIT, $0-24
-	MOVQ x+0(FP), SI
-	MOVQ n+8(FP), CX
-	MOVQ sums+16(FP), DX
-	LEAQ (SI)(CX*4), SI
-	NEGQ CX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-
-sumLoop:
-	VCVTPS2PD (SI)(CX*4), Y2
-	VCVTPS2PD 16(SI)(CX*4), Y3
-	VADDPD Y2, Y0, Y0
-	VADDPD Y3, Y1, Y1
-	ADDQ $8, CX
-	JNZ sumLoop
-	VMOVUPD Y0, (DX)
-	VMOVUPD Y1, 32(DX)
-	VZEROUPPER
-	RET
-
 // In the macros of addRows R8 points to weights, R9 to the list of rows, R10 to values, DX is the length of a row in
 // bytes. ROW sets a pointer to the row at a place of the list, and a register to its weights.
 #define ROW(at, pointer, weight) \

@@ -22,7 +22,6 @@ func lanesOf(a, b *float32, n int, s *[width]float32) { panic(none) }
 func greatestOf(x *float32, n int) float32            { panic(none) }
 func multiplyMany(x *float32, n int, by float32)      { panic(none) }
 func addMany(dst, x *float32, n int)                  { panic(none) }
-func sumOfMany(x *float32, n int, sums *lanes)        { panic(none) }
 
 func expOfMany(dst, x *float32, n int, shift float32, sums *lanes, table *[constants][width]float32) {
 	panic(none)

@@ -9,19 +9,6 @@ func (s *lanes) total() float64 {
 	return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 }
 
-// Sum returns the sum of numbers, in eight lanes in float64.
-func Sum(numbers []float32) float64 {
-	var s lanes
-	whole := eights(len(numbers))
-	if whole > 0 {
-		sumOfMany(&numbers[0], whole, &s)
-	}
-	for i := whole; i < len(numbers); i++ {
-		s[i%width] += float64(numbers[i])
-	}
-	return s.total()
-}
-
 // SumRows returns the sum of the numbers at some positions, in eight lanes in float64, in the order of rows.
 func SumRows(numbers []float32, rows []int32) float64 {
 	var s lanes

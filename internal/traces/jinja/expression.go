@@ -484,7 +484,7 @@ func (p *parser) dict() expression {
 	return func(r *run) any {
 		d := NewDict()
 		for i, key := range keys {
-			r.step()
+			r.work(4 * ofValue)
 			d.Set(r.key(key(r)), values[i](r))
 		}
 		return d
@@ -598,7 +598,7 @@ func index(r *run, v, key any) any {
 // slice returns v[from:to:step].
 func slice(r *run, v any, bounds [3]any) any {
 	text, isText := textOf(v)
-	r.work(int64(len(text)))
+	r.work(ofValue / 2 * int64(len(text)))
 	all, n := []rune(text), int64(utf8.RuneCountInString(text))
 	list, isList := v.(*List)
 	switch {

@@ -35,7 +35,8 @@ type Retriever interface {
 	Retrieve(dst []int32, s Step) []int32
 }
 
-// Divided is a Retriever that finds whole blocks of tokens, so that a store can hold them.
+// Divided is a Retriever that finds whole blocks of tokens, so that a store can hold them. Only clusters does so far;
+// caches ask for the ability, not for the name.
 type Divided interface {
 	Retriever
 	// Rank appends the blocks that a step asks for, the best first. No block comes twice.

@@ -33,13 +33,15 @@ type Rule interface {
 	Reuse(l *Lookup) bool
 }
 
-// Learning is implemented by rules that learn from the sets that are replaced.
+// Learning is implemented by rules that learn from the sets that are replaced. Only adaptive does so far; caches ask
+// for the ability, not for the name.
 type Learning interface {
 	// Replaced reports what followed from a refused lookup: overlap is the share of the new set that was in the old one.
 	Replaced(l *Lookup, overlap float64)
 }
 
-// Planning is implemented by rules that know all sets of a head.
+// Planning is implemented by rules that know all sets of a head. Only bound does so far; caches ask for the ability,
+// not for the name.
 type Planning interface {
 	// Plan returns the label of every step. It is called once, before the first lookup. overlap returns the share of the
 	// exact set of a step that is in the set fetched in an earlier one.

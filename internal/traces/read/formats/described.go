@@ -9,7 +9,10 @@ import (
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/read/jsonlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/layouts"
+	"github.com/cachesim/cachesim/internal/traces/read/regexlogs"
+	"github.com/cachesim/cachesim/internal/traces/read/weblogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -42,12 +45,27 @@ func described(parse func(path string, text []byte) (*layouts.File, error)) ([]*
 // Described returns what the files of formats say, with their examples.
 func Described() ([]*layouts.File, error) { return described(layouts.Parse) }
 
+// formatOf returns the format that a file describes.
+func formatOf(f *layouts.File) (source.Format, error) {
+	if len(f.Layouts) > 0 {
+		switch f.Kind() {
+		case "json":
+			return jsonlogs.Described(f)
+		case "line":
+			return weblogs.Described(f)
+		case "pattern":
+			return regexlogs.Described(f)
+		}
+	}
+	return f.Format()
+}
+
 // groups has the formats of files by group. Those of the program are correct, as a test says.
 var groups = sync.OnceValue(func() map[string][]source.Format {
 	all, err := described(layouts.ParseHead)
 	byGroup := map[string][]source.Format{}
 	for _, f := range all {
-		format, wrong := f.Format()
+		format, wrong := formatOf(f)
 		err = errors.Join(err, wrong)
 		format.Described = sync.OnceValue(func() string { return exampleIn(f.Path) })
 		byGroup[f.Group] = append(byGroup[f.Group], format)
@@ -108,7 +126,7 @@ func namedFormat(s *source.Source, spec string) (source.Format, params.Values, e
 		if err != nil {
 			return nil, err
 		}
-		return f.Format()
+		return formatOf(f)
 	})
 	if err != nil {
 		return source.Format{}, nil, err

@@ -95,7 +95,7 @@ func isLoose(f source.Format, fit []source.Format, sure []source.Confidence) boo
 			if sure[i] == source.Possible && len(fit) > 1 {
 				return true
 			}
-		case sure[i] >= source.Likely && fits(f, other) && !fits(other, f):
+		case sure[i] >= source.Likely && fits(f, other) && (other.Described == nil || !fits(other, f)):
 			return true
 		}
 	}

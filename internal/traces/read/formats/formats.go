@@ -48,10 +48,12 @@ var formats = sync.OnceValue(func() []source.Format {
 	return slices.Concat(
 		plainFormats,
 		weblogs.Formats,
+		groups()["web"],
 		kvlogs.Formats,
 		groups()["stores"],
 		groups()["cdn"],
 		jsonlogs.Formats,
+		groups()["json"],
 		regexlogs.Formats,
 		blocklogs.Memory,
 		binlogs.Formats,

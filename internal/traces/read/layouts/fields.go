@@ -31,7 +31,8 @@ type Row struct {
 // Field is a part of a line, or of a record, as a file describes it.
 type Field struct {
 	Name string `yaml:"name"`
-	Is   texts  `yaml:"is"` // what it says of a request; nothing: it is not read
+	Is   texts  `yaml:"is"`   // what it says of a request; nothing: it is not read
+	Path texts  `yaml:"path"` // in JSON, the best first
 
 	// Type is what the text must be: whole, number, url, hex, date (as Pattern), epoch (seconds, or ms, us, ns if it is
 	// too large for anything else), caches (the last of which found the object or not).

@@ -30,6 +30,7 @@ type File struct {
 	Source    string `yaml:"source"`    // where it is described
 	Detection string `yaml:"detection"` // what it is recognised by
 	Writes    string `yaml:"writes"`    // what writes do to a cache, unless the user says otherwise
+	Carries   string `yaml:"carries"`   // what records have, unless the fields say it
 	Notes     string `yaml:"notes"`     // what a user should know beyond that, in Markdown
 	Reads     *Reads `yaml:"reads"`     // lines are reads of files or devices, not requests for objects
 
@@ -48,15 +49,26 @@ type Reads struct {
 	Path  string `yaml:"path"`  // of the only file; "" where fields name it
 }
 
-// Layout is how lines or records are laid out.
+// Layout is how lines or records are laid out: columns, json, line or pattern says which kind it is.
 type Layout struct {
 	Columns string `yaml:"columns"` // lines of columns, with this separator: comma, tab, space, ...
-	Header  string `yaml:"header"`  // optional, required: a first line names the columns
-	More    bool   `yaml:"more"`    // further columns may follow, which are not read
-	Trim    bool   `yaml:"trim"`    // blanks around columns do not count
+	JSON    string `yaml:"json"`    // lines: objects, of which fields have paths
+	Line    string `yaml:"line"`    // an access log's line, as log_format of nginx describes it
+	Pattern string `yaml:"pattern"` // a regular expression, whose groups have the names of roles
+
+	Header string `yaml:"header"` // optional, required: a first line names the columns
+	More   bool   `yaml:"more"`   // further columns may follow, which are not read
+	Trim   bool   `yaml:"trim"`   // blanks around columns do not count
 	// Sure is how sure a match is: likely, or a check that compares the lines with each other.
 	Sure   string  `yaml:"sure"`
 	Fields []Field `yaml:"fields"`
+
+	Needs    []texts           `yaml:"needs"`    // of JSON: lists of paths; a log has at least one of each
+	About    string            `yaml:"about"`    // what the layout is, if there are several
+	Padded   bool              `yaml:"padded"`   // of a line: several blanks are one
+	Quotable bool              `yaml:"quotable"` // likewise: fields that have blanks are in quotes
+	Key      string            `yaml:"key"`      // likewise: what the key is, if it is not host and path
+	Options  map[string]string `yaml:"options"`  // of JSON and patterns: values of options of jsonl or regex
 }
 
 // Example is text in a format, and the requests that it is.
@@ -152,8 +164,8 @@ func decode(path string, text []byte) (*File, error) {
 	return f, nil
 }
 
-// errorAt returns err with the file and the line of a value: keys and indexes lead to it.
-func (f *File) errorAt(what string, err error, steps ...any) error {
+// ErrorAt returns err with the file and the line of a value: keys and indexes lead to it.
+func (f *File) ErrorAt(what string, err error, steps ...any) error {
 	node := new(yaml.Node)
 	if wrong := yaml.Unmarshal(f.text, node); wrong != nil || len(node.Content) == 0 {
 		return fmt.Errorf("%s: %s%w", f.Path, what, err)
@@ -191,22 +203,76 @@ func (f *File) Example() string {
 
 var isName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`).MatchString
 
-// Format returns the format that the file describes.
-func (f *File) Format() (source.Format, error) {
-	format := source.Format{Name: f.Name, Summary: f.Summary, Detection: f.Detection}
+// Kind returns the kind of the layouts: columns, json, line or pattern.
+func (f *File) Kind() string {
+	switch l := f.Layouts[0]; {
+	case l.JSON != "":
+		return "json"
+	case l.Line != "":
+		return "line"
+	case l.Pattern != "":
+		return "pattern"
+	}
+	return "columns"
+}
+
+// Begin returns the format without what depends on the kind of its layouts.
+func (f *File) Begin() (source.Format, error) {
+	format := source.Format{Name: f.Name, Summary: f.Summary, Detection: f.Detection, Carries: f.Carries}
 	if !isName(f.Name) {
-		return format, f.errorAt("", fmt.Errorf("name %q: want small letters, digits and -", f.Name), "name")
+		return format, f.ErrorAt("", fmt.Errorf("name %q: want small letters, digits and -", f.Name), "name")
 	}
 	if f.Writes != "" {
 		writes, err := stream.ParseWrites(f.Writes)
 		if err != nil {
-			return format, f.errorAt("", err, "writes")
+			return format, f.ErrorAt("", err, "writes")
 		}
 		format.Writes = writes
 	}
 	if len(f.Layouts) == 0 {
-		return format, f.errorAt("", errors.New("no layouts: want at least one, such as "+
+		return format, f.ErrorAt("", errors.New("no layouts: want at least one, such as "+
 			"{columns: comma, fields: [{name: time, is: time, unit: s}, {name: url, is: key}]}"))
+	}
+	for i := range f.Layouts {
+		if l := f.Layouts[i]; l.JSON != "" && l.JSON != "lines" {
+			return format, f.ErrorAt("", fmt.Errorf("json %q: want lines", l.JSON), "layouts", i)
+		}
+	}
+	return format, nil
+}
+
+// Preset returns a format that reads as another one does, with other values of its options.
+func (f *File) Preset(base source.Format, values map[string]string) (source.Format, error) {
+	format, err := f.Begin()
+	if err != nil {
+		return format, err
+	}
+	if len(f.Layouts) > 1 {
+		return format, f.ErrorAt("", errors.New("want one layout of this kind"), "layouts", 1)
+	}
+	values = maps.Clone(values)
+	maps.Copy(values, f.Layouts[0].Options)
+	for _, o := range base.Options {
+		if text, ok := values[o.Name]; ok {
+			if o.Default, err = o.Parse(text); err != nil {
+				return format, f.ErrorAt("", err, "layouts", 0)
+			}
+			delete(values, o.Name)
+		}
+		format.Options = append(format.Options, o)
+	}
+	for name := range values {
+		return format, f.ErrorAt("", fmt.Errorf("%s has no option %s", base.Name, name), "layouts", 0, "options")
+	}
+	format.Carries, format.JSON, format.Open = cmp.Or(f.Carries, base.Carries), base.JSON, base.Open
+	return format, nil
+}
+
+// Format returns the format that the file describes, of layouts with columns.
+func (f *File) Format() (source.Format, error) {
+	format, err := f.Begin()
+	if err != nil {
+		return format, err
 	}
 	var t table
 	for i := range f.Layouts {
@@ -231,7 +297,7 @@ func (f *File) Format() (source.Format, error) {
 func (f *File) compile(i int) (*layout, error) {
 	spec := &f.Layouts[i]
 	fail := func(err error) (*layout, error) {
-		return nil, f.errorAt(fmt.Sprintf("layout %d: ", i+1), err, "layouts", i)
+		return nil, f.ErrorAt(fmt.Sprintf("layout %d: ", i+1), err, "layouts", i)
 	}
 	l := &layout{further: spec.More, trim: spec.Trim, header: spec.Header != "", headed: spec.Header == "required"}
 	if !slices.Contains([]string{"", "optional", "required"}, spec.Header) {
@@ -252,7 +318,7 @@ func (f *File) compile(i int) (*layout, error) {
 			err = errors.New("follows an optional field: want optional: true here, too")
 		}
 		if err != nil {
-			return nil, f.errorAt(fmt.Sprintf("field %q: ", field.Name), err, "layouts", i, "fields", j)
+			return nil, f.ErrorAt(fmt.Sprintf("field %q: ", field.Name), err, "layouts", i, "fields", j)
 		}
 		if field.Optional {
 			l.optional++

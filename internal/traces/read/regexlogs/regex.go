@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/traces/read/layouts"
 	"github.com/cachesim/cachesim/internal/traces/read/weblogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -36,6 +39,43 @@ var regexFormat = source.Format{
 	}),
 	Detect: func(source.Head, string) source.Confidence { return source.No },
 	Open:   openRegex,
+}
+
+// Described returns the format of a file whose layout is a regular expression. Lines must match, and times and sizes be
+// such. A pattern without a word of its own may match nearly any line.
+func Described(f *layouts.File) (source.Format, error) {
+	pattern := f.Layouts[0].Pattern
+	if err := new(regexReader).compile(pattern); err != nil {
+		return source.Format{}, f.ErrorAt("", err, "layouts", 0)
+	}
+	format, err := f.Preset(regexFormat, map[string]string{"pattern": pattern})
+	sure := source.Possible
+	if parsed, err := syntax.Parse(pattern, syntax.Perl); err == nil && hasWord(parsed) {
+		sure = source.Certain
+	}
+	format.Detect = func(head source.Head, _ string) source.Confidence {
+		r := &regexReader{timeUnit: source.TimeUnits["s"], ttlUnit: source.TimeUnits["s"]}
+		parse := func(line []byte) error {
+			_, err := r.begin(line, new(stream.Record))
+			return err
+		}
+		if r.compile(pattern) != nil || !source.MostLines(head.Lines, parse) {
+			return source.No
+		}
+		return sure
+	}
+	return format, err
+}
+
+// hasWord reports whether a pattern has at least three letters in a row that stand for themselves.
+func hasWord(pattern *syntax.Regexp) bool {
+	letters := 0
+	for _, c := range pattern.Rune {
+		if unicode.IsLetter(c) {
+			letters++
+		}
+	}
+	return pattern.Op == syntax.OpLiteral && letters >= 3 || slices.ContainsFunc(pattern.Sub, hasWord)
 }
 
 // group is what a named group of a pattern has.

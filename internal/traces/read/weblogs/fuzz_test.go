@@ -16,13 +16,7 @@ func FuzzAccessByFormat(f *testing.F) {
 		`10/Oct/2000:13:55:36.123 -0700 example.com/a?c&b 200 - "max-age=60, s-maxage=5"`, "x/", "")
 }
 
-func FuzzSquid(f *testing.F)   { tracetest.Fuzz(f, "squid", tracetest.ExampleOf(f, "squid")) }
-func FuzzHAProxy(f *testing.F) { tracetest.Fuzz(f, "haproxy", tracetest.ExampleOf(f, "haproxy")) }
-func FuzzEnvoy(f *testing.F)   { tracetest.Fuzz(f, "envoy", tracetest.ExampleOf(f, "envoy")) }
-func FuzzTraefik(f *testing.F) { tracetest.Fuzz(f, "traefik", tracetest.ExampleOf(f, "traefik")) }
-func FuzzALB(f *testing.F)     { tracetest.Fuzz(f, "alb", tracetest.ExampleOf(f, "alb")) }
-func FuzzS3(f *testing.F)      { tracetest.Fuzz(f, "s3", tracetest.ExampleOf(f, "s3")) }
-func FuzzGCS(f *testing.F)     { tracetest.Fuzz(f, "gcs", tracetest.ExampleOf(f, "gcs")) }
+func FuzzGCS(f *testing.F) { tracetest.Fuzz(f, "gcs", tracetest.ExampleOf(f, "gcs")) }
 
 func FuzzW3C(f *testing.F) {
 	tracetest.Fuzz(f, "w3c", tracetest.ExampleOf(f, "w3c"),
