@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/read/binlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/jsonlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/layouts"
 	"github.com/cachesim/cachesim/internal/traces/read/regexlogs"
@@ -53,6 +54,8 @@ func formatOf(f *layouts.File) (source.Format, error) {
 			return jsonlogs.Described(f)
 		case "line":
 			return weblogs.Described(f)
+		case "binary":
+			return binlogs.Described(f)
 		case "pattern":
 			return regexlogs.Described(f)
 		}
