@@ -19,10 +19,6 @@ var Formats = []source.Format{binaryFormat, libCacheSimFormat, lcsFormat}
 
 var binaryFormat = source.Format{
 	Name: "binary",
-	Summary: "records of one length in any layout, in the notation of Python's struct; or integers of 32 or 64 bits, " +
-		"which are keys, as in the traces of Cache2k, Corda, Scarab and LIRS2",
-	Carries:   "key, and time, size, op, ttl if fields are named",
-	Detection: "never by itself",
 	Options: append([]params.Param{
 		{Name: "format", Default: "",
 			Doc: "fields of a record, as in <IQI: < for little-endian or > for big-endian, then a " +

@@ -67,10 +67,6 @@ func layoutNames() (names []string) {
 
 var libCacheSimFormat = source.Format{
 	Name: "libcachesim",
-	Summary: "the binary traces that libCacheSim has readers for beside oracleGeneral, vscsi and lcs: little-endian " +
-		"records of a layout, such as twr or oracleGeneralOpNS",
-	Carries:   "key, and time, size, op, ttl as the layout has them",
-	Detection: "a file name that has the name of a layout, such as cluster52.twr.zst or w1.oracleGeneralOpNS.bin",
 	Options: []params.Param{
 		{Name: "layout", Default: "auto", Choices: append([]string{"auto"}, layoutNames()...),
 			Doc: "layout of the records; auto: that of the file's name"},
