@@ -38,7 +38,8 @@ run: build
 # Trains the policy and the trees of the program again, in three minutes, and fails if a byte of them differs.
 # UPDATE=1 make train replaces them.
 train:
-	TRAIN=1 $(GO) test -count 1 -v -timeout 60m -run 'TestShippedFiles|TestTrainingIsReproduced' ./internal/serving/trainer
+	TRAIN=1 $(GO) test -count 1 -v -timeout 60m -run 'TestShippedFiles|TestTrainingIsReproduced' \
+	  ./internal/serving/hlem/trainer
 
 # All tests but those that take long, which CACHESIM_LONG=1 adds. The cases of property tests are always the same. It is
 # `make lint` that vets.
@@ -81,7 +82,7 @@ bench:
 	$(GO) test -run '^$$' -bench '(Join|Nearest)10k' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity \
 	  >> out/bench.txt
 	$(GO) test -run '^$$' -bench 'Semantic|Recommender' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \
-	  ./internal/cache/semantic ./internal/serving/nodemodels >> out/bench.txt
+	  ./internal/cache/semantic ./internal/serving/hlem/nodemodels >> out/bench.txt
 	$(GO) test -run '^$$' -bench 'Lookup|GroupTop128K/exact$$|Replay' -benchtime 200ms -count $(BENCHCOUNT) \
 	  ./internal/cache/kv/reuse ./internal/similarity/softmax ./internal/cache/kv >> out/bench.txt
 	$(TOOL) benchstat $(wildcard docs/bench.txt) out/bench.txt

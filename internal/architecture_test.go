@@ -42,7 +42,7 @@ var rooms = []room{
 	{"policies", "who is evicted", []string{"base", "oracle", "traces", "similarity"}},
 	{"cuda", "what does a GPU compute", []string{"base", "similarity", "policies"}},
 	{"cache", "what is resident", []string{"base", "oracle", "traces", "similarity", "policies"}},
-	{"serving", "what do serving nodes do (HLEM)", []string{"base", "oracle", "traces", "clock", "policies", "cache"}},
+	{"serving", "what do serving nodes do", []string{"base", "oracle", "traces", "clock", "policies", "cache"}},
 	{"sim", "what does a replay give", []string{"base", "records", "oracle", "traces", "similarity", "clock", "policies",
 		"cuda", "cache", "serving"}},
 	{"results", "what do people see", []string{"base", "records", "oracle", "traces", "policies", "sim"}},
@@ -442,7 +442,7 @@ func onlyThere(t *testing.T, calls *regexp.Regexp, there map[string]string, prob
 // ownJSON are the sources that make JSON without package jsonlines, and why.
 var ownJSON = map[string]string{
 	"base/jsonlines/jsonlines.go": "all others use it",
-	"experiment/cell.go":          "of the hashes of cells, which stay as they are",
+	"experiment/planned.go":       "of the hashes of cells, which stay as they are",
 	"traces/workload/workload.go": "of keys that no one reads",
 }
 

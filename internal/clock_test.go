@@ -33,7 +33,7 @@ var clockUsers = map[string]string{
 	"internal/experiment/execute.go":                 "measures how long a cell took",
 	"internal/oracle/predict/learner.go":             "measures the training",
 	"internal/oracle/predict/predictor.go":           "measures predictions",
-	"internal/serving/pools/border.go":               "measures decision_ns",
+	"internal/serving/hlem/pools/border.go":          "measures decision_ns",
 	"internal/sim/device_sets.go":                    "measures ns_per_request",
 	"internal/sim/lru.go":                            "measures ns_per_request",
 	"internal/sim/replay.go":                         "progress",

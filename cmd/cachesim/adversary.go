@@ -99,7 +99,7 @@ func (f *adversaryFlags) specs() ([]policies.Spec, error) {
 	if list == "" {
 		var names []string
 		for _, e := range policies.Registry.All() {
-			if e.Predicts {
+			if policies.Can[policies.PredictorUser](e) {
 				names = append(names, e.Name)
 			}
 		}

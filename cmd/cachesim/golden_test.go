@@ -82,26 +82,27 @@ func TestCheckFindsOneMiss(t *testing.T) {
 func everyPolicy(unit string) string {
 	other := map[string]policies.Units{records.Bytes: policies.UnitsObjects, records.Objects: policies.UnitsBytes}[unit]
 	return policiesWith(func(e policies.Entry) bool {
-		return !e.Predicts && !e.Prompts && !e.ShortInside && e.Units != other
+		return !policies.Can[policies.PredictorUser](e) && !e.Prompts && !e.ShortInside && e.Units != other
 	})
 }
 
 // everyPredicting lists all policies that use a predictor.
 func everyPredicting() string {
-	return policiesWith(func(e policies.Entry) bool { return e.Predicts })
+	return policiesWith(func(e policies.Entry) bool { return policies.Can[policies.PredictorUser](e) })
 }
 
 // everySemantic lists all policies that support caches in which similar queries answer each other.
 func everySemantic() string {
 	return policiesWith(func(e policies.Entry) bool {
-		return !e.Predicts && e.ShortFor == nil && e.Units != policies.UnitsBytes && (e.Kind == policies.Online || e.Similar)
+		return !policies.Can[policies.PredictorUser](e) && e.ShortFor == nil && e.Units != policies.UnitsBytes &&
+			(e.Kind == policies.Online || e.Similar)
 	})
 }
 
 func policiesWith(property func(policies.Entry) bool) string {
 	var names []string
 	for _, e := range policies.Registry.All() {
-		if property(e) && !e.Heads {
+		if property(e) && !policies.Can[policies.HeadServer](e) {
 			names = append(names, e.Name)
 		}
 	}

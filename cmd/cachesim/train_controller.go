@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/results/plots"
-	"github.com/cachesim/cachesim/internal/serving/trainer"
+	"github.com/cachesim/cachesim/internal/serving/hlem/trainer"
 )
 
 type controllerFlags struct {

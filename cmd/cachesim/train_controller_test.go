@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/serving/trainer"
+	"github.com/cachesim/cachesim/internal/serving/hlem/trainer"
 )
 
 // The learning curve of an interrupted training and of one with the event model is a PNG.

@@ -69,7 +69,7 @@ func compareServed(t *testing.T, c Config) {
 func TestArrivingAtOnceIsServing(t *testing.T) {
 	for _, unit := range []bool{true, false} {
 		policytest.ForSample(t, !unit, func(t *testing.T, e policies.Entry) {
-			if e.Predicts || e.Relates || e.Kind == policies.Bound {
+			if policies.Can[policies.PredictorUser](e) || e.Relates || e.Kind == policies.Bound {
 				return // they need more than a trace
 			}
 			tr := policytest.Trace(3, 2000, 150)

@@ -38,7 +38,7 @@ func BenchmarkExact(b *testing.B) {
 	for _, unit := range []string{"objects", "bytes"} {
 		for _, e := range policies.Registry.All() {
 			bytes := unit == "bytes"
-			if e.New == nil || e.Predicts || e.Relates || e.Unbounded || e.NeedsTime != nil ||
+			if e.New == nil || policies.Can[policies.PredictorUser](e) || e.Relates || e.Unbounded || e.NeedsTime != nil ||
 				!bytes && e.Units == policies.UnitsBytes || bytes && e.Units == policies.UnitsObjects {
 				continue
 			}

@@ -313,8 +313,10 @@ func TestEncodeKeepsAQuestion(t *testing.T) {
 
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(base))
-	for _, name := range brief.Sample(6, configs.Names()...) {
-		f.Add(configs.Text(name))
+	for i, name := range configs.Names() {
+		if i%10 == 0 { // TestEncodeKeepsEmbeddedExperiments has all
+			f.Add(configs.Text(name))
+		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		file, err := parse(text, source{name: "x.yaml"})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	"github.com/cachesim/cachesim/internal/serving/nodemodels"
+	"github.com/cachesim/cachesim/internal/serving/hlem/nodemodels"
 )
 
 // nodesText is an experiment on serving nodes without capacities.

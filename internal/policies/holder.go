@@ -2,7 +2,7 @@ package policies
 
 // Holder is implemented by policies that can choose among some of the residents. Caches need that if some objects must
 // not be evicted: the inner nodes of a prefix tree, or what running requests use. A cache asks for it with
-// Config.Holds, from entries with Holds. An object is then held from its Insert until Release, and again from Hold
+// Config.Holds, from entries that make one. An object is then held from its Insert until Release, and again from Hold
 // until the next Release. Victim chooses among the objects that are not held, and is called only while there is one.
 // Hit is called only for objects that are held. Remove is called only for objects that are not held, if they are
 // evicted along with the last victim. Positions still grow from request to request. Such a cache never loads objects

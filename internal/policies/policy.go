@@ -174,7 +174,7 @@ type Config struct {
 	Seed     uint64 // the only source of randomness
 	Params   Values // every parameter of the Entry, defaults filled in
 
-	// Holds says that the cache holds objects, so that it needs a Holder. Set only for entries with Holds.
+	// Holds says that the cache holds objects, so that it needs a Holder. Set only for entries that make one.
 	Holds bool
 
 	// NextUse gives, for each position of the trace, the position of the next request to the same object, or Never. Set
@@ -203,8 +203,7 @@ type Config struct {
 	// Relations is set in every cache for entries with Relates, and for no others.
 	Relations *Relations
 
-	// Predictor is set for entries with Predicts, and for no others. The policy reports each request to it, after the
-	// eviction that the request caused.
+	// Predictor is set for policies that are a PredictorUser, and for no others.
 	Predictor predict.Predictor
 }
 

@@ -54,15 +54,7 @@ type Entry struct {
 	Random  bool // makes random choices, so that its counts depend on the seed
 	// IgnoresHits says that a hit changes nothing, so that a cache has no list to update.
 	IgnoresHits bool
-	Holds       bool // New makes a Holder if Config.Holds is set
-	Predicts    bool // uses a predictor of next requests: Config.Predictor
-	Labels      bool // that one must know what the optimum of the exact cache evicts
 	Relates     bool // uses how objects relate: Config.Relations
-	// Reuses says that the cache replaces what it has as a whole, when a reuse rule says so, instead of object by object.
-	Reuses bool
-	// Heads says that it serves the heads of a language model: it works only in the cache of attention, which knows its
-	// name. New is nil then.
-	Heads bool
 	// ShortFor says that the name is short for a kind of cache with a policy inside: it returns the name of the cache, its
 	// parameters, and the policy. New is nil then, and nothing can use it as a policy. Nil for all others.
 	ShortFor func(Values) (cache string, in Values, inside Spec)
@@ -81,14 +73,6 @@ type Entry struct {
 	NeedsTime func(Values) bool
 	// Prompts says that a Bound holds in caches that serve prompts, and only there.
 	Prompts bool
-	// Follows says that New makes a PromptHolder, for which a cache keeps prompts as chains and holds what they use.
-	Follows bool
-	// Stores says that New makes a PromptStore.
-	Stores bool
-	// Swaps says that New makes a Swapper.
-	Swaps bool
-	// Priorities says that it needs a trace of prompts with priorities.
-	Priorities bool
 	// Keys reports whether it compares the keys of objects; nil if it never does.
 	Keys func(Values) bool
 	// Reference reports whether others are compared with it under some rules: with the best offline policy (Kind Offline),
@@ -107,7 +91,10 @@ type Entry struct {
 	Metrics []metric.Metric
 	// Check refuses values of Params that make no sense, alone or together; nil if their types and ranges suffice.
 	Check func(Values) error
-	New   func(Config) (Policy, error) // nil for a Bound, with ShortFor and with Heads
+	New   func(Config) (Policy, error) // nil for a Bound, with ShortFor and for a HeadServer
+	// Type is a nil pointer of the type that New makes, with Config.Holds if there are two: see Can. Nil if that can do
+	// nothing but choose victims.
+	Type any
 	// InSets makes one value for all sets of a set-associative cache; if nil, such a cache has one policy per set.
 	InSets func(SetsConfig) (SetsPolicy, error)
 	// DescribeInSets describes what InSets makes for sets of a number of slots, for devices that replay sets on their own.

@@ -1,4 +1,3 @@
-// Package serving describes a node that serves recommendations from GPUs: what a request costs, what is measured in a
-// window of time, and how a load changes. The memory of a node is divided between two caches, the embeddings of items
-// (EMB) and the keys and values of users' histories (KV); the ratio is the share of EMB.
+// Package serving groups what nodes do that serve models: the routers that choose a node, replicas of one cache, and
+// the node of HLEM, whose memory holds embeddings and users' histories.
 package serving

@@ -86,10 +86,10 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 	case cache.Prompts && prompts.Of(r.trace.Kind) == nil:
 		return fmt.Errorf("cache %s serves prompts, but %s has none; cachesim formats lists the "+
 			"formats with prompts", cache.Name, r.trace.Name)
-	case c.Policy.Entry.Follows && prompts.Of(r.trace.Kind) == nil:
+	case policies.Can[policies.PromptHolder](c.Policy.Entry) && prompts.Of(r.trace.Kind) == nil:
 		return fmt.Errorf("policy %s follows prompts, but %s has none; cachesim formats lists the formats with prompts",
 			c.Policy.Name(), r.trace.Name)
-	case c.Policy.Entry.Priorities && prompts.Of(r.trace.Kind).Priorities == nil:
+	case policies.Can[policies.PriorityFollower](c.Policy.Entry) && prompts.Of(r.trace.Kind).Priorities == nil:
 		return fmt.Errorf("policy %s evicts by the priorities of prompts, but the prompts of %s have none; the format "+
 			"mooncake has them in the field priority", c.Policy.Name(), r.trace.Name)
 	case cache.Attention && attention.Of(r.trace.Kind) == nil:
@@ -128,16 +128,16 @@ func CheckParts(c Cell) error {
 	c.Parts = c.Replayed()
 	e, kind := c.Policy.Entry, c.Cache.Entry
 	switch {
-	case e.Heads && !kind.Attention:
+	case policies.Can[policies.HeadServer](e) && !kind.Attention:
 		return fmt.Errorf("policy %s serves the heads of a language model; it works in the cache %s, not in %s", e.Name,
 			kv.Name, kind.Name)
 	case c.Retriever != nil && !kind.Attention:
 		return fmt.Errorf("retriever %s: it finds tokens for the heads of a language model, in the cache %s, not in %s; "+
 			"remove the retriever", c.Retriever.Name(), kv.Name, kind.Name)
-	case e.Reuses && c.Reuse == nil:
+	case policies.Can[policies.Reuser](e) && c.Reuse == nil:
 		return fmt.Errorf("policy %s needs a reuse rule; add --reuse with one of: %s", e.Name,
 			suggest.List(reuse.Registry.Names()))
-	case e.Predicts && c.Predictor == nil:
+	case policies.Can[policies.PredictorUser](e) && c.Predictor == nil:
 		return fmt.Errorf("policy %s needs a predictor; add --predictor with one of: %s", e.Name,
 			suggest.List(predict.Registry.Names()))
 	case kind.Streams && c.Allocator != nil:

@@ -24,8 +24,8 @@ func TestExplainAddsUp(t *testing.T) {
 	}
 	r := sim.NewReplayer(trace, sim.ReplayerOptions{})
 	for _, e := range policies.Registry.All() {
-		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil || e.Heads ||
-			e.ShortInside {
+		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil ||
+			policies.Can[policies.HeadServer](e) || e.ShortInside {
 			continue
 		}
 		c := simtest.Cell(t, e.Name, capacity.Of(20, false), "predictor=oracle")

@@ -141,7 +141,7 @@ func replayExtremePolicy(t *testing.T, on extremeTraces, e policies.Entry) {
 			continue // refused
 		}
 		c := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()}}
-		if e.Predicts {
+		if policies.Can[policies.PredictorUser](e) {
 			c.Predictor = &noisy
 		}
 		replayExtreme(t, on.plain, c)

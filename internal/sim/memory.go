@@ -147,7 +147,7 @@ func (r *Replayer) needOfPredictor(c Cell, objects int64) (need int64) {
 
 // chooserOf returns the memory, per block of prompts, of what chooses among the last ones for a policy that cannot.
 func chooserOf(policy policies.Entry) int64 {
-	if policy.Holds {
+	if policies.Can[policies.Holder](policy) {
 		return 0
 	}
 	return chooserBytes
@@ -194,7 +194,7 @@ func (r *Replayer) needOfNodes(c Cell) int64 {
 		if policy.New == nil {
 			policy = c.Policy.Entry
 		}
-		if pools.Second != nil && policy.Swaps {
+		if pools.Second != nil && policies.Can[policies.Swapper](policy) {
 			need += pools.Second(cacheConfig(c, r.trace, nil), nodesOf(c))
 			continue
 		}
@@ -205,7 +205,7 @@ func (r *Replayer) needOfNodes(c Cell) int64 {
 		if pools.Chained {
 			each += chooserOf(policy) * pools.Objects
 		}
-		if policy.Predicts && c.Predictor != nil {
+		if policies.Can[policies.PredictorUser](policy) && c.Predictor != nil {
 			each += formulaBytes * pools.Objects
 			if c.Predictor.Entry.Trains {
 				each += learnedBytes*pools.Objects + windowBytes

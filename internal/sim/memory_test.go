@@ -34,7 +34,7 @@ func TestPoliciesTakeTheMemoryThatTheySay(t *testing.T) {
 		if e.Units == policies.UnitsBytes {
 			c.Capacity = capacity.Of(trace.Footprint()/5, true)
 		}
-		if e.Predicts {
+		if policies.Can[policies.PredictorUser](e) {
 			c.Predictor = &oracle
 		}
 		r := sim.NewReplayer(trace, sim.ReplayerOptions{})

@@ -87,7 +87,7 @@ func (r *Replayer) needOfNodePredictors(c Cell, further int64) int64 {
 	}
 	predicting := 0
 	for _, p := range c.policies() {
-		if p.Entry.Predicts {
+		if policies.Can[policies.PredictorUser](p.Entry) {
 			predicting++
 		}
 	}

@@ -176,12 +176,12 @@ var Kinds = inOrder(
 	newKind("cache", cache.Registry, traits[cache.Entry]{random: func(e cache.Entry) bool { return e.Random }},
 		place[cache.Entry]{func(p *Parts) *cache.Spec { return &p.Cache }, func(p *Parts, s *cache.Spec) { p.Cache = *s }}),
 	newKind("predictor", predict.Registry, traits[predict.Entry]{
-		askedBy: func(e policies.Entry) bool { return e.Predicts },
+		askedBy: func(e policies.Entry) bool { return policies.Can[policies.PredictorUser](e) },
 		future:  func(e predict.Entry) bool { return e.Future },
 		random:  func(e predict.Entry) bool { return e.Random },
 	}, at(func(p *Parts) **predict.Spec { return &p.Predictor })),
 	newKind("reuse", reuse.Registry, traits[reuse.Entry]{
-		askedBy: func(e policies.Entry) bool { return e.Reuses },
+		askedBy: func(e policies.Entry) bool { return policies.Can[policies.Reuser](e) },
 		future:  func(e reuse.Entry) bool { return e.Oracle },
 		random:  func(e reuse.Entry) bool { return e.Random },
 	}, at(func(p *Parts) **reuse.Spec { return &p.Reuse })),

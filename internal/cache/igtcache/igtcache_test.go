@@ -76,7 +76,7 @@ func configOf(t rapid.TB, tr *traces.Trace, policy string, capacity int64, unit 
 	layout := must.Get(prefetch.NewLayout(tr))(t)
 	c := cache.Config{Trace: tr, Capacity: capacity, Unit: unit, Params: in, Policy: inside, Seed: 7,
 		Addresses: addresses, Layout: layout}
-	if spec.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](spec.Entry) {
 		oracle, err := predict.Registry.Parse("oracle")
 		must.Do(t, err)
 		if c.Predictor, err = oracle.Entry.New(predict.Config{Objects: tr.Objects, Count: tr.NumObjects,
@@ -259,7 +259,7 @@ func TestEveryPolicyInside(t *testing.T) {
 			}
 			spec := policytest.Spec(e)
 			for _, text := range []string{"window=5,skewed=%s", "window=5,nodes=20,evict=%s"} {
-				if e.Predicts {
+				if policies.Can[policies.PredictorUser](e) {
 					text += ",prefetch=off" // the oracle of the test knows only objects of the trace
 				}
 				c := configOf(t, tr, fmt.Sprintf("igtcache("+text+")", spec), capacity, !bytes)

@@ -28,7 +28,7 @@ var Shorthand = policies.Entry{
 	},
 	Resolve: func(e *policies.Entry, v policies.Values) {
 		if _, policy, err := inside(v); err == nil {
-			e.Predicts, e.Units = policy.Entry.Predicts, policy.Entry.Units
+			e.Type, e.Units = policy.Entry.Type, policy.Entry.Units
 		}
 	},
 	ShortFor: func(v policies.Values) (string, policies.Values, policies.Spec) {

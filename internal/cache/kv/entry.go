@@ -35,10 +35,18 @@ var OneSet = policies.Entry{
 	Summary: "in the cache attention: each head has one set of tokens, which is replaced as a whole when its reuse rule " +
 		"says so",
 	Source: source,
-	Heads:  true,
-	Reuses: true,
+	Type:   reusing{},
 	Units:  policies.UnitsObjects,
 }
+
+// heads serves the heads of a language model; reusing does so with sets that a reuse rule replaces.
+type (
+	heads   struct{}
+	reusing struct{ heads }
+)
+
+func (heads) ServesHeads() {}
+func (reusing) Reuses()    {}
 
 // Policies are those that only this cache has.
 var Policies = []policies.Entry{OneSet, PQCache, FullAttention}

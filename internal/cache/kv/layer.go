@@ -17,7 +17,7 @@ var PQCache = policies.Entry{
 		"lacks, and those blocks in which most tokens are wanted; LFU evicts blocks",
 	Source: "Zhang et al., PQCache: product quantization-based KVCache for long context LLM inference (SIGMOD 2025), " +
 		"as its code has it (HugoZHL/PQCache)",
-	Heads: true,
+	Type:  heads{},
 	Units: policies.UnitsObjects,
 	Params: []params.Param{{Name: "block", Default: 128, Min: 1, Max: 1 << 16,
 		Doc: "tokens of a block, whose rows of all KV heads of a layer are loaded together"}},
@@ -29,7 +29,7 @@ var FullAttention = policies.Entry{
 	Look:    policies.Look{Color: policies.Green, Mark: policies.Square},
 	Summary: "in the cache attention: all rows of every head are on the GPU, whatever the capacity; nothing is lost",
 	Source:  source,
-	Heads:   true,
+	Type:    heads{},
 	Units:   policies.UnitsObjects,
 }
 

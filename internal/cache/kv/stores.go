@@ -177,7 +177,7 @@ func (w *worker) serveStore(c *holding) error {
 		config.Plan = f.plan
 	}
 	var counted predict.Counted
-	if c.Policy.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](c.Policy.Entry) {
 		var err error
 		if counted.Predictor, err = w.predictorOf(c, f, &config); err != nil {
 			return fmt.Errorf("predictor %s: %w", c.Predictor, err)

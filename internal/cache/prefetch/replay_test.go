@@ -50,7 +50,7 @@ func blockTrace(seed uint64, requests int) *traces.Trace {
 // forEachPrefetching calls do for cells of every policy that a cache can have, in objects and in bytes.
 func forEachPrefetching(t *testing.T, do func(t *testing.T, c sim.Cell)) {
 	for _, e := range policies.Registry.All() {
-		if e.Kind == policies.Bound || e.Heads || e.ShortInside {
+		if e.Kind == policies.Bound || policies.Can[policies.HeadServer](e) || e.ShortInside {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) {

@@ -288,7 +288,7 @@ func TestTensorRTLLMAgainstItsQueues(t *testing.T) {
 			policy = fmt.Sprintf("tensorrt-llm(ranges=%s)", text)
 		}
 		if _, err := policies.Registry.Parse(policy); err != nil {
-			if !strings.Contains(err.Error(), "the engine then forgets blocks that still take room, which is not modelled") {
+			if !strings.Contains(err.Error(), "behind them, which is not modelled") {
 				t.Fatal(err)
 			}
 			pool.run(prompts, ends)

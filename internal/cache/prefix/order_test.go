@@ -43,8 +43,10 @@ func policyIn(t *testing.T, name string, kind cache.Spec) (spec policies.Spec, p
 		spec = inner
 	}
 	e := spec.Entry
-	return spec, params, e.New != nil && e.Kind == policies.Online && !e.Predicts && !e.Relates && !e.Priorities &&
-		!policies.NeedsClock(spec) && (e.Holds || params["evict"] != "chunk")
+	return spec, params,
+		e.New != nil && e.Kind == policies.Online && !policies.Can[policies.PredictorUser](e) && !e.Relates &&
+			!policies.Can[policies.PriorityFollower](e) &&
+			!policies.NeedsClock(spec) && (policies.Can[policies.Holder](e) || params["evict"] != "chunk")
 }
 
 // TestPromptsInAnyOrder: on several nodes a prompt may begin after later ones, because its first node was removed. What

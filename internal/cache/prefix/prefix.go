@@ -143,7 +143,8 @@ func groupOrder(v params.Values) (order cache.GroupOrder, running int) {
 
 // choosesAmongChunks reports whether a policy works with evict=chunk, which does not keep the positions of the trace.
 func choosesAmongChunks(e *policies.Entry) bool {
-	return e.Holds && e.Kind == policies.Online && !e.Predicts && !e.ReuseDistances
+	return policies.Can[policies.Holder](*e) && e.Kind == policies.Online && !policies.Can[policies.PredictorUser](*e) &&
+		!e.ReuseDistances
 }
 
 func checkModel(model string, v params.Values, _ bool) error {

@@ -96,7 +96,7 @@ func newTree(c cache.Config) (*tree, error) {
 // usePolicy builds the policy, and makes it choose leaves if it does not do so by itself.
 func (t *tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
-	config.Holds, config.BlockTokens = c.Policy.Entry.Holds, prompts.Of(c.Trace.Kind).BlockTokens
+	config.Holds, config.BlockTokens = policies.Can[policies.Holder](c.Policy.Entry), prompts.Of(c.Trace.Kind).BlockTokens
 	if config.Holds && !c.AnyOrder {
 		config.Sequence = c.Trace.Objects
 	}
@@ -111,7 +111,7 @@ func (t *tree) usePolicy(c cache.Config) error {
 		t.follower, _ = p.(policies.PromptHolder)
 	} else {
 		t.policy = newChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
-		t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !c.Policy.Entry.Predicts &&
+		t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !policies.Can[policies.PredictorUser](c.Policy.Entry) &&
 			!c.Policy.Entry.Bypasses(c.Policy.Params)
 	}
 	t.pool = newPool(c, t.policy)

@@ -78,7 +78,7 @@ func newPrefix(tb testing.TB, tr *traces.Trace, kind, policy string, capacity in
 	if chosen.Entry.Relates {
 		config.Relations = &policies.Relations{HitFrom: cache.IdentityOnly}
 	}
-	if chosen.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](chosen.Entry) {
 		config.Predictor = policytest.Noisy(tb, tr, capacity) // with labels of the exact cache
 	}
 	return must.Get(New(config))(tb)

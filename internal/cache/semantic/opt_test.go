@@ -112,7 +112,7 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 			}
 			for _, e := range policies.Registry.All() {
 				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes ||
-					refusedBySemantic(e) != nil || e.ShortFor != nil || e.Heads || e.NeedsTime != nil {
+					refusedBySemantic(e) != nil || e.ShortFor != nil || policies.Can[policies.HeadServer](e) || e.NeedsTime != nil {
 					continue
 				}
 				most := loading

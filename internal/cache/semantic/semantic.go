@@ -93,7 +93,7 @@ func check(v params.Values, p policies.Entry) error {
 	case p.Kind == policies.Offline && !p.Similar:
 		return fmt.Errorf("policy %s knows only when the same query comes again, but similar ones hit here; write "+
 			"farthest-similar, or semantic(match=%s)", p.Name, matchIdentity)
-	case p.Labels:
+	case policies.Can[policies.OptimumFollower](p):
 		return fmt.Errorf("policy %s follows the optimum, and none is known where similar queries hit; write fpb, or "+
 			"semantic(match=%s)", p.Name, matchIdentity)
 	}

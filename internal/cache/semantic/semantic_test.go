@@ -126,7 +126,7 @@ func (q related) build(t *testing.T, kind string, policy policies.Spec, capacity
 func predictorOf(t testing.TB, trace *traces.Trace, policy policies.Spec, text string,
 	similar *similarity.Neighbours, from float32) predict.Predictor {
 	t.Helper()
-	if !policy.Entry.Predicts {
+	if !policies.Can[policies.PredictorUser](policy.Entry) {
 		return nil
 	}
 	spec := must.Get(predict.Registry.Parse(text))(t)

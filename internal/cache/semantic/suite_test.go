@@ -201,7 +201,7 @@ func policyOf(t *testing.T, trace *traces.Trace, c sim.Cell) policies.Policy {
 	config := cache.Config{Trace: trace, Capacity: c.Capacity.Simulated, Unit: true, Policy: c.Policy, Seed: c.Seed,
 		NextUse: func() []uint32 { return policytest.NextUse(trace) }}
 	asked := cache.SimilarityOf(c.Cache)
-	if c.Policy.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](c.Policy.Entry) {
 		similar := must.Get(sim.FindNeighbours(t.Context(), trace, asked.HitFrom, sim.NeighbourOptions{}))(t)
 		config.Predictor = predictorOf(t, trace, c.Policy, "noisy(p=0.3)", similar, float32(asked.HitFrom))
 	}

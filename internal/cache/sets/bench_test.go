@@ -69,7 +69,7 @@ func benchSets(b *testing.B, cacheText, policyText, predictorText string) {
 	var n cache.Counts
 	for b.Loop() {
 		b.StopTimer()
-		if policy.Entry.Predicts {
+		if policies.Can[policies.PredictorUser](policy.Entry) {
 			config.Predictor = countedPredictor(b, t, nextUse, predictorText)
 		}
 		c := must.Get(kind.Entry.New(config))(b)

@@ -234,7 +234,7 @@ func configOf(tb testing.TB, t *traces.Trace, kind, policy, predictor string, ca
 		Seed:     7,
 		NextUse:  func() []uint32 { return policytest.NextUse(t) },
 	}
-	if p.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](p.Entry) {
 		config.Predictor = predictorOfTrace(tb, t, predictor)
 	}
 	return config
@@ -647,7 +647,7 @@ func (o *observing) Steady() bool { return false }
 
 func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
 	for _, e := range policies.Registry.All() {
-		if !e.Predicts || e.Name == exactOnly {
+		if !policies.Can[policies.PredictorUser](e) || e.Name == exactOnly {
 			continue
 		}
 		tr := batchedTrace(5, 1000, 100, 20)

@@ -30,7 +30,7 @@ func (p *predictor) Unwrap() predict.Predictor { return p.Predictor }
 func (h *hierarchy) givePredictor(c *cache.Config, l *level, several bool) (err error) {
 	shared := l.at >= h.SharedFrom() && h.nodes != nil
 	switch {
-	case !c.Policy.Entry.Predicts:
+	case !policies.Can[policies.PredictorUser](c.Policy.Entry):
 		c.Predictor = nil
 		return nil
 	case !several:

@@ -47,7 +47,7 @@ func TestFirstOfSeveralTiersPredicts(t *testing.T) {
 		for kind, tr := range map[string]*traces.Trace{"exact": policytest.Trace(seed, 400, 50),
 			"prefix": policytest.RandomPrompts(rand.New(rand.NewPCG(seed, 41)), 80, 6, 4)} {
 			policytest.ForEach(t, false, func(t *testing.T, e policies.Entry) {
-				if !e.Predicts || e.Name == "trust-doubt" && kind == "prefix" {
+				if !policies.Can[policies.PredictorUser](e) || e.Name == "trust-doubt" && kind == "prefix" {
 					t.Skip("uses no predictor, or uses it within a prompt")
 				}
 				size := policytest.CapacityFor(e, 12)

@@ -329,7 +329,8 @@ func sampleRate(c cache.Config) float64 {
 func checkPolicies(all []tier, cell policies.Entry, mode string) error {
 	for i, t := range all {
 		if !t.hasPolicy {
-			if cell.Follows && i > 0 && slices.Contains(movingModes, mode) && !swaps(all, cell, mode) {
+			if policies.Can[policies.PromptHolder](cell) && i > 0 && slices.Contains(movingModes, mode) && !swaps(all,
+				cell, mode) {
 				return fmt.Errorf("cache tiers: policy %s follows prompts, which only the first tier has with mode=%s; add "+
 					"policies for the others, as in policies=%s, or write mode=%s", cell.Name, mode,
 					strings.Repeat("/lru", len(all)-1), writeThrough)
@@ -342,7 +343,7 @@ func checkPolicies(all []tier, cell policies.Entry, mode string) error {
 			why = "it stands for a whole cache, or for a bound"
 		case e.Unbounded:
 			why = "it ignores the size of its tier"
-		case e.Predicts || e.Relates || e.Keys != nil && e.Keys(t.policy.Params):
+		case policies.Can[policies.PredictorUser](e) || e.Relates || e.Keys != nil && e.Keys(t.policy.Params):
 			why = "it needs more of the trace than requests, which only the policy of --policy gets"
 		default:
 			continue

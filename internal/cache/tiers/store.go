@@ -24,7 +24,9 @@ const (
 )
 
 // isStore reports whether a tier of prompts below the first one is a store.
-func isStore(e policies.Entry, mode string) bool { return e.Stores && mode == writeThrough }
+func isStore(e policies.Entry, mode string) bool {
+	return policies.Can[policies.PromptStore](e) && mode == writeThrough
+}
 
 // serveStore serves a prompt from a store, and writes to it what the prompt offers. Of the prompt's blocks `hits` hit
 // in some tier, and `up` are copied to the first one. It reports whether the store has room for all offered blocks;

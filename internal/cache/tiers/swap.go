@@ -34,7 +34,12 @@ type swap struct {
 
 // swaps reports whether the tiers are an engine's two memories.
 func swaps(all []tier, cell policies.Entry, mode string) bool {
-	return cell.Swaps && len(all) == 2 && !all[0].hasPolicy && !all[1].hasPolicy && mode == exclusive
+	return policies.Can[policies.Swapper](cell) && areTwoMemories(all, mode)
+}
+
+// areTwoMemories reports whether tiers are two memories of an engine whose policy is a Swapper.
+func areTwoMemories(all []tier, mode string) bool {
+	return len(all) == 2 && !all[0].hasPolicy && !all[1].hasPolicy && mode == exclusive
 }
 
 // checkSwaps rejects parameters that have no meaning where tiers are an engine's two memories, or only there.

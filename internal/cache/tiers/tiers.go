@@ -300,7 +300,7 @@ func estimate(v params.Values, t *traces.Trace, _ bool) (e cache.Estimate) {
 		}
 		pools := cache.PoolEstimate{Policy: spec.Entry, Objects: objects, Slots: objects,
 			Sized: own.Bytes && !isPrompts, Chained: chained, Pools: 1, Shared: i >= from}
-		if i > 0 && isPrompts && swaps(all, policies.Entry{Swaps: true}, v.Text("mode")) {
+		if i > 0 && isPrompts && areTwoMemories(all, v.Text("mode")) {
 			pools.Second = swapBytes
 		}
 		e.Policies = append(e.Policies, pools)

@@ -28,7 +28,7 @@ func configOf(tb must.TB, t *traces.Trace, kind, policy string, capacity int64, 
 	next := policytest.NextUse(t)
 	c := cache.Config{Trace: t, Capacity: capacity, Unit: unit, Seed: 3, NextUse: func() []uint32 { return next },
 		Params: must.Get(cache.Registry.Parse(kind))(tb).Params, Policy: must.Get(policies.Registry.Parse(policy))(tb)}
-	if c.Policy.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](c.Policy.Entry) {
 		c = predicting(tb, c, "noisy(p=0.3)")
 	}
 	if c.Policy.Entry.Relates {

@@ -73,7 +73,8 @@ func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 				size = capacity.Of(15<<22, true)
 			}
 			for _, e := range brief.Sample(4, policies.Registry.All()...) {
-				if e.Kind != policies.Online || e.Predicts || e.New == nil || sim.CheckUnits(e, bytes) != nil ||
+				if e.Kind != policies.Online || policies.Can[policies.PredictorUser](e) || e.New == nil || sim.CheckUnits(e,
+					bytes) != nil ||
 					e.Unbounded && lists != nil {
 					continue
 				}

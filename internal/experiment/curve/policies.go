@@ -30,7 +30,8 @@ func Policies(list string, bytes bool, in cache.Spec) ([]policies.Spec, error) {
 		list = DefaultPolicies
 	}
 	specs, err := policies.Registry.ParseList(list)
-	if i := slices.IndexFunc(specs, func(s policies.Spec) bool { return s.Entry.Predicts }); err == nil && i >= 0 {
+	if i := slices.IndexFunc(specs,
+		func(s policies.Spec) bool { return policies.Can[policies.PredictorUser](s.Entry) }); err == nil && i >= 0 {
 		return nil, fmt.Errorf("--policy %s needs a predictor, which curve does not support; use cachesim run "+
 			"--predictor with the same capacities", specs[i])
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/experiment"
-	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -30,20 +29,7 @@ var slow = []string{
 	"rac-fig5",
 }
 
-// slowQuick are the experiments whose quick versions take more than a second of processor time. CI runs these, and all
-// others again, by reproduce.
-var slowQuick = []string{
-	"hlem-fig1", "hlem-fig10", "hlem-fig10-scores", "hlem-fig11", "hlem-fig12", "hlem-fig13", "hlem-fig14",
-	"hlem-fig15", "hlem-fig16", "hlem-fig17", "hlem-fig4", "hlem-fig6", "hlem-mixed", "hlem-real", "hlem-table3",
-	"igtcache-dlio-unet3d", "igtcache-fig10", "igtcache-fig11", "igtcache-fig12", "igtcache-fig13", "igtcache-fig14",
-	"igtcache-fig15", "igtcache-fig16", "igtcache-fig17", "igtcache-fig2b", "igtcache-fig8", "igtcache-fig9",
-	"laru-fig11", "laru-fig12", "laru-fig13", "laru-fig4", "laru-fig6", "laru-fig9", "laru-semantic", "qsac-fig10",
-	"qsac-fig12a", "qsac-fig2", "qsac-fig3", "qsac-fig9", "qsac-real", "qsac-table1", "qsac-table2", "qsac-table3a",
-	"qsac-table3b", "qsac-tradeoff", "rac-adaptive", "rac-false-hits", "rac-fig2a", "rac-fig2b", "rac-fig3",
-	"rac-fig4", "rac-fig5", "routers", "routers-sessions", "routers-shared",
-}
-
-// TestAllQuickVersionsAreRun: CI runs what TestQuickConfigsHold leaves out, and checks as much.
+// TestAllQuickVersionsAreRun: CI runs the quick versions of all experiments by the program, and no test does so again.
 func TestAllQuickVersionsAreRun(t *testing.T) {
 	steps := must.Get(os.ReadFile("../../../.ci/run"))(t)
 	for _, step := range []string{
@@ -52,29 +38,6 @@ func TestAllQuickVersionsAreRun(t *testing.T) {
 		if !strings.Contains(string(steps), step) {
 			t.Errorf(".ci/run has no step %q", step)
 		}
-	}
-	for _, name := range slowQuick {
-		if !slices.Contains(configs.Names(), name) {
-			t.Errorf("%s is left out and does not exist", name)
-		}
-	}
-}
-
-func TestQuickConfigsHold(t *testing.T) {
-	if testing.Short() {
-		t.Skip("replays for several seconds")
-	}
-	for _, name := range configs.Names() {
-		t.Run(name, func(t *testing.T) {
-			if slices.Contains(slowQuick, name) {
-				t.Skip("takes a second or more; cachesim reproduce all --quick --strict runs it")
-			}
-			summary := runConfig(t, name, true)
-			expectVerdicts(t, summary)
-			if !slices.ContainsFunc(summary.Claims, func(c Claim) bool { return c.Verdict != claims.NotCheckable }) {
-				t.Error("no claim can be checked")
-			}
-		})
 	}
 }
 
@@ -100,7 +63,7 @@ func TestConfigsHoldOnRealTraces(t *testing.T) {
 			if slices.Contains(slow, name) {
 				t.Skip("takes minutes; its quick version is tested")
 			}
-			summary := runConfig(t, name, false)
+			summary := runConfig(t, name)
 			expectVerdicts(t, summary)
 			for _, note := range summary.Notes {
 				t.Error(note)
@@ -121,10 +84,10 @@ func loaded(t *testing.T, name string) *experiment.File {
 }
 
 // runConfig runs a built-in experiment and writes its report.
-func runConfig(t *testing.T, name string, quick bool) Summary {
+func runConfig(t *testing.T, name string) Summary {
 	t.Helper()
 	file := must.Get(experiment.Load(name))(t)
-	must.Do(t, file.Apply(nil, quick))
+	must.Do(t, file.Apply(nil, false))
 	cells := must.Get(file.Cells(experiment.CellOptions{Checksum: func(w workload.Workload) (string, error) {
 		return w.ReadChecksum(t.Context(), file.Dirs())
 	}}))(t)
@@ -137,8 +100,7 @@ func runConfig(t *testing.T, name string, quick bool) Summary {
 	if file.SpeaksOfTimes() {
 		recs = collection.Timed()
 	}
-	summary := must.Get(Write(dir, Input{File: file, Cells: cells, Records: recs, Series: collection.Series,
-		Quick: quick}))(t)
+	summary := must.Get(Write(dir, Input{File: file, Cells: cells, Records: recs, Series: collection.Series}))(t)
 	drawn := must.Get(filepath.Glob(filepath.Join(dir, sweep.FiguresDir, "*.svg")))(t)
 	for _, path := range drawn {
 		data := must.Get(os.ReadFile(path))(t)

@@ -47,8 +47,15 @@ func undrawable(in Input) (notes []string, err error) {
 }
 
 type drawable struct {
-	draw         func(...plots.Format) (plots.Drawing, error)
+	figure interface {
+		Draw([]records.Record, ...plots.Format) (plots.Drawing, error)
+	}
+	recs         []records.Record
 	caption, alt string
+}
+
+func (d drawable) draw(formats ...plots.Format) (plots.Drawing, error) {
+	return d.figure.Draw(d.recs, formats...)
 }
 
 // eachFigure calls a function with each figure of the experiment that has records, and notes which figures cannot be
@@ -86,37 +93,22 @@ func eachFigure(in Input, use func(drawable) error) (notes []string, err error) 
 
 // figureOf returns a figure of the kind that its keys ask for.
 func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots.Styles) drawable {
-	if f.Color != "" && f.X == series.Time {
-		figure := plots.LabelsOverTime{Name: f.Color, File: f.Name, XLabel: f.XLabel, YLabel: f.YLabel,
-			Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Color)))}
-		heat := heatOf(f)
-		return drawable{
-			draw:    func(f ...plots.Format) (plots.Drawing, error) { return figure.Draw(recs, in.Series, f...) },
-			caption: heatCaption(heat, recs), alt: heatAltText(heat, recs),
-		}
-	}
-	if f.Color != "" {
-		heat := heatOf(f)
-		return drawable{
-			draw:    func(f ...plots.Format) (plots.Drawing, error) { return heat.Draw(recs, f...) },
-			caption: joined(heatCaption(heat, recs), valuesCaption(in, f)), alt: heatAltText(heat, recs),
-		}
-	}
-	chart := chartOf(in.File, f)
+	heat, chart := heatOf(f), chartOf(in.File, f)
 	chart.Styles = styles
-	if f.X == series.Time {
+	switch {
+	case f.Color != "" && f.X == series.Time:
+		figure := plots.LabelsOverTime{Name: f.Color, File: f.Name, XLabel: f.XLabel, YLabel: f.YLabel,
+			Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Color))), Rows: series.ByCell(in.Series)}
+		return drawable{figure, recs, heatCaption(heat, recs), heatAltText(heat, recs)}
+	case f.Color != "":
+		return drawable{heat, recs, joined(heatCaption(heat, recs), valuesCaption(in, f)), heatAltText(heat, recs)}
+	case f.X == series.Time:
 		figure := overTime(f)
-		figure.Styles = styles
-		return drawable{
-			draw:    func(f ...plots.Format) (plots.Drawing, error) { return figure.Draw(recs, in.Series, f...) },
-			caption: caption(chart, recs), alt: altText(chart, recs),
-		}
+		figure.Styles, figure.Rows = styles, series.ByCell(in.Series)
+		return drawable{figure, recs, caption(chart, recs), altText(chart, recs)}
 	}
 	recs = append(recs, publishedAlone(in.File, f)...)
-	return drawable{
-		draw:    func(f ...plots.Format) (plots.Drawing, error) { return chart.Draw(recs, f...) },
-		caption: joined(caption(chart, recs), valuesCaption(in, f)), alt: altText(chart, recs),
-	}
+	return drawable{chart, recs, joined(caption(chart, recs), valuesCaption(in, f)), altText(chart, recs)}
 }
 
 func overTime(f experiment.Figure) plots.OverTime {

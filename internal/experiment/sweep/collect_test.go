@@ -12,7 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/serving/nodemodels"
+	"github.com/cachesim/cachesim/internal/serving/hlem/nodemodels"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 

@@ -75,7 +75,7 @@ func benchReplay(b *testing.B, e policies.Entry) {
 // benchOnce builds the policy off the clock and replays in windows as package sim does.
 func benchOnce(b *testing.B, e policies.Entry, cfg policies.Config, objects []policies.Object) (hits int) {
 	b.StopTimer()
-	if e.Predicts {
+	if policies.Can[policies.PredictorUser](e) {
 		cfg.Predictor = exactPredictor(b)
 	}
 	p := must.Get(e.New(cfg))(b)

@@ -126,7 +126,7 @@ func build(fatalf func(string, ...any), e policies.Entry, s *script, objects int
 			config.Sequence = trace
 		}
 	}
-	if e.Predicts {
+	if policies.Can[policies.PredictorUser](e) {
 		config.Predictor = noisy(fatalf, trace, next, s.objects)
 	}
 	if e.Relates {

@@ -32,7 +32,7 @@ func TestManyPoliciesAreCheap(t *testing.T) {
 		}
 		c.Key = func(o policies.Object) uint64 { return uint64(o) }
 		tr := policytest.Trace(1, 1000, members)
-		if e.Predicts {
+		if policies.Can[policies.PredictorUser](e) {
 			c.Predictor = policytest.Noisy(t, tr, fit)
 		}
 		all := make([]policies.Policy, pools)

@@ -124,7 +124,7 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 			for seed := range brief.OfLong[uint64](6, 3) {
 				c := policytest.ConfigOf(t, e, tr, size, !bytes)
 				c.Seed = seed
-				if e.Predicts { // wrong for every seed, so that policies fall back on chance
+				if policies.Can[policies.PredictorUser](e) { // wrong for every seed, so that policies fall back on chance
 					c.Predictor = policytest.Predictor(t, "noisy(p=1)", tr, size, seed)
 				}
 				p := must.Get(e.New(c))(t)

@@ -13,7 +13,7 @@ var markerEntry = policies.Entry{
 	Summary: "marks requested objects and evicts an unmarked one at random; once all are marked, all marks are cleared " +
 		"and a phase begins",
 	Source: "Fiat, Karp, Luby, McGeoch, Sleator and Young, Competitive paging algorithms, Journal of Algorithms 1991",
-	Holds:  true,
+	Type:   (*holdingMarker)(nil),
 	Random: true,
 	Guarantee: func(_ policies.Values, capacity int) policies.Guarantee {
 		return policies.Guarantee{Robustness: policies.CompetitiveRatio("2H_k", 2*policies.Harmonic(int64(capacity)))}

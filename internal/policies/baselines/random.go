@@ -13,7 +13,7 @@ var randomEntry = policies.Entry{
 	Summary:     "evicts a resident object drawn uniformly at random",
 	Source:      "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
 	IgnoresHits: true,
-	Holds:       true,
+	Type:        (*randomPolicy)(nil),
 	Random:      true,
 	New:         func(c policies.Config) (policies.Policy, error) { return newRandom(c), nil },
 }

@@ -31,10 +31,9 @@ var lengthAwareEntry = shortFor(nil, policies.Entry{
 	Look: policies.Look{Color: policies.Magenta, Mark: policies.Cross},
 	Summary: "evicts the block requested least often since it was loaded, the one farthest from the beginning of its " +
 		"prompt on a tie, after Mooncake's LengthAwareCache",
-	Source:  "Qin et al., Mooncake, arXiv 2407.00079, section 4.2",
-	Holds:   true,
-	Follows: true,
-	Memory:  policies.Memory{PerObject: 16, PerSlot: 24},
+	Source: "Qin et al., Mooncake, arXiv 2407.00079, section 4.2",
+	Type:   (*lengthAware)(nil),
+	Memory: policies.Memory{PerObject: 16, PerSlot: 24},
 	Params: []policies.Param{{Name: "later", Default: laterEvicted, Choices: []string{laterEvicted, laterKept}, Doc: "" +
 		"the later ones of equally frequent blocks are evicted first, or kept; the paper's words can mean both"}},
 	New: func(c policies.Config) (policies.Policy, error) { return newLengthAware(c), nil },
@@ -76,7 +75,7 @@ var vllmARC = policies.Entry{
 		"does; writing evicted blocks again moves the split",
 	Source: "vLLM 0.33.0 (PyPI), vllm/v1/kv_offload/cpu/policies/arc.py and manager.py",
 	Units:  policies.UnitsObjects,
-	Stores: true,
+	Type:   (*offloadARC)(nil),
 	Memory: policies.Memory{PerObject: 13},
 	New:    func(c policies.Config) (policies.Policy, error) { return newOffloadARC(c), nil },
 }
@@ -114,8 +113,7 @@ var sglangPriority = shortFor(ofNodes, followerOf(policies.Entry{
 	Look: policies.Look{Color: policies.Vermilion, Mark: policies.Square},
 	Summary: "evicts the leaf of the radix tree with the lowest priority of a prompt that had it, the one matched " +
 		"longest ago on a tie",
-	Source:     sglangSource,
-	Priorities: true,
+	Source: sglangSource,
 }, byPriority))
 
 var sglangMRU = shortFor(ofNodes, followerOf(policies.Entry{
@@ -158,9 +156,7 @@ var tensorRTLLM = shortFor(ofAllBlocks, policies.Entry{
 	Look:    policies.Look{Color: policies.Indigo, Mark: policies.Triangle},
 	Summary: "evicts the block of lowest priority, the one that running prompts released longest ago on a tie",
 	Source:  tensorRTLLMSource,
-	Holds:   true,
-	Follows: true,
-	Swaps:   true,
+	Type:    (*retention)(nil),
 	Memory:  policies.Memory{PerObject: 17, PerSlot: 48},
 	Params: []policies.Param{{Name: "ranges", Default: "", Doc: "ranges of the tokens of every prompt, with slashes " +
 		"between them: 0-2048:90/2048-4096:50@30s gives blocks that begin in the second the priority 50 until 30 s after " +
@@ -191,7 +187,7 @@ var lmcacheMRU = shortFor(ofChunks, policies.Entry{
 	Look:    policies.Look{Color: policies.Orange, Mark: policies.Plus},
 	Summary: "evicts the chunk that was looked up or stored last",
 	Source:  lmcacheSource,
-	Holds:   true,
+	Type:    (*recentChunks)(nil),
 	Memory:  policies.Memory{PerObject: 4}, // and 4 bytes per request
 	New:     func(c policies.Config) (policies.Policy, error) { return newRecentChunks(c), nil },
 })
@@ -214,7 +210,7 @@ func lmcache(policy string, look policies.Look, summary string) policies.Entry {
 // shortFor returns an entry that stands for the cache with some parameters, and with the policy e inside.
 func shortFor(in policies.Values, e policies.Entry) policies.Entry {
 	short := e
-	short.New, short.Holds, short.Follows, short.ShortInside = nil, false, false, true
+	short.New, short.Type, short.ShortInside = nil, nil, true
 	short.Units = policies.UnitsObjects
 	short.ShortFor = func(v policies.Values) (string, policies.Values, policies.Spec) {
 		return cacheName, in, params.Spec[policies.Entry]{Entry: e, Params: v}

@@ -28,7 +28,6 @@ const protectedFrom = 2
 
 // followerOf completes the entry of a policy that evicts leaves by a rule.
 func followerOf(e policies.Entry, r rule) policies.Entry {
-	e.Holds, e.Follows = true, true
 	e.Memory = policies.Memory{PerObject: 4} // and 4 bytes per event; a prompt has two
 	switch {
 	case r == byTail:
@@ -36,6 +35,12 @@ func followerOf(e policies.Entry, r rule) policies.Entry {
 	case r.ranks():
 		e.Memory = policies.Memory{PerObject: 12, PerSlot: 24}
 	}
+	if r == byPriority {
+		e.Type = byPriorities{}
+		e.New = func(c policies.Config) (policies.Policy, error) { return byPriorities{newLeaves(c, r)}, nil }
+		return e
+	}
+	e.Type = (*leaves)(nil)
 	e.New = func(c policies.Config) (policies.Policy, error) { return newLeaves(c, r), nil }
 	return e
 }
@@ -277,3 +282,8 @@ func (q *eventQueue) pop() policies.Object {
 	q.members.Clear(at)
 	return q.objects[at]
 }
+
+// byPriorities is leaves with the rule byPriority.
+type byPriorities struct{ *leaves }
+
+func (byPriorities) FollowsPriorities() {}

@@ -43,7 +43,8 @@ func duelists(among string) (all []policies.Spec, err error) {
 			return nil, fmt.Errorf("among=%s: %w", among, err)
 		}
 		e := spec.Entry
-		if e.Kind != policies.Online || e.ShortFor != nil || e.Relates || e.Unbounded || e.Predicts || e.Name == "duel" {
+		if e.Kind != policies.Online || e.ShortFor != nil || e.Relates || e.Unbounded ||
+			policies.Can[policies.PredictorUser](e) || e.Name == "duel" {
 			return nil, fmt.Errorf("among=%s: %s cannot be tried in a small cache; want policies such as lru or arc", among,
 				e.Name)
 		}

@@ -11,7 +11,7 @@ var lfuEntry = policies.Entry{
 	Memory:  policies.Memory{PerObject: 12, PerSlot: 0},
 	Summary: "evicts the object requested least often since it was loaded",
 	Source:  "Shah, Mitra, Matani, An O(1) algorithm for implementing the LFU cache eviction scheme, 2010",
-	Holds:   true,
+	Type:    (*holdingLFU)(nil),
 	Params: []policies.Param{
 		{Name: "ties", Default: "lru", Choices: []string{"lru", "fifo"},
 			Doc: "which of the least frequent objects is evicted: the one requested longest ago, or loaded longest ago"},

@@ -25,10 +25,9 @@ var entry = policies.Entry{
 	Memory: policies.Memory{PerObject: 16, PerSlot: 44},
 	Summary: "evicts the object predicted to be requested last among the least recently used ones, whose number shrinks " +
 		"whenever an object evicted in this way is requested again too soon; then the least recently used object is evicted",
-	Source:   "LCR (arXiv 2509.20979), algorithm 1",
-	Units:    policies.UnitsObjects,
-	Predicts: true,
-	Holds:    true,
+	Source: "LCR (arXiv 2509.20979), algorithm 1",
+	Units:  policies.UnitsObjects,
+	Type:   (*onLeaves)(nil),
 	Params: []policies.Param{
 		background.Mode,
 		{Name: "b", Default: 2.0, Min: 1.5, Max: 1e6, Doc: "factor by which the share of candidates shrinks; from 1.5 " +
@@ -101,6 +100,7 @@ func check(v policies.Values) error {
 // Where entries answer similar queries, a missed query belongs to E if an entry of E would have answered it. Then a
 // prediction caused the miss, even of a new query.
 type laru struct {
+	policies.ByPredictions
 	predictor  predict.Predictor
 	shared     *predict.Shared // nil where each request is one to its own object alone
 	steady     bool

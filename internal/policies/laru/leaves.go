@@ -29,6 +29,7 @@ import (
 // behind it were evicted before y was). So nothing is old, and a new phase begins in which y is not marked: no object
 // is ever evicted by recency instead of by prediction.
 type onLeaves struct {
+	policies.ByPredictions
 	predictor predict.Predictor
 	steady    bool
 	kept      predict.Kept // if the predictor is not steady

@@ -25,7 +25,7 @@ var blindOracleLRUEntry = policies.Entry{
 			"number that starts at 1 and grows by this share at each switch"},
 		lazyParam,
 	},
-	Predicts: true,
+	Type: (*combination)(nil),
 	Check: func(v policies.Values) error {
 		if gamma := v.Float("gamma"); gamma > 0 && gamma < minGamma {
 			return fmt.Errorf("gamma=%v: want 0 or at least %v, since smaller steps of the bound would be "+
@@ -61,11 +61,11 @@ var robustFTPEntry = policies.Entry{
 	Summary: "simulates marker and fpb and follows one of them at random, the one with fewer misses more probably",
 	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML " +
 		"2020, section 3 (RobustFtP)",
-	Units:    policies.UnitsObjects,
-	Random:   true,
-	Params:   []policies.Param{epsilonParam, lazyParam},
-	Predicts: true,
-	Metrics:  []metric.Metric{switches},
+	Units:   policies.UnitsObjects,
+	Random:  true,
+	Params:  []policies.Param{epsilonParam, lazyParam},
+	Type:    (*combination)(nil),
+	Metrics: []metric.Metric{switches},
 	New: func(c policies.Config) (policies.Policy, error) {
 		return newCombination(c, newWeights(c), named("marker"), fpbAlone)
 	},
@@ -110,6 +110,7 @@ func named(name string) maker {
 
 // combination simulates two policies, and a lazy cache follows one of them at a time.
 type combination struct {
+	policies.ByPredictions
 	predictor predict.Predictor // nil if neither policy asks one
 	policies  [2]*simulated
 	switching switching

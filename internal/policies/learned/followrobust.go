@@ -17,9 +17,9 @@ var followRobustEntry = policies.Entry{
 		"consults fpb at ever shorter intervals",
 	Source: "Abdel Sadek and Elias, Algorithms for caching and MTS with reduced number of predictions, ICLR 2024 (F&R), " +
 		"with a prediction for every decision",
-	Units:    policies.UnitsObjects,
-	Random:   true,
-	Predicts: true,
+	Units:  policies.UnitsObjects,
+	Random: true,
+	Type:   (*followRobust)(nil),
 	Guarantee: func(policies.Values, int) policies.Guarantee {
 		return policies.Guarantee{Consistency: "1", Robustness: "O(log k)"}
 	},
@@ -33,6 +33,7 @@ var followRobustEntry = policies.Entry{
 //
 // A request takes amortized logarithmic time in the capacity.
 type followRobust struct {
+	policies.ByPredictions
 	following
 	recent  *simulated // lru: the last distinct objects that fit
 	optimum prefixOptimum

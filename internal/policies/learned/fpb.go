@@ -16,11 +16,10 @@ var fpbEntry = policies.Entry{
 		"recently used",
 	Source: "LCR (arXiv 2509.20979), section 2.2; Wei, Better and simpler learning-augmented online caching, APPROX " +
 		"2020 (BlindOracle)",
-	Units:    policies.UnitsObjects,
-	Params:   []policies.Param{background.Mode, background.Batch, background.Latency},
-	Check:    background.Check,
-	Predicts: true,
-	Holds:    true,
+	Units:  policies.UnitsObjects,
+	Params: []policies.Param{background.Mode, background.Batch, background.Latency},
+	Check:  background.Check,
+	Type:   holdingFPB{},
 	Guarantee: func(v policies.Values, _ int) (g policies.Guarantee) {
 		if !background.In(v) {
 			g.Consistency = "1"
@@ -62,6 +61,7 @@ func describeAmong(v policies.Values, candidates int) (d policies.SetsDescriptio
 
 // fpb evicts the latest object of a forecast over all residents.
 type fpb struct {
+	policies.ByPredictions
 	predictor predict.Predictor
 	residents forecast
 	capacity  int // batch path only

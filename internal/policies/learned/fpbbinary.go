@@ -14,16 +14,16 @@ var fpbBinaryEntry = policies.Entry{
 	Memory: policies.Memory{PerObject: 23, PerSlot: 8},
 	Summary: "evicts at random one of the objects that the optimum is predicted to evict before their next request, or " +
 		"any object if there is none",
-	Source:   "LCR (arXiv 2509.20979), section 2.2; BinaryEvictor of OptiSys-ZJU/Cache-Coliseum",
-	Units:    policies.UnitsObjects,
-	Random:   true,
-	Predicts: true,
-	Labels:   true,
-	New:      newFPBBinary,
+	Source: "LCR (arXiv 2509.20979), section 2.2; BinaryEvictor of OptiSys-ZJU/Cache-Coliseum",
+	Units:  policies.UnitsObjects,
+	Random: true,
+	Type:   (*fpbBinary)(nil),
+	New:    newFPBBinary,
 }
 
 // fpbBinary keeps labelled objects apart from the others. A label stays from one request of an object to the next.
 type fpbBinary struct {
+	policies.ByPredictions
 	predictor predict.Predictor
 	labeler   predict.Labeler
 	leaving   members // labelled: the optimum evicts them before their next request
@@ -108,3 +108,5 @@ func (p *fpbBinary) evict() policies.Object {
 	among.remove(v)
 	return v
 }
+
+func (p *fpbBinary) FollowsOptimum() {}

@@ -16,9 +16,9 @@ var guardEntry = policies.Entry{
 		"object that was not requested in the phase is evicted for it, and it stays until the next phase",
 	Source: "Chen, Zhao, Zhang, Tang, Wang and Deng, Robustifying learning-augmented caching efficiently without " +
 		"compromising 1-consistency, NeurIPS 2025",
-	Units:    policies.UnitsObjects,
-	Predicts: true,
-	Random:   true,
+	Units:  policies.UnitsObjects,
+	Type:   (*guard)(nil),
+	Random: true,
 	Guarantee: func(_ policies.Values, capacity int) policies.Guarantee {
 		robustness := policies.CompetitiveRatio("2H_(k-1)+2", 2*policies.Harmonic(int64(capacity-1))+2)
 		return policies.Guarantee{Consistency: "1", Robustness: robustness}
@@ -31,6 +31,7 @@ var guardEntry = policies.Entry{
 // always one to evict. Where entries answer similar queries, a missed query counts as evicted if an entry that was
 // would have answered it.
 type guard struct {
+	policies.ByPredictions
 	predictor predict.Predictor
 	shared    *predict.Shared // nil where each request is one to its own object alone
 	unguarded forecast

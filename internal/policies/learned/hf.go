@@ -26,10 +26,9 @@ var hfEntry = policies.Entry{
 		background.Batch,
 		background.Latency,
 	},
-	Check:    background.Check,
-	Predicts: true,
-	Holds:    true,
-	New:      newHF,
+	Check: background.Check,
+	Type:  (*hf)(nil),
+	New:   newHF,
 	InSets: func(c policies.SetsConfig) (policies.SetsPolicy, error) {
 		return background.NewSets(c, slabs.Among(c.Params.Int("candidates")))
 	},
@@ -41,6 +40,7 @@ var hfEntry = policies.Entry{
 // hf is LRU with predictions at its end: at each eviction a predictor chooses among the few least recently used
 // objects.
 type hf struct {
+	policies.ByPredictions
 	predictor  predict.Predictor
 	recency    dense.Lists // of residents, the most recently used in front
 	most       int         // candidates

@@ -48,7 +48,7 @@ func mustMake(t *testing.T, policy string, objects []policies.Object, capacity i
 	if spec.Entry.Kind == policies.Offline {
 		c.NextUse = nextUses(objects)
 	}
-	if spec.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](spec.Entry) {
 		c.Predictor = predictorOf(t, predictor, objects, capacity, seed)
 	}
 	return must.Get(spec.Entry.New(c))(t)

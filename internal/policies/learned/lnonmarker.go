@@ -20,9 +20,9 @@ var lNonMarkerEntry = policies.Entry{
 			"that grows by 1% each time"},
 		lazyParam,
 	},
-	Random:   true,
-	Predicts: true,
-	Metrics:  []metric.Metric{switches},
+	Random:  true,
+	Type:    (*lNonMarker)(nil),
+	Metrics: []metric.Metric{switches},
 	Guarantee: func(v policies.Values, _ int) policies.Guarantee {
 		if v.Bool("robust") {
 			return policies.Guarantee{}
@@ -42,6 +42,7 @@ func newLNonMarker(c policies.Config) (policies.Policy, error) {
 // lNonMarker has the marks of a marking policy but does not always spare marked objects. For a cache of k objects, a
 // phase begins with the request to the (k+1)th distinct object since the last one began, hit or miss.
 type lNonMarker struct {
+	policies.ByPredictions
 	marks     *marking
 	arrivals  int               // distinct objects requested in this phase
 	arrivedIn []uint32          // per object: 1 + the last phase in which it was requested

@@ -14,9 +14,9 @@ var fpbMarkingEntry = policies.Entry{
 	Summary: "marks requested objects and evicts, of the unmarked ones, the one predicted to be requested last",
 	Source: "FollowPredMarking of adampolak/mts-with-predictions (Antoniadis, Coester, Elias, Polak and Simon, ICML " +
 		"2020)",
-	Units:    policies.UnitsObjects,
-	Predicts: true,
-	New:      func(c policies.Config) (policies.Policy, error) { return newFPBMarking(c), nil },
+	Units: policies.UnitsObjects,
+	Type:  (*marking)(nil),
+	New:   func(c policies.Config) (policies.Policy, error) { return newFPBMarking(c), nil },
 }
 
 func newFPBMarking(c policies.Config) *marking {
@@ -56,11 +56,11 @@ var lMarkerEntry = policies.Entry{
 	Memory: policies.Memory{PerObject: 28, PerSlot: 19},
 	Summary: "marker that evicts by predictions for objects that are new in the phase, and at random for those that it " +
 		"evicted itself",
-	Source:   "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 3",
-	Units:    policies.UnitsObjects,
-	Random:   true,
-	Predicts: true,
-	New:      func(c policies.Config) (policies.Policy, error) { return newLMarker(c), nil },
+	Source: "Rohatgi, Near-optimal bounds for online caching with machine learned advice, SODA 2020, section 3",
+	Units:  policies.UnitsObjects,
+	Random: true,
+	Type:   (*marking)(nil),
+	New:    func(c policies.Config) (policies.Policy, error) { return newLMarker(c), nil },
 }
 
 func newLMarker(c policies.Config) *marking {
@@ -83,9 +83,9 @@ var predictiveMarkerEntry = policies.Entry{
 		"ones at random",
 	Source: "Lykouris and Vassilvitskii, Competitive caching with machine learned advice, ICML 2018, section 4; chains " +
 		"as in chledowski/ml_caching_with_guarantees",
-	Units:    policies.UnitsObjects,
-	Random:   true,
-	Predicts: true,
+	Units:  policies.UnitsObjects,
+	Random: true,
+	Type:   (*marking)(nil),
 	Guarantee: func(_ policies.Values, capacity int) policies.Guarantee {
 		robustness := policies.CompetitiveRatio("4H_k", 4*policies.Harmonic(int64(capacity)))
 		return policies.Guarantee{Consistency: "2", Robustness: robustness}

@@ -14,6 +14,7 @@ import (
 //
 // Marking policies differ in which unmarked object they evict.
 type marking struct {
+	policies.ByPredictions
 	predictor predict.Predictor
 	unmarked  forecast
 	marked    members

@@ -16,11 +16,11 @@ var trustDoubtEntry = policies.Entry{
 		"after each error",
 	Source: "Antoniadis, Coester, Elias, Polak and Simon, Online metric algorithms with untrusted predictions, ICML " +
 		"2020, section 4 (Trust&Doubt); choices that it leaves open as LazyTrustDoubt of adampolak/mts-with-predictions",
-	Units:    policies.UnitsObjects,
-	Params:   []policies.Param{lazyParam},
-	Random:   true,
-	Predicts: true,
-	New:      newTrustDoubt,
+	Units:  policies.UnitsObjects,
+	Params: []policies.Param{lazyParam},
+	Random: true,
+	Type:   (*trustDoubt)(nil),
+	New:    newTrustDoubt,
 }
 
 // trustDoubt simulates the cache that it follows.
@@ -36,6 +36,7 @@ var trustDoubtEntry = policies.Entry{
 // A request takes time proportional to the number of clean objects of the phase, or to the capacity if it needs a proxy
 // or loads a stale object again.
 type trustDoubt struct {
+	policies.ByPredictions
 	following
 	bits *rand.Rand
 

@@ -13,7 +13,7 @@ var optEntry = policies.Entry{
 	Summary: "evicts the object whose next request is farthest away; every miss is loaded (optimal if sizes are " +
 		"equal)",
 	Source:    "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
-	Holds:     true,
+	Type:      (*opt)(nil),
 	Kind:      policies.Offline,
 	Reference: func(r policies.Rules) bool { return !r.Bytes && !r.Similar && !r.Bypass },
 	New:       func(c policies.Config) (policies.Policy, error) { return newOPT(c, false), nil },
@@ -26,7 +26,7 @@ var optBypassEntry = policies.Entry{
 	Summary: "as opt, but a missed object that is needed later than every resident one is not loaded (optimal if a miss " +
 		"need not be loaded)",
 	Source:    "McFarling, Cache replacement with dynamic exclusion, ISCA 1992",
-	Holds:     true,
+	Type:      holding{},
 	Kind:      policies.Offline,
 	Reference: func(r policies.Rules) bool { return !r.Bytes && !r.Similar && r.Bypass },
 	Units:     policies.UnitsObjects,

@@ -70,7 +70,7 @@ func ConfigOf(tb testing.TB, e policies.Entry, t *traces.Trace, capacity int64, 
 	if e.Kind == policies.Offline {
 		c.NextUse, c.Sequence = NextUse(t), t.Objects
 	}
-	if e.Predicts {
+	if policies.Can[policies.PredictorUser](e) {
 		c.Predictor = Noisy(tb, t, capacity)
 	}
 	if policies.NeedsKeys(policies.Spec{Entry: e, Params: c.Params}) {

@@ -13,7 +13,7 @@ var fifoEntry = policies.Entry{
 	Summary:     "evicts the object that was loaded longest ago",
 	Source:      "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
 	IgnoresHits: true,
-	Holds:       true,
+	Type:        (*holding.Queue)(nil),
 	Guarantee:   policies.KCompetitive,
 	New: func(c policies.Config) (policies.Policy, error) {
 		if c.Holds {

@@ -15,24 +15,24 @@ type LabelsOverTime struct {
 	Name           string // of the series: "query_cosines"
 	File           string // without its ending
 	Title          string
-	XLabel, YLabel string // "" for what the rows count
+	XLabel, YLabel string                  // "" for what the rows count
+	Rows           map[string][]series.Row // by cell
 }
 
 // Draw draws the series as FILE.svg and so on, a panel for each record; without a format it only returns the error.
 // Records without rows of that name are left out. It is an UndrawableError if all are, if a label is not a number, or
 // if several records are of one trace.
-func (f LabelsOverTime) Draw(recs []records.Record, rows []series.Row, formats ...Format) (Drawing, error) {
-	s, err := f.sheet(recs, rows)
+func (f LabelsOverTime) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+	s, err := f.sheet(recs)
 	return drawn(f.File, s, err, formats)
 }
 
-func (f LabelsOverTime) sheet(recs []records.Record, rows []series.Row) (*sheet, error) {
-	byCell := series.ByCell(rows)
+func (f LabelsOverTime) sheet(recs []records.Record) (*sheet, error) {
 	var found []Matrix
 	var traces []string
 	var values []float64
 	for i := range recs {
-		m, err := f.matrix(byCell[recs[i].Cell])
+		m, err := f.matrix(f.Rows[recs[i].Cell])
 		switch {
 		case err != nil:
 			return nil, err

@@ -32,7 +32,8 @@ func TestLabelsOverTimeAreCells(t *testing.T) {
 	}
 	recs := []records.Record{{Trace: "x", Cell: "a"}, {Trace: "y", Cell: "b"}, {Trace: "z", Cell: "c"}}
 	both := append(rows, rowsOf("b", []float64{1, 2, 3}, []float64{1, 2, 3})...)
-	d := must.Get(f.Draw(recs, both, SVG))(t)
+	f.Rows = series.ByCell(both)
+	d := must.Get(f.Draw(recs, SVG))(t)
 	for _, text := range []string{"x", "y", "Cosines", "each panel has axes of its own"} {
 		if svg := string(d.Files[0].Data); !strings.Contains(svg, ">"+text+"<") {
 			t.Errorf("the figure lacks %q", text)
@@ -49,7 +50,8 @@ func TestLabelsOverTimeAreCells(t *testing.T) {
 		`has the label "web", which is not a number`:     {recs, named},
 		"2 and 4 are 2 apart, others 1; want equal dist": {recs, uneven},
 	} {
-		if _, err := f.Draw(test.recs, test.rows); err == nil || !strings.Contains(err.Error(), why) {
+		f.Rows = series.ByCell(test.rows)
+		if _, err := f.Draw(test.recs); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("error %v, want one with %q", err, why)
 		}
 	}

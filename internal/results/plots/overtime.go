@@ -25,8 +25,9 @@ type OverTime struct {
 	Title string
 	// Labels are the labels of the rows to draw; nil for all. "" is the label of rows of everything together.
 	Labels []string
-	From   float64 // windows that end by then are left out; requests or seconds, as the rows have them
-	Styles Styles  // the looks of the lines, to be the same in several figures; nil: the records' looks
+	From   float64                 // windows that end by then are left out; requests or seconds, as the rows have them
+	Styles Styles                  // the looks of the lines, to be the same in several figures
+	Rows   map[string][]series.Row // by cell
 }
 
 // AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
@@ -47,8 +48,8 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) 
 				return nil, err
 			}
 			f := OverTime{Name: name, File: "series_" + fileName(name) + suffixes[i],
-				Title: sentence(name) + " over time: " + g.Name, Styles: styles}
-			d, err := f.render(g.Records, byCell, SVG, PNG)
+				Title: sentence(name) + " over time: " + g.Name, Styles: styles, Rows: byCell}
+			d, err := f.Draw(g.Records, SVG, PNG)
 			if err != nil {
 				return nil, err
 			}
@@ -60,11 +61,9 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) 
 
 // Draw draws the series as FILE.svg and so on; without a format it only returns the error. Records without rows of that
 // name are left out; it is an UndrawableError if all are.
-func (f OverTime) Draw(recs []records.Record, rows []series.Row, formats ...Format) (Drawing, error) {
-	if f.Styles == nil {
-		f.Styles = StylesOf(recs, records.DimPolicy)
-	}
-	return f.render(recs, series.ByCell(rows), formats...)
+func (f OverTime) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+	s, err := f.sheet(recs)
+	return drawn(f.File, s, err, formats)
 }
 
 func sentence(metric string) string {
@@ -97,14 +96,13 @@ type timePanel struct {
 	lines   []timeLine
 }
 
-func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, formats ...Format) (Drawing, error) {
-	panels := f.panels(recs, byCell)
-	if len(panels) == 0 {
-		err := fmt.Errorf("no record has a series of %s", f.Name)
-		if f.From > 0 {
-			err = fmt.Errorf("no record has a series of %s after from: %v", f.Name, f.From)
-		}
-		return Drawing{}, &UndrawableError{f.File, err}
+func (f OverTime) sheet(recs []records.Record) (*sheet, error) {
+	panels := f.panels(recs, f.Rows)
+	switch {
+	case len(panels) == 0 && f.From > 0:
+		return nil, fmt.Errorf("no record has a series of %s after from: %v", f.Name, f.From)
+	case len(panels) == 0:
+		return nil, fmt.Errorf("no record has a series of %s", f.Name)
 	}
 	s := &sheet{title: f.Title}
 	clock, styles := clockOf(recs), f.Styles.unmarked(panels)
@@ -113,7 +111,7 @@ func (f OverTime) render(recs []records.Record, byCell map[string][]series.Row, 
 	}
 	s.share(false)
 	s.note = joined(noteOf(panels), s.scalesNote())
-	return s.render(f.File, formats)
+	return s, nil
 }
 
 // panels returns the lines of each trace and capacity, in the order of the records. Records that differ in their seeds

@@ -21,12 +21,12 @@ func TestOverTimeOfSomeLabels(t *testing.T) {
 		labels []string
 		lines  int
 	}{{nil, 3}, {[]string{"web"}, 1}, {[]string{"", "batch"}, 2}, {[]string{"other"}, 0}} {
-		f := OverTime{Name: "hit_ratio", File: "f", Title: "T", Labels: c.labels}
+		f := OverTime{Name: "hit_ratio", File: "f", Title: "T", Labels: c.labels, Rows: series.ByCell(rows)}
 		lines := len(f.linesOf(rows))
 		if lines != c.lines {
 			t.Errorf("%q: %d lines, want %d", c.labels, lines, c.lines)
 		}
-		if _, err := f.Draw(recs, rows); (err != nil) != (c.lines == 0) {
+		if _, err := f.Draw(recs); (err != nil) != (c.lines == 0) {
 			t.Errorf("%q: %v", c.labels, err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestOverTimeLeavesOutTheWarmup(t *testing.T) {
 	if lines := (OverTime{Name: "hit_ratio", From: 30}).linesOf(rows); len(lines) != 0 {
 		t.Errorf("nothing is left, but there are %d lines", len(lines))
 	}
-	_, err := OverTime{Name: "hit_ratio", From: 30}.Draw([]records.Record{r}, rows)
+	_, err := OverTime{Name: "hit_ratio", From: 30, Rows: series.ByCell(rows)}.Draw([]records.Record{r})
 	must.Fail(t, err, "no record has a series of hit_ratio after from: 30", "nothing is left")
 }
 

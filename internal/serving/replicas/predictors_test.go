@@ -30,7 +30,7 @@ var pastPredictors = []string{"ewma", "popu", "pleco", "none", "auto",
 // predicted returns the policies that use predictions and need no labels of an optimum, as users write them.
 func predicted() (all []string) {
 	for _, e := range policies.Registry.All() {
-		if e.Predicts && e.Name != "fpb-binary" {
+		if policies.Can[policies.PredictorUser](e) && e.Name != "fpb-binary" {
 			all = append(all, policytest.Spec(e))
 		}
 	}

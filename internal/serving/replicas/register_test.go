@@ -1,4 +1,4 @@
 package replicas_test
 
-// The tests parse policies.
-import _ "github.com/cachesim/cachesim/internal/policies/all"
+// The tests replay parts of all kinds.
+import _ "github.com/cachesim/cachesim/internal/sim/all"

@@ -6,16 +6,16 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 )
 
-// Kind is a way to route requests for recommendations: the name of one of Recommenders.
-type Kind string
+// Recommended is a way to route requests for recommendations: the name of one of Recommenders.
+type Recommended string
 
 // The router of the paper, its two halves, and two that know nothing of caches.
 const (
-	Joint       Kind = "joint"        // KV, embeddings and load
-	KV          Kind = "kv"           // KV and load
-	Embeddings  Kind = "embeddings"   // embeddings and load
-	LeastLoaded Kind = "least-loaded" // load alone
-	Hash        Kind = "hash"         // a fixed node for each user
+	Joint       Recommended = "joint"        // KV, embeddings and load
+	KV          Recommended = "kv"           // KV and load
+	Embeddings  Recommended = "embeddings"   // embeddings and load
+	LeastLoaded Recommended = "least-loaded" // load alone
+	Hash        Recommended = "hash"         // a fixed node for each user
 )
 
 // Reports are what the nodes of a recommender reported last. It is an interface so that routers need no cache.
@@ -28,7 +28,7 @@ type Reports interface {
 
 // RecommenderConfig describes a Recommender.
 type RecommenderConfig struct {
-	Kind    Kind
+	Kind    Recommended
 	Nodes   int
 	Users   int
 	Weights Weights // of Joint

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/cachesim/cachesim/internal/serving"
+	"github.com/cachesim/cachesim/internal/serving/hlem"
 	"pgregory.net/rapid"
 )
 
@@ -17,7 +17,7 @@ type table struct {
 func (s table) Holds(node int, user uint32) bool       { return s.holds[[2]int{node, int(user)}] }
 func (s table) Coverage(node int, user uint32) float64 { return s.coverage[[2]int{node, int(user)}] }
 
-func config(kind Kind, nodes int) RecommenderConfig {
+func config(kind Recommended, nodes int) RecommenderConfig {
 	return RecommenderConfig{Kind: kind, Nodes: nodes, Users: 10, Weights: FixedWeights(), Bonus: 0.05, Overload: 0.85,
 		Capacity: 20}
 }
@@ -25,7 +25,7 @@ func config(kind Kind, nodes int) RecommenderConfig {
 // TestRoutersDiffer: node 0 has the user's KV, node 1 the embeddings, node 2 half of both, node 3 nothing to do.
 func TestRoutersDiffer(t *testing.T) {
 	s := table{map[[2]int]bool{{0, 7}: true, {2, 7}: true}, map[[2]int]float64{{1, 7}: 1, {2, 7}: 0.5}}
-	for kind, want := range map[Kind]int{Joint: 2, KV: 0, Embeddings: 1, LeastLoaded: 3} {
+	for kind, want := range map[Recommended]int{Joint: 2, KV: 0, Embeddings: 1, LeastLoaded: 3} {
 		r := NewRecommender(config(kind, 4), s)
 		for node := range 3 {
 			r.Report(node, 4)
@@ -147,7 +147,7 @@ func TestScores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		share := rapid.Float64Range(0, 1)
 		s := table{map[[2]int]bool{}, map[[2]int]float64{}}
-		c := config(Kind(rapid.SampledFrom(Recommenders()).Draw(t, "kind")), rapid.IntRange(1, 5).Draw(t, "nodes"))
+		c := config(Recommended(rapid.SampledFrom(Recommenders()).Draw(t, "kind")), rapid.IntRange(1, 5).Draw(t, "nodes"))
 		c.Weights = Weights{share.Draw(t, "kv"), share.Draw(t, "emb"), share.Draw(t, "load")}
 		c.Sent = rapid.Bool().Draw(t, "sent")
 		r := NewRecommender(c, s)
@@ -174,7 +174,7 @@ func TestScores(t *testing.T) {
 // TestProfiledWeights compares the weights with the costs computed by hand, for one request of 10 000 tokens whose
 // 250 000 rows take 20.48 ms x 0.8, and whose computation takes 12.40 ms x 0.8.
 func TestProfiledWeights(t *testing.T) {
-	costs := serving.DefaultCosts()
+	costs := hlem.DefaultCosts()
 	p := Profile{Tokens: []int32{10000}, Rows: 250000, GPUs: 8}
 	c := config(Joint, 4)
 	c.Capacity = 24

@@ -129,11 +129,11 @@ func WithNodes(list, nodes string) (string, error) {
 
 // The routers of HLEM's system alone.
 var (
-	hlem       = "HLEM (arXiv 2605.04450), section IV-C"
-	jointEntry = Entry{Name: string(Joint), Recommends: true, Source: hlem,
+	hlemSource = "HLEM (arXiv 2605.04450), section IV-C"
+	jointEntry = Entry{Name: string(Joint), Recommends: true, Source: hlemSource,
 		Summary: "the node with the best sum of the user's keys and values, the user's embeddings and a low load"}
-	kvEntry = Entry{Name: string(KV), Recommends: true, Source: hlem,
+	kvEntry = Entry{Name: string(KV), Recommends: true, Source: hlemSource,
 		Summary: "the node with the best sum of the user's keys and values and a low load"}
-	embeddingsEntry = Entry{Name: string(Embeddings), Recommends: true, Source: hlem,
+	embeddingsEntry = Entry{Name: string(Embeddings), Recommends: true, Source: hlemSource,
 		Summary: "the node with the best sum of the user's embeddings and a low load"}
 )

@@ -1,6 +1,6 @@
 package route
 
-import "github.com/cachesim/cachesim/internal/serving"
+import "github.com/cachesim/cachesim/internal/serving/hlem"
 
 // Weights say what counts for how much in the score of a node.
 type Weights struct{ KV, Embeddings, Load float64 }
@@ -36,7 +36,7 @@ const halfLoad = 0.5
 // ProfiledWeights are in proportion to costs in seconds: of missing KV, of missing all embeddings, and of the load
 // Overload instead of 0.5. A request waits until fewer of the requests before it are left than the node has GPUs. Each
 // takes a mean time, with half of the KV hits and of the embeddings.
-func ProfiledWeights(p Profile, costs serving.Costs, c RecommenderConfig) Weights {
+func ProfiledWeights(p Profile, costs hlem.Costs, c RecommenderConfig) Weights {
 	var w Weights
 	var service float64
 	transfer := costs.Transfer(p.Rows, p.Remote*p.Rows, costs.PCIe)

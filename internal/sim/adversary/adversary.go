@@ -174,7 +174,7 @@ func (s *search) replay(ctx context.Context, p pattern, seeds uint64) (Found, er
 	f := Found{Trace: p.generator(s.options.Requests)}
 	parts := sim.Parts{Policy: s.policy, Cache: cache.ExactSpec()}
 	cell := sim.Cell{Parts: parts, Capacity: capacity.Of(int64(s.capacity), false)}
-	if s.policy.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](s.policy.Entry) {
 		f.Predictor = "oracle"
 		if !s.exact {
 			f.Predictor = p.predictor()
@@ -227,7 +227,7 @@ func Check(e policies.Entry) error {
 		return fmt.Errorf("policy %s: only online policies with a bounded cache can be compared with the optimum", e.Name)
 	case e.ShortFor != nil:
 		return fmt.Errorf("policy %s is short for a cache, which the search does not drive; use cachesim run", e.Name)
-	case e.Heads:
+	case policies.Can[policies.HeadServer](e):
 		return fmt.Errorf("policy %s serves heads of a language model, which the search does not drive; use cachesim run",
 			e.Name)
 	case e.NeedsTime != nil:

@@ -33,7 +33,7 @@ func Table(ctx context.Context, specs []policies.Spec, capacities []int, options
 			row.Any, err = Any(ctx, row.Policy, row.Capacity, options)
 			return err
 		})
-		if row.Policy.Entry.Predicts {
+		if policies.Can[policies.PredictorUser](row.Policy.Entry) {
 			row.Exact = &Found{}
 			searches = append(searches, func(ctx context.Context) (err error) {
 				*row.Exact, err = Exact(ctx, row.Policy, row.Capacity, options)
@@ -55,7 +55,7 @@ func Table(ctx context.Context, specs []policies.Spec, capacities []int, options
 func Searches(specs []policies.Spec, capacities []int) (n int) {
 	for _, spec := range specs {
 		n += len(capacities)
-		if spec.Entry.Predicts {
+		if policies.Can[policies.PredictorUser](spec.Entry) {
 			n += len(capacities)
 		}
 	}

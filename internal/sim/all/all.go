@@ -21,11 +21,11 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/policies/engines"
-	"github.com/cachesim/cachesim/internal/serving/controllers"
-	"github.com/cachesim/cachesim/internal/serving/nodemodels"
-	"github.com/cachesim/cachesim/internal/serving/pools"
+	"github.com/cachesim/cachesim/internal/serving/hlem/controllers"
+	"github.com/cachesim/cachesim/internal/serving/hlem/nodemodels"
+	"github.com/cachesim/cachesim/internal/serving/hlem/pools"
+	"github.com/cachesim/cachesim/internal/serving/hlem/traffic"
 	"github.com/cachesim/cachesim/internal/serving/replicas"
-	"github.com/cachesim/cachesim/internal/serving/traffic"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 

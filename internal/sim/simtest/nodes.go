@@ -11,8 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/clock/models"
-	"github.com/cachesim/cachesim/internal/serving"
-	nodes "github.com/cachesim/cachesim/internal/serving/recommender"
+	"github.com/cachesim/cachesim/internal/serving/hlem"
+	nodes "github.com/cachesim/cachesim/internal/serving/hlem/recommender"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
@@ -51,7 +51,7 @@ var TakingTurns = models.Spec{Params: params.Values{}, Entry: models.Entry{
 	Name: "turns", Cache: "pools", Drives: true,
 	Run: func(_ context.Context, c models.Config) (v metric.Values, err error) {
 		memory := c.Cache.(nodes.Cache)
-		memory.UseCosts(serving.DefaultCosts())
+		memory.UseCosts(hlem.DefaultCosts())
 		for i := range c.Trace.Objects {
 			if i == c.Warmup {
 				c.EndWarmup()
@@ -59,7 +59,7 @@ var TakingTurns = models.Spec{Params: params.Values{}, Entry: models.Entry{
 			node, now := i%memory.Nodes(), time.Duration(c.Trace.Times[i])
 			if i%50 == 0 {
 				for n := range memory.Nodes() {
-					memory.Epoch(n, &serving.Window{Objective: serving.DefaultObjective()})
+					memory.Epoch(n, &hlem.Window{Objective: hlem.DefaultObjective()})
 				}
 			}
 			memory.Start(node, i, now)

@@ -75,7 +75,7 @@ func (o Options) Cells() (groups [][]sim.Cell, err error) {
 			var group []sim.Cell
 			for _, p.Policy = range chosen {
 				choices := []sim.Parts{p}
-				if p.Policy.Entry.Predicts {
+				if policies.Can[policies.PredictorUser](p.Policy.Entry) {
 					choices = withEach(choices, parts[sim.PredictorKind])
 				}
 				for _, parts := range choices {

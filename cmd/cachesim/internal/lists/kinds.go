@@ -76,7 +76,7 @@ func Policies() List {
 			Bypass:     e.Bypass,
 			Unbounded:  e.Unbounded,
 			NeedsTime:  needsClock(e),
-			Predicts:   e.Predicts,
+			Predicts:   policies.Can[policies.PredictorUser](e),
 			Parameters: paramsJSON(e.Params),
 		})
 		item.Aliases = e.Aliases
@@ -107,7 +107,7 @@ func policyTraits(e policies.Entry) []string {
 	if e.Similar {
 		lines = append(lines, "knows the hits of the caches exact and semantic only")
 	}
-	if e.Predicts {
+	if policies.Can[policies.PredictorUser](e) {
 		lines = append(lines, "uses a predictor of next requests: see cachesim predictors")
 	}
 	return lines

@@ -96,7 +96,7 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := experiment.ReadSeries(path, recs)
+	rows, err := series.ReadOf(path, recs)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/parallel"
-	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/plots"
 )
@@ -36,7 +36,7 @@ standard input.`,
 				return err
 			}
 			commandline.Note(cmd, false, records.WithoutDigest(args[0], recs))
-			rows, err := experiment.ReadSeries(args[0], recs)
+			rows, err := series.ReadOf(args[0], recs)
 			if err != nil {
 				return err
 			}

@@ -80,7 +80,7 @@ func New(c Config) (*Store, error) {
 		s.plan = c.Plan
 		config.Requests, config.NextUse, config.Sequence = len(c.Plan.next), c.Plan.next, c.Plan.sequence
 	}
-	if e.Predicts {
+	if policies.Can[policies.PredictorUser](e) {
 		if c.Predictor == nil {
 			return nil, fmt.Errorf("a store of blocks under %s needs a predictor", c.Policy)
 		}

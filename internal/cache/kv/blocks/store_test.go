@@ -74,7 +74,7 @@ func (q sequence) config(t must.TB, policy string, capacity int64) Config {
 	if spec.Entry.Kind == policies.Offline {
 		c.Plan = NewPlan(q.wanted, q.ends, q.blocks)
 	}
-	if spec.Entry.Predicts {
+	if policies.Can[policies.PredictorUser](spec.Entry) {
 		predictor := must.Get(predict.Registry.Parse("noisy(p=0.3)"))(t)
 		next := policytest.NextUses(q.wanted, q.blocks)
 		c.Predictor = must.Get(predictor.Entry.New(predict.Config{

@@ -1,0 +1,272 @@
+package controllers
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/serving/hlem"
+)
+
+var hlem2Entry = entry(allocate.Entry{
+	Name: "hlem2",
+	Summary: "the ratio with the least P99 of a queue whose hits follow measured curves; it moves when that gains more " +
+		"than the noise, without training",
+	Source: "cachesim, after HLEM, arXiv 2605.04450; curves: Waldspurger et al., FAST 2015",
+	Params: hlem2Params,
+}, func(c allocate.Config) (decider, allocate.Needs, error) {
+	h, needs := newHLEM2(c.Params)
+	return h, needs, nil
+})
+
+var hlem2Params = []params.Param{
+	{Name: "gain", Default: 0.01, Min: 0, Max: 1, Doc: "least gain for which the ratio moves, as a share of the P99"},
+	{Name: "keep", Default: 0.9, Min: 0, Max: 0.99, Doc: "what averages keep of their value in each epoch"},
+	{Name: "change", Default: 4.0, Min: 0, Max: 1000,
+		Doc: "a load has changed, and averages begin again, if its rate or its share of hot users is further from the mean " +
+			"than this number of standard deviations"},
+	{Name: "tags", Default: 32768, Min: 1, Max: 1 << 24,
+		Doc: "most shards, and most users, that a shadow directory follows"},
+	{Name: "steps", Default: 200, Min: 10, Max: 65536,
+		Doc: "least number of parts of the memory in which hits are counted"},
+	stepParam(0.1, "most that the ratio moves in an epoch"),
+}
+
+func newHLEM2(v params.Values) (*hlem2, allocate.Needs) {
+	h := &hlem2{gain: v.Float("gain"), change: v.Float("change"), step: v.Float("step"),
+		keep: v.Float("keep")}
+	h.forget()
+	curves := &allocate.Sampling{Tags: v.Int("tags"), Steps: v.Int("steps")}
+	return h, allocate.Needs{Curves: curves, Forecast: true}
+}
+
+// hlem2 forecasts the P99 at other ratios from what the node measures: rates, lengths, what requests cost on its
+// hardware, hits, and how hits depend on memory. It knows nothing else of the load.
+type hlem2 struct {
+	gain, change, step, keep float64
+
+	rate, hot   average
+	rate2, hot2 average         // of the squares
+	missed      [pools]average  // logarithm of the measured misses over those of the curve, at the current ratio
+	ofMisses    average         // share of the missing embeddings that requests need whose KV misses as well
+	counted     [pools]float64  // requests that the curves count: as they do, half as much in each further epoch
+	costs       [ratios]average // logarithms of the P99
+	queue       tailQueue
+}
+
+// forget begins all averages again that depend on the load.
+func (h *hlem2) forget() {
+	for _, a := range []*average{&h.rate, &h.hot, &h.rate2, &h.hot2, &h.missed[embeddings], &h.missed[users],
+		&h.ofMisses} {
+		*a = average{kept: h.keep}
+	}
+	for i := range h.costs {
+		h.costs[i] = average{kept: h.keep}
+	}
+}
+
+func (h *hlem2) next(s *allocate.State, w *hlem.Window) float64 {
+	h.count(s)
+	return h.decide(s, w)
+}
+
+// count counts the requests of an epoch as the curves do.
+func (h *hlem2) count(s *allocate.State) {
+	for pool := range h.counted {
+		h.counted[pool] = float64(h.counted[pool]/2) + float64(s.Pools[pool].Requests)
+	}
+}
+
+func (h *hlem2) decide(s *allocate.State, w *hlem.Window) float64 {
+	if w.Requests == 0 || len(w.Lengths) == 0 || w.Node.Servers == 0 {
+		return w.Ratio
+	}
+	if h.changed(w) {
+		h.forget()
+	}
+	h.rate.add(w.Rate)
+	h.hot.add(w.HotShare)
+	h.rate2.add(w.Rate * w.Rate)
+	h.hot2.add(w.HotShare * w.HotShare)
+	h.calibrate(s, w)
+	return h.search(s, w)
+}
+
+// changed reports whether the load of an epoch is further from the mean than usual, and than the random arrivals of
+// requests and hot users explain.
+func (h *hlem2) changed(w *hlem.Window) bool {
+	if h.rate.weight == 0 {
+		return false
+	}
+	n, hot := float64(w.Requests), h.hot.value()
+	return h.far(w.Rate, &h.rate, &h.rate2, h.rate.value()/math.Sqrt(n)) ||
+		h.far(w.HotShare, &h.hot, &h.hot2, math.Sqrt(max(1/n, hot*(1-hot))/n))
+}
+
+// far reports whether a value is many standard deviations from a mean; chance is the least deviation.
+func (h *hlem2) far(x float64, mean, squares *average, chance float64) bool {
+	m := mean.value()
+	deviation := math.Sqrt(max(0, squares.value()-float64(m*m)))
+	return math.Abs(x-m) > h.change*max(deviation, chance)
+}
+
+// leastMisses is the least share of misses that is told from none.
+const leastMisses = 0.001
+
+// calibrate compares what was measured with what the curves and the queue say of the current ratio.
+func (h *hlem2) calibrate(s *allocate.State, w *hlem.Window) {
+	for pool, hit := range [pools]float64{embeddings: w.EMBHit, users: w.KVHit} {
+		h.missed[pool].add(1 - hit - h.curve(s, w, pool, w.Ratio))
+	}
+	if w.SlowEMB > 0 && w.SlowKV > 0 {
+		// The slowest requests miss KV. Were their embeddings missing as often as those of all, their share would be that
+		// of the misses of KV.
+		kv := 1 - w.KVHit
+		h.queue.fill(w, 1-w.EMBHit, kv, kv)
+		transfer, compute := h.queue.slowest()
+		h.ofMisses.add(min(1, kv*w.SlowEMB/w.SlowKV*compute/max(1e-9, transfer)))
+	}
+}
+
+// curve returns the share of misses at a ratio that a shadow directory has counted, or that the model expects if no
+// requests are served one by one.
+func (h *hlem2) curve(s *allocate.State, w *hlem.Window, pool int, ratio float64) float64 {
+	share := ratio
+	if pool == users {
+		share = 1 - ratio
+	}
+	if c := s.Pools[pool].Curve; len(c) > 0 && h.counted[pool] > 0 {
+		return max(leastMisses, 1-c.At(int64(share*float64(s.Capacity)))/h.counted[pool])
+	}
+	if w.Forecast == nil {
+		return 1
+	}
+	emb, kv := w.Forecast.Hits(ratio)
+	if pool == users {
+		emb = kv
+	}
+	return max(leastMisses, 1-emb)
+}
+
+// cost returns the logarithm of the P99 at a ratio.
+func (h *hlem2) cost(s *allocate.State, w *hlem.Window, ratio float64) float64 {
+	emb := min(1, max(leastMisses, h.curve(s, w, embeddings, ratio)+h.missed[embeddings].value()))
+	kv := min(1, max(leastMisses, h.curve(s, w, users, ratio)+h.missed[users].value()))
+	h.queue.fill(w, emb, kv, max(kv, h.ofMisses.value()))
+	return math.Log(h.queue.p99(h.rate.value()))
+}
+
+// ratios is how many ratios are compared, at equal distances from the least to the largest one.
+const ratios = 41
+
+// search returns the ratio with the least cost on average, if that is less than the current one's by the gain that is
+// worth a move: P99 is flat around the best ratio, and each move costs transfers and a cold cache.
+func (h *hlem2) search(s *allocate.State, w *hlem.Window) float64 {
+	least, most := w.Bounds()
+	at, best := 0, math.Inf(1)
+	for i := range h.costs {
+		h.costs[i].add(h.cost(s, w, least+float64(i)*(most-least)/(ratios-1)))
+		if c := h.costs[i].value(); c < best {
+			at, best = i, c
+		}
+	}
+	place := float64((w.Ratio - least) / (most - least) * (ratios - 1))
+	low := min(ratios-2, max(0, int(place)))
+	part := place - float64(low)
+	here := float64((1-part)*h.costs[low].value()) + float64(part*h.costs[low+1].value())
+	if here-best < h.gain {
+		return w.Ratio
+	}
+	return towards(least+float64(at)*(most-least)/(ratios-1), w.Ratio, h.step)
+}
+
+// tailQueue is the latency of a node: requests of some lengths that hit KV or not, and wait for one of its GPUs.
+type tailQueue struct {
+	transfer, compute []float64 // seconds: of each length, those that hit KV first
+	weight            []float64
+	overhead          float64
+	servers           int
+	mean, square      float64
+}
+
+// fill sets the times of service for shares of misses. Users whose KV misses have been away for longer, and so have
+// their embeddings: a share of the missing ones are theirs.
+func (q *tailQueue) fill(w *hlem.Window, emb, kv, theirs float64) {
+	n := len(w.Lengths)
+	c := &w.Node.Costs
+	q.transfer, q.compute, q.weight = q.transfer[:0], q.compute[:0], q.weight[:0]
+	q.servers, q.mean, q.square, q.overhead = w.Node.Servers, 0, 0, c.Overhead()
+	for _, hit := range []bool{true, false} {
+		share, part := 1-kv, 1-theirs
+		if !hit {
+			share, part = kv, theirs
+		}
+		missing := min(1, emb*part/max(1e-9, share))
+		for _, tokens := range w.Lengths {
+			rows := tokens * w.Rows * missing
+			transfer, compute := c.Transfer(rows, rows*w.Remote, c.PCIe), c.Compute(tokens, hit)
+			weight, time := share/float64(n), q.overhead+transfer+compute
+			q.transfer, q.compute = append(q.transfer, transfer), append(q.compute, compute)
+			q.weight = append(q.weight, weight)
+			q.mean += float64(weight * time)
+			q.square += float64(weight * time * time)
+		}
+	}
+}
+
+// slowest returns the transfers and the computation of the slowest requests, in the mean.
+func (q *tailQueue) slowest() (transfer, compute float64) {
+	left := 0.05
+	for i := len(q.weight) - 1; i >= 0 && left > 0; i-- { // the longest ones that miss KV
+		part := min(left, q.weight[i])
+		transfer += float64(part * q.transfer[i])
+		compute += float64(part * q.compute[i])
+		left -= part
+	}
+	return transfer, compute
+}
+
+// p99 returns the P99 of the latency at a rate. It is that of service plus, with the probability that all GPUs are
+// busy, a wait with an exponential tail (M/G/c, as in package fluid). An overload counts as a multiple of its
+// utilisation.
+func (q *tailQueue) p99(rate float64) float64 {
+	utilisation := rate * q.mean / float64(q.servers)
+	const most = 0.99
+	over := 1.0
+	if utilisation > most {
+		utilisation, over = most, utilisation/most
+	}
+	busy := erlang(q.servers, utilisation)
+	wait := q.square / q.mean / float64(q.servers) / (2 * (1 - utilisation))
+	low, high := 0.0, 1e3
+	for range 40 {
+		if x := (low + high) / 2; q.above(x, busy, wait) > 0.01 {
+			low = x
+		} else {
+			high = x
+		}
+	}
+	return high * over * over
+}
+
+// above returns the share of the requests with a latency above a time.
+func (q *tailQueue) above(time, busy, wait float64) (share float64) {
+	for i, weight := range q.weight {
+		left := time - q.overhead - q.transfer[i] - q.compute[i]
+		if left <= 0 {
+			share += weight
+		} else {
+			share += float64(weight * busy * math.Exp(-left/wait))
+		}
+	}
+	return share
+}
+
+// erlang returns the probability that all servers of M/M/c are busy, for a utilisation below 1.
+func erlang(servers int, utilisation float64) float64 {
+	load, blocked := utilisation*float64(servers), 1.0
+	for i := 1; i <= servers; i++ {
+		blocked = load * blocked / (float64(i) + float64(load*blocked))
+	}
+	return blocked / (1 - float64(utilisation*(1-blocked)))
+}
