@@ -10,8 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// knownLayouts are those of the readers in libCacheSim's traceReader/customizedReader, by the names that it has for them.
-// Fields that follow the next access are not read.
+// knownLayouts are those of the readers in libCacheSim's traceReader/customizedReader, by the names that it has for
+// them. Fields that follow the next access are not read.
 var knownLayouts = []layout{
 	named("twr", "<IQII", roles{time: 1, key: 2, keySize: 3, size: 3, op: 4, ttl: 4}, splitTwitter),
 	named("twrNS", "<IQIIH", roles{time: 1, key: 2, keySize: 3, size: 3, op: 4, ttl: 4, tenant: 5}, splitTwitter),

@@ -25,8 +25,8 @@ import (
 //go:embed *.yaml
 var descriptions embed.FS
 
-// described returns what the files of formats say, in the order of their names: all of it, or what reading a trace needs,
-// which are the layouts of those that have some.
+// described returns what the files of formats say, in the order of their names: all of it, or what reading a trace
+// needs, which are the layouts of those that have some.
 func described(parse func(path string, text []byte) (*layouts.File, error), layoutsAlone bool) ([]*layouts.File,
 	error) {
 	entries, err := descriptions.ReadDir(".")
