@@ -22,11 +22,6 @@ var (
 
 var tableFormat = source.Format{
 	Name: "recommender",
-	Summary: "requests for recommendations as CSV with a header: time, user, tokens of the sequence, and the shards or " +
-		"rows of embedding tables that it reads",
-	Example:   "time,user,tokens,shards\n0.25,4711,8192,17:1024 93:2048",
-	Carries:   "recommender requests: user, tokens, shards or rows, and time, rows of a shard, hot users if known",
-	Detection: "a header with the columns user, tokens, and shards or rows",
 	Options: append(columnOptions(),
 		source.TimeUnitOption(),
 		params.Param{Name: "rows-per-shard", Default: DefaultShardRows, Min: 1, Max: maxShardRows,
@@ -126,8 +121,8 @@ func (t *tableReader) choose(opts params.Values) error {
 		isColumn := func(name string) bool { return source.PlainName(name) == source.PlainName(c.name) }
 		switch {
 		case at < 0 && i < neededColumns:
-			return t.rows.Src.Errorf("no column %s in the header: want user, tokens, and shards or rows; the options user, "+
-				"tokens, shards, rows, time, shard-rows and hot name others", c.name)
+			return t.rows.Src.Errorf("no column %s in the header: want user, tokens, and shards or rows; options such as "+
+				"user=NAME name others", c.name)
 		case choice == "" && at >= 0 && slices.ContainsFunc(t.rows.Header[at+1:], isColumn):
 			return t.rows.Src.Errorf("two columns %s in the header: want one, or name it with the option %s", c.name, c.option)
 		}
