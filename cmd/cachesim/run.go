@@ -53,8 +53,8 @@ Below the table is the capacity that each policy needs for a --target: 90% of th
 cache that holds everything, another share of it, or a hit ratio. lru's comes from one pass over the trace and is exact;
 the others are searched by further replays: each capacity was replayed and reaches the target, and 2% less does not. The
 capacities of the table do not matter. Without --target the search ends earlier for policies that need more than lru,
-and in long traces for all but the best: "between 16 GiB and 64 GiB". In brackets are 95% intervals, from how much 400
-blocks of the trace differ.
+and in long traces for all but the best: "between 16 GiB and 64 GiB". In brackets are 95% confidence intervals
+(bootstrap over 400 blocks of the trace).
 
 The first line below the table says what a cache saves: how many requests and bytes reach the origin behind it at the
 capacity of --target, at that of --today, and without a cache. With --cost, memory, misses and missed bytes have prices,

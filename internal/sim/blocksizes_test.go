@@ -250,7 +250,7 @@ func TestBlocksThatCannotBeJoined(t *testing.T) {
 		want            string
 	}{
 		{24, 10, "a multiple of 16"},
-		{8, 10, "can be joined and not divided"},
+		{8, 10, "cannot be divided"},
 		{64, 3, "less room than a block of 64 tokens"},
 	} {
 		c := simtest.Cell(t, "lru", capacity.Of(test.capacity, false), "cache=prefix(block="+itoa(int(test.block))+")")

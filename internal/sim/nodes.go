@@ -50,20 +50,20 @@ func checkRouter(c Cell) error {
 	switch {
 	case !c.Cache.Entry.Replicas:
 		names := cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.Replicas })
-		return fmt.Errorf("router %s sends prompts to nodes, each with a cache of prompts, not with the cache %s; add "+
-			"--cache %s, or remove --nodes and --route", name, c.Cache.Name(), strings.Join(names, " or "))
+		return fmt.Errorf("router %s sends prompts to nodes with caches of prompts, not with the cache %s; add --cache %s, "+
+			"or remove --nodes and --route", name, c.Cache.Name(), strings.Join(names, " or "))
 	case e.Kind == policies.Bound:
 		return fmt.Errorf("router %s: %s bounds the misses of one cache; leave it out, as every row with nodes has a bound",
 			name, e.Name)
 	case e.Kind != policies.Online:
-		return fmt.Errorf("router %s: %s knows when the trace requests a block again, but not on which node; use a policy "+
-			"that knows only the past (see: cachesim policies)", name, e.Name)
+		return fmt.Errorf("router %s: %s knows when a block is requested again, but not on which node; use an online "+
+			"policy (see: cachesim policies)", name, e.Name)
 	case slices.ContainsFunc(c.policies(), func(p policies.Spec) bool { return p.Entry.Kind != policies.Online }):
-		return fmt.Errorf("router %s: %s names a policy that knows when the trace requests a block again, but not on which "+
-			"node; use policies that know only the past (see: cachesim policies)", name, c.Cache)
+		return fmt.Errorf("router %s: %s names a policy that knows when a block is requested again, but not on which node; "+
+			"use online policies (see: cachesim policies)", name, c.Cache)
 	case c.Predictor != nil && c.Predictor.Entry.Future:
-		return fmt.Errorf("router %s: predictor %s knows when the trace requests a block again, but not on which node; use "+
-			"one that knows only the past, such as gbm (see: cachesim predictors)", name, c.Predictor.Name())
+		return fmt.Errorf("router %s: predictor %s knows when a block is requested again, but not on which node; use "+
+			"another, such as gbm (see: cachesim predictors)", name, c.Predictor.Name())
 	case c.Prefetcher != nil:
 		return fmt.Errorf("router %s: prefetcher %s loads into one cache; remove one of them", name, c.Prefetcher.Name())
 	case c.Model != nil && !c.Model.Entry.Routes:

@@ -134,8 +134,8 @@ func TestOriginNeedsTimes(t *testing.T) {
 	}{
 		{simtest.FromKeys("ab"), minuteWindow, "has no times, so the misses per second are unknown"},
 		{timed, "10:misses_per_second", "misses per second need windows of time, such as 1m"},
-		{atTimes("ab", 0, 100*86400), "1m:misses_per_second", "lasts 100 days, and the misses of each minute are known " +
-			"for at most 69 days; read a part of it with --limit, or give longer windows with --series, such as 1h:misses"},
+		{atTimes("ab", 0, 100*86400), "1m:misses_per_second", "lasts 100 days, but misses per minute are limited to " +
+			"69 days; use --limit, or longer windows, such as --series 1h:misses"},
 	} {
 		if err := of(tt.trace, tt.window); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.window, err, tt.want)

@@ -76,8 +76,8 @@ func checkShort(p Parts) error {
 		parts := p
 		parts.Cache.Entry.Like = ""
 		parts = parts.Replayed()
-		return fmt.Errorf("policy %s is short for the cache %s with the policy %s inside; it does not work in the cache %s; "+
-			"remove --cache (cache, in an experiment), or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy,
+		return fmt.Errorf("policy %s is the cache %s with the policy %s inside, so it does not work in the cache %s; "+
+			"remove --cache, or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy,
 			p.Cache.Name())
 	}
 	for _, param := range p.Cache.Entry.Params {

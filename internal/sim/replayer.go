@@ -129,8 +129,8 @@ func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
 		return nil, fmt.Errorf("cache %s computes with the keys of the trace: %w; it needs numbers, or reads of files",
 			c.Cache.Name(), err)
 	case prefetches:
-		return nil, fmt.Errorf("prefetcher %s computes with the keys of the trace: %w; prefetchers of the other kind, "+
-			"objects, work there (see: cachesim prefetchers)", c.Prefetcher.Name(), err)
+		return nil, fmt.Errorf("prefetcher %s computes with the keys of the trace: %w; prefetchers of objects work there "+
+			"(see: cachesim prefetchers)", c.Prefetcher.Name(), err)
 	}
 	return nil, nil // an allocator does without
 }

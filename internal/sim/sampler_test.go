@@ -216,7 +216,7 @@ func TestSeriesOfTooManyTenants(t *testing.T) {
 	}
 	c.Series = series.Window{Requests: 500}
 	err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c)
-	if err == nil || !strings.Contains(err.Error(), "tenants, but series have at most 100") {
+	if err == nil || !strings.Contains(err.Error(), "tenants, more than 100") {
 		t.Errorf("%v, want an error that names the bound", err)
 	}
 }

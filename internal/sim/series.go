@@ -21,8 +21,8 @@ func checkSeries(c Cell, t *traces.Trace) error {
 	}
 	if c.Allocator != nil && t.Tenants != nil {
 		if n := len(t.Tenants.Names); n > windows.MostTenants {
-			return fmt.Errorf("series %s: %s has %d tenants, but series have at most %d; remove the series, or give tenants "+
-				"by a column or prefix with fewer values", c.Series, t.Name, n, windows.MostTenants)
+			return fmt.Errorf("series %s: %s has %d tenants, more than %d; remove the series, or use a column or prefix with "+
+				"fewer values", c.Series, t.Name, n, windows.MostTenants)
 		}
 	}
 	if err := checkOrigin(c, t); err != nil {
@@ -61,8 +61,8 @@ func checkOrigin(c Cell, t *traces.Trace) error {
 	case t.Times == nil:
 		return fmt.Errorf("%s has no times, so the misses per second are unknown", t.Name)
 	case len(t.Starts) > 0:
-		return fmt.Errorf("series %s: each file starts with a clock of its own, so the misses per second of all of them are "+
-			"unknown; replay one file at a time", window)
+		return fmt.Errorf("series %s: each file has a clock of its own, so misses per second of all are unknown; replay "+
+			"one file at a time", window)
 	}
 	return checkMinutes(window, t)
 }
@@ -77,7 +77,7 @@ func checkMinutes(window series.Window, t *traces.Trace) error {
 		return nil
 	}
 	const day = 24 * time.Hour
-	return fmt.Errorf("%s lasts %.0f days, and the misses of each minute are known for at most %d days; read a part of "+
-		"it with --limit, or give longer windows with --series, such as 1h:%s", t.Name, float64(lasts)/float64(day),
+	return fmt.Errorf("%s lasts %.0f days, but misses per minute are limited to %d days; use --limit, or longer "+
+		"windows, such as --series 1h:%s", t.Name, float64(lasts)/float64(day),
 		series.MaxWindows*time.Minute/day, window.Names)
 }

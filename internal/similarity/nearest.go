@@ -37,8 +37,8 @@ func FindNearest(ctx context.Context, v Vectors, k int, options Options) (*Neare
 	}
 	k = min(k, max(n-1, 0))
 	if k > 0 && n > options.MaxPairs/k {
-		return nil, fmt.Errorf("the %d most similar of each of %d vectors need %s of memory, of which %s are allowed; "+
-			"ask for %d or fewer, or compare a part of the vectors", k, n, memory.Bytes(8*int64(n)*int64(k)),
+		return nil, fmt.Errorf("the %d most similar of each of %d vectors need %s of memory, more than %s; ask for %d or "+
+			"fewer, or compare fewer vectors", k, n, memory.Bytes(8*int64(n)*int64(k)),
 			memory.Bytes(8*int64(options.MaxPairs)), options.MaxPairs/n)
 	}
 	s := &NearestSearch{Vectors: v, Jobs: options.Jobs, progress: options.Progress,

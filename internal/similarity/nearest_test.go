@@ -60,7 +60,7 @@ func TestNearestOfEqualVectors(t *testing.T) {
 func TestNearestRefusesTooMuch(t *testing.T) {
 	v := randomVectors(rand.New(rand.NewPCG(1, 1)), 50, 4, 0.5)
 	for k, want := range map[int]string{0: "want a number from 1 to 1000", 1001: "want a number from 1 to 1000",
-		21: "of 50 vectors need 8.2 KiB of memory, of which 7.8 KiB are allowed", 49: "ask for 20 or fewer"} {
+		21: "of 50 vectors need 8.2 KiB of memory, more than 7.8 KiB", 49: "ask for 20 or fewer"} {
 		if got, err := FindNearest(t.Context(), v, k, Options{MaxPairs: 1000}); err == nil || got != nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v, want %s", k, err, want)

@@ -37,8 +37,8 @@ func verify(ctx context.Context, v Vectors, jobs int, row func(i int) []uint64,
 		if slices.Equal(want, got) {
 			return nil
 		}
-		return fmt.Errorf("it lists %d vectors as similar to vector %d, and the CPU %d, or others; the GPU or its driver "+
-			"does not work as it should: use --device cpu", len(got), i, len(want))
+		return fmt.Errorf("it lists %d vectors as similar to vector %d, but the CPU %d, or others; the GPU or its driver "+
+			"is faulty: use --device cpu", len(got), i, len(want))
 	})
 }
 

@@ -392,12 +392,12 @@ func (s Spec) On(t *traces.Trace, mode Mode) (Capacity, error) {
 			"remove --unit-size", s)
 	}
 	if c.Bytes && !t.HasSizes() && prompts.Of(t.Kind) != nil {
-		return c, fmt.Errorf("capacity %q: counts bytes, but of the model that served the prompts of %s nothing is known; "+
-			"name it with --kv model=llama-3.1-70b (kv, under the trace of an experiment), or count blocks", s, t.Name)
+		return c, fmt.Errorf("capacity %q: counts bytes, but the model behind the prompts of %s is unknown; add --kv "+
+			"model=llama-3.1-70b (kv in an experiment), or count blocks", s, t.Name)
 	}
 	if c.Bytes && !t.HasSizes() {
-		return c, fmt.Errorf("capacity %q: counts bytes, but %s has no sizes; say how large objects are with "+
-			"--object-size, such as --object-size 475B", s, t.Name)
+		return c, fmt.Errorf("capacity %q: counts bytes, but %s has no sizes; add them, such as --object-size 475B",
+			s, t.Name)
 	}
 	amount := s.value
 	if s.kind == capacityShare {

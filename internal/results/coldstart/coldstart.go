@@ -227,7 +227,7 @@ func (s start) coldMisses() string {
 
 func (s start) mostlyCold(c cell, misses int64) string {
 	cold := c.blocks.Cold
-	text := fmt.Sprintf("from %s on, most misses are first requests (%s of %s with %s)", s.capacity(c),
+	text := fmt.Sprintf("at %s or more, most misses are first requests (%s of %s with %s)", s.capacity(c),
 		show.Count(cold), show.Count(misses), c.Label)
 	_, power := growth(c, c.blocks.Before, c.blocks.New)
 	share := float64(cold) / float64(c.blocks.Sum().Requests)

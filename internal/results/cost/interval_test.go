@@ -50,7 +50,7 @@ func TestCostIntervals(t *testing.T) {
 		", arc at 2 GiB: 17.6% ("+strings.TrimSuffix(share(low), "%")+" to "+share(high)+") less than today") {
 		t.Error(text)
 	}
-	if text := strings.Join(a.Explanation(), "\n") + "\n"; !strings.Contains(text, "differ; a tie: arc, sieve\n") {
+	if text := strings.Join(a.Explanation(), "\n") + "\n"; !strings.Contains(text, "of the trace); a tie: arc, sieve\n") {
 		t.Error(text)
 	}
 	if now := b.Answers(recs[2:], set)[0].Now; now.Tied || now.CostIn == nil {

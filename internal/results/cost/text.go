@@ -265,9 +265,9 @@ func (a Answer) end() string {
 func (a Answer) certainty() string {
 	var parts []string
 	if best := a.Best(); best.CostIn != nil {
-		line := fmt.Sprintf("(...): 95%% intervals, from how much %d blocks of the trace differ", blocks.Count)
+		line := fmt.Sprintf("(...): 95%% confidence intervals (bootstrap over %d blocks of the trace)", blocks.Count)
 		if best.moves() {
-			line += " in misses, not in what tiers read and write"
+			line += " of misses, not of what tiers read and write"
 		}
 		parts = append(parts, line)
 	}

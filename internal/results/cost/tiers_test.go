@@ -166,7 +166,7 @@ func TestIntervalsWithTiers(t *testing.T) {
 	if in == nil || in[0] < 2628 || in[0] >= o.Offers[0].Cost || in[1] <= o.Offers[0].Cost {
 		t.Errorf("%+v of %+v", in, o.Offers[0])
 	}
-	if text := strings.Join(o.Explanation(), "\n"); !strings.Contains(text, "differ in misses, not in what tiers read") {
+	if text := strings.Join(o.Explanation(), "\n"); !strings.Contains(text, "of misses, not of what tiers read") {
 		t.Error(text)
 	}
 }

@@ -89,8 +89,8 @@ func TestIntervals(t *testing.T) {
 		Sentence() != want {
 		t.Errorf("%s, want %s", a.Sentence(), want)
 	}
-	if text := strings.Join(a.Explanation(), "\n"); !strings.Contains(text, "(...): 95% intervals, from how much 400 "+
-		"blocks of the trace differ; a tie: arc, lru") {
+	if text := strings.Join(a.Explanation(), "\n"); !strings.Contains(text, "(...): 95% confidence intervals "+
+		"(bootstrap over 400 blocks of the trace); a tie: arc, lru") {
 		t.Error(text)
 	}
 }

@@ -103,8 +103,8 @@ func (a Answer) Explanation() (lines []string) {
 	}
 	lines = append(lines, a.basis()...)
 	if a.someInterval() {
-		lines = append(lines, show.Printable("(...): 95% intervals, from how much "+
-			strconv.Itoa(blocks.Count)+" blocks of the trace differ"+a.ties()))
+		lines = append(lines, show.Printable("(...): 95% confidence intervals (bootstrap over "+
+			strconv.Itoa(blocks.Count)+" blocks of the trace)"+a.ties()))
 	}
 	if a.Remark != "" {
 		lines = append(lines, a.Remark)

@@ -26,8 +26,8 @@ const maxHorizon = 1 << 30
 func (o Options) Check() error {
 	switch {
 	case o.Features == predict.TopicFeatures:
-		return fmt.Errorf("--features %d: those of topics need a cache in which similar queries answer each other, and "+
-			"models for it are trained during its replay (--cache semantic --predictor gbm): want %d or %d", o.Features,
+		return fmt.Errorf("--features %d: features of topics are trained only during a replay (--cache semantic "+
+			"--predictor gbm): want %d or %d", o.Features,
 			predict.DLRMFeatures, predict.LLMFeatures)
 	case o.Features != predict.DLRMFeatures && o.Features != predict.LLMFeatures:
 		return fmt.Errorf("--features %d: want %d or %d", o.Features, predict.DLRMFeatures, predict.LLMFeatures)
@@ -122,8 +122,8 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 		return nil, err
 	}
 	if data.Len() == 0 {
-		return nil, fmt.Errorf("trace %s has no samples to learn from: of its %s requests none is to an object requested "+
-			"before, and none is older than the horizon of %s",
+		return nil, fmt.Errorf("trace %s has no samples to learn from: none of its %s requests repeats an object or is "+
+			"older than the horizon of %s",
 			t.Name, show.Count(s.Requests), show.Count(int64(o.Horizon)))
 	}
 	return data, nil

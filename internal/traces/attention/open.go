@@ -121,9 +121,8 @@ func unless(is func(source.Head) bool, why string) func(source.Head) string {
 }
 
 // ErrNoRequests says that what was named as a trace of requests is the attention of a model.
-var ErrNoRequests = errors.New("holds the attention of a language model (queries, keys and values of decode steps), " +
-	"which is no list of requests: replay it with cachesim run --cache attention, describe it with cachesim stat, or " +
-	"copy it to another format with cachesim convert")
+var ErrNoRequests = errors.New("is an attention trace, not a list of requests: use cachesim run --cache attention, " +
+	"cachesim stat or cachesim convert")
 
 func refuse(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 	return nil, stream.Fields{}, src.Errorf("%w", ErrNoRequests)

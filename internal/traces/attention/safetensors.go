@@ -166,8 +166,8 @@ func shapeOfTensors(tensors map[string]tensor, metadata map[string]string) (*Sha
 	first := layers[0]
 	q, k := tensors[tensorName('q', first)], tensors[tensorName('k', first)]
 	if len(q.Shape) != 3 || len(k.Shape) != 3 {
-		return nil, fmt.Errorf("tensors %s of the shape %s and %s of the shape %s: want (steps, query heads, numbers of a "+
-			"head) and (KV heads, tokens, numbers of a head)", tensorName('q', first), list(q.Shape), tensorName('k', first),
+		return nil, fmt.Errorf("tensors %s of the shape %s and %s of the shape %s: want (steps, query heads, head size) "+
+			"and (KV heads, tokens, head size)", tensorName('q', first), list(q.Shape), tensorName('k', first),
 			list(k.Shape))
 	}
 	shape := &Shape{Model: metadata["model"], Layers: layers, QueryHeads: q.Shape[1], KVHeads: k.Shape[0], Dim: q.Shape[2],

@@ -57,8 +57,8 @@ func (e *Endpoint) Check() error {
 		return err
 	case e.Key != "" && address.Scheme == "http" && !isLoopback(address.Hostname()) && !e.KeyInClear:
 		return fmt.Errorf(
-			"endpoint %s: the key would be sent to another machine without encryption, so that others may read it: "+
-				"want https://, or --key-in-clear on a network that you trust",
+			"endpoint %s: the key would be sent to another machine without encryption: want https://, or --key-in-clear on a "+
+				"trusted network",
 			redacted(address),
 		)
 	case e.Model == "":

@@ -74,9 +74,8 @@ func ChooseColumns(rows *source.Rows, opts params.Values) (chosen ChosenColumns,
 		case err != nil:
 			return chosen, err
 		case at < 0 && i < neededColumns:
-			return chosen, rows.Src.Errorf("no column %s in the header: want path, offset and length, and time, job and "+
-				"file_size where they are known; the options path, offset, length, time, job-column and file-size name "+
-				"others", c.name)
+			return chosen, rows.Src.Errorf("no column %s in the header: want path, offset, length and, if known, time, job "+
+				"and file_size; options of these names (job-column, file-size) name others", c.name)
 		case choice == "" && at >= 0 && slices.ContainsFunc(rows.Header[at+1:], isColumn(c.name)):
 			return chosen, rows.Src.Errorf("two columns %s in the header: want one, or name it with the option %s", c.name,
 				c.option)

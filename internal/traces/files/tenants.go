@@ -34,8 +34,8 @@ func (c *Columns) JobOf(reads []int, objects []uint32) (of []uint32, names []str
 		}
 		for _, o := range objects[from:to] {
 			if job[o] != 0 && job[o] != of {
-				return nil, nil, fmt.Errorf("block %d of %.200q is read by the jobs %q and %q, and with tenants by job each "+
-					"block belongs to one: write --tenant 'directory(depth=1)', with the depth of the data sets",
+				return nil, nil, fmt.Errorf("block %d of %.200q is read by two jobs, %q and %q: write --tenant "+
+					"'directory(depth=1)', with the depth of the data sets",
 					c.Numbers[o], c.Paths[c.Files[o]], names[job[o]-1], names[of-1])
 			}
 			job[o] = of

@@ -95,8 +95,8 @@ func newAttentionTrace(v params.Values) (attention.Maker, error) {
 		return nil, fmt.Errorf("sink=%v: the first tokens are found by the constant part of the queries; want constant-low "+
 			"above 0, or sink=0", t.sink)
 	case t.recent > 0 && (t.local == 0 || t.high == 1):
-		return nil, fmt.Errorf("recent=%v: the last tokens are found by the local part of the queries; want local above 0 "+
-			"and constant-high below 1, or recent=0", t.recent)
+		return nil, fmt.Errorf("recent=%v: the local part of queries finds the last tokens; want local above 0 and "+
+			"constant-high below 1, or recent=0", t.recent)
 	case t.sink+t.recent > 0.95:
 		return nil, fmt.Errorf("sink=%v and recent=%v: want at most 0.95 together", t.sink, t.recent)
 	}

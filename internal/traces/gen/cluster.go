@@ -154,8 +154,8 @@ func checkCluster(jobs []*clusterJob, byName map[string]*clusterData, o clusterO
 		}
 	}
 	if requests > maxClusterRequests {
-		return fmt.Errorf("about %.2g requests for blocks: want at most 2^32; take fewer jobs, epochs or queries, a smaller "+
-			"scale, or larger block-kib and read-kib", requests)
+		return fmt.Errorf("about %.2g requests for blocks: want at most 2^32; reduce jobs, epochs, queries or scale, or "+
+			"raise block-kib and read-kib", requests)
 	}
 	return nil
 }

@@ -190,8 +190,6 @@ func order(a, b any) int {
 // contains reports whether b contains a.
 func contains(r *run, a, b any) bool {
 	switch b := b.(type) {
-	case undefined:
-		return false
 	case *Dict:
 		_, ok := b.Data[r.key(a)]
 		return ok
@@ -202,11 +200,8 @@ func contains(r *run, a, b any) bool {
 	}
 	text, ok := textOf(b)
 	part, isText := textOf(a)
-	if !ok || !isText {
-		fail("%s cannot be in %s", kindOf(a), kindOf(b))
-	}
 	r.work(int64(len(text)))
-	return strings.Contains(text, part)
+	return ok && isText && strings.Contains(text, part)
 }
 
 // binary reads values with operators between them, from left to right.
@@ -325,7 +320,7 @@ func modulo(r *run, a, b any) any {
 func add(r *run, a, b any) any {
 	_, text1 := textOf(a)
 	_, text2 := textOf(b)
-	if text1 && text2 {
+	if text1 || text2 { // Python refuses a text and something else
 		return addTexts(r, a, b)
 	}
 	v, list1 := a.(*List)

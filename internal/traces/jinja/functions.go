@@ -350,18 +350,10 @@ func unique(r *run, a *args) any {
 	return listOf(kept)
 }
 
-// itemsIfAny takes none for an empty list, as filters of items do.
-func (r *run) itemsIfAny(v any) []any {
-	if !isTrue(v) {
-		return nil
-	}
-	return r.items(v)
-}
-
 // choose is select, reject, selectattr or rejectattr: items for which a test holds, or does not.
 func choose(ofAttribute, want bool) method {
 	return func(r *run, a *args) any {
-		items, rest := r.itemsIfAny(a.first()), a.list[1:]
+		items, rest := r.items(a.first()), a.list[1:]
 		var attribute any
 		if ofAttribute {
 			if len(rest) == 0 {
@@ -394,7 +386,7 @@ func choose(ofAttribute, want bool) method {
 
 // mapped is the filter map: an attribute of each item, or a filter of it.
 func mapped(r *run, a *args) any {
-	items := r.itemsIfAny(a.first())
+	items := r.items(a.first())
 	all := make([]any, 0, len(items))
 	attribute, byAttribute := a.named["attribute"]
 	var filter method
@@ -429,11 +421,8 @@ func length(r *run, a *args) any {
 		return int64(len(v.Items))
 	case *Dict:
 		return int64(len(v.Keys))
-	case undefined:
-		return int64(0)
 	}
-	fail("the length of %s: want a list, an object or a text", kindOf(a.first()))
-	return nil
+	return int64(0)
 }
 
 // toNumber is the filter int or float: of a text that is no number, a default value.

@@ -204,20 +204,15 @@ func (r *run) str(v any) string {
 	return r.made(repr(v))
 }
 
-// items returns the values that a loop goes over.
+// items returns the values that a loop goes over; none of what has none, where Python fails.
 func (r *run) items(v any) []any {
 	switch v := v.(type) {
-	case undefined:
-		return nil
 	case *List:
 		return v.Items
 	case *Dict:
 		return v.Keys
 	}
-	text, ok := textOf(v)
-	if !ok {
-		fail("a loop over %s: want a list, an object or a text", kindOf(v))
-	}
+	text, _ := textOf(v)
 	r.work(ofValue * int64(len(text)))
 	all := make([]any, 0, len(text))
 	for _, c := range text {

@@ -23,8 +23,8 @@ func (p *Columns) CheckJoin(tokens int) error {
 	if tokens >= p.BlockTokens && tokens%p.BlockTokens == 0 {
 		return nil
 	}
-	return fmt.Errorf("blocks of %d tokens: the trace has blocks of %d, which can be joined and not divided; want a "+
-		"multiple of %d, or read the log with smaller blocks, if its format cuts them (option block; see: cachesim formats)",
+	return fmt.Errorf("blocks of %d tokens: the trace has blocks of %d, which cannot be divided; want a multiple of %d, "+
+		"or read the log with a smaller option block",
 		tokens, p.BlockTokens, p.BlockTokens)
 }
 

@@ -217,7 +217,7 @@ func (p *Columns) Warnings() []string {
 	if !p.LengthsOnly {
 		return nil
 	}
-	return []string{"the trace has lengths of prompts and no contents, so that no hits can be known; models of " +
+	return []string{"the trace has lengths of prompts without contents, so hits are unknown; models of " +
 		"time count every token as computed"}
 }
 

@@ -179,7 +179,7 @@ func (v *VectorFile) beginFvecs(head []byte) error {
 	length := binary.LittleEndian.Uint32(head)
 	if length == 0 || length > MaxDim {
 		return v.src.Errorf("begins with %.8q: want embeddings as .npy, which begins with %q, or as .fvecs, which begins "+
-			"with the length of the first one, from 1 to %d, as int32", head, npy.Magic, MaxDim)
+			"with a length from 1 to %d as int32", head, npy.Magic, MaxDim)
 	}
 	v.fvecs, v.width, v.dim, v.rows, v.rowBytes = true, 4, int(length), unknownRows, lengthBytes+4*int(length)
 	return nil

@@ -40,8 +40,8 @@ func (b *labelling) check(path string, fields stream.Fields) error {
 	if b == nil || fields.Tenant {
 		return nil
 	}
-	return fmt.Errorf("%s: its requests have no columns by which hits could be counted; tables (CSV, Parquet), access "+
-		"logs, JSON lines, prompts in JSON and logs of stores have", path)
+	return fmt.Errorf("%s: the format has no columns to count hits by; tables, access logs, JSON lines, prompts in JSON "+
+		"and logs of stores have them", path)
 }
 
 // add adds the label of the next request.

@@ -336,9 +336,8 @@ func (s *scan) start(path string, fields stream.Fields) error {
 	}
 	s.fields = fields
 	if kind, ok := prompts.KindOf(fields); ok && kind.LengthsOnly && !s.opts.Lengths {
-		return fmt.Errorf("%s: has lengths of prompts and no contents, so that no hits can be known: cachesim stat "+
-			"describes its arrivals and lengths, and cachesim run with --cache prefix --model prefill computes how long "+
-			"they take without a cache", path)
+		return fmt.Errorf("%s: has lengths of prompts without contents, so hits are unknown; use cachesim stat, or "+
+			"cachesim run --cache prefix --model prefill for times without a cache", path)
 	}
 	if source.IsGrouped(fields.Kind) {
 		if s.units, err = fields.Kind.Units(s.sampler != nil); err != nil {

@@ -57,8 +57,8 @@ func (s *scan) agreeOnOverhead(path string, overhead int64) error {
 		z.overhead, z.of = overhead, path
 		return nil
 	case overhead != z.overhead:
-		return fmt.Errorf("%s and %s do not go together: objects have %d B of overhead in the one and %d B in the other, by "+
-			"their formats; say how much with --object-overhead (in an experiment object-overhead: ...)", z.of, path,
+		return fmt.Errorf("%s and %s: objects have %d B of overhead in the one and %d B in the other; set it with "+
+			"--object-overhead (in an experiment object-overhead: ...)", z.of, path,
 			z.overhead, overhead)
 	}
 	return nil
@@ -71,12 +71,11 @@ func (s *scan) checkSizing(path string, fields *stream.Fields) error {
 	switch {
 	case !s.opts.Sizes || len(z.rules) == 0 && !z.stated:
 	case source.IsGrouped(fields.Kind):
-		return fmt.Errorf("%s: has %s, whose blocks have no sizes of their own; remove --object-size and "+
-			"--object-overhead, and use --kv for their bytes", path, fields.Kind.Name())
+		return fmt.Errorf("%s: has %s, and their blocks have no sizes; remove --object-size and --object-overhead, and add "+
+			"--kv for bytes", path, fields.Kind.Name())
 	case fields.Size:
 	case len(z.rules) == 0:
-		return fmt.Errorf("%s: states no sizes, to which --object-overhead could be added; say how large objects are with "+
-			"--object-size, such as --object-size 475B", path)
+		return fmt.Errorf("%s: has no sizes to add --object-overhead to; add sizes, such as --object-size 475B", path)
 	default:
 		z.all, fields.Size, fields.SizeMayLack = true, true, true
 	}

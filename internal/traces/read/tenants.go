@@ -222,12 +222,12 @@ func (y *tenancy) check(l *loader, fields stream.Fields) error {
 func (y *tenancy) checkPrompts(l *loader, fields stream.Fields) error {
 	switch name := y.rule.Name(); {
 	case name != tenantColumn && name != tenantFile:
-		return fmt.Errorf("%s: its requests are prompts, whose tenants are named by a field or are files, not by %s; write "+
-			"--tenant 'column(name=user)' or --tenant file", l.paths[0], name)
+		return fmt.Errorf("%s: prompts have no tenants by %s; write --tenant 'column(name=user)' or --tenant file",
+			l.paths[0], name)
 	case name == tenantColumn && !fields.Tenant:
 		return fmt.Errorf("%s: its prompts name no tenants; with several files, write --tenant file", l.paths[0])
 	case y.mixes() && !l.opts.Merge:
-		return fmt.Errorf("%s: prompts of several files are merged by time, not mixed; add --merge, or write --tenant "+
+		return fmt.Errorf("%s: prompts of several files are merged by time; add --merge, or write --tenant "+
 			"'file(mix=none)' for one file after another", l.paths[0])
 	}
 	l.salted = y.salts()

@@ -183,7 +183,7 @@ func TestTenantsOfReads(t *testing.T) {
 	}
 	for rule, c := range map[string]struct{ content, want string }{
 		"job": {"job,path,offset,length\na,/x,0,9\nb,/x,5,1\n",
-			`block 0 of "/x" is read by the jobs "a" and "b", and with tenants by job each block belongs to one: write ` +
+			`block 0 of "/x" is read by two jobs, "a" and "b": write ` +
 				"--tenant 'directory(depth=1)'"},
 		"job()":              {"path,offset,length\n/x,0,9\n", "its reads have no jobs: write --tenant 'directory(depth=1)'"},
 		"column(name=job)":   {reads, "holds reads of files, whose tenants are jobs or directories: write --tenant job"},
@@ -385,10 +385,10 @@ func TestTenantsOfPromptsErrors(t *testing.T) {
 			"tenant: user is no text and no number; want one of them, or null"},
 		"truth": {[]string{truth}, read.Selection{Tenants: "column(name=user)"}, "tenant: user is no text and no number"},
 		"keys": {[]string{mooncake}, read.Selection{Tenants: "prefix"},
-			"its requests are prompts, whose tenants are named by a field or are files, not by prefix; write --tenant " +
+			"prompts have no tenants by prefix; write --tenant " +
 				"'column(name=user)' or --tenant file"},
 		"mixed": {[]string{mooncake, mooncake}, read.Selection{Tenants: "file"},
-			"prompts of several files are merged by time, not mixed; add --merge, or write --tenant 'file(mix=none)'"},
+			"prompts of several files are merged by time; add --merge, or write --tenant 'file(mix=none)'"},
 		"salt of objects": {[]string{table}, read.Selection{Tenants: "column(salt=true)"}, "salt=true is of prompts"},
 	} {
 		_, err := read.Load(t.Context(), test.paths, read.Options{Selection: test.opts})

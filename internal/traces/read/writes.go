@@ -26,8 +26,8 @@ func (l *loader) applyWrites() (*traces.Trace, error) {
 		return t, nil
 	}
 	if l.ttls != nil && l.tenancy.mixes() && !l.opts.Merge {
-		return nil, fmt.Errorf("%s: times to live need the times of the requests, which files that are mixed do not "+
-			"share; add --merge, or write --tenant 'file(mix=none)'", t.Name)
+		return nil, fmt.Errorf("%s: times to live need times, which mixed files do not share; add --merge, or write "+
+			"--tenant 'file(mix=none)'", t.Name)
 	}
 	t.Written = traces.Written{Mode: l.writes, Rows: len(t.Objects)}
 	removeObjects(t, l.ttls, l.flushed)
@@ -579,8 +579,8 @@ func (s *scan) agree(path string, fields stream.Fields, byFormat stream.Writes) 
 		s.writesOf = path
 		return nil
 	case byFormat != s.writes:
-		return fmt.Errorf("%s and %s do not go together: writes %s in the one and %s in the other, by their formats; say "+
-			"what they do with --writes %s (in an experiment writes: ...)", s.writesOf, path, s.writes, byFormat,
+		return fmt.Errorf("%s and %s: writes %s in the one and %s in the other; set their effect with --writes %s (in an "+
+			"experiment writes: ...)", s.writesOf, path, s.writes, byFormat,
 			strings.Join(stream.WritesNames(), "|"))
 	}
 	return nil

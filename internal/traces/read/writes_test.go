@@ -302,7 +302,7 @@ func TestFormatsAgreeOnWrites(t *testing.T) {
 		{Path: "c.log", Ops: true, Writes: stream.WritesInvalidate},
 	}
 	_, err := read.Agree("", files...)
-	must.Fail(t, err, "a.csv and c.log do not go together: writes count in the one and invalidate in the other")
+	must.Fail(t, err, "a.csv and c.log: writes count in the one and invalidate in the other")
 	for mode, opened := range map[string][]read.Opened{"fill": files, "": files[1:], "invalidate": files[2:]} {
 		if got, err := read.Agree(mode, opened...); err != nil || mode != "" && got.String() != mode ||
 			mode == "" && got != stream.WritesInvalidate {
@@ -343,7 +343,7 @@ func TestWritesOfTenants(t *testing.T) {
 	}
 	paths := tracetest.WriteTexts(t, "time,key,ttl\n1,a,5\n", "time,key,ttl\n9,b,5\n")
 	_, err := read.Load(t.Context(), paths, read.Options{Selection: read.Selection{Tenants: "file"}})
-	must.Fail(t, err, "files that are mixed do not share; add --merge")
+	must.Fail(t, err, "which mixed files do not share; add --merge")
 }
 
 // A column of times to live without any changes nothing.

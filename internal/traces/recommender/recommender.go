@@ -214,8 +214,8 @@ func (b *builder) Add(rec *stream.Record, user uint32) error {
 // checkOrder refuses a clock that goes back: a node serves requests as they arrive.
 func (b *builder) checkOrder(time int64) error {
 	if b.clock && time < b.time {
-		return fmt.Errorf("time %s s is before the previous request's, %s s: want requests in order of time; sort "+
-			"the file, or read several with --merge", source.AppendSeconds(nil, time), source.AppendSeconds(nil, b.time))
+		return fmt.Errorf("time %s s is before the previous request's, %s s: want ascending times; sort the file, or read "+
+			"several with --merge", source.AppendSeconds(nil, time), source.AppendSeconds(nil, b.time))
 	}
 	b.time = time
 	return nil

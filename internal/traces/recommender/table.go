@@ -126,8 +126,8 @@ func (t *tableReader) choose(opts params.Values) error {
 		isColumn := func(name string) bool { return source.PlainName(name) == source.PlainName(c.name) }
 		switch {
 		case at < 0 && i < neededColumns:
-			return t.rows.Src.Errorf("no column %s in the header: want user, tokens, and shards or rows; the options user, "+
-				"tokens, shards, rows, time, shard-rows and hot name others", c.name)
+			return t.rows.Src.Errorf("no column %s in the header: want user, tokens, and shards or rows; options such as "+
+				"user=NAME name others", c.name)
 		case choice == "" && at >= 0 && slices.ContainsFunc(t.rows.Header[at+1:], isColumn):
 			return t.rows.Src.Errorf("two columns %s in the header: want one, or name it with the option %s", c.name, c.option)
 		}

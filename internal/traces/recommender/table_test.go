@@ -162,7 +162,7 @@ func TestBadTablesAreRefused(t *testing.T) {
 		"cut off":     {"user,tokens,shards\na,1,1\nb,", "", "the file ends within this line"},
 		"time":        {"user,tokens,shards,time\na,1,1,-5\n", "", "time"},
 		"clock": {"user,tokens,shards,time\na,1,1,5\nb,1,1,4\n", "",
-			"time 4 s is before the previous request's, 5 s: want requests in order of time"},
+			"time 4 s is before the previous request's, 5 s: want ascending times"},
 		"shard rows": {"user,tokens,shards,shard_rows\na,1,1,5\nb,1,1,6\n", "", "6 rows in a shard after requests with 5"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,9 +47,7 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 	case len(w.Files) > 1:
 		return nil, fmt.Errorf("%q: one of them is an attention trace, which is read alone: name one trace", w.Files)
 	case w.SampleRate > 0 && w.SampleRate < 1:
-		return nil, errors.New("--sample: an attention trace has no objects to sample, as each step attends to all keys " +
-			"before " +
-			"it: use --limit, which counts steps")
+		return nil, errors.New("--sample: an attention trace has no objects to sample: use --limit, which counts steps")
 	case w.Merge, w.Embeddings != "", w.Tenants != "", w.By != "":
 		return nil, errors.New("an attention trace has no requests to merge, to embed or to divide among tenants: name it " +
 			"alone")
@@ -133,8 +131,8 @@ func (w Workload) noAttention(ctx context.Context, dirs []string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s holds no attention of a language model, which the cache serves: give queries, keys and values "+
-		"(cachesim gen attention makes some; see docs/qsac.md)", w.label())
+	return fmt.Errorf("%s is no attention trace, which the cache needs: give queries, keys and values (see: cachesim "+
+		"gen attention)", w.label())
 }
 
 // label names the workload as a trace would be named.

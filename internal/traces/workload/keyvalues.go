@@ -57,8 +57,8 @@ func (k keyValues) set(t *traces.Trace) error {
 	}
 	p := prompts.Of(t.Kind)
 	if p == nil {
-		return fmt.Errorf("keys and values %s: they belong to prompts, but %s has none; remove --kv (kv, in an experiment), "+
-			"or name a trace of prompts (see: cachesim formats)", k.text, t.Name)
+		return fmt.Errorf("keys and values %s: %s has no prompts; remove --kv (kv in an experiment), or use a trace of "+
+			"prompts (see: cachesim formats)", k.text, t.Name)
 	}
 	if err := p.SetMemory(k.KeyValues, k.every, t.Objects, t.Groups); err != nil {
 		return fmt.Errorf("keys and values %s: %w", k.text, err)

@@ -95,7 +95,7 @@ func TestKeysAndValuesOfNoPrompts(t *testing.T) {
 	}
 	w := Workload{Generator: "zipf(objects=10,requests=20)", KV: "model=phi-4"}
 	if _, err := w.Load(t.Context(), nil, read.Options{}); err == nil ||
-		!strings.Contains(err.Error(), "they belong to prompts") {
+		!strings.Contains(err.Error(), "has no prompts; remove --kv") {
 		t.Errorf("of plain objects: %v", err)
 	}
 	llm := Workload{Generator: "llm(conversations=5,prompts=20)", KV: "model=phi-4"}

@@ -373,8 +373,8 @@ func (w Workload) load(ctx context.Context, dirs []string, options read.Options,
 func (w Workload) CheckEmbeddings() error {
 	if w.EmbeddingsFile() == "" {
 		if option, found := queries.UnknownBesideOption(w.Embeddings); found {
-			return fmt.Errorf("unknown option %q: want a file alone, with a row for each request, or followed by "+
-				":rows=distinct, with a row for each distinct query", option)
+			return fmt.Errorf("unknown option %q: want a file with a row for each request, or FILE:rows=distinct with a row "+
+				"for each distinct query", option)
 		}
 		if _, err := embed.Parse(cmp.Or(w.Embeddings, embed.Default)); err != nil {
 			return fmt.Errorf("%w; or name a file that ends in .npy or .fvecs", err)

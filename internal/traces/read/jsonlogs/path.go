@@ -32,8 +32,8 @@ func parsePath(text string) (path, error) {
 	for rest := text; rest != "" || len(p) == 0; {
 		s, after, ok := cutStep(rest, len(p) == 0)
 		if !ok || len(p) == mostSteps {
-			return nil, fmt.Errorf("path %q: want names after dots, such as .request.uri, names in quotes where they have "+
-				"other signs than letters, digits, _ and - (.\"a b\"), and numbers of elements from 0 in brackets ([0])", text)
+			return nil, fmt.Errorf("path %q: want names after dots, such as .request.uri, quoted if they have other signs "+
+				"than letters, digits, _ and - (.\"a b\"), and elements such as [0]", text)
 		}
 		p, rest = append(p, s), after
 	}

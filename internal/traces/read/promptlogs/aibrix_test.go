@@ -47,7 +47,7 @@ func TestAIBrixWithoutPrompts(t *testing.T) {
 		t.Errorf("prompts %+v", p)
 	}
 	_, err := tracetest.LoadText(t, content, read.Options{})
-	must.Fail(t, err, "no hits can be known")
+	must.Fail(t, err, "so hits are unknown")
 }
 
 // TestAIBrixOldestForm: moments are arrays of requests, and their place is their time.

@@ -71,7 +71,7 @@ func TestLengthsErrors(t *testing.T) {
 		must.Fail(t, err, c.want, name)
 	}
 	_, err := tracetest.LoadText(t, smallAzure, read.Options{})
-	must.Fail(t, err, "has lengths of prompts and no contents, so that no hits can be known")
+	must.Fail(t, err, "has lengths of prompts without contents, so hits are unknown")
 	_, err = tracetest.LoadText(t, "a,b\n1,2\n", read.Options{Selection: read.Selection{Format: "lengths"}})
 	must.Fail(t, err, "its first line does not name columns of the lengths of prompts and of answers")
 }

@@ -95,7 +95,7 @@ func TestLiteLLMWithoutTexts(t *testing.T) {
 		t.Errorf("prompts %+v; read as %s", p, tr.ReadAs())
 	}
 	_, err := tracetest.LoadText(t, content, read.Options{})
-	must.Fail(t, err, "no hits can be known")
+	must.Fail(t, err, "so hits are unknown")
 }
 
 func FuzzLiteLLM(f *testing.F) {
