@@ -13,12 +13,7 @@ import (
 const sectorBytes = 512
 
 var blkparseFormat = source.Format{
-	Name:    "blkparse",
-	Summary: "block traces of Linux as text, as blkparse prints them by default; a device is a file",
-	Example: "  8,0    3        1     0.000000000   697  Q   R 223490 + 8 [python3]",
-	Carries: "file reads: time, process, device, offset, length",
-	Detection: "lines of device, processor, number, time, process, action, kind of request, sector + sectors " +
-		"[name]",
+	Name: "blkparse",
 	Options: []params.Param{
 		blockOption(4), filesOption(), jobOption("the number of the process"),
 		{Name: "action", Default: "Q", Choices: []string{"Q", "D", "C"},

@@ -12,15 +12,7 @@ import (
 )
 
 var dftracerFormat = source.Format{
-	Name: "dftracer",
-	Summary: "DFTracer logs (.pfw): JSON lines of the calls that a process made; rows FH give paths to hashes, " +
-		"or calls have them " +
-		"(Devarajan et al., SC 2024)",
-	Example: `{"id":11,"name":"FH","cat":"dftracer","pid":7,"ph":"M","args":{"name":"/data/a","value":138}}` + "\n" +
-		`{"id":235,"name":"pread","cat":"POSIX","pid":7,"ts":1744611915154438,"args":{"fhash":138,"ret":8,"offset":0}}`,
-	Carries: "file reads: time, process, path, offset, length",
-	Detection: `JSON objects on lines, the first of them with "cat":"dftracer", or with id, pid, tid and ts as ` +
-		`strings, as DFTracer wrote before it had hashes`,
+	Name:    "dftracer",
 	Options: []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
 	JSON:    true,
 	Detect:  source.CertainIf(looksLikeDFTracer),

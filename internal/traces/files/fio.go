@@ -11,12 +11,8 @@ import (
 )
 
 var fioFormat = source.Format{
-	Name:      "fio",
-	Summary:   "I/O logs of fio (write_iolog), version 2 or 3; version 3 has times in microseconds",
-	Example:   "fio version 3 iolog\n5 /data/a.bin add\n5 /data/a.bin open\n12 /data/a.bin read 4096 131072",
-	Carries:   "file reads: path, offset, length, and time in version 3",
-	Detection: "a first line fio version N iolog",
-	Options:   []params.Param{blockOption(4096), filesOption(), jobOption("none")},
+	Name:    "fio",
+	Options: []params.Param{blockOption(4096), filesOption(), jobOption("none")},
 	Detect: source.CertainIf(func(head source.Head) bool {
 		return len(head.Lines) > 0 && fioVersion(head.Lines[0]) != 0
 	}),

@@ -13,12 +13,7 @@ import (
 
 var juicefsFormat = source.Format{
 	Name:    "juicefs",
-	Summary: "access logs of JuiceFS, as `juicefs profile` reads them; a file is its inode",
-	Example: "2022.09.22 08:55:21.013121 [uid:0,gid:0,pid:42] read (148153116,131072,28668010496): OK (131072) " +
-		"<1.309992>",
-	Carries:   "file reads: time, process, inode, offset, length",
-	Detection: "lines that begin with a time such as 2022.09.22 08:55:21.013121 and [uid:, or are a single #",
-	Options:   []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
+	Options: []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
 	Detect: source.CertainIf(func(head source.Head) bool {
 		lines := slices.DeleteFunc(slices.Clone(head.Lines), isPause)
 		return len(lines) > 0 && juicefsTime(lines[0]) && bytes.HasPrefix(lines[0][juicefsClock:], []byte(" [uid:"))

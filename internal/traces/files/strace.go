@@ -13,14 +13,9 @@ import (
 
 var straceFormat = source.Format{
 	Name:    "strace",
-	Summary: "what strace -f -ttt -y prints: calls with times and the paths of files",
-	Example: `1700000000.000100 openat(AT_FDCWD</>, "/data/a", O_RDONLY) = 3</data/a>` + "\n" +
-		`1700000000.000200 read(3</data/a>, "..."..., 131072) = 131072`,
-	Carries:   "file reads: time, process, path, offset, length",
-	Detection: "lines of a time (and a process before it) and a call with a result",
-	Options:   []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process, where it is there")},
-	Detect:    source.CertainIf(looksLikeStrace),
-	Open:      openStrace,
+	Options: []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process, where it is there")},
+	Detect:  source.CertainIf(looksLikeStrace),
+	Open:    openStrace,
 }
 
 func looksLikeStrace(head source.Head) bool {

@@ -15,11 +15,7 @@ import (
 )
 
 var tableFormat = source.Format{
-	Name:      "reads",
-	Summary:   "reads of files as CSV with a header: time, job, path, offset and length in bytes, size of the file",
-	Example:   "time,job,path,offset,length,file_size\n0.25,train,/data/train/n01440764/18.JPEG,0,131072,140512",
-	Carries:   "file reads: path, offset, length, and time, job, file size where they are known",
-	Detection: "a header with the columns path, offset and length",
+	Name: "reads",
 	Options: append(slices.Concat(Options("the column job"), ColumnOptions()),
 		params.Param{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named time"},
 		source.TimeUnitOption()),

@@ -10,13 +10,7 @@ import (
 )
 
 var linesFormat = source.Format{
-	Name:    "queries",
-	Summary: "queries as JSON lines: objects with an id and a time, or only texts",
-	Example: `{"time":0,"id":"q17","session":"s1","topic":"film","answer":"dune","text":"A film with ` +
-		`sandworms?","embedding":[0.6,-0.8]}`,
-	Carries: "queries: time, id, and session, topic, answer, text, embedding if known",
-	Detection: `a first line that is a JSON object with "id" and "time" outside of what is within it; or lines that are ` +
-		`JSON strings, one of them of several words`,
+	Name: "queries",
 	Options: []params.Param{{Name: "time-unit", Default: "s", Choices: []string{"s", "ms", "us", "ns"},
 		Doc: "unit of time"}},
 	JSON:   true,

@@ -10,13 +10,9 @@ import (
 )
 
 var textFormat = source.Format{
-	Name:      "text",
-	Summary:   "queries as lines of text: the text is the id, so equal lines are the same query",
-	Example:   "How do I reset my password?",
-	Carries:   "queries: text",
-	Detection: "never, since any text fits: name it",
-	AnyText:   "a query in words",
-	Detect:    func(source.Head, string) source.Confidence { return source.No },
+	Name:    "text",
+	AnyText: "a query in words",
+	Detect:  func(source.Head, string) source.Confidence { return source.No },
 	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 		src.Reading.Key = "each line is a query"
 		var head Head

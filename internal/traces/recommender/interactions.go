@@ -21,11 +21,6 @@ const mostLength = maxLookups
 var interactionsFormat = source.Format{
 	Name:  "interactions",
 	Whole: true,
-	Summary: "logs of interactions, ratings and reviews, as recommender requests: each reads the history of its user " +
-		"until then; rows of user, item and time as CSV, as JSON lines, or with :: between columns",
-	Example:   "user,item,timestamp\n17,4711,1511544070",
-	Carries:   "recommender requests: time, user, the items of its history",
-	Detection: "never, since such a log is also a trace of requests for items: name it",
 	Options: []params.Param{
 		{Name: "user", Default: "", Doc: "column of the user: a name or, in tables, a number from 1; by default a known " +
 			"name, or the first column"},

@@ -22,11 +22,6 @@ var (
 
 var tableFormat = source.Format{
 	Name: "recommender",
-	Summary: "requests for recommendations as CSV with a header: time, user, tokens of the sequence, and the shards or " +
-		"rows of embedding tables that it reads",
-	Example:   "time,user,tokens,shards\n0.25,4711,8192,17:1024 93:2048",
-	Carries:   "recommender requests: user, tokens, shards or rows, and time, rows of a shard, hot users if known",
-	Detection: "a header with the columns user, tokens, and shards or rows",
 	Options: append(columnOptions(),
 		source.TimeUnitOption(),
 		params.Param{Name: "rows-per-shard", Default: DefaultShardRows, Min: 1, Max: maxShardRows,

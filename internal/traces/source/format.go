@@ -16,8 +16,8 @@ type Format struct {
 	Carries   string // what its records have: "key", "time, key, size"
 	Detection string // what it is recognised by
 	Options   []params.Param
-	// Described returns the example of a format that a file of data describes; nil: it is code, which has its Example.
-	Described func() string
+	// Data says that a file describes its layout: it is no code. Files explain the others, too, in the list of formats.
+	Data bool
 
 	// Detect returns how sure it is that a file has this format. It gets the first (decompressed) bytes, and the base name
 	// in lower case without the ending of a compression.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/traces/read/layouts"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -18,10 +19,6 @@ var Formats = []source.Format{binaryFormat, libCacheSimFormat, lcsFormat}
 
 var binaryFormat = source.Format{
 	Name: "binary",
-	Summary: "records of one length in any layout, in the notation of Python's struct; or integers of 32 or 64 bits, " +
-		"which are keys, as in the traces of Cache2k, Corda, Scarab and LIRS2",
-	Carries:   "key, and time, size, op, ttl if fields are named",
-	Detection: "never by itself",
 	Options: append([]params.Param{
 		{Name: "format", Default: "",
 			Doc: "fields of a record, as in <IQI: < for little-endian or > for big-endian, then a " +
@@ -42,6 +39,31 @@ var binaryFormat = source.Format{
 	// Any of these can be read in a layout of one's own.
 	Formats: []string{"oraclegeneral", "vscsi", "champsim", "libcachesim", "lcs"},
 	Open:    openBinary,
+}
+
+// Described returns the format of a file whose layout is binary: its fields have roles, in the order of the notation.
+// It is never recognised, since any bytes may be such records.
+func Described(f *layouts.File) (source.Format, error) {
+	l := f.Layouts[0]
+	values := map[string]string{"format": l.Binary}
+	parsed, err := parseStruct(l.Binary)
+	if err == nil && len(parsed.fields) < len(l.Fields) {
+		err = fmt.Errorf("%s has %d fields, and %d are listed", l.Binary, len(parsed.fields), len(l.Fields))
+	}
+	if err != nil {
+		return source.Format{}, f.ErrorAt("", err, "layouts", 0)
+	}
+	for i, field := range l.Fields {
+		for _, is := range field.Is {
+			values[is] = strconv.Itoa(i + 1)
+		}
+		if field.Unit != "" {
+			values[strings.Join(field.Is, "+")+"-unit"] = field.Unit
+		}
+	}
+	format, err := f.Preset(binaryFormat, values)
+	format.Detect = binaryFormat.Detect
+	return format, err
 }
 
 // numbered returns options for fields, each of a name and its meaning.

@@ -13,13 +13,9 @@ import (
 // lcsFormat is described in libCacheSim's traceReader/customizedReader/lcs.h, and the first form of it, in which the
 // header has a format, in traceReader/generalReader/lcs.h of 2024.
 var lcsFormat = source.Format{
-	Name: "lcs",
-	Summary: "libCacheSim's own format, versions 1 to 8: a header of 8192 bytes and records, or its first form, whose " +
-		"header of 1024 bytes states the layout",
-	Carries:   "time, key, size; op, tenant from version 2, ttl from version 3",
-	Detection: "its signature at both ends of the header",
-	Options:   []params.Param{tenantOption(), source.OpsOption()},
-	Writes:    stream.WritesFill,
+	Name:    "lcs",
+	Options: []params.Param{tenantOption(), source.OpsOption()},
+	Writes:  stream.WritesFill,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		return lcsHeader(head.Bytes) > 0
 	}),

@@ -10,9 +10,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// layouts are those of the readers in libCacheSim's traceReader/customizedReader, by the names that it has for them.
-// Fields that follow the next access are not read.
-var layouts = []layout{
+// knownLayouts are those of the readers in libCacheSim's traceReader/customizedReader, by the names that it has for
+// them. Fields that follow the next access are not read.
+var knownLayouts = []layout{
 	named("twr", "<IQII", roles{time: 1, key: 2, keySize: 3, size: 3, op: 4, ttl: 4}, splitTwitter),
 	named("twrNS", "<IQIIH", roles{time: 1, key: 2, keySize: 3, size: 3, op: 4, ttl: 4, tenant: 5}, splitTwitter),
 	named("CF1", "<IQQiiihhhbbb", roles{time: 1, key: 2, size: 3, ttl: 4}),
@@ -59,7 +59,7 @@ func splitTwitter(l *layout) {
 }
 
 func layoutNames() (names []string) {
-	for _, l := range layouts {
+	for _, l := range knownLayouts {
 		names = append(names, l.name)
 	}
 	return names
@@ -67,10 +67,6 @@ func layoutNames() (names []string) {
 
 var libCacheSimFormat = source.Format{
 	Name: "libcachesim",
-	Summary: "the binary traces that libCacheSim has readers for beside oracleGeneral, vscsi and lcs: little-endian " +
-		"records of a layout, such as twr or oracleGeneralOpNS",
-	Carries:   "key, and time, size, op, ttl as the layout has them",
-	Detection: "a file name that has the name of a layout, such as cluster52.twr.zst or w1.oracleGeneralOpNS.bin",
 	Options: []params.Param{
 		{Name: "layout", Default: "auto", Choices: append([]string{"auto"}, layoutNames()...),
 			Doc: "layout of the records; auto: that of the file's name"},
@@ -97,18 +93,18 @@ func tenantOption() params.Param {
 // layoutIn returns the layout that a file name in lower case names between points, or at its end; nil if none.
 func layoutIn(name string) *layout {
 	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '_' || c == '-' })
-	i := slices.IndexFunc(layouts, func(l layout) bool { return slices.Contains(parts, strings.ToLower(l.name)) })
+	i := slices.IndexFunc(knownLayouts, func(l layout) bool { return slices.Contains(parts, strings.ToLower(l.name)) })
 	if i < 0 {
 		return nil
 	}
-	return &layouts[i]
+	return &knownLayouts[i]
 }
 
 func openLibCacheSim(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	l := layoutIn(src.FormatName)
 	if choice := opts.Text("layout"); choice != "auto" {
-		i := slices.IndexFunc(layouts, func(l layout) bool { return l.name == choice })
-		l = &layouts[i]
+		i := slices.IndexFunc(knownLayouts, func(l layout) bool { return l.name == choice })
+		l = &knownLayouts[i]
 	}
 	if l == nil {
 		return nil, stream.Fields{}, src.Errorf("which layout have its records? Name it, as in libcachesim:layout=twr (%s)",

@@ -83,13 +83,8 @@ func (m *memoryReader) Read(rec *stream.Record) error {
 
 // lackeyFormat is documented in valgrind's manual, "Lackey: an example tool", option --trace-mem.
 var lackeyFormat = source.Format{
-	Name: "lackey",
-	Summary: "accesses to memory, as valgrind --tool=lackey --trace-mem=yes prints them: instruction, load, store or " +
-		"modify, address in hexadecimal, size",
-	Example:   "I  04000a80,3\n S 1ffe000010,8\n L 1ffe000018,8\n M 04025740,1",
-	Carries:   "key (the line of memory), size of a line, op",
-	Detection: "lines of I, L, S or M, a hexadecimal number and a size",
-	Options:   []params.Param{lineOption(), instructionsOption()},
+	Name:    "lackey",
+	Options: []params.Param{lineOption(), instructionsOption()},
 	Detect: source.CertainIf(func(head source.Head) bool {
 		m := &memoryReader{line: 1, instructions: true}
 		return source.MostLines(head.Lines, m.parseLackey)
@@ -133,13 +128,8 @@ func (m *memoryReader) parseLackey(line []byte) error {
 
 // addressFormat is described in https://cseweb.ucsd.edu/classes/fa07/cse240a/project1.html.
 var addressFormat = source.Format{
-	Name: "address",
-	Summary: "accesses to memory as text: l for a load or s for a store, 0x and an address, further numbers such as the " +
-		"instructions since the last access and penalties, which are not read",
-	Example:   "s 0x00401f50 1\nl 0x00401f58 2",
-	Carries:   "key (the line of memory), size of a line, op",
-	Detection: "lines of l or s and a number that begins with 0x",
-	Options:   []params.Param{lineOption()},
+	Name:    "address",
+	Options: []params.Param{lineOption()},
 	Detect: source.CertainIf(func(head source.Head) bool {
 		m := &memoryReader{line: 1}
 		return head.EveryLine(func(_ int, line []byte) bool { return m.parseAddress(line) == nil })
@@ -169,12 +159,7 @@ func (m *memoryReader) parseAddress(line []byte) error {
 
 // champSimFormat has the records of ChampSim's inc/trace_instruction.h, struct input_instr.
 var champSimFormat = source.Format{
-	Name: "champsim",
-	Summary: "traces of ChampSim: little-endian records of 64 bytes, one per instruction, with its address and those of " +
-		"up to 4 loads and 2 stores",
-	Carries: "key (the line of memory), size of a line, op",
-	Detection: "a name with champsim, and bytes that may only be 0 or 1 in each record; without the name also addresses " +
-		"that follow each other",
+	Name:       "champsim",
 	Options:    []params.Param{lineOption(), instructionsOption()},
 	Detect:     detectChampSim,
 	Binary:     true,

@@ -13,12 +13,6 @@ import (
 
 var clincFormat = source.Format{
 	Name: "clinc",
-	Summary: "queries with their intents, a JSON object of splits (CLINC150): queries in a random order, by " +
-		"popularity and in episodes of one intent if asked",
-	Example: `{"val": [["what is my balance", "balance"]], "oos_val": [["a show on broadway", "oos"]]}`,
-	Carries: "queries: text, topic, answer; session with episodes",
-	Detection: `a JSON object of arrays of pairs of strings with a first key train, val, test, oos_train, oos_val or ` +
-		`oos_test`,
 	Options: []params.Param{
 		{Name: "split", Default: "all", Choices: []string{"all", "train", "val", "test"}, Doc: "which queries to use"},
 		{Name: "oos", Default: "own", Choices: []string{"own", "drop"},

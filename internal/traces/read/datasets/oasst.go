@@ -15,12 +15,6 @@ import (
 
 var oasstFormat = source.Format{
 	Name: "oasst",
-	Summary: "message trees of OpenAssistant (OASST1, OASST2) as JSON lines, nested or flat: a message is a query, " +
-		"its tree or thread the session",
-	Example: `{"message_tree_id": "t1", "prompt": {"message_id": "t1", "text": "Hi!", "role": "prompter", "replies": ` +
-		`[{"message_id": "m2", "text": "Hello.", "role": "assistant"}]}}`,
-	Carries:   "queries: text, session",
-	Detection: `a first line that is a JSON object with "message_id", "text" and "role"`,
 	Options: []params.Param{
 		{Name: "roles", Default: "user", Choices: []string{"user", "both"}, Doc: "whose messages are requests: only the " +
 			"prompter's, or both sides'"},

@@ -15,11 +15,6 @@ import (
 
 var qqpFormat = source.Format{
 	Name: "qqp",
-	Summary: "pairs of questions with the same meaning, a JSON array (Quora Question Pairs as in GPTCache): questions " +
-		"and, at controlled distances, their paraphrases",
-	Example:   `[{"origin": "Is talcum powder cancerous?", "similar": "Does talcum powder really cause cancer?"}]`,
-	Carries:   "queries: text, answer",
-	Detection: `a JSON array of objects with "origin" and "similar"`,
 	Options: []params.Param{
 		{Name: "requests", Default: 0, Min: 0, Doc: "number of requests; 0: as many as one visit per cluster gives"},
 		{Name: "repeats", Default: 0, Min: 0, Max: 1e6, Doc: "repeats per visit; 0: enough to ask each " +

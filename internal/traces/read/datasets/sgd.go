@@ -16,12 +16,6 @@ var rolesOption = params.Param{Name: "roles", Default: "user", Choices: []string
 
 var sgdFormat = source.Format{
 	Name: "sgd",
-	Summary: "task-oriented dialogues with services, a JSON array per file (Schema-Guided Dialogue): a turn is a " +
-		"query, its dialogue the session",
-	Example: `[{"dialogue_id": "1_00000", "services": ["Restaurants_2"], "turns": [{"speaker": "USER", "utterance": ` +
-		`"A table for 2", "frames": [{"service": "Restaurants_2"}]}]}]`,
-	Carries:   "queries: text, session, topic",
-	Detection: `a JSON array of objects with "dialogue_id" and "turns"`,
 	Options: []params.Param{
 		rolesOption,
 		{Name: "topic", Default: "turn", Choices: []string{"turn", "dialogue", "none"},

@@ -11,12 +11,7 @@ import (
 
 var tiageFormat = source.Format{
 	Name: "tiage",
-	Summary: "chats with marked topic shifts, a JSON object per file (TIAGE): a turn is a query, its " +
-		"dialogue the session",
-	Example:   `{"1": [["hello , how are you ?", "-1"], ["i am well .", "0"], ["i love this season .", "1"]]}`,
-	Carries:   "queries: text, session, topic",
-	Detection: `a JSON object of arrays of pairs of strings, the second of the first "-1", "0" or "1"`,
-	JSON:      true,
+	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		_, label, ok := firstPair(head)
 		return ok && slices.Contains(shiftLabels, string(label))

@@ -10,13 +10,8 @@ import (
 )
 
 var arcFormat = source.Format{
-	Name: "arc",
-	Summary: "ARC traces (.lis): start block, number of blocks, ignored, request number; a line requests a run of " +
-		"blocks",
-	Example:   "36443 1 0 0\n4000 16 0 1",
-	Carries:   "key (the block)",
-	Detection: "four whole numbers a line, and the third is 0 or the name ends in .lis",
-	Detect:    detectARC,
+	Name:   "arc",
+	Detect: detectARC,
 	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 		src.Reading.Key = "key block, of runs of blocks"
 		return &arcReader{src: src}, stream.Fields{}, nil

@@ -14,12 +14,6 @@ import (
 
 var batchesFormat = source.Format{
 	Name: "batches",
-	Summary: "keys that are looked up together, a batch or one sample of it per line, such as lookups into " +
-		"embedding tables",
-	Example: "4711 17 4711 903\n88,17",
-	Carries: "key, batches",
-	Detection: "lines of unequally many whole numbers, separated by blanks or commas; or such lines and a name " +
-		"that ends in .batches",
 	Options: []params.Param{{
 		Name: "lines", Default: 1, Min: 1, Doc: "lines per batch: more than 1 if each line is one sample; the last " +
 			"batch may have fewer",

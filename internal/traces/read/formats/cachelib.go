@@ -15,11 +15,7 @@ import (
 const cacheLibColumns = "op_time,key,key_size,op,op_count,size"
 
 var cacheLibFormat = source.Format{
-	Name:      "cachelib",
-	Summary:   "CacheLib key-value traces: CSV with a header",
-	Example:   cacheLibColumns + ",cache_hits,ttl\n604038471,82131353f9ddc8c6,48,GET,1,87,1,0",
-	Carries:   "time, key, size, op, ttl, served",
-	Detection: "a header with the columns key, op, op_count and size",
+	Name: "cachelib",
 	Options: []params.Param{
 		source.OpsOption(),
 		{Name: "repeat", Default: false, Doc: "a row stands for op_count requests, as in CacheBench; false: for one"},

@@ -11,11 +11,7 @@ import (
 )
 
 var csvFormat = source.Format{
-	Name:      "csv",
-	Summary:   "CSV or TSV with named or numbered columns: key, and optionally time, size, operation, time to live, hits",
-	Example:   "time,key,size,op\n0.25,/a.png,4096,get",
-	Carries:   "key, and time, size, op, ttl, served if there are columns for them",
-	Detection: "a header with a known name for the key, or lines with equally many columns",
+	Name: "csv",
 	Options: append(source.ColumnOptions(),
 		params.Param{Name: "delimiter", Default: "auto", Choices: source.DelimiterNames(), Doc: "separator of columns"},
 		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first " +

@@ -86,7 +86,7 @@ func surestOf(formats []source.Format, head source.Head, name string) (candidate
 // isLoose reports whether a format that is data is wider than another candidate: any line fits it, or it fits the
 // other's example and the other does not fit its own.
 func isLoose(f source.Format, fit []source.Format, sure []source.Confidence) bool {
-	if f.Described == nil {
+	if !f.Data {
 		return false
 	}
 	for i, other := range fit {
@@ -95,7 +95,7 @@ func isLoose(f source.Format, fit []source.Format, sure []source.Confidence) boo
 			if sure[i] == source.Possible && len(fit) > 1 {
 				return true
 			}
-		case sure[i] >= source.Likely && fits(f, other) && (other.Described == nil || !fits(other, f)):
+		case sure[i] >= source.Likely && fits(f, other) && (!other.Data || !fits(other, f)):
 			return true
 		}
 	}
@@ -104,10 +104,7 @@ func isLoose(f source.Format, fit []source.Format, sure []source.Confidence) boo
 
 // fits reports whether a format fits the example of another one.
 func fits(f, other source.Format) bool {
-	text := other.Example
-	if other.Described != nil {
-		text = other.Described()
-	}
+	text := exampleOf(other)
 	return text != "" && f.Detect(source.NewHead([]byte(text), true), "") > source.No
 }
 

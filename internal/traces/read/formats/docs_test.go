@@ -22,7 +22,9 @@ func TestDocsHaveEveryFormat(t *testing.T) {
 	text := string(must.Get(os.ReadFile(page))(t))
 	left := map[string][]*layouts.File{}
 	for _, f := range must.Get(formats.Described())(t) {
-		left[f.Group] = append(left[f.Group], f)
+		if len(f.Layouts) > 0 { // the pages on the others are written by hand
+			left[f.Group] = append(left[f.Group], f)
+		}
 	}
 	written := docsOfGroup.ReplaceAllStringFunc(text, func(section string) string {
 		group := docsOfGroup.FindStringSubmatch(section)[1]

@@ -85,7 +85,7 @@ var plainFormats = []source.Format{
 }
 
 // All returns every format that can be read.
-func All() []source.Format { return withExamples(slices.Clone(formats())) }
+func All() []source.Format { return explained(slices.Clone(formats())) }
 
 // Names returns the names of all formats, in the order of All.
 func Names() []string { return namesOf(formats()) }

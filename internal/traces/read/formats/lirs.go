@@ -10,12 +10,7 @@ import (
 )
 
 var lirsFormat = source.Format{
-	Name:    "lirs",
-	Summary: "LIRS traces: one block number per line; marks (*) and blank lines are skipped",
-	Example: "17\n18\n*\n17",
-	Carries: "key (the block)",
-	Detection: "every line is a whole number, with marks or blank lines between them, or a name that ends in .trace " +
-		"or .trc",
+	Name:   "lirs",
 	Detect: detectLIRS,
 	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 		src.Reading.Key, src.Reading.Why = "key block", "marks"

@@ -61,7 +61,7 @@ func TestLooseFormatsTakeNoLogs(t *testing.T) {
 	for _, text := range loose {
 		f := must.Get(layouts.Parse("loose.yaml", []byte(text)))(t)
 		format := must.Get(formatOf(f))(t)
-		format.Described = f.Example
+		format.Data, format.Example = true, f.Example()
 		all = append(all, format)
 		alone := source.NewHead([]byte(f.Example()+"\n"), true)
 		if format.Detect(alone, "") == source.No {

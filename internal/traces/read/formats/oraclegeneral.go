@@ -13,11 +13,7 @@ import (
 )
 
 var oracleGeneralFormat = source.Format{
-	Name: "oraclegeneral",
-	Summary: "libCacheSim's oracleGeneral: packed little-endian records of 24 bytes, uint32 time in seconds, uint64 " +
-		"key, uint32 size, int64 next access",
-	Carries:    "time, key, size",
-	Detection:  "times that do not decrease and next accesses that lead to the same key",
+	Name:       "oraclegeneral",
 	Detect:     detectOracleGeneral,
 	Binary:     true,
 	Impossible: noOracleGeneral,

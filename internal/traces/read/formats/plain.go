@@ -9,11 +9,7 @@ import (
 )
 
 var plainFormat = source.Format{
-	Name:      "plain",
-	Summary:   "one key per line, an integer or a word",
-	Example:   "4711\nn03794056_10253.JPEG",
-	Carries:   "key",
-	Detection: "every line is one word",
+	Name: "plain",
 	Options: []params.Param{{
 		Name: "spaces", Default: false,
 		Doc: "keys may contain white space; otherwise that is an error, since the file probably has columns",

@@ -14,11 +14,7 @@ import (
 )
 
 var ratingFormat = source.Format{
-	Name:      "rating",
-	Summary:   "MovieLens and MovieTweetings ratings: user::item::rating::unix time; a rating is a request for the item",
-	Example:   "1::1074638::7::1365029107",
-	Carries:   "time, key",
-	Detection: "four columns separated by ::",
+	Name: "rating",
 	Options: []params.Param{
 		{Name: "key", Default: "item", Choices: []string{"item", "user"}, Doc: "which column is requested"},
 		{Name: "sort", Default: true,

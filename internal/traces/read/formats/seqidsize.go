@@ -11,11 +11,7 @@ import (
 )
 
 var seqIDSizeFormat = source.Format{
-	Name:      "seq-id-size",
-	Summary:   "AdaptSize and webcachesim traces: request number, object id, size in bytes",
-	Example:   "1 0 68\n2 1 7454",
-	Carries:   "key, size",
-	Detection: "three whole numbers a line, and the first counts the lines",
+	Name: "seq-id-size",
 	Options: []params.Param{{
 		Name: "key", Default: "id-size", Choices: []string{"id-size", "id"},
 		Doc: "what identifies an object: the pair of id and size, as in AdaptSize, so that a changed size is a new " +

@@ -11,10 +11,6 @@ import (
 
 var vscsiFormat = source.Format{
 	Name: "vscsi",
-	Summary: "VMware vscsiStats block traces, version 1 (records of 32 bytes) or 2 (40 bytes), little-endian; the key " +
-		"is the logical block number",
-	Carries:   "time, key, size, op",
-	Detection: "the version that every record states",
 	Options: []params.Param{{
 		Name: "version", Default: "auto", Choices: []string{"auto", "1", "2"}, Doc: "version of the records",
 	}},

@@ -207,21 +207,17 @@ var accessNames = [roles][]string{
 }
 
 // accessFormat reads what servers write that let users name the fields.
-var accessFormat = func() source.Format {
-	f := accessLog("access-json", "access logs in JSON with the usual names, such as those of nginx's variables in a "+
-		"log_format with escape=json",
-		`{"time_iso8601":"2026-03-01T12:00:00+00:00","host":"example.com","request_method":"GET","request_uri":"/logo.png",`+
-			`"status":"200","body_bytes_sent":"10900","upstream_cache_status":"HIT"}`, chooseByNames)
-	f.Detection = "JSON lines with a URL or a request line, a status, and a method or bytes, by usual names"
-	f.Detect = func(head source.Head, _ string) source.Confidence {
+var accessFormat = source.Format{
+	Name: "access-json", JSON: true, Options: weblogs.RuleOptions(), Writes: stream.WritesInvalidate,
+	Open: openAccess("access-json", chooseByNames),
+	Detect: func(head source.Head, _ string) source.Confidence {
 		first := head.Lines[:min(len(head.Lines), mostLooked)]
 		if source.NoTextTrace(head) == "" || chooseByNames(surveyLines(first)) == nil {
 			return source.No
 		}
 		return source.Likely
-	}
-	return f
-}()
+	},
+}
 
 // mostLooked lines are looked at to recognise the usual names.
 const mostLooked = 50

@@ -16,11 +16,6 @@ const jsonlName = "jsonl"
 
 var jsonlFormat = source.Format{
 	Name:    jsonlName,
-	Summary: "any JSON lines: the key and other fields by their paths, such as key=.request.uri,size=.size,time=.ts",
-	Example: `{"ts":1646861401.52,"url":"/logo.png","size":10900,"client":{"ip":"10.0.0.1"}}`,
-	Carries: "key, and time, size, op, ttl, served if there are fields for them",
-	Detection: "lines that are JSON objects, if no other format of JSON claims them; a key with a known name, or " +
-		"--input-format jsonl:key=PATH",
 	Options: jsonlOptions(),
 	JSON:    true,
 	Detect:  detectJSONL,

@@ -8,7 +8,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/read/layouts"
 	"github.com/cachesim/cachesim/internal/traces/read/weblogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
-	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // server is a format of access logs whose fields have fixed paths.
@@ -150,13 +149,3 @@ func (s *server) choose(first *survey) *fields {
 
 const accessCarries = "key (host and path), time, size, operation, hits of the server, client, as far as the log has " +
 	"them"
-
-// accessLog makes a format of access logs, whose requests follow the rules of package weblogs.
-func accessLog(name, summary, example string, choose func(*survey) *fields) source.Format {
-	return source.Format{
-		Name: name, Summary: summary, Example: example, JSON: true,
-		Carries: accessCarries,
-		Options: weblogs.RuleOptions(), Writes: stream.WritesInvalidate,
-		Open: openAccess(name, choose),
-	}
-}

@@ -15,12 +15,6 @@ import (
 // mcrouterFormat has the lines of mcrouter/routes/LoggingRoute.h, with the prefix of glog.
 var mcrouterFormat = source.Format{
 	Name: "mcrouter",
-	Summary: "what mcrouter's LoggingRoute logs: glog's prefix, key, result of memcached, length of the value, address " +
-		"of the user",
-	Example: "I0316 14:02:11.123456  4711 LoggingRoute.h:63] request key: user:7 response: mc_res_notfound " +
-		"responseLength: 0 user ip: N/A",
-	Carries:   "time, key, size, op, served",
-	Detection: "lines of glog, those with `request key:`, `response:` and `responseLength:`",
 	Options: []params.Param{source.OpsOption(), sizeOption(memcachedOverhead), {
 		Name: "tenant", Default: "", Choices: []string{"", "ip"},
 		Doc: "ip: the address of the user as the tenant, for dividing a cache among tenants; by default none",

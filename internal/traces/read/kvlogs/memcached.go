@@ -13,15 +13,9 @@ import (
 
 // memcachedFormat is described in memcached's doc/protocol.txt ("Watchers") and, word by word, in its logger.c.
 var memcachedFormat = source.Format{
-	Name: "memcached",
-	Summary: "what memcached's `watch fetchers mutations deletions` and its proxy's `watch proxyreqs` print: words " +
-		"NAME=VALUE",
-	Example: "ts=1700000000.99667 gid=1 type=item_get key=user%3A7 status=not_found clsid=0 cfd=23 size=0\n" +
-		"ts=1700000000.99871 gid=2 type=item_store key=user%3A7 status=stored cmd=set ttl=60 clsid=1 cfd=24 size=120",
-	Carries:   "time, key, size, op, ttl, served",
-	Detection: "lines that begin with ts=, gid= and type=",
-	Options:   []params.Param{source.OpsOption(), sizeOption(memcachedOverhead)},
-	Writes:    stream.WritesFill,
+	Name:    "memcached",
+	Options: []params.Param{source.OpsOption(), sizeOption(memcachedOverhead)},
+	Writes:  stream.WritesFill,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		var w watched
 		return source.MostLines(head.Lines, func(line []byte) error {

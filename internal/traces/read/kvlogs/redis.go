@@ -13,12 +13,7 @@ import (
 )
 
 var redisFormat = source.Format{
-	Name:    "redis",
-	Summary: "what `redis-cli MONITOR` prints (Redis, Valkey, KeyDB): time, database, client, command",
-	Example: "1700000000.107412 [0 127.0.0.1:60866] \"set\" \"user:7\" \"Ada\" \"EX\" \"60\"\n" +
-		"1700000004.877697 [0 127.0.0.1:60866] \"mget\" \"user:7\" \"user:9\"",
-	Carries:   "time, key, size of what is set, op, ttl",
-	Detection: "lines of time, [database client], and words in quotes",
+	Name: "redis",
 	Options: []params.Param{source.OpsOption(), sizeOption(redisOverhead), {
 		Name: "tenant", Default: "", Choices: []string{"", "client", "db", "command"},
 		Doc: "the tenant, for dividing a cache among tenants, or the label of --by: the client's address without its port, " +

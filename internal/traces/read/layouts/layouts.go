@@ -49,12 +49,13 @@ type Reads struct {
 	Path  string `yaml:"path"`  // of the only file; "" where fields name it
 }
 
-// Layout is how lines or records are laid out: columns, json, line or pattern says which kind it is.
+// Layout is how lines or records are laid out: columns, json, line, pattern or binary says which kind it is.
 type Layout struct {
 	Columns string `yaml:"columns"` // lines of columns, with this separator: comma, tab, space, ...
 	JSON    string `yaml:"json"`    // lines: objects, of which fields have paths
 	Line    string `yaml:"line"`    // an access log's line, as log_format of nginx describes it
 	Pattern string `yaml:"pattern"` // a regular expression, whose groups have the names of roles
+	Binary  string `yaml:"binary"`  // records of the fields, in the notation of Python's struct: <IQI
 
 	Header string `yaml:"header"` // optional, required: a first line names the columns
 	More   bool   `yaml:"more"`   // further columns may follow, which are not read
@@ -68,7 +69,7 @@ type Layout struct {
 	Padded   bool              `yaml:"padded"`   // of a line: several blanks are one
 	Quotable bool              `yaml:"quotable"` // likewise: fields that have blanks are in quotes
 	Key      string            `yaml:"key"`      // likewise: what the key is, if it is not host and path
-	Options  map[string]string `yaml:"options"`  // of JSON and patterns: values of options of jsonl or regex
+	Options  map[string]string `yaml:"options"`  // of JSON, patterns and records: those of jsonl, regex or binary
 }
 
 // Example is text in a format, and the requests that it is.
@@ -203,7 +204,7 @@ func (f *File) Example() string {
 
 var isName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`).MatchString
 
-// Kind returns the kind of the layouts: columns, json, line or pattern.
+// Kind returns the kind of the layouts: columns, json, line, pattern or binary.
 func (f *File) Kind() string {
 	switch l := f.Layouts[0]; {
 	case l.JSON != "":
@@ -212,6 +213,8 @@ func (f *File) Kind() string {
 		return "line"
 	case l.Pattern != "":
 		return "pattern"
+	case l.Binary != "":
+		return "binary"
 	}
 	return "columns"
 }
@@ -265,6 +268,7 @@ func (f *File) Preset(base source.Format, values map[string]string) (source.Form
 		return format, f.ErrorAt("", fmt.Errorf("%s has no option %s", base.Name, name), "layouts", 0, "options")
 	}
 	format.Carries, format.JSON, format.Open = cmp.Or(f.Carries, base.Carries), base.JSON, base.Open
+	format.Binary = base.Binary
 	return format, nil
 }
 

@@ -16,12 +16,6 @@ import (
 
 var agentFormat = source.Format{
 	Name: "agent",
-	Summary: "sessions of coding agents, one JSON object per file: the requests of a session with lengths and ids of " +
-		"blocks (kv-cache-tester)",
-	Example: `{"id": "trace_0013", "block_size": 64, "hash_id_scope": "local", "requests": [{"t": 0.0, "in": 150, ` +
-		`"out": 53, "hash_ids": [1, 2]}]}`,
-	Carries:   "prompts: blocks, lengths, time, session",
-	Detection: `a JSON object with "block_size", "requests" and "hash_ids"`,
 	Options: []params.Param{
 		{Name: "arrivals", Default: "poisson", Choices: []string{"poisson", "even", "none"}, Doc: "when the sessions " +
 			"start, in the order of the files: at random with exponential gaps, at equal gaps, or all at 0"},

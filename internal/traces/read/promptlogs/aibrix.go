@@ -13,14 +13,6 @@ import (
 
 var aibrixFormat = source.Format{
 	Name: "aibrix",
-	Summary: "workloads of AIBrix's generator, a JSON object on a line or an array of them: the requests of each " +
-		"moment, " +
-		"with their prompts, or their lengths alone",
-	Example: `{"timestamp": 19, "requests": [{"prompt": "I need to understand data science", "prompt_length": 8, ` +
-		`"output_length": 40, "session_id": 0}]}`,
-	Carries: "prompts: blocks, lengths, time, session",
-	Detection: `a JSON object, or an array of them, with "timestamp" and "requests", an array of objects with ` +
-		`"prompt_length" or "Prompt Length"; or arrays of arrays of a prompt, its length and that of the answer`,
 	Options: messageOptions(params.Param{Name: "time-unit", Default: "ms", Choices: source.UnitNames,
 		Doc: "unit of timestamp"},
 		params.Param{Name: "interval", Default: 1000, Min: 1, Max: 1e9, Doc: "milliseconds from one moment to the next, in " +

@@ -17,12 +17,6 @@ import (
 
 var chatFormat = source.Format{
 	Name: "chat",
-	Summary: "conversations with a language model as JSON lines with their texts, which are split into tokens and " +
-		"blocks (LMCache agent traces)",
-	Example: `{"timestamp": 1760587668883954, "input": "Hi! How can I help you today?", "output": "I have a ` +
-		`reservation", "session_id": "dd81010a"}`,
-	Carries:   "prompts: blocks, lengths, time, session",
-	Detection: `a first line that is a JSON object with "input", "output" and "session_id"`,
 	Options: []params.Param{
 		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens,
 			Doc: "tokens in a block; a last, partial block is left out"},

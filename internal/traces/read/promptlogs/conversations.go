@@ -12,15 +12,7 @@ import (
 )
 
 var conversationsFormat = source.Format{
-	Name: "conversations",
-	Summary: "whole conversations with their messages, a JSON object on a line or an array of them (ShareGPT, " +
-		"LMSYS-Chat-1M, WildChat): each answer of the model is a request",
-	Example: `{"conversation_id": "5f2a", "model": "vicuna-13b", "turn": 1, "conversation": [{"role": "user", ` +
-		`"content": ` +
-		`"Hi!"}, {"role": "assistant", "content": "Hello, how can I help?"}]}`,
-	Carries: "prompts: blocks, lengths, session, and time if there is one",
-	Detection: `a JSON object, or an array of them, with "conversations" or "conversation", an array of objects with ` +
-		`"from" and "value" or "role" and "content"`,
+	Name:    "conversations",
 	Options: ConversationOptions(source.TimeUnitOption()),
 	JSON:    true,
 	Whole:   true,

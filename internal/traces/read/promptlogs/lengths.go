@@ -23,14 +23,8 @@ var (
 )
 
 var lengthsFormat = source.Format{
-	Name: "lengths",
-	Summary: "arrivals and lengths of prompts without their contents, as CSV (Azure LLM inference traces, " +
-		"BurstGPT): for " +
-		"stat, and for the load of models of time; nothing can be said about hits",
-	Example:   "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,4808,10",
-	Carries:   "prompts: lengths, and time, session if there are columns for them",
-	Detection: "a header with known names for the lengths of prompts and of answers",
-	Options:   []params.Param{source.TimeUnitOption()},
+	Name:    "lengths",
+	Options: []params.Param{source.TimeUnitOption()},
 	Detect: source.CertainIf(func(head source.Head) bool {
 		_, _, ok := lengthsHeader(head)
 		return ok

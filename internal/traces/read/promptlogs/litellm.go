@@ -10,17 +10,7 @@ import (
 )
 
 var litellmFormat = source.Format{
-	Name: "litellm",
-	Summary: "logs of the LiteLLM proxy: the payload that it gives to callbacks, or rows of its spend logs, a JSON " +
-		"object " +
-		"on a line or an array of them; without texts, their lengths",
-	Example: `{"id": "chatcmpl-1", "trace_id": "8c1f", "call_type": "acompletion", "status": "success", "startTime": ` +
-		`1760587668.9, "endTime": 1760587670.1, "model": "gpt-4o", "prompt_tokens": 12, "completion_tokens": 9, ` +
-		`"messages": ` +
-		`[{"role": "user", "content": "Hi!"}]}`,
-	Carries: "prompts: blocks, lengths, time, session",
-	Detection: `a JSON object, or an array of them, with "startTime", and "call_type" or "spend", in it or in its ` +
-		`"standard_logging_object"`,
+	Name:    "litellm",
 	Options: messageOptions(source.TimeUnitOption(), tenantParam()),
 	JSON:    true,
 	Whole:   true,

@@ -15,13 +15,6 @@ import (
 
 var mooncakeFormat = source.Format{
 	Name: "mooncake",
-	Summary: "LLM prompts as JSON lines: arrival, lengths in tokens, and ids of the blocks of the prompt (Mooncake, " +
-		"FAST 2025)",
-	Example: `{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 48, 49, 50, 51, 52, ` +
-		`53, 54, 55, 56, 57, 2353, 2354]}`,
-	Carries: "prompts: blocks, lengths, time, session, priority",
-	Detection: `a first line that is a JSON object with "input_length" and "hash_ids", not "chat_id" and ` +
-		`"parent_chat_id"`,
 	Options: []params.Param{
 		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: the value of block_size, or " +
 			"else 512 if it fits the first lines, or else the one power of two from 16 to 4096 that does"},

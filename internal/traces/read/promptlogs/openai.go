@@ -9,15 +9,7 @@ import (
 )
 
 var openaiFormat = source.Format{
-	Name: "openai",
-	Summary: "requests of OpenAI's API (chat, completions, responses) and of Anthropic's, a JSON object on a line or an " +
-		"array of them, with their answers if they are logged (also files of the Batch API)",
-	Example: `{"timestamp": 1760587668.9, "model": "llama-3.1-8b", "messages": [{"role": "system", "content": "You ` +
-		`are a ` +
-		`helpful assistant."}, {"role": "user", "content": "Hi!"}]}`,
-	Carries: "prompts: blocks, lengths, session, and time if there is one",
-	Detection: `a JSON object, or an array of them, with "messages", "prompt", or "model" and "input" in it or ` +
-		`in its "body" or "request", unless it is litellm`,
+	Name:    "openai",
 	Options: messageOptions(source.TimeUnitOption(), tenantParam()),
 	JSON:    true,
 	Whole:   true,

@@ -15,14 +15,7 @@ import (
 )
 
 var sglangFormat = source.Format{
-	Name: "sglang",
-	Summary: "what SGLang prints with --log-requests --log-requests-level 3, as text or as JSON: requests with their " +
-		"prompts or token ids, and the lengths of the answers; at levels 0 and 1 lengths alone; other lines are left out",
-	Example: `[2026-03-01 12:00:00] Receive: obj=GenerateReqInput(rid='7f2a', text='Once upon a time', input_ids=None, ` +
-		`sampling_params={'max_new_tokens': 16}, stream=False)`,
-	Carries: "prompts: blocks, lengths, session, and time if lines have one",
-	Detection: `lines with "Receive: obj=GenerateReqInput(" or "Finish: obj=GenerateReqInput(", or JSON objects with ` +
-		`"timestamp" and then an "event" that begins with "request."`,
+	Name:    "sglang",
 	Options: textOptions(),
 	JSON:    true,
 	Whole:   true,

@@ -12,15 +12,9 @@ import (
 )
 
 var vllmFormat = source.Format{
-	Name: "vllm",
-	Summary: "what vLLM prints with --enable-log-requests: requests with their prompts or token ids, and with " +
-		"--enable-log-outputs the answers; other lines are left out",
-	Example: `INFO 12-06 14:09:27 logger.py:37] Received request cmpl-24f0-0: prompt: 'Once upon a time', params: ` +
-		`SamplingParams(n=1, max_tokens=512), prompt_token_ids: [1, 9038, 2501, 263, 931], lora_request: None.`,
-	Carries:   "prompts: blocks, lengths, session, and time if lines have one",
-	Detection: `lines with "Received request ...: prompt: " or "Request ... details: prompt: "`,
-	Options:   textOptions(),
-	Whole:     true,
+	Name:    "vllm",
+	Options: textOptions(),
+	Whole:   true,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		_, _, ok := vllmRequest(head.Bytes)
 		return ok

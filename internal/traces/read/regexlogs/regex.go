@@ -25,10 +25,6 @@ var Formats = []source.Format{regexFormat}
 
 var regexFormat = source.Format{
 	Name: "regex",
-	Summary: "lines that a regular expression cuts: " +
-		`regex:pattern=(?<time>\S+) (?<op>\S+) (?<key>\S+) (?<size>\d+)`,
-	Carries:   "key, and time, size, op, ttl, served, tenant as far as there are groups for them",
-	Detection: "never, since it needs the pattern: name it",
 	Options: slices.Concat(weblogs.RuleOptions(), []params.Param{
 		source.TimeUnitOption(), source.TTLUnitOption(), source.OpsOption(),
 		{Name: "unmatched", Default: "error", Choices: []string{"error", "skip"}, Doc: "lines that do not match: an error, " +

@@ -14,12 +14,6 @@ import (
 
 var accessFormat = source.Format{
 	Name: "access",
-	Summary: "access logs of nginx, Apache, Varnish, lighttpd, Tomcat and others: common, combined, or any format that " +
-		"log_format or LogFormat describes",
-	Example: `10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a.png HTTP/1.1" 200 2326 "-" "curl/8.5.0"`,
-	Carries: "key (host and path), and time, size, operation, host or client, and hits of the server as far as they " +
-		"are logged",
-	Detection: `a time such as [10/Oct/2000:13:55:36 -0700], a request in quotes, a status and a size`,
 	Options: append(RuleOptions(),
 		params.Param{Name: "format-file", Default: "", File: true, Doc: "a file with the format, as for format"},
 		params.Param{Name: "format", Default: "", Rest: true, Doc: "the server's own log_format (nginx) or LogFormat " +

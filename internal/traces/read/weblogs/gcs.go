@@ -11,13 +11,8 @@ import (
 
 var gcsFormat = source.Format{
 	Name:    "gcs",
-	Summary: "usage logs of Google Cloud Storage: CSV with a header",
-	Example: `"time_micros","c_ip","cs_method","sc_status","sc_bytes","cs_bucket","cs_object"` + "\n" +
-		`"1733346151000000","10.0.0.1","GET","200","2326","photos","a.png"`,
-	Carries:   "key (bucket and object), time, size, operation, client",
-	Detection: "a header with the columns time_micros, cs_bucket and cs_object",
-	Options:   RuleOptions(),
-	Writes:    stream.WritesInvalidate,
+	Options: RuleOptions(),
+	Writes:  stream.WritesInvalidate,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		for _, want := range []string{"time_micros", "cs_bucket", "cs_object"} {
 			if len(head.Lines) == 0 || !bytes.Contains(head.Lines[0], []byte(want)) {

@@ -13,16 +13,9 @@ import (
 )
 
 var w3cFormat = source.Format{
-	Name: "w3c",
-	Summary: "access logs in the extended format of the W3C, as of IIS, Amazon CloudFront and Azure CDN: #Fields names " +
-		"the columns",
-	Example: "#Fields: date time cs-method cs-uri-stem cs-uri-query sc-status sc-bytes cs-host\n" +
-		"2025-12-04 21:02:31 GET /a.png - 200 2326 example.com",
-	Carries: "key (host and path), and time, size, operation, client, and hits of the server if there are columns for " +
-		"them",
-	Detection: "a line that begins with #Fields: and names columns such as cs-uri-stem and sc-status",
-	Options:   RuleOptions(),
-	Writes:    stream.WritesInvalidate,
+	Name:    "w3c",
+	Options: RuleOptions(),
+	Writes:  stream.WritesInvalidate,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		fields := firstFields(head)
 		return bytes.Contains(fields, []byte("cs-")) || bytes.Contains(fields, []byte("sc-"))
