@@ -164,7 +164,8 @@ func namesInLines() (names []string) {
 // impliedByOthers reports whether a metric follows from others or depends on the machine.
 func impliedByOthers(name string) bool {
 	m, _ := metric.Lookup(name)
-	return m.Unit == metric.Nanoseconds || m.Merge.IsQuotient() || slices.Contains([]string{"misses", "hit_ratio"}, name)
+	isQuotient := strings.Contains(m.Merge.String(), " / ")
+	return m.Unit == metric.Nanoseconds || isQuotient || slices.Contains([]string{"misses", "hit_ratio"}, name)
 }
 
 // compareLines compares lines in any order: a policy more, wherever it is in the list, is only its own lines more.

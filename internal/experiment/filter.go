@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -19,55 +17,34 @@ func Filter(cells []Cell, only []string) ([]Cell, error) {
 	if len(only) == 0 {
 		return cells, nil
 	}
+	names := namesOf(cells)
 	stays := make([]bool, len(cells))
+	var there []records.Record
 	for i := range cells {
-		stays[i] = !cells[i].Auxiliary
-	}
-	for _, condition := range only {
-		match, err := parseCondition(condition, cells)
-		if err != nil {
-			return nil, fmt.Errorf("--only %s: %w", condition, err)
+		names[i].Policy = "" // labels name policies
+		if stays[i] = !cells[i].Auxiliary; stays[i] {
+			there = append(there, names[i])
 		}
-		for i := range cells {
-			stays[i] = stays[i] && match(i)
+	}
+	once := records.RanOnce(names)
+	for _, text := range only {
+		all, err := records.ParseConditions(text)
+		if err == nil {
+			err = records.CheckConditions(all, there)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--only %s: %w", text, err)
+		}
+		for _, c := range all {
+			for i := range cells {
+				stays[i] = stays[i] && (c.Dimension == records.DimSeed && once[i] || names[i].MeetsIfPlaced([]records.Condition{c}))
+			}
 		}
 	}
 	if !slices.Contains(stays, true) {
 		return nil, fmt.Errorf("--only %s: no cell matches all of them at once", strings.Join(only, " "))
 	}
 	return withReferences(cells, stays), nil
-}
-
-// parseCondition parses "dimension=place,place"; the cells must have both the dimension and the places.
-func parseCondition(text string, cells []Cell) (match func(i int) bool, err error) {
-	name, list, ok := strings.Cut(text, "=")
-	name = strings.TrimSpace(name)
-	if !ok || list == "" {
-		return nil, fmt.Errorf("want a dimension and its places, for example policy=lru,arc")
-	}
-	names := namesOf(cells)
-	if exist := append(slices.Clone(dimensions), records.AxisNames(names)...); !slices.Contains(exist, name) {
-		return nil, suggest.Unknown("dimension", name, exist)
-	}
-	wanted, err := params.Split(list, ',')
-	if err != nil {
-		return nil, err
-	}
-	exist := placesOn(name, cells)
-	for i, place := range wanted {
-		wanted[i] = strings.TrimSpace(place)
-		if !slices.Contains(exist, wanted[i]) {
-			return nil, suggest.Unknown(name, wanted[i], exist)
-		}
-	}
-	once := make([]bool, len(cells))
-	if name == records.DimSeed {
-		once = records.RanOnce(names)
-	}
-	return func(i int) bool {
-		place, ok := cells[i].Dim(name)
-		return !ok || once[i] || slices.Contains(wanted, place.Text)
-	}, nil
 }
 
 func namesOf(cells []Cell) []records.Record {

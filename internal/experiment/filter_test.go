@@ -19,6 +19,7 @@ seeds: 2
 	for _, test := range []struct{ only, want string }{
 		{"policy=lru trace=a capacity=2%", "a 2% lru seed=0\na 2% opt seed=0 (auxiliary)"},
 		{"policy=opt trace=b capacity=1%", "b 1% opt seed=0"},
+		{"policy=opt,trace!=a,capacity<2%", "b 1% opt seed=0"},
 		{"policy=random,opt trace=a capacity=1%", "a 1% random seed=0\na 1% random seed=1\na 1% opt seed=0"},
 		{"seed=1 trace=a capacity=1%", "a 1% lru seed=0\na 1% random seed=1\na 1% s3fifo seed=0 small=0.1\na 1% s3fifo " +
 			"seed=0 small=0.2\na 1% opt seed=0"},
@@ -51,7 +52,9 @@ seeds: 2
 		"policy=lru policy=random":  "no cell matches all of them at once",
 		"small=0.3":                 `unknown small "0.3"`,
 		"policy=s3fifo(small=0.1":   "unbalanced parentheses",
-		"policy=random,lru seed=01": `unknown seed "01"`,
+		"policy=random,lru seed=11": `unknown seed "11"`,
+		"capacity<64MiB":            "64MiB is not a number",
+		"capacity>50%":              "no capacity is > 50% (exists: 1%, 2%)",
 	} {
 		must.NotGet(Filter(all, strings.Fields(only)))(t, want, only)
 	}

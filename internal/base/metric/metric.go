@@ -156,9 +156,6 @@ func MeanBy(weight Metric) Merge { return Merge{rule: mean, whole: weight.Name} 
 // Quotient is one combined metric divided by another, 0 if the latter is 0.
 func Quotient(part, whole Metric) Merge { return Merge{quotient, part.Name, whole.Name} }
 
-// IsQuotient reports whether the metric follows from two others.
-func (m Merge) IsQuotient() bool { return m.rule == quotient }
-
 // String describes the rule in words.
 func (m Merge) String() string {
 	switch m.rule {

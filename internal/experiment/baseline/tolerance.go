@@ -109,10 +109,10 @@ func ParseRule(text string) (r Rule, err error) {
 			r.where = append(r.where, c)
 			continue
 		}
-		if r.metric != "" {
+		if r.metric != "" || c.Op != "=" {
 			return r, fmt.Errorf("tolerance %q names two metrics", text)
 		}
-		r.metric = c.Value
+		r.metric = c.Values[0]
 	}
 	return r, r.checkMetric()
 }

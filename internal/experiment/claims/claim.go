@@ -5,12 +5,14 @@ package claims
 import (
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Claim is a parsed sentence.
 type Claim struct {
 	says       statement
-	conditions []condition
+	conditions []records.Condition
 	share      float64 // share of the points at which it must hold
 	shareText  string  // as written, "" for all
 }
@@ -86,13 +88,6 @@ const (
 
 var ranks = []rank{first, second, third, last, highest, lowest}
 
-// condition restricts the points: capacity in 250, 500.
-type condition struct {
-	dimension string
-	op        string // = != < <= > >= in, not in, between
-	values    []string
-}
-
 // expr is a value at a point.
 type expr interface {
 	write(w *strings.Builder, position position)
@@ -116,7 +111,7 @@ type figure struct {
 // fixed is a figure at one place on a dimension, independent of the point: misses(laru at noise = 1).
 type fixed struct {
 	of figure
-	at []condition // with =
+	at []records.Condition // with =
 }
 
 // name is a single word: a metric, or a reference, of the policies after "over" or "is first"; a reference without

@@ -75,19 +75,14 @@ func (e *evaluator) makeFilters() {
 	}
 }
 
-func (e *evaluator) newFilter(c condition) filter {
-	f := filter{condition: c, dimension: e.d.find(c.dimension)}
+func (e *evaluator) newFilter(c records.Condition) filter {
+	f := filter{dimension: e.d.find(c.Dimension)}
 	if f.dimension < 0 {
-		e.notCheckable("no record has the dimension %s", c.dimension)
+		e.notCheckable("no record has the dimension %s", c.Dimension)
 	}
-	for _, text := range c.values {
-		l := newLimit(text)
-		if ordered := !slices.Contains([]string{"=", "!=", "in", "not in"}, c.op); ordered && !l.isNumber {
-			if l.x, l.isNumber = e.capacityWritten(f.dimension, text); !l.isNumber {
-				e.notCheckable("%s is not a number, so %s %s %s cannot be compared", text, c.dimension, c.op, text)
-			}
-		}
-		f.limits = append(f.limits, l)
+	var err error
+	if f.Filter, err = c.Filter(e.d.in.Records); err != nil {
+		e.notCheckable("%v", err)
 	}
 	return f
 }
@@ -107,28 +102,15 @@ func (e *evaluator) fixed(x fixed, open bool) node {
 	return n
 }
 
-// capacityWritten returns the capacity that some record writes as text, such as 64MiB.
-func (e *evaluator) capacityWritten(dim int, text string) (float64, bool) {
-	if dim != capacityDimension {
-		return 0, false
-	}
-	for i := range e.d.in.Records {
-		if r := &e.d.in.Records[i]; r.CapacityText == text {
-			return float64(r.Capacity), true
-		}
-	}
-	return 0, false
-}
-
 func (c *Claim) mentions(dimension string) bool {
-	found := slices.ContainsFunc(c.conditions, func(c condition) bool { return c.dimension == dimension })
+	found := slices.ContainsFunc(c.conditions, func(c records.Condition) bool { return c.Dimension == dimension })
 	if t, ok := c.says.(trend); ok {
 		found = found || t.along == dimension
 	}
 	c.visitAll(func(x expr) {
 		switch x := x.(type) {
 		case fixed:
-			found = found || slices.ContainsFunc(x.at, func(c condition) bool { return c.dimension == dimension })
+			found = found || slices.ContainsFunc(x.at, func(c records.Condition) bool { return c.Dimension == dimension })
 		case name:
 			found = found || string(x) == dimension
 		case over:
@@ -344,7 +326,7 @@ func (e *evaluator) placeOf(at, dim int) (float64, bool) {
 		}
 	}
 	v := e.d.dimensions[dim].places[p.at[dim]]
-	return numberOf(v.Text)
+	return records.NumberOf(v.Text)
 }
 
 type constant float64
@@ -471,9 +453,9 @@ func (p *published) isAt(e *evaluator, n Number, policy string, at int) bool {
 		if text == place {
 			continue
 		}
-		want, isNumber := numberOf(place)
+		want, isNumber := records.NumberOf(place)
 		if x, ok := e.placeOf(at, dim); !ok || !isNumber || strings.HasSuffix(place, "%") && dim == capacityDimension ||
-			compare(x, want) != 0 {
+			records.CompareNumbers(x, want) != 0 {
 			return false
 		}
 	}
@@ -725,7 +707,7 @@ func (o *overDimension) takeTogether(e *evaluator, points []int, bound int) (flo
 	if o.only != nil {
 		points = slices.DeleteFunc(slices.Clone(points), func(at int) bool { return !e.selects(o.only, at) })
 		if len(points) != 1 {
-			return 0, fmt.Sprintf("%d places match %s %s, want one", len(points), o.only.condition.dimension, o.only.values[0])
+			return 0, fmt.Sprintf("%d places match %s %s, want one", len(points), o.only.Dimension, o.only.Values[0])
 		}
 		return o.of.value(e, points[0], bound)
 	}
@@ -741,7 +723,7 @@ func (o *overDimension) takeTogether(e *evaluator, points []int, bound int) (flo
 	}
 	best := 0
 	for i := range values {
-		if c := compare(values[i], values[best]); o.take == "argmin" && c < 0 || o.take == "argmax" && c > 0 {
+		if c := records.CompareNumbers(values[i], values[best]); o.take == "argmin" && c < 0 || o.take == "argmax" && c > 0 {
 			best = i
 		}
 	}

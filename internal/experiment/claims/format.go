@@ -3,6 +3,8 @@ package claims
 import (
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // String formats the claim in a normalised form that Parse reads back.
@@ -21,18 +23,18 @@ func (c *Claim) where() string {
 	var w strings.Builder
 	for i, cond := range c.conditions {
 		w.WriteString([]string{" where ", " and "}[min(i, 1)])
-		cond.write(&w)
+		writeCondition(&w, cond)
 	}
 	return w.String()
 }
 
-func (c condition) write(w *strings.Builder) {
-	w.WriteString(quoted(c.dimension) + " " + c.op + " ")
+func writeCondition(w *strings.Builder, c records.Condition) {
+	w.WriteString(quoted(c.Dimension) + " " + c.Op + " ")
 	separator := ", "
-	if c.op == "between" {
+	if c.Op == "between" {
 		separator = " and "
 	}
-	for i, v := range c.values {
+	for i, v := range c.Values {
 		if i > 0 {
 			w.WriteString(separator)
 		}
@@ -116,7 +118,7 @@ func (f fixed) write(w *strings.Builder, _ position) {
 		if i > 0 {
 			w.WriteString(" and ")
 		}
-		c.write(w)
+		writeCondition(w, c)
 	}
 	w.WriteByte(')')
 }

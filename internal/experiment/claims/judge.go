@@ -378,7 +378,7 @@ func (r ranking) decides(o outcome) int {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		return compare(r.sign()*o.values[j+1], r.sign()*o.values[i+1])
+		return records.CompareNumbers(r.sign()*o.values[j+1], r.sign()*o.values[i+1])
 	})
 	return order[min(r.ahead(), len(order)-1)]
 }

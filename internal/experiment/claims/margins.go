@@ -1,6 +1,10 @@
 package claims
 
-import "math"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/records"
+)
 
 // test is a number that must not be negative for a claim to hold at a point, or must be positive if the test is strict.
 type test struct {
@@ -83,7 +87,7 @@ func answered(tests []test, is answer) (n int) {
 
 // apart is by how much a is above b, and 0 if they differ by the rounding of a few operations.
 func apart(a, b float64) float64 {
-	if compare(a, b) == 0 {
+	if records.CompareNumbers(a, b) == 0 {
 		return 0
 	}
 	return a - b

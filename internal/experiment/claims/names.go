@@ -39,8 +39,8 @@ func (c *Claim) Check(n Names) error {
 		}
 	}
 	for _, cond := range c.conditions {
-		for _, trace := range cond.values {
-			if cond.dimension == records.DimTrace && n.Traces != nil && !slices.Contains(n.Traces, trace) {
+		for _, trace := range cond.Values {
+			if cond.Dimension == records.DimTrace && n.Traces != nil && !slices.Contains(n.Traces, trace) {
 				return suggest.Unknown("trace", trace, n.Traces)
 			}
 		}
@@ -90,7 +90,7 @@ func (c *Claim) uses() (all []use) {
 		}
 	}
 	for _, cond := range c.conditions {
-		all = append(all, use{cond.dimension, asDimension})
+		all = append(all, use{cond.Dimension, asDimension})
 	}
 	return all
 }
@@ -103,7 +103,7 @@ func usesOf(x expr, open bool, all []use) []use {
 		all = append(all, use{x.name, asFigure}, use{x.policy, asPolicy})
 	case fixed:
 		for _, c := range x.at {
-			all = append(all, use{c.dimension, asDimension})
+			all = append(all, use{c.Dimension, asDimension})
 		}
 	case name:
 		if open {

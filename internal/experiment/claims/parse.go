@@ -345,39 +345,39 @@ func (p *parser) number(what string) number {
 	return n
 }
 
-func (p *parser) conditions() []condition {
-	all := []condition{p.condition()}
+func (p *parser) conditions() []records.Condition {
+	all := []records.Condition{p.condition()}
 	for p.accept("and") {
 		all = append(all, p.condition())
 	}
 	return all
 }
 
-func (p *parser) condition() condition {
+func (p *parser) condition() records.Condition {
 	at := p.tok.start
-	c := condition{dimension: p.dimension()}
-	if c.dimension == records.DimPolicy {
+	c := records.Condition{Dimension: p.dimension()}
+	if c.Dimension == records.DimPolicy {
 		p.fail(at, "\"where\" restricts trace, capacity, seed or an axis; policies are named in the claim itself")
 	}
 	switch {
 	case p.tok.kind == signToken && (slices.Contains(comparisons, p.tok.text) || p.tok.text == "="):
-		c.op = strings.Replace(p.tok.text, "==", "=", 1)
-		c.values = []string{p.place(p.tok.end)}
+		c.Op = strings.Replace(p.tok.text, "==", "=", 1)
+		c.Values = []string{p.place(p.tok.end)}
 	case p.is("in"):
-		c.op, c.values = "in", p.places()
+		c.Op, c.Values = "in", p.places()
 	case p.accept("not") && p.is("in"):
-		c.op, c.values = "not in", p.places()
+		c.Op, c.Values = "not in", p.places()
 	case p.is("between"):
-		c.op = "between"
-		c.values = []string{p.place(p.tok.end)}
+		c.Op = "between"
+		c.Values = []string{p.place(p.tok.end)}
 		if !p.is("and") {
 			p.unexpected("\"and\" between the two bounds")
 		}
-		c.values = append(c.values, p.place(p.tok.end))
+		c.Values = append(c.Values, p.place(p.tok.end))
 	default:
-		p.unexpected("= != < <= > >= in or between after " + c.dimension)
+		p.unexpected("= != < <= > >= in or between after " + c.Dimension)
 	}
-	if c.dimension == records.DimTrace && slices.Contains([]string{"<", "<=", ">", ">=", "between"}, c.op) {
+	if c.Dimension == records.DimTrace && slices.Contains([]string{"<", "<=", ">", ">=", "between"}, c.Op) {
 		p.fail(at, "traces have no order: use = != or in")
 	}
 	return c
@@ -571,7 +571,7 @@ func (p *parser) figure() expr {
 	}
 	p.next()
 	f := figure{text, p.spec()}
-	var places []condition
+	var places []records.Condition
 	if p.accept("at") {
 		places = p.fixedPlaces()
 	}
@@ -587,12 +587,12 @@ func (p *parser) figure() expr {
 }
 
 // fixedPlaces parses "noise = 1 and capacity = 250".
-func (p *parser) fixedPlaces() []condition {
+func (p *parser) fixedPlaces() []records.Condition {
 	at := p.tok.start
 	places := p.conditions()
 	for _, c := range places {
-		if p.err == nil && c.op != "=" {
-			p.fail(at, "a figure is at one place: write %s = PLACE", c.dimension)
+		if p.err == nil && c.Op != "=" {
+			p.fail(at, "a figure is at one place: write %s = PLACE", c.Dimension)
 		}
 	}
 	return places

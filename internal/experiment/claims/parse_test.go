@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 func TestParseErrors(t *testing.T) {
@@ -169,12 +171,12 @@ func drawDimension(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"trace", "capacity", "seed", "noise", "tau-route", "over all"}).Draw(t, "dimension")
 }
 
-func drawCondition(t *rapid.T) condition {
-	c := condition{dimension: rapid.SampledFrom([]string{"capacity", "noise", "where"}).Draw(t, "dimension")}
-	c.op = rapid.SampledFrom([]string{"=", "!=", "<", "<=", ">", ">=", "in", "not in", "between"}).Draw(t, "op")
-	n := map[string]int{"in": 3, "not in": 2, "between": 2}[c.op]
+func drawCondition(t *rapid.T) records.Condition {
+	c := records.Condition{Dimension: rapid.SampledFrom([]string{"capacity", "noise", "where"}).Draw(t, "dimension")}
+	c.Op = rapid.SampledFrom([]string{"=", "!=", "<", "<=", ">", ">=", "in", "not in", "between"}).Draw(t, "op")
+	n := map[string]int{"in": 3, "not in": 2, "between": 2}[c.Op]
 	for range max(n, 1) {
-		c.values = append(c.values, rapid.SampledFrom([]string{"1%", "-0.5", "250", "a/b.gz", "and", "it's", "1e3"}).Draw(t,
+		c.Values = append(c.Values, rapid.SampledFrom([]string{"1%", "-0.5", "250", "a/b.gz", "and", "it's", "1e3"}).Draw(t,
 			"place"))
 	}
 	return c
@@ -206,7 +208,8 @@ func drawExpr(t *rapid.T, depth int) expr {
 	f := figure{rapid.SampledFrom([]string{"misses", "published", "in"}).Draw(t,
 		"metric"), rapid.SampledFrom(policyNames).Draw(t, "policy")}
 	if rapid.IntRange(0, 4).Draw(t, "fixed") == 0 {
-		return fixed{f, []condition{{"noise", "=", []string{"0.5"}}, {drawDimension(t), "=", []string{"it's"}}}}
+		return fixed{f, []records.Condition{{Dimension: "noise", Op: "=", Values: []string{"0.5"}},
+			{Dimension: drawDimension(t), Op: "=", Values: []string{"it's"}}}}
 	}
 	return f
 }

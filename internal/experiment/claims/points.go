@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // maxPoints limits the number of points of a claim. Policies with axes of their own multiply them.
@@ -226,7 +227,7 @@ func keyOn(at []int32, dimensions []int) string {
 func (e *evaluator) whyNoPoints() string {
 	where := e.claim.where()
 	for i := range e.filters {
-		if f := &e.filters[i]; f.occurs() == 0 {
+		if f := &e.filters[i]; f.isAbsent() {
 			return fmt.Sprintf("no record%s%s", where, e.placesThereAre(f.dimension))
 		}
 	}
@@ -254,113 +255,14 @@ func (e *evaluator) placesThereAre(dim int) string {
 
 // filter is a condition prepared for many cells.
 type filter struct {
-	condition
+	records.Filter
 	dimension int
-	limits    []limit
-}
-
-// limit is one value of a condition.
-type limit struct {
-	text     string
-	x        float64
-	isNumber bool
-	isShare  bool
-	occurs   bool // on some cell
-}
-
-func newLimit(text string) limit {
-	x, isNumber := numberOf(text)
-	return limit{text: text, x: x, isNumber: isNumber, isShare: strings.HasSuffix(text, "%")}
-}
-
-// numberOf parses a number; 5% is 0.05.
-func numberOf(text string) (float64, bool) {
-	bare, isShare := strings.CutSuffix(text, "%")
-	x, err := strconv.ParseFloat(bare, 64)
-	if isShare {
-		x /= 100
-	}
-	return x, err == nil
-}
-
-// occurs is the number of the condition's values that some cell has; for conditions other than = and in, all values
-// count.
-func (f *filter) occurs() int {
-	if f.op != "=" && f.op != "in" {
-		return len(f.limits)
-	}
-	n := 0
-	for _, l := range f.limits {
-		if l.occurs {
-			n++
-		}
-	}
-	return n
 }
 
 // holds reports whether a cell that has a place on its dimension matches the condition.
 func (f *filter) holds(d *Data, c slotCell) bool {
-	text := d.dimensions[f.dimension].places[c.at[f.dimension]].Text
-	equal := false
-	for i := range f.limits {
-		if l := &f.limits[i]; text == l.text || f.order(d, c, *l) == equalTo {
-			equal, l.occurs = true, true
-		}
-	}
-	switch f.op {
-	case "=", "in":
-		return equal
-	case "!=", "not in":
-		return !equal
-	case "between":
-		return f.order(d, c, f.limits[0]).in(above, equalTo) && f.order(d, c, f.limits[1]).in(below, equalTo)
-	case "<":
-		return !equal && f.order(d, c, f.limits[0]) == below
-	case "<=":
-		return equal || f.order(d, c, f.limits[0]) == below
-	case ">":
-		return !equal && f.order(d, c, f.limits[0]) == above
-	default: // >=
-		return equal || f.order(d, c, f.limits[0]) == above
-	}
+	return f.Holds(d.dimensions[f.dimension].places[c.at[f.dimension]], &d.in.Records[c.recs[0]])
 }
 
-// order is the order of a place relative to a limit.
-type order int
-
-const (
-	incomparable order = iota
-	below
-	equalTo
-	above
-)
-
-func (o order) in(all ...order) bool { return slices.Contains(all, o) }
-
-// order compares a cell's place with a limit numerically.
-func (f *filter) order(d *Data, c slotCell, l limit) order {
-	v := d.dimensions[f.dimension].places[c.at[f.dimension]]
-	x, ok := numberOf(v.Text)
-	if f.dimension == capacityDimension {
-		x, ok = capacityBeside(d, c, v.Text, l)
-	}
-	if !ok || !l.isNumber {
-		return incomparable
-	}
-	return order(compare(x, l.x)) + equalTo // from -1, 0 and 1
-}
-
-// capacityBeside returns the cell's capacity in the unit of the limit: as a share if the limit is one, otherwise in
-// objects or bytes.
-func capacityBeside(d *Data, c slotCell, text string, l limit) (float64, bool) {
-	r := &d.in.Records[c.recs[0]]
-	switch {
-	case !l.isShare:
-		return float64(r.Capacity), true
-	case strings.HasSuffix(text, "%"):
-		return numberOf(text)
-	case r.CapacityShare != nil:
-		return *r.CapacityShare, true
-	}
-	return 0, false
-}
+// isAbsent reports whether no cell has any value of the condition.
+func (f *filter) isAbsent() bool { return len(f.Missing()) == len(f.Values) }

@@ -218,10 +218,9 @@ func (e *evaluator) counted(n int) string {
 // missing lists the places in = and in conditions that have no record, though other places do.
 func (e *evaluator) missing() (places []string) {
 	for i := range e.filters {
-		f := &e.filters[i]
-		for _, l := range f.limits {
-			if (f.op == "=" || f.op == "in") && f.occurs() > 0 && !l.occurs {
-				places = append(places, f.condition.dimension+" "+l.text)
+		if f := &e.filters[i]; !f.isAbsent() {
+			for _, place := range f.Missing() {
+				places = append(places, f.Dimension+" "+place)
 			}
 		}
 	}
@@ -270,13 +269,13 @@ func (c comparison) measured(e *evaluator, o outcome) string {
 		left, right := o.values[i], o.values[i+1]
 		tolerance := c.toleranceOf(e, i, right)
 		switch {
-		case (c.ops[i] == "==" || c.ops[i] == "!=") && tolerance > 0 && compare(left, right) != 0:
+		case (c.ops[i] == "==" || c.ops[i] == "!=") && tolerance > 0 && records.CompareNumbers(left, right) != 0:
 			fmt.Fprintf(&w, " beside %s, %s apart", texts[i+1], u.writeDifference(math.Abs(left-right)))
 			if c.within == nil {
 				w.WriteString(", " + u.writeDifference(tolerance) + " allowed")
 			}
 		default:
-			w.WriteString([]string{" < ", " = ", " > "}[compare(left, right)+1] + texts[i+1])
+			w.WriteString([]string{" < ", " = ", " > "}[records.CompareNumbers(left, right)+1] + texts[i+1])
 		}
 	}
 	return w.String()
@@ -309,10 +308,11 @@ func (r ranking) measured(e *evaluator, o outcome) string {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return compare(sign*o.values[b], sign*o.values[a]) })
-	at := slices.IndexFunc(order, func(i int) bool { return compare(o.values[i], o.values[0]) == 0 })
+	slices.SortStableFunc(order, func(a, b int) int { return records.CompareNumbers(sign*o.values[b], sign*o.values[a]) })
+	at := slices.IndexFunc(order, func(i int) bool { return records.CompareNumbers(o.values[i], o.values[0]) == 0 })
 	neighbour := r.decides(o) + 1
-	relation := []string{"behind", "level with", "ahead of"}[compare(sign*o.values[0], sign*o.values[neighbour])+1]
+	relation := []string{"behind", "level with", "ahead of"}[records.CompareNumbers(sign*o.values[0],
+		sign*o.values[neighbour])+1]
 	texts := unitOf(r.value).writeAll([]float64{o.values[0], o.values[neighbour]})
 	return fmt.Sprintf("%s %s is number %d of %d, %s %s %s", r.subject, texts[0], at+1, len(order), relation,
 		e.d.labels[e.slots[o.slots[neighbour]].label], texts[1])

@@ -127,7 +127,7 @@ func (u unit) writeAll(values []float64) []string {
 		alike := false
 		for i, x := range values {
 			texts[i] = u.write(x, extra)
-			alike = alike || i > 0 && texts[i] == texts[i-1] && compare(x, values[i-1]) != 0
+			alike = alike || i > 0 && texts[i] == texts[i-1] && records.CompareNumbers(x, values[i-1]) != 0
 		}
 		if !alike {
 			break
@@ -143,16 +143,4 @@ func (u unit) writeDifference(x float64) string {
 		text = u.write(x, extra)
 	}
 	return text
-}
-
-// compare returns -1, 0 or 1. Values that differ by the rounding of a few operations are equal; whole numbers up to
-// 10^13 never are.
-func compare(a, b float64) int {
-	switch {
-	case math.Abs(a-b) <= 1e-14*max(math.Abs(a), math.Abs(b)):
-		return 0
-	case a < b:
-		return -1
-	}
-	return 1
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/records"
@@ -130,9 +129,10 @@ func filter(runs []*Run, only []string) error {
 	return nil
 }
 
-func isOnPolicy(condition string) bool {
-	dimension, _, _ := strings.Cut(condition, "=")
-	return strings.TrimSpace(dimension) == records.DimPolicy
+func isOnPolicy(text string) bool {
+	all, err := records.ParseConditions(text)
+	return err == nil && slices.ContainsFunc(all,
+		func(c records.Condition) bool { return c.Dimension == records.DimPolicy })
 }
 
 func boolOrder(a, b bool) int {
@@ -151,48 +151,28 @@ func keepPool(runs []*Run) {
 	}
 }
 
-// leave leaves the results that meet a condition. A result without the dimension meets it.
-func leave(runs []*Run, condition string) error {
-	name, list, ok := strings.Cut(condition, "=")
-	if name = strings.TrimSpace(name); !ok || name == "" || list == "" {
-		return errors.New("want a dimension and its places, for example policy=lru,arc")
-	}
-	places, err := params.Split(list, ',')
+// leave leaves the results that meet conditions. A result without a dimension is at all places on it.
+func leave(runs []*Run, conditions string) error {
+	all, err := records.ParseConditions(conditions)
 	if err != nil {
 		return err
 	}
-	if err := checkPlaces(runs, name, places); err != nil {
-		return err
-	}
-	for _, r := range runs {
-		r.results = slices.DeleteFunc(r.results, func(res *result) bool {
-			_, has := res.Dim(name)
-			return has && !slices.ContainsFunc(places, func(p string) bool { return isAt(res, name, p) })
-		})
-		if len(r.results) == 0 {
-			return fmt.Errorf("nothing of %s is left", r.path)
-		}
-	}
-	return nil
-}
-
-func isAt(res *result, dimension, place string) bool {
-	return res.Meets([]records.Condition{{Dimension: dimension, Value: strings.TrimSpace(place)}})
-}
-
-// checkPlaces refuses a dimension or a place that no result has.
-func checkPlaces(runs []*Run, dimension string, places []string) error {
 	var recs []records.Record
 	for _, r := range runs {
 		for _, res := range r.results {
 			recs = append(recs, res.Record)
 		}
 	}
-	var all []records.Condition
-	for _, place := range places {
-		all = append(all, records.Condition{Dimension: dimension, Value: strings.TrimSpace(place)})
+	if err := records.CheckConditions(all, recs); err != nil {
+		return err
 	}
-	return records.CheckConditions(all, recs)
+	for _, r := range runs {
+		r.results = slices.DeleteFunc(r.results, func(res *result) bool { return !res.MeetsIfPlaced(all) })
+		if len(r.results) == 0 {
+			return fmt.Errorf("nothing of %s is left", r.path)
+		}
+	}
+	return nil
 }
 
 // removeRepetitions leaves out results that a run has twice, as of one folder that was given in two ways.

@@ -30,30 +30,6 @@ func TestUniformNeverEvicts(t *testing.T) {
 	}
 }
 
-// Extreme parameters at small capacities: no queue may be asked for an object it does not have.
-func TestExtremeParameters(t *testing.T) {
-	for _, spec := range []string{
-		"marker", "random",
-	} {
-		t.Run(spec, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				w := policytest.DrawWorkload(t)
-				d := policytest.Drive(t, spec, w.Config)
-				w.AfterEachRequest(t, d, func() {
-					sum := int64(0)
-					for _, size := range d.Stored {
-						sum += size
-					}
-					if sum != d.Used() || sum > w.Config.Capacity {
-						t.Fatalf("objects of %d in a cache of %d that counts %d: an object left that was not there",
-							sum, w.Config.Capacity, d.Used())
-					}
-				})
-			})
-		})
-	}
-}
-
 // A phase has as many distinct objects as the cache holds, and an object requested within the phase stays to its end.
 func TestMarkerKeepsThePhase(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,7 +18,8 @@ func (s table) Holds(node int, user uint32) bool       { return s.holds[[2]int{n
 func (s table) Coverage(node int, user uint32) float64 { return s.coverage[[2]int{node, int(user)}] }
 
 func config(kind Recommended, nodes int) RecommenderConfig {
-	return RecommenderConfig{Kind: kind, Nodes: nodes, Users: 10, Weights: FixedWeights(), Bonus: 0.05, Overload: 0.85,
+	return RecommenderConfig{Kind: kind, Nodes: nodes, Users: 10, Bonus: 0.05, Overload: 0.85,
+		Weights:  Weights{KV: 0.5, Embeddings: 0.3, Load: 0.2},
 		Capacity: 20}
 }
 

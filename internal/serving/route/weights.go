@@ -5,10 +5,6 @@ import "github.com/cachesim/cachesim/internal/serving/hlem"
 // Weights say what counts for how much in the score of a node.
 type Weights struct{ KV, Embeddings, Load float64 }
 
-// FixedWeights are used if no profile is known. With them the scores that the paper reports for three routers (section
-// IV-C) follow from plausible hit ratios and loads.
-func FixedWeights() Weights { return Weights{KV: 0.5, Embeddings: 0.3, Load: 0.2} }
-
 // KappaWeights are the weights if a KV miss costs kappa times what missing the embeddings does, and the load counts as
 // much as the embeddings.
 func KappaWeights(kappa float64) Weights { return Weights{kappa, 1, 1}.normalised() }

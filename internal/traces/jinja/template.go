@@ -152,7 +152,8 @@ func (p *parser) statement() statement {
 		return p.set()
 	case "macro":
 		macro := p.name()
-		define := p.macro(name)
+		all := p.parameters()
+		define := macroOf(macro, all, p.block(name))
 		return func(r *run) jump { r.scope.set(macro, define(r)); return next }
 	case "call":
 		return p.callBlock()
@@ -378,12 +379,6 @@ func (p *parser) parameters() (all []parameter) {
 		}
 	}
 	return all
-}
-
-// macro reads a macro after its name, and returns what defines it.
-func (p *parser) macro(block string) func(r *run) *function {
-	all := p.parameters()
-	return macroOf(block, all, p.block(block))
 }
 
 func macroOf(name string, all []parameter, body []statement) func(r *run) *function {

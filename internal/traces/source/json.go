@@ -261,16 +261,6 @@ func (s *JSONScanner) Number() ([]byte, error) {
 	return s.Text[start:s.Pos], nil
 }
 
-// Integers appends an array of 64-bit whole numbers. Negative numbers become their two's complement.
-func (s *JSONScanner) Integers(to []uint64) ([]uint64, error) {
-	err := s.Array(func() (err error) {
-		to = s.digits(to)
-		to, err = s.integer(to)
-		return err
-	})
-	return to, err
-}
-
 // digits appends the next numbers, as long as they have no sign and a comma follows each: most of an array, without a
 // call per number.
 func (s *JSONScanner) digits(to []uint64) []uint64 {
@@ -294,7 +284,8 @@ func (s *JSONScanner) digits(to []uint64) []uint64 {
 	}
 }
 
-// IDs appends an array of ids: whole numbers, as for Integers, or texts of hexadecimal digits, which are hashed.
+// IDs appends an array of ids: whole numbers of 64 bits, or texts of hexadecimal digits, which are hashed. Negative
+// numbers become their two's complement.
 func (s *JSONScanner) IDs(to []uint64) ([]uint64, error) {
 	err := s.Array(func() (err error) {
 		if s.Peek() == '"' {
