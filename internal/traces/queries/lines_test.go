@@ -209,14 +209,3 @@ func TestQueryLineWriter(t *testing.T) {
 		t.Errorf("error %v, want that there are no queries", err)
 	}
 }
-
-func FuzzQueryLines(f *testing.F) {
-	tracetest.Fuzz(
-		f,
-		"queries",
-		tracetest.ExampleOf(f, "queries"),
-		`{"time":1e-9,"id":-3,"session":null}`+"\n\n",
-		"\"a\"\n\"\\ud800\"\n",
-		`{"time":0,"id":1,"embedding":[1e38,0.1,-0]}`,
-	)
-}

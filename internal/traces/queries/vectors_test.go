@@ -368,5 +368,3 @@ func TestText(t *testing.T) {
 		must.NotGet(readQueryRecords(t, content, "text"))(t, want, content)
 	}
 }
-
-func FuzzText(f *testing.F) { tracetest.Fuzz(f, "text", "a b\n7\n", "\n\n", "\xff") }

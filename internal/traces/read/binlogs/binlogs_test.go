@@ -256,15 +256,3 @@ func TestRealTrace(t *testing.T) {
 		t.Errorf("%d records, want %d that are equal", len(got), len(want))
 	}
 }
-
-func FuzzBinary(f *testing.F) {
-	tracetest.Fuzz(f, "binary:format=>dBqi2s,time=1,op=2,key=3,size=4", strings.Repeat("\x40\x01", 23), "")
-}
-
-func FuzzLayout(f *testing.F) {
-	tracetest.Fuzz(f, "libcachesim:layout=twrNS", strings.Repeat("\x01\x02", 22))
-}
-
-func FuzzLCS(f *testing.F) {
-	tracetest.Fuzz(f, "lcs", header(1, 1)+strings.Repeat("\x01", 24), shortHeader("<IQI", 16, 2, 3, 1)+"0123456789abcdef")
-}

@@ -100,13 +100,3 @@ func TestRefuse(t *testing.T) {
 		})
 	}
 }
-
-func FuzzLackey(f *testing.F) {
-	tracetest.Fuzz(f, "lackey", tracetest.ExampleOf(f, "lackey"), "==1==\n")
-}
-func FuzzAddress(f *testing.F) { tracetest.Fuzz(f, "address", tracetest.ExampleOf(f, "address")) }
-
-func FuzzChampSim(f *testing.F) {
-	tracetest.Fuzz(f, "champsim:instructions=true",
-		string(instruction(0x400, 1, [2]uint64{1<<64 - 1}, [4]uint64{0x40, 0, 1 << 63})))
-}

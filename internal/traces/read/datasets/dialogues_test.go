@@ -358,23 +358,12 @@ func TestRealDialogues(t *testing.T) {
 	}
 }
 
-func FuzzSGD(f *testing.F) {
-	tracetest.Fuzz(f, "sgd:roles=both", sgdTwoDialogues, tracetest.ExampleOf(f, "sgd"),
-		`[{"dialogue_id":"1","turns":[]}]`)
-}
-
-func FuzzQQP(f *testing.F) {
-	tracetest.Fuzz(f, "qqp:distance=3", tracetest.ExampleOf(f, "qqp"), pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`)
-}
-
-func FuzzOASST(f *testing.F) {
-	specs := []string{"oasst:roles=both", "oasst:unit=threads"}
-	tracetest.FuzzAll(f, specs, oasstTrees, oasstFlat, tracetest.ExampleOf(f, "oasst"))
-}
-
-func FuzzTIAGE(f *testing.F) { tracetest.Fuzz(f, "tiage", tracetest.ExampleOf(f, "tiage"), `{"1":[]}`) }
-
-func FuzzCLINC(f *testing.F) {
-	tracetest.Fuzz(f, "clinc:episode=2", tracetest.ExampleOf(f, "clinc"),
-		`{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
+func FuzzDatasets(f *testing.F) {
+	tracetest.FuzzAll(f, []string{"sgd:roles=both", "qqp:distance=3", "oasst:roles=both", "oasst:unit=threads", "tiage",
+		"clinc:episode=2"},
+		sgdTwoDialogues, tracetest.ExampleOf(f, "sgd"), `[{"dialogue_id":"1","turns":[]}]`,
+		tracetest.ExampleOf(f, "qqp"), pairsOf(2, 5, 3), `[{"origin":"7","similar":"7"}]`,
+		oasstTrees, oasstFlat, tracetest.ExampleOf(f, "oasst"),
+		tracetest.ExampleOf(f, "tiage"), `{"1":[]}`,
+		tracetest.ExampleOf(f, "clinc"), `{"oos_test":[["7","oos"]],"test":[["7","x"],["8","y"]]}`)
 }

@@ -100,10 +100,6 @@ func TestSimilarLinesAreNoAccessLogs(t *testing.T) {
 	}
 }
 
-func FuzzAccessLogs(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"access-json", "jsonl"}, tracetest.ExampleOf(f, "access-json")+"\n")
-}
-
 func BenchmarkCaddy(b *testing.B) { benchmark(b, caddyLines(100_000), "caddy") }
 
 func BenchmarkNginxJSON(b *testing.B) {

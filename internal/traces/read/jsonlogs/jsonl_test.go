@@ -136,16 +136,6 @@ func TestJSONLinesSayHowTheyAreRead(t *testing.T) {
 	}
 }
 
-func FuzzJSONL(f *testing.F) {
-	tracetest.Fuzz(f, "jsonl", `{"key":"a","time":1,"size":2,"op":"get","ttl":3,"hit":true}`+"\n"+`{"key":1e3}`,
-		`{"a":{"b":[1,"\ud83d\ude00"]},"url":"x"}`, `{"id":null}`)
-}
-
-func FuzzJSONLPaths(f *testing.F) {
-	tracetest.Fuzz(f, `jsonl:key=.a.b[0]+."c d",time=.t,size=.s`,
-		`{"a":{"b":["x"]},"c d":1,"t":"2000-01-01T00:00:00Z","s":3}`, `{"a":{"b":[{}]}}`)
-}
-
 // caddyLines are lines as Caddy writes them, for benchmarks.
 func caddyLines(n int) []byte {
 	random := rand.New(rand.NewPCG(1, 1))

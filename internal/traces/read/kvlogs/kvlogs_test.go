@@ -255,22 +255,6 @@ func TestTenants(t *testing.T) {
 	}
 }
 
-func FuzzRedis(f *testing.F) {
-	tracetest.Fuzz(f, "redis", "OK\n1700000000.107412 [0 127.0.0.1:60866] \"mget\" \"a\" \"b\"\n",
-		"7 [3 [::1]:1] \"set\" \"\\x00\\\"\" \"\" \"EXAT\" \"9\"\n", "7 [0 x] \"bitop\" \"or\" \"a\" \"b\"\n")
-}
-
-func FuzzMemcached(f *testing.F) {
-	tracetest.Fuzz(f, "memcached", "OK\nts=7.5 gid=1 type=item_get key=a%3A1 status=not_found clsid=0\n"+
-		"ts=2.1 gid=3 type=item_store key=a status=stored cmd=set ttl=60 clsid=1 cfd=9 size=5\n",
-		"ts=1.0 gid=5 type=proxy_req elapsed=9 type=104 code=8 status=0 be=h:1 detail=x req=set a 0 2592010 5\n")
-}
-
-func FuzzMcrouter(f *testing.F) {
-	tracetest.Fuzz(f, "mcrouter", tracetest.ExampleOf(f, "mcrouter"),
-		"I20260229 00:00:60.5 1 L.h:6] request key: a response: found responseLength: 1 user ip: ::1\n")
-}
-
 // benchmark reads 300,000 lines per iteration.
 func benchmark(b *testing.B, format string, line func(i int) string) {
 	const lines = 300_000

@@ -80,10 +80,3 @@ func TestAIBrixErrors(t *testing.T) {
 		must.Fail(t, err, c.want, name)
 	}
 }
-
-func FuzzAIBrix(f *testing.F) {
-	tracetest.Fuzz(f, "aibrix:block=2", aibrixMoment("5", `"abcdefgh"`, "null")+aibrixMoment("7", `[{"content":`+
-		`"x"}]`, `"y"`),
-		`[[["abcdefgh",3,4,null]],[],[["a",1,2]]]`,
-		`[{"Timestamp":1,"Requests":[{"Prompt":[1,2],"Prompt Length":3,"Output Length":null}]}]`)
-}

@@ -59,5 +59,3 @@ func TestBailianConversations(t *testing.T) {
 	_, err := tracetest.LoadText(t, content+chat("7", "x"), read.Options{})
 	must.Fail(t, err, "line 7: column 34: want a number")
 }
-
-func FuzzBailian(f *testing.F) { tracetest.Fuzz(f, "bailian", twoChats) }

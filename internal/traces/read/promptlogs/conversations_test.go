@@ -93,9 +93,3 @@ func TestConversationsErrors(t *testing.T) {
 		must.Fail(t, err, c.want, name)
 	}
 }
-
-func FuzzConversations(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"conversations:block=2", "conversations:block=2,template=gemma"},
-		"["+shareGPT("abcd")+"]",
-		lmsys("ab", `"timestamp":"2023-04-09 00:00:17",`, `,"timestamp":null`)+lmsys("cd", "", `,"timestamp":6`))
-}

@@ -87,5 +87,3 @@ func TestNeedsOfLengths(t *testing.T) {
 		t.Error("files with and without contents make one trace")
 	}
 }
-
-func FuzzLengths(f *testing.F) { tracetest.Fuzz(f, "lengths", smallAzure, smallBurst) }

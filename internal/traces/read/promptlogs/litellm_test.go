@@ -97,11 +97,3 @@ func TestLiteLLMWithoutTexts(t *testing.T) {
 	_, err := tracetest.LoadText(t, content, read.Options{})
 	must.Fail(t, err, "so hits are unknown")
 }
-
-func FuzzLiteLLM(f *testing.F) {
-	tracetest.Fuzz(f, "litellm:block=2", litellmCall(`"startTime":5,"messages":"[{\"content\":\"abcdefgh\"}]"`),
-		"["+litellmCall(`"startTime":"2026-03-01 12:00:00","session_id":"ff","messages":{"prompt":[[1,2]]},`+
-			`"cache_hit":false`)+
-			`,{"startTime":5,"prompt_tokens":3,"response":{"choices":[{"text":"a"}]},"model_parameters":{"tools":[{"a":`+
-			`"bcd"}]}}]`)
-}

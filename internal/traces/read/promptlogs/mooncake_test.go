@@ -346,10 +346,6 @@ func TestAgentErrors(t *testing.T) {
 	}
 }
 
-func FuzzAgent(f *testing.F) {
-	tracetest.Fuzz(f, "agent", smallSession, `{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`)
-}
-
 const smallChat = `{"timestamp": 20, "input": "Hello, World! How are you?", ` +
 	`"output": "Fine.", "session_id": "a", "x": 1}
 {"timestamp": 10, "input": "Hello, World! Été 2024", "output": "", "session_id": "b"}
@@ -397,16 +393,4 @@ func TestChatErrors(t *testing.T) {
 		_, err := tracetest.LoadText(t, c.content, read.Options{})
 		must.Fail(t, err, c.want, name)
 	}
-}
-
-func FuzzChat(f *testing.F) { tracetest.Fuzz(f, "chat:history=added,block=2", smallChat) }
-
-func FuzzMooncake(f *testing.F) {
-	tracetest.Fuzz(
-		f,
-		"mooncake",
-		threePrompts,
-		`{"input_length":1,"hash_ids":[18446744073709551615,-9223372036854775808]}`,
-		`{"session_id":"é\u00e9"}`,
-	)
 }

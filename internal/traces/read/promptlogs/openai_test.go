@@ -284,16 +284,3 @@ func TestManyParts(t *testing.T) {
 		}
 	}
 }
-
-func FuzzOpenAI(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"openai:block=2", "openai:block=2,template=llama-3"},
-		`{"model":"m","instructions":"s","input":[{"role":"user","content":[{"type":"input_text","text":"abcdefgh"}]},`+
-			`{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"function_call_output","output":"x"}]}`,
-		`[{"request":{"input":"abcdefgh"},"response":{"id":"resp_1","output":[{"type":"reasoning"}]}},`+
-			`{"input":"x","previous_response_id":"resp_1"}]`,
-		`{"model":"m","system":"s","messages":[{"role":"user","content":[{"type":"tool_result","content":[{"text":"x"}]}]},`+
-			`{"role":"assistant","content":[{"type":"tool_use","input":{"a":1}}]}]}`,
-		`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"abcdefgh"},{"type":"image_url"}]}]}`,
-		`[{"prompt":["abc","de"],"usage":{"completion_tokens":3}},{"prompt":[1,2,3]},{"prompt":[[1],[2,3]]}]`,
-		`{"custom_id":"a","body":{"messages":[{"role":"assistant","tool_calls":[{"x":1}]}]},"response":{"status_code":500}}`)
-}

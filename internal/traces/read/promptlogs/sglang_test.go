@@ -197,9 +197,3 @@ func TestSGLangErrors(t *testing.T) {
 		must.Fail(t, err, c.want, name)
 	}
 }
-
-func FuzzSGLang(f *testing.F) {
-	tracetest.Fuzz(f, "sglang:block=2", sglangText("1", "text=\"it's\", input_ids=[[1, 2], [3]]")+
-		"Finish: obj=GenerateReqInput(rid='1'), out={'meta_info': {'completion_tokens': 3}}\n",
-		sglangJSON("1", `"text": ["ab", "c"], "input_ids": [1, "...", [2]]`))
-}

@@ -118,10 +118,3 @@ func TestVLLMCutPrompts(t *testing.T) {
 		t.Errorf("said %q", said)
 	}
 }
-
-func FuzzVLLM(f *testing.F) {
-	tracetest.Fuzz(f, "vllm:block=2", "INFO 12-06 14:09:27 logger.py:37] Received request a: prompt: 'it\\'s', "+
-		"params: P(a=1), "+
-		"prompt_token_ids: [1, 2, 3], x\nGenerated response a: output: \"x\", output_token_ids: [1]\n",
-		"DEBUG 01-01 00:00:00 Request b details: prompt: None, prompt_token_ids: [5, 6]\n")
-}
