@@ -49,8 +49,8 @@ func TestDocsHaveEveryFormat(t *testing.T) {
 	}
 }
 
-// TestCompiledHasEveryFormatOfDocs compares compiled.jsonl with the files of formats that have layouts, and writes it with
-// UPDATE=1.
+// TestCompiledHasEveryFormatOfDocs compares compiled.jsonl with the files of formats that have layouts, and writes it
+// with UPDATE=1.
 func TestCompiledHasEveryFormatOfDocs(t *testing.T) {
 	var b bytes.Buffer
 	for _, f := range must.Get(formats.Described())(t) {
