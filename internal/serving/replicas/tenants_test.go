@@ -151,7 +151,7 @@ func TestTenantsAreNotDivided(t *testing.T) {
 		{"prefix", "equal", "", "prompts of several tenants hit the same blocks; write --allocate shared"},
 		{"prefix", "equal", "round-robin(nodes=2)", "prompts of several tenants hit the same blocks"},
 		{"tiers(host=2x)", "equal", "round-robin(nodes=2)", "depends on all tiers"},
-		{"exact", "shared", "", "its blocks may have several, but the cache exact serves block by block"},
+		{"exact", "shared", "", "but the cache exact cannot tell them apart"},
 	} {
 		c := cell(t, test.kind, "lru", test.router, "", 3)
 		c.Allocator = new(must.Get(allocate.Registry.Parse(test.allocator))(t))
