@@ -64,8 +64,8 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 		return err
 	}
 	if c.Prefetcher != nil && c.Cache.Entry.ServesPrompts(r.trace) {
-		return fmt.Errorf("prefetcher %s: the cache %s serves the prompts of %s, whose blocks are loaded as chains; with "+
-			"--model 'prefill(prefetch=true)' tiers load ahead what a waiting prompt hits", c.Prefetcher.Name(),
+		return fmt.Errorf("prefetcher %s: the cache %s loads the prompts of %s as chains; use tiers with --model "+
+			"'prefill(prefetch=true)' instead", c.Prefetcher.Name(),
 			c.Cache.Name(), r.trace.Name)
 	}
 	if c.Prefetcher != nil || c.Cache.Entry.Streams {
@@ -79,8 +79,8 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 		return fmt.Errorf("a warm-up of %d prompts: want a number from 0 to below the %d of the trace",
 			r.options.Warmup, len(r.trace.Groups))
 	case c.Allocator != nil && cache.Pools == nil && r.trace.Tenants.OfPrompt != nil && !cache.ServesPrompts(r.trace):
-		return fmt.Errorf("allocator %s: the prompts of %s have tenants, and its blocks may have several, but the cache %s "+
-			"serves block by block; add --cache prefix, or --cache 'tiers(host=10x)'", c.Allocator.Name(), r.trace.Name,
+		return fmt.Errorf("allocator %s: prompts of %s have tenants, but the cache %s cannot tell them apart; add --cache "+
+			"prefix or 'tiers(host=10x)'", c.Allocator.Name(), r.trace.Name,
 			cache.Name)
 	case c.Allocator != nil && len(r.trace.Starts) > 0:
 		return fmt.Errorf("allocator %s: %s is replayed file by file, each with an empty cache; remove --per-file",
@@ -168,8 +168,8 @@ func checkMeasured(c Cell) error {
 		return err
 	}
 	if needs := a.Needs(); needs.Footprint || needs.Curves != nil && !needs.Forecast {
-		return fmt.Errorf("model %s serves no requests from which to measure what allocator %s divides by; choose another "+
-			"allocator, or a model that serves requests: %s", c.Model.Name(), c.Allocator.Name(),
+		return fmt.Errorf("model %s serves no requests, but allocator %s measures them; choose another allocator, or a "+
+			"model that serves requests: %s", c.Model.Name(), c.Allocator.Name(),
 			strings.Join(servingModels(c.Cache.Entry.Name), ", "))
 	}
 	return nil

@@ -151,7 +151,7 @@ func TestTenantsAreNotDivided(t *testing.T) {
 		{"prefix", "equal", "", "not in prefix; or choose another allocator: shared"},
 		{"prefix", "equal", "round-robin(nodes=2)", "not in prefix; or choose another allocator: shared"},
 		{"tiers(host=2x)", "equal", "round-robin(nodes=2)", "not in tiers; or choose another allocator: shared"},
-		{"exact", "shared", "", "its blocks may have several, but the cache exact serves block by block"},
+		{"exact", "shared", "", "but the cache exact cannot tell them apart"},
 	} {
 		c := cell(t, test.kind, "lru", test.router, "", 3)
 		c.Allocator = new(must.Get(allocate.Registry.Parse(test.allocator))(t))

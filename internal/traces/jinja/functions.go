@@ -531,7 +531,7 @@ func sum(r *run, a *args) any {
 	return total
 }
 
-// batch is the filter of that name: lists of n items, the last of which is filled up if there is something to fill with.
+// batch is the filter of that name: lists of n items. The last list is filled up if a filler is given.
 func batch(r *run, a *args) any {
 	n := a.int(1, "linecount", 0)
 	if n < 1 {

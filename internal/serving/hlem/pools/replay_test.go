@@ -200,8 +200,8 @@ func TestApproximationsRefuse(t *testing.T) {
 		"another policy":      {"s3fifo", "pools", "milp", "not with s3fifo"},
 		"of one pool":         {"lru", "pools(embeddings=s3fifo)", "milp", "with s3fifo, lru"},
 		"both overridden":     {"s3fifo", "pools(embeddings=lru,kv=lru)", "milp", ""},
-		"curves":              {"lru", "pools", "ucp", "to measure what allocator ucp divides by"},
-		"footprints":          {"lru", "pools", "proportional(to=footprint)", "to measure"},
+		"curves":              {"lru", "pools", "ucp", "but allocator ucp measures them"},
+		"footprints":          {"lru", "pools", "proportional(to=footprint)", "but allocator proportional measures them"},
 		"curves or forecasts": {"lru", "pools", "balance", ""},
 	} {
 		cell := simtest.With(t, simtest.OnNodes(t, c.policy, c.cache, "allocator="+c.allocator), "model=fluid")
