@@ -89,7 +89,7 @@ func modelServes(c *Cell) bool {
 
 // has returns whether cells have a part of a kind.
 func has(kind string) func(*Cell) bool {
-	return func(c *Cell) bool { return partName(c, kind) != "" }
+	return func(c *Cell) bool { return KindOf(kind).Of(&c.Parts) != nil }
 }
 
 // partName returns the name of the part of a kind, "" if there is none.
