@@ -305,9 +305,6 @@ type Spec = params.Spec[Entry]
 // Registry has every cache, in the order of `cachesim caches`: the exact one, then what package sim/all registers.
 var Registry = params.NewRegistry("cache", "exact", exactEntry)
 
-// WithPools returns the names of the caches whose nodes are divided into pools.
-func WithPools() []string { return Registry.NamesOf(func(e *Entry) bool { return e.Pools != nil }) }
-
 // HasPools reports whether the nodes of a cache are divided into pools.
 func HasPools(c Spec) bool { return c.Entry.Pools != nil }
 

@@ -145,9 +145,6 @@ func TestNodesNeedNoTenants(t *testing.T) {
 	if rec.Cache != twoNodes || rec.Allocator != "static(r=0.3)" {
 		t.Errorf("the record names %s and %s", rec.Cache, rec.Allocator)
 	}
-	if !slices.Contains(cache.WithPools(), c.Cache.Name()) {
-		t.Errorf("%v divide nodes", cache.WithPools())
-	}
 }
 
 // TestNodesCountAfterTheWarmup checks that the counters of nodes leave out the warm-up, as hits and evictions do.
