@@ -208,7 +208,7 @@ func TestLabelsRefused(t *testing.T) {
 	r := sim.NewReplayer(tr, sim.ReplayerOptions{})
 	must.Fail(t, r.Check(simtest.Cell(t, "lru", simtest.Objects(1)[0], "model=storage")), "--by who: the model storage")
 	for text, want := range map[string]string{
-		"a\nb\na\n":            "has no named columns, so none by which hits could be counted",
+		"a\nb\na\n":            "has no named columns to count hits by",
 		"time,key\n1,a\n2,b\n": `"whom"`,
 	} {
 		_, err := tracetest.LoadText(t, text, read.Options{Selection: read.Selection{By: "whom"}})

@@ -122,8 +122,8 @@ func check(v params.Values, e policies.Entry) error {
 		return fmt.Errorf("cache prefix: with evict=%s running prompts lock nothing; remove concurrency=%d", evict,
 			v.Int("concurrency"))
 	case evict == evictChunk && e.Kind == policies.Online && !choosesAmongChunks(&e):
-		return fmt.Errorf("cache prefix: with evict=%s the policy must choose among the blocks that a prompt has not hit, "+
-			"without predictions, which %s cannot; use one of: %s", evictChunk, e.Name,
+		return fmt.Errorf("cache prefix: evict=%s needs a policy that chooses among some blocks without predictions, which "+
+			"%s cannot; use one of: %s", evictChunk, e.Name,
 			suggest.List(policies.Registry.NamesOf(choosesAmongChunks)))
 	}
 	return nil

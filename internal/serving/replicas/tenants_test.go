@@ -148,10 +148,10 @@ func TestTenantsUnderAModel(t *testing.T) {
 func TestTenantsAreNotDivided(t *testing.T) {
 	tr := withTenants(rand.New(rand.NewPCG(1, 53)), policytest.Prompts(16, "ab", "ac", "b"))
 	for _, test := range []struct{ kind, allocator, router, want string }{
-		{"prefix", "equal", "", "prompts of several tenants hit the same blocks; write --allocate shared"},
-		{"prefix", "equal", "round-robin(nodes=2)", "prompts of several tenants hit the same blocks"},
-		{"tiers(host=2x)", "equal", "round-robin(nodes=2)", "depends on all tiers"},
-		{"exact", "shared", "", "its blocks may have several, but the cache exact serves block by block"},
+		{"prefix", "equal", "", "not in prefix; or choose another allocator: shared"},
+		{"prefix", "equal", "round-robin(nodes=2)", "not in prefix; or choose another allocator: shared"},
+		{"tiers(host=2x)", "equal", "round-robin(nodes=2)", "not in tiers; or choose another allocator: shared"},
+		{"exact", "shared", "", "but the cache exact cannot tell them apart"},
 	} {
 		c := cell(t, test.kind, "lru", test.router, "", 3)
 		c.Allocator = new(must.Get(allocate.Registry.Parse(test.allocator))(t))

@@ -539,7 +539,7 @@ func attribute(r *run, v any, name string) any {
 		methods = textMethods
 	case *List:
 		methods = listMethods
-	case *loopState:
+	case interface{ attribute(name string) any }: // a loop or a cycler
 		return v.attribute(name)
 	case *function:
 		if name == "name" {

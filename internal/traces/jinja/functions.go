@@ -20,10 +20,46 @@ var globals = map[string]any{
 	"range":     &function{"range", numbers},
 	"namespace": &function{"namespace", func(r *run, a *args) any { d := dictOf(r, a); d.namespace = true; return d }},
 	"dict":      &function{"dict", func(r *run, a *args) any { return dictOf(r, a) }},
+	"joiner":    &function{"joiner", joiner},
+	"cycler":    &function{"cycler", func(_ *run, a *args) any { a.need(0); return &cycler{items: a.list} }},
 	"raise_exception": &function{"raise_exception", func(r *run, a *args) any {
 		panic(failure{fmt.Errorf("%w: %s", ErrRaised, r.str(a.first()))})
 	}},
 	"strftime_now": &function{"strftime_now", func(r *run, a *args) any { return formatDate(r.when, r.str(a.first())) }},
+}
+
+// joiner returns a function whose first call gives nothing, and every further one a separator.
+func joiner(r *run, a *args) any {
+	between, called := a.text(r, 0, "sep", ", "), false
+	return &function{"joiner", func(*run, *args) any {
+		if !called {
+			called = true
+			return ""
+		}
+		return between
+	}}
+}
+
+// cycler gives its items in turn, again and again.
+type cycler struct {
+	items []any
+	at    int
+}
+
+func (c *cycler) attribute(name string) any {
+	switch name {
+	case "current":
+		return c.items[c.at]
+	case "next":
+		return &function{name, func(*run, *args) any {
+			v := c.items[c.at]
+			c.at = (c.at + 1) % len(c.items)
+			return v
+		}}
+	case "reset":
+		return &function{name, func(*run, *args) any { c.at = 0; return nil }}
+	}
+	return undefined{}
 }
 
 // dictOf is dict: a dict or pairs, and named values.
@@ -495,12 +531,39 @@ func sum(r *run, a *args) any {
 	return total
 }
 
+// batch is the filter of that name: lists of n items. The last list is filled up if a filler is given.
+func batch(r *run, a *args) any {
+	n := a.int(1, "linecount", 0)
+	if n < 1 {
+		fail("batch: %d items per list, want at least 1", n)
+	}
+	var all []any
+	for part := range slices.Chunk(r.items(a.first()), int(n)) {
+		part = slices.Clone(part)
+		if fill := a.at(2, "fill_with"); fill != (undefined{}) && fill != nil {
+			for int64(len(part)) < n {
+				r.work(ofValue)
+				part = append(part, fill)
+			}
+		}
+		all = append(all, r.list(part))
+	}
+	return r.list(all)
+}
+
+// countWords is the filter wordcount.
+func countWords(r *run, a *args) any {
+	apart := func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsNumber(c) && c != '_' }
+	return int64(len(strings.FieldsFunc(r.str(a.first()), apart)))
+}
+
 // filters are those of Jinja that chat templates use.
 var filters map[string]method
 
 func init() {
 	filters = map[string]method{
 		"tojson": toJSON, "fromjson": fromJSON, "from_json": fromJSON, "length": length, "count": length,
+		"batch": batch, "wordcount": countWords,
 		"int": toNumber(toWhole, int64(0)), "float": toNumber(func(f float64) any { return f }, 0.0),
 		"round": round, "abs": absolute, "sum": sum, "replace": replace, "indent": indent,
 		"sort": sorted, "dictsort": dictSorted, "min": extreme(false), "max": extreme(true), "unique": unique, "map": mapped,

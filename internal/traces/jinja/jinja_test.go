@@ -39,6 +39,8 @@ const pieces = `{{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 7.5 % 2 }} {{ 7 / 2 }
 {{ undefined1 }}|{{ undefined1 | default('x') }}|{{ '' | default('x', true) }}|{{ none | default('x') }}|{{ undefined1 is undefined }}|{{ none is none }}|{{ undefined1 | length }}|{{ undefined1 | list }}
 {{ 1 is number }} {{ true is boolean }} {{ 1 is integer }} {{ 1.0 is float }} {{ 'a' is string }} {{ d is mapping }} {{ xs is sequence }} {{ xs is iterable }} {{ 5 is iterable }} {{ 4 is divisibleby 2 }} {{ 1 is eq 1 }} {{ 1 is not none }} {{ 'a' is in ['a'] }} {{ 'AB' is upper }} {{ none is sameas none }}
 {{ [1, 'é', none, true, {'a': [1.5]}] | tojson }} {{ 'a\n"' | tojson }} {{ {'b': 1, 'a': 2} | tojson(sort_keys=true) }} {{ [] | tojson(indent=2) }} {{ 'a' 'b' }} {{ 0x1F }} {{ 1_000 }} {{ "\u00e9\x41\t" }}
+{% set j = joiner('|') %}{{ j() }}a{{ j() }}b{{ j() }}{% set c = cycler('x', 'y') %}{{ c.next() }}{{ c.next() }}{{ c.next() }}{{ c.current }}{{ c.reset() or c.next() }}
+{{ [1, 2, 3, 4, 5] | batch(2) | list }} {{ xs | batch(2, 'x') | list }} {{ 'xy' | batch(3) | list }} {{ "it's a_b 12, é!" | wordcount }}
 {{ dict(a=1) }} {{ dict(d, e=3).e }} {{ f(**{'a': 1}) if f is defined }} {{ d | items | list }} {{ 'a\nb' | indent }} {{ 'a\nb\n\nc' | indent(1, true, true) }}`
 
 // original computes pieces as transformers sets Jinja up.

@@ -12,7 +12,8 @@ import (
 	"unicode"
 )
 
-// A value is nil (None), bool, int64, float64, string, markup, *List, *Dict, *function, *loopState or undefined.
+// A value is nil (None), bool, int64, float64, string, markup, *List, *Dict, *function, *loopState, *cycler or
+// undefined.
 
 // List is a list or a tuple of Python.
 type List struct {

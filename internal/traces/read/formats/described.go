@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -25,32 +24,31 @@ import (
 //go:embed *.yaml
 var descriptions embed.FS
 
-// described returns what the files of formats say, in the order of their names: all of it, or what reading a trace
-// needs, which are the layouts of those that have some.
-func described(parse func(path string, text []byte) (*layouts.File, error), layoutsAlone bool) ([]*layouts.File,
-	error) {
+// compiled has the files of formats with layouts as JSON, one on a line and without what they say for people: reading
+// them as YAML would take a run a sixth of its start. UPDATE=1 go test ./internal/traces/read/formats -run Docs writes
+// it.
+//
+//go:embed compiled.jsonl
+var compiled []byte
+
+// Described returns what the files of formats say, in the order of their names.
+func Described() ([]*layouts.File, error) {
 	entries, err := descriptions.ReadDir(".")
 	if err != nil {
 		return nil, err
 	}
-	all, errs := make([]*layouts.File, len(entries)), make([]error, len(entries))
-	var wait sync.WaitGroup // since one takes a tenth of a millisecond
+	all := make([]*layouts.File, len(entries))
 	for i, e := range entries {
-		wait.Go(func() {
-			text, err := descriptions.ReadFile(e.Name())
-			if err == nil && (!layoutsAlone || bytes.Contains(text, []byte("\nlayouts:"))) {
-				all[i], err = parse(e.Name(), text)
-			}
-			errs[i] = err
-		})
+		text, err := descriptions.ReadFile(e.Name())
+		if err == nil {
+			all[i], err = layouts.Parse(e.Name(), text)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	wait.Wait()
-	all = slices.DeleteFunc(all, func(f *layouts.File) bool { return f == nil })
-	return all, errors.Join(errs...)
+	return all, nil
 }
-
-// Described returns what the files of formats say, with their examples.
-func Described() ([]*layouts.File, error) { return described(layouts.Parse, false) }
 
 // formatOf returns the format that a file describes.
 func formatOf(f *layouts.File) (source.Format, error) {
@@ -69,18 +67,21 @@ func formatOf(f *layouts.File) (source.Format, error) {
 	return f.Format()
 }
 
-// groups has the formats of files by group. Those of the program are correct, as a test says.
+// groups has the formats with layouts by group. Those of the program are correct, as a test says.
 var groups = sync.OnceValue(func() map[string][]source.Format {
-	all, err := described(layouts.ParseHead, true)
 	byGroup := map[string][]source.Format{}
-	for _, f := range all {
-		format, wrong := formatOf(f)
-		err = errors.Join(err, wrong)
+	for lines := json.NewDecoder(bytes.NewReader(compiled)); lines.More(); {
+		f := new(layouts.File)
+		err := lines.Decode(f)
+		var format source.Format
+		if err == nil {
+			format, err = formatOf(f)
+		}
+		if err != nil {
+			panic("formats: " + err.Error())
+		}
 		format.Data = true
 		byGroup[f.Group] = append(byGroup[f.Group], format)
-	}
-	if err != nil {
-		panic("formats: " + err.Error())
 	}
 	return byGroup
 })

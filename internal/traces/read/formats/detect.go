@@ -310,8 +310,8 @@ func chooseTenant(s *source.Source, format source.Format, opts params.Values) er
 	switch holds := func(f source.Format) bool { return f.Name == format.Name }; {
 	case ok:
 	case s.In.Labels:
-		return s.Errorf("%s has no named columns, so none by which hits could be counted; tables, access logs, JSON lines, "+
-			"prompts in JSON and logs of stores have", format.Name)
+		return s.Errorf("%s has no named columns to count hits by; tables, access logs, JSON lines, prompts in JSON and "+
+			"logs of stores have them", format.Name)
 	case slices.ContainsFunc(slices.Concat(files.Formats, groups()["devices"]), holds):
 		return s.Errorf("holds reads of files, whose tenants are jobs or directories: write --tenant job, or " +
 			"--tenant 'directory(depth=1)'")

@@ -1,6 +1,8 @@
 package formats_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"reflect"
@@ -45,6 +47,46 @@ func TestDocsHaveEveryFormat(t *testing.T) {
 	} else if written != text {
 		t.Error("docs/formats.md is out of date: UPDATE=1 go test ./internal/traces/read/formats -run Docs")
 	}
+}
+
+// TestCompiledHasEveryFormatOfDocs compares compiled.jsonl with the files of formats that have layouts, and writes it
+// with UPDATE=1.
+func TestCompiledHasEveryFormatOfDocs(t *testing.T) {
+	var b bytes.Buffer
+	for _, f := range must.Get(formats.Described())(t) {
+		if len(f.Layouts) == 0 {
+			continue
+		}
+		f.Examples, f.Summary, f.Source, f.Detection, f.Notes = nil, "", "", "", ""
+		var value any
+		must.Do(t, json.Unmarshal(must.Get(json.Marshal(f))(t), &value))
+		b.Write(append(must.Get(json.Marshal(withoutZeros(value)))(t), '\n'))
+	}
+	const path = "compiled.jsonl"
+	if os.Getenv("UPDATE") != "" {
+		must.Do(t, os.WriteFile(path, b.Bytes(), 0o644))
+	} else if !bytes.Equal(must.Get(os.ReadFile(path))(t), b.Bytes()) {
+		t.Error("compiled.jsonl is out of date: UPDATE=1 go test ./internal/traces/read/formats -run Docs")
+	}
+}
+
+// withoutZeros leaves out fields that say nothing.
+func withoutZeros(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if field == nil || field == "" || field == false || field == 0.0 {
+				delete(v, name)
+				continue
+			}
+			v[name] = withoutZeros(field)
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutZeros(v[i])
+		}
+	}
+	return value
 }
 
 // document writes what a file says of a format.

@@ -34,8 +34,7 @@ type File struct {
 	Notes     string `yaml:"notes"`     // what a user should know beyond that, in Markdown
 	Reads     *Reads `yaml:"reads"`     // lines are reads of files or devices, not requests for objects
 
-	Layouts []Layout `yaml:"layouts"`
-	// Examples follow everything else, so that they are only parsed where they are needed.
+	Layouts  []Layout  `yaml:"layouts"`
 	Examples []Example `yaml:"examples"`
 
 	Path string `yaml:"-"` // of the file
@@ -126,12 +125,6 @@ func (t texts) has(word []byte) bool {
 
 // MaxBytes is how large a file of a format may be.
 const MaxBytes = 256 << 10
-
-// ParseHead is Parse without the examples.
-func ParseHead(path string, text []byte) (*File, error) {
-	head, _, _ := bytes.Cut(text, []byte("\nexamples:"))
-	return decode(path, head)
-}
 
 // Parse reads the text of a file. Errors name the file, the line and the field.
 func Parse(path string, text []byte) (*File, error) {

@@ -102,8 +102,8 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 	}
 	if r.blockTokens == 0 {
 		if r.blockTokens = guessBlockTokens(lines); r.blockTokens == 0 {
-			return nil, stream.Fields{}, src.Errorf("no usual number of tokens per block, or more than one, fits the first " +
-				"lines: state it, for example with --input-format mooncake:block=512")
+			return nil, stream.Fields{}, src.Errorf("the tokens per block do not follow from the first lines: add them, for " +
+				"example --input-format mooncake:block=512")
 		}
 	}
 	opts["block"] = r.blockTokens

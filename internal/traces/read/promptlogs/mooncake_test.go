@@ -114,7 +114,7 @@ func TestMooncakeErrors(t *testing.T) {
 			"64 bits, or hex"},
 		"ids as fractions": {good + `{"hash_ids": [1.5]}`, "line 2: column 15: hash_ids: want a whole number of 64 bits"},
 		"deep":             {good + `{"x": ` + strings.Repeat("[", 200), "want at most 100 nested arrays"},
-		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "no usual number of tokens per block"},
+		"no block size":    {`{"input_length": 10, "hash_ids": [1, 2, 3]}`, "the tokens per block do not follow"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tracetest.LoadText(t, c.content, read.Options{Needs: traces.Needs{Times: true}})
