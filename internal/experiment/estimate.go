@@ -74,7 +74,7 @@ func takeSample(ctx context.Context, cells []Cell, dirs []string) (*sample, erro
 	if err != nil {
 		return nil, err
 	}
-	loading := workload.Options{Needs: needs(cells), BadLines: 1, Progress: func(_, total int64) {
+	loading := traces.LoadOptions{Needs: needs(cells), BadLines: 1, Progress: func(_, total int64) {
 		if w.Generator != "" {
 			whole = float64(total)
 		}
@@ -114,7 +114,7 @@ func takeSteps(ctx context.Context, w workload.Workload, dirs []string) (*sample
 		return nil, err
 	}
 	w.Checksum, w.Limit = "", min(steps, measuredSteps)
-	t, err := w.Load(ctx, dirs, workload.Options{Needs: traces.Needs{Attention: true}})
+	t, err := w.Load(ctx, dirs, traces.LoadOptions{Needs: traces.Needs{Attention: true}})
 	if err != nil {
 		return nil, err
 	}

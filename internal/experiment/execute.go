@@ -446,9 +446,9 @@ func (e *executor) load(ctx context.Context, g *group) error {
 			return e.prepare(g, t)
 		}
 	}
-	loading := workload.Options{
+	loading := traces.LoadOptions{
 		Needs: needs(g.cells), Memory: e.options.Memory, RequestBytes: sim.NextUseBytes, NextUse: true,
-		BadLines: workload.UsualBadLines,
+		BadLines: traces.UsualBadLines,
 	}
 	task := e.options.Progress.Loading(first.TraceName())
 	defer task.End()

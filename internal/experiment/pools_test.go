@@ -109,7 +109,7 @@ func TestCapacitiesOfNodes(t *testing.T) {
 	both := strings.Replace(one, "caches: [", "caches: [exact, ", 1)
 	must.NotGet(parseText(both))(t, "add tenants by column", "allocators in the exact cache")
 	none := strings.Replace(one, "models: [recommender]\n", "", 1)
-	must.NotGet(parseText(none))(t, "needs a model of time", "no model")
+	must.NotGet(parseText(none))(t, "needs a model; add --model", "no model")
 }
 
 // TestNoRecordHasWhatTheMachineMeasured runs controllers of serving nodes, whose decisions are timed: a record with a

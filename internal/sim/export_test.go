@@ -8,20 +8,22 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/sim/feed"
+	"github.com/cachesim/cachesim/internal/sim/ontrace"
 )
 
 // What tests use of the inside of this package.
 const (
-	LongestWindow  = longestWindow
-	ShortestWindow = shortestWindow
-	WindowTime     = windowTime
+	LongestWindow  = feed.LongestWindow
+	ShortestWindow = feed.ShortestWindow
+	WindowTime     = feed.WindowTime
 	ModelledBytes  = modelledBytes
 	ReplayBytes    = replayBytes
 )
 
 var (
-	NextWindow = nextWindow
-	TopicsOf   = topicsOf
+	NextWindow = feed.NextWindow
+	TopicsOf   = ontrace.Topics
 )
 
 // NeedOf estimates the memory of a job of one cell.

@@ -178,7 +178,7 @@ func (r *Replayer) serveStack(ctx context.Context, stack onepass.Stack, t *trace
 
 // newLRUStack returns the stack for a part of a trace on the CPU.
 func newLRUStack(t *traces.Trace, cells []Cell) (onepass.Stack, error) {
-	return onepass.New(t, cells[0].Cache, cells[0].Capacity.Bytes, simulated(cells), longestWindow)
+	return onepass.New(t, cells[0].Cache, cells[0].Capacity.Bytes, simulated(cells), feed.LongestWindow)
 }
 
 func simulated(cells []Cell) []int64 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -45,7 +46,7 @@ func (r *Replayer) LRUHits(ctx context.Context, c Cell, units []int64) (*LRUHits
 
 // add adds a part of the trace.
 func (h *LRUHits) add(ctx context.Context, c Cell, t *traces.Trace, warmup int, simulated []int64) error {
-	stack, err := onepass.New(t, c.Cache, c.Capacity.Bytes, simulated, longestWindow)
+	stack, err := onepass.New(t, c.Cache, c.Capacity.Bytes, simulated, feed.LongestWindow)
 	if err != nil {
 		return err
 	}

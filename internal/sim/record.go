@@ -80,7 +80,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if delayed, ok := delayedHits(out.values); ok {
 		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
 	}
-	r.view(c.Capacity).logged().addTo(&rec.Values, c.Capacity.Bytes)
+	r.view(c.Capacity).logged().AddTo(&rec.Values, c.Capacity.Bytes)
 	if c.Cache.Entry.Queries {
 		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
 	}

@@ -10,25 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// A cache serves a window of requests between two checks of the context. Windows last about windowTime: they are long
-// if a request takes nanoseconds, and short if each request trains, predicts or draws a million candidates.
-const (
-	windowTime     = 5 * time.Millisecond
-	shortestWindow = 4
-	longestWindow  = 1 << 15
-)
-
-// nextWindow returns the length of the next window, given the length and the time of the last one.
-func nextWindow(length int, took time.Duration) int {
-	switch {
-	case took > windowTime:
-		return max(length/2, shortestWindow)
-	case took < windowTime/4:
-		return min(2*length, longestWindow)
-	}
-	return length
-}
-
 // ReplayOptions say how a trace is replayed.
 type ReplayOptions struct {
 	Bytes bool // capacity counts bytes: pass the sizes on
@@ -44,7 +25,7 @@ type ReplayOptions struct {
 func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptions) (Tally, error) {
 	f := feed.New(t, c, opt.Bytes)
 	var warm Tally
-	length := shortestWindow
+	length := feed.ShortestWindow
 	last := time.Now()
 	for from := 0; from < len(t.Objects); {
 		if err := ctx.Err(); err != nil {
@@ -65,7 +46,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		}
 		from = to
 		now := time.Now()
-		length, last = nextWindow(length, now.Sub(last)), now
+		length, last = feed.NextWindow(length, now.Sub(last)), now
 	}
 	opt.marks.endPart(len(t.Objects), f.Counts)
 	return f.Minus(warm), nil

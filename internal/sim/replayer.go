@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
+	"github.com/cachesim/cachesim/internal/sim/ontrace"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -74,7 +75,7 @@ type view struct {
 	footprint int64 // bytes of all objects; 0 if they do not count
 	largest   int64 // bytes of the largest object
 	nextUse   func() []uint32
-	logged    func() logged
+	logged    func() ontrace.Logged
 	firsts    func() *onepass.Firsts
 	addresses func() (*prefetch.Addresses, error)
 	layout    func() (*streams.Layout, error)
@@ -85,7 +86,7 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	options.Neighbours.Device = options.Device
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
 		least: cache.IdentityOnly}, remarked: &sync.Map{}, joined: map[int]*Replayer{}, joining: &sync.Mutex{}}
-	r.topics = sync.OnceValue(func() []int32 { return topicsOf(t) })
+	r.topics = sync.OnceValue(func() []int32 { return ontrace.Topics(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
 		sized, zeros := t.WithoutZeroSizes()
@@ -109,7 +110,7 @@ func newView(t *traces.Trace, warmup int) *view {
 	addresses := sync.OnceValues(func() (*prefetch.Addresses, error) { return prefetch.NewAddresses(t) })
 	layout := sync.OnceValues(func() (*streams.Layout, error) { return prefetch.NewLayout(t) })
 	return &view{trace: t, warmup: warmup, addresses: addresses, layout: layout, nextUse: sync.OnceValue(t.NextUses),
-		logged: sync.OnceValue(func() logged { return loggedIn(t, warmup) }),
+		logged: sync.OnceValue(func() ontrace.Logged { return ontrace.LoggedIn(t, warmup) }),
 		firsts: sync.OnceValue(func() *onepass.Firsts { return onepass.NewFirsts(t) }), running: &sync.Map{}}
 }
 

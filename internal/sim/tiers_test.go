@@ -77,7 +77,7 @@ func TestTenantsShareTiers(t *testing.T) {
 		}
 	}
 	c := simtest.Cell(t, "lru", capacity.Of(30, false), "cache=tiers(flash=3x)", "allocator=ucp")
-	if err := r.Check(c); err == nil || !strings.Contains(err.Error(), "write --allocate shared") {
+	if err := r.Check(c); err == nil || !strings.Contains(err.Error(), "choose another allocator: shared") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -146,7 +146,7 @@ func TestPrefixRefuses(t *testing.T) {
 		{&plain, "prefix", "lru", nil, "has none"},
 		{tr, "prefix(evict=any,concurrency=2)", "lru", nil, "remove concurrency=2"},
 		{tr, "prefix(concurrency=2)", "lru", &model, "remove the cache's concurrency"},
-		{tr, "prefix", "pfoo-l", nil, "bound for the exact cache"},
+		{tr, "prefix", "pfoo-l", nil, "not in prefix"},
 	} {
 		c := prefixCell(t, test.cache, test.policy, "oracle", 2)
 		c.Model = test.model

@@ -356,10 +356,10 @@ func TestSemanticRefuses(t *testing.T) {
 		{tr, "semantic", "opt-bypass", "write farthest-similar"},
 		{tr, "semantic", "belady-size", "write farthest-similar"},
 		{tr, "semantic", "fpb-binary", "write fpb, or semantic(match=identity)"},
-		{tr, "semantic", "pfoo-l", "a bound for the exact cache"},
+		{tr, "semantic", "pfoo-l", "not in semantic"},
 		{tr, "semantic(scope=topic)", "lru", ""},
-		{tr, "sets", "farthest-similar", "not of sets"},
-		{tr, "prefix", "pfoo-similar", "not of prefix"},
+		{tr, "sets", "farthest-similar", "not in sets"},
+		{tr, "prefix", "pfoo-similar", "not in prefix"},
 		{&sample, "semantic", "lru", "a sample"},
 	} {
 		c := queryCell(t, test.cache, test.policy, 10)

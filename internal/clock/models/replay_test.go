@@ -34,8 +34,9 @@ func checkOrder(t *testing.T, name string, rec records.Record) {
 func TestModelErrors(t *testing.T) {
 	trace := simtest.Lookups(3)
 	for _, test := range []struct{ kind, model, want string }{
-		{"exact", "sls", "model sls works on the cache sets, not on exact; add --cache sets"},
-		{"exact", "prefill", "model prefill works on the cache prefix, not on exact; add --cache prefix"},
+		{"exact", "sls", "model sls works on the cache sets, not on exact; or choose another model: storage"},
+		{"exact", "prefill", "model prefill works on the caches prefix, tiers, not on exact; or choose another model: " +
+			"storage"},
 	} {
 		lists := []string{"cache=" + test.kind, "model=" + test.model}
 		_, err := simtest.TryRun(t.Context(), trace, simtest.Options{Policies: "lru", Parts: lists,

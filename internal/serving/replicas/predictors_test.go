@@ -239,7 +239,7 @@ func TestPredictorsThatKnowTheFutureAreRefused(t *testing.T) {
 	tr := policytest.Prompts(16, "a", "b")
 	for _, predictor := range []string{"oracle", "noisy(p=0.3)", "written(next=1)"} {
 		c := predictedCell(t, "prefix", "laru", predictor, "round-robin(nodes=2)", "", 5)
-		must.Fail(t, sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c), "but not on which node; use one that knows only "+
-			"the past, such as gbm", predictor)
+		must.Fail(t, sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c),
+			"but not on which node; use another, such as gbm", predictor)
 	}
 }

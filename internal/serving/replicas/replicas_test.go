@@ -586,7 +586,7 @@ func TestRoutersAreChecked(t *testing.T) {
 	for _, test := range []struct{ kind, policy, router, want string }{
 		{"exact", "lru", "round-robin(nodes=2)", "add --cache prefix"},
 		{"prefix", "opt", "round-robin(nodes=2)", "not on which node"},
-		{"prefix", "laru", "round-robin(nodes=2)", "predictor noisy knows when the trace"},
+		{"prefix", "laru", "round-robin(nodes=2)", "predictor noisy knows when a block"},
 		{"prefix", "lru", "session(nodes=2)", "does not name them"},
 		{"prefix", "lru", "hash(nodes=2,by=session)", "does not name them"},
 		{"prefix", "lru", "round-robin(nodes=2@0s+1@1s)", "has no times"},

@@ -148,9 +148,9 @@ func TestTenantsUnderAModel(t *testing.T) {
 func TestTenantsAreNotDivided(t *testing.T) {
 	tr := withTenants(rand.New(rand.NewPCG(1, 53)), policytest.Prompts(16, "ab", "ac", "b"))
 	for _, test := range []struct{ kind, allocator, router, want string }{
-		{"prefix", "equal", "", "prompts of several tenants hit the same blocks; write --allocate shared"},
-		{"prefix", "equal", "round-robin(nodes=2)", "prompts of several tenants hit the same blocks"},
-		{"tiers(host=2x)", "equal", "round-robin(nodes=2)", "depends on all tiers"},
+		{"prefix", "equal", "", "not in prefix; or choose another allocator: shared"},
+		{"prefix", "equal", "round-robin(nodes=2)", "not in prefix; or choose another allocator: shared"},
+		{"tiers(host=2x)", "equal", "round-robin(nodes=2)", "not in tiers; or choose another allocator: shared"},
 		{"exact", "shared", "", "but the cache exact cannot tell them apart"},
 	} {
 		c := cell(t, test.kind, "lru", test.router, "", 3)

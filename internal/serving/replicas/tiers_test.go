@@ -267,7 +267,7 @@ func TestTiersOfNodesAreChecked(t *testing.T) {
 		{"tiers(host=4x,remote=9x,shared=remote)", "lru", "", "", "add --nodes 8, or remove shared"},
 		{"tiers(host=4x,policies=opt/lru)", "lru", "round-robin(nodes=2)", "", "not on which node"},
 		{"tiers(host=4x)", "opt", "round-robin(nodes=2)", "", "not on which node"},
-		{"tiers(host=4x)", "laru", "round-robin(nodes=2)", "", "predictor noisy knows when the trace"},
+		{"tiers(host=4x)", "laru", "round-robin(nodes=2)", "", "predictor noisy knows when a block"},
 		{"tiers(host=4x,policies=lru/laru)", "lru", "round-robin(nodes=2)", "", "policies names laru, which does not work"},
 	} {
 		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(cell(t, test.kind, test.policy, test.router, test.model, 5))
@@ -281,7 +281,7 @@ func TestTiersOfNodesAreChecked(t *testing.T) {
 		t.Errorf("a prefetcher: %v", err)
 	}
 	c.Prefetcher, c.Allocator = nil, new(must.Get(allocate.Registry.Parse("equal"))(t))
-	if err := sim.CheckParts(c); err == nil || !strings.Contains(err.Error(), "allocator equal: the tenants share") {
+	if err := sim.CheckParts(c); err == nil || !strings.Contains(err.Error(), "choose another allocator: shared") {
 		t.Errorf("an allocator: %v", err)
 	}
 	objects := policytest.Trace(1, 50, 10)

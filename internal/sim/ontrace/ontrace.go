@@ -1,4 +1,5 @@
-// Package ontrace builds predictors for the replay of a trace.
+// Package ontrace has what a replay takes from its trace before it begins: predictors, topics, and what the log says
+// was found.
 package ontrace
 
 import (

@@ -31,7 +31,7 @@ func table(rows int, bad ...int) string {
 }
 
 func TestBadLinesAreLeftOutAndCounted(t *testing.T) {
-	loaded := tracetest.MustLoadText(t, table(4000, 17, 100, 101), read.Options{BadLines: read.UsualBadLines})
+	loaded := tracetest.MustLoadText(t, table(4000, 17, 100, 101), read.Options{BadLines: traces.UsualBadLines})
 	if got := len(loaded.Objects); got != 3997 {
 		t.Errorf("%d requests, want 3997", got)
 	}
@@ -51,11 +51,11 @@ func TestTooManyBadLinesAreAnError(t *testing.T) {
 		want  string
 	}{
 		{table(4000, 17), 0, "stdin: line 17: "},
-		{table(500, 17), read.UsualBadLines, "stdin: line 17: "},
-		{table(500, 17), read.UsualBadLines, "; --bad-lines allows 0.1%, none of 501 lines"},
-		{table(4000, 17, 18, 19, 20, 21), read.UsualBadLines,
+		{table(500, 17), traces.UsualBadLines, "stdin: line 17: "},
+		{table(500, 17), traces.UsualBadLines, "; --bad-lines allows 0.1%, none of 501 lines"},
+		{table(4000, 17, 18, 19, 20, 21), traces.UsualBadLines,
 			"stdin: 5 of 4,001 lines could not be read, first: line 17: "},
-		{table(4000, 17, 18, 19, 20, 21), read.UsualBadLines, "; --bad-lines allows 0.1%"},
+		{table(4000, 17, 18, 19, 20, 21), traces.UsualBadLines, "; --bad-lines allows 0.1%"},
 		{table(1500) + strings.Repeat("x\n", 5000), 1, "line 2501: 1 columns, but the lines before have 2, and so are " +
 			"the 999 lines before it"},
 	} {
@@ -75,7 +75,7 @@ func TestBadLinesNameTheirFile(t *testing.T) {
 		must.Do(t, os.WriteFile(paths[len(paths)-1], []byte(text), 0o600))
 	}
 	slices.Sort(paths)
-	loaded := must.Get(read.Load(t.Context(), paths, read.Options{BadLines: read.UsualBadLines}))(t)
+	loaded := must.Get(read.Load(t.Context(), paths, read.Options{BadLines: traces.UsualBadLines}))(t)
 	want := "a.csv and 2 more: csv, comma; key, time in s; 1 of 9,003 lines could not be read, first: " + paths[1] +
 		`: line 17: column 1: time "never"`
 	if lines := traces.Lines(loaded.Readings, ""); len(lines) != 1 || !strings.HasPrefix(lines[0], want) {

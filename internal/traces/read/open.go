@@ -45,7 +45,7 @@ func prepare(ctx context.Context, path string, opts Options) prepared {
 		}
 		return prepared{err: err}
 	}
-	in.Budget, in.Tenant, in.NoSizes = opts.Memory, opts.tenantColumn(), !opts.Sizes
+	in.Budget, in.Tenant, in.NoSizes = opts.Memory, columnWanted(opts), !opts.Sizes
 	in.Labels = opts.By != ""
 	in.Merged, in.Context, in.Find, in.BadLines = opts.Merge, ctx, opts.Find, opts.BadLines
 	src, err := source.New(in, in.Label, in.Path, in)

@@ -311,7 +311,7 @@ func (s *scan) openNext(path string) (*Stream, error) {
 		{"times to live", s.opts.Ops, fields.TTL, s.fields.TTL},
 		{"hits of the server", s.opts.Ops, fields.Served, s.fields.Served},
 		{"groups of requests", true, fields.Groups, s.fields.Groups},
-		{"tenants", s.opts.tenantColumn() != "", fields.Tenant, s.fields.Tenant},
+		{"tenants", columnWanted(s.opts) != "", fields.Tenant, s.fields.Tenant},
 	} {
 		if f.wanted && f.is != f.as {
 			return nil, fmt.Errorf("%s and %s do not go together: only one of them has %s", s.paths[0], path, f.name)

@@ -123,8 +123,8 @@ func fileTenants(paths []string) []string {
 	return names
 }
 
-// tenantColumn returns the column that holds the tenants, or the labels, "" if none is requested.
-func (o Options) tenantColumn() string {
+// columnWanted returns the column that holds the tenants, or the labels, "" if none is requested.
+func columnWanted(o Options) string {
 	if o.By != "" {
 		return o.By
 	}

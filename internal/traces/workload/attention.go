@@ -11,7 +11,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/gen"
-	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -79,7 +78,7 @@ func (w Workload) OpenAttention(ctx context.Context, dirs []string, stdin io.Rea
 
 // loadAttention returns the requests that an attention trace stands for, and the checksum of its files if it is asked
 // for. Only its dimensions are read: its vectors stay where they are.
-func (w Workload) loadAttention(ctx context.Context, dirs []string, options read.Options, takeSum bool) (
+func (w Workload) loadAttention(ctx context.Context, dirs []string, options traces.LoadOptions, takeSum bool) (
 	*traces.Trace, string, error) {
 	switch {
 	case slices.Contains(w.Files, "-"):
@@ -147,7 +146,7 @@ func (w Workload) label() string {
 }
 
 // lookups returns a request for every head in every step. Objects are rows, each a key with its value.
-func lookups(name string, shape *attention.Shape, options read.Options) (*traces.Trace, error) {
+func lookups(name string, shape *attention.Shape, options traces.LoadOptions) (*traces.Trace, error) {
 	heads := shape.Heads()
 	requests, rows := heads*shape.Steps, heads*shape.Tokens()
 	if requests > stream.MaxCount || rows > stream.MaxCount {

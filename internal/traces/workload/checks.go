@@ -8,15 +8,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Who replays workloads needs no package that reads files: these are read's.
-type (
-	Options   = read.Options
-	Selection = read.Selection
-)
-
-// UsualBadLines is the share of unreadable lines that commands allow unless the user says otherwise.
-const UsualBadLines = read.UsualBadLines
-
 // Check refuses values of w that cannot be read, without opening a file.
 func (w Workload) Check() error {
 	if w.Tenants != "" {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // writeTree writes files below a new folder and returns it.
@@ -77,11 +76,11 @@ func TestFindAllWithoutEmptyFiles(t *testing.T) {
 func TestLoadFolder(t *testing.T) {
 	dir := writeTree(t, map[string]string{"logs/1/a": "k1\nk2\n", "logs/2/b": "k1\nk3\n", "logs/c": "k3\n"})
 	named := Workload{Files: []string{"logs/1/a", "logs/2/b", "logs/c"}}
-	want, wantSum, err := named.LoadSummed(t.Context(), []string{dir}, read.Options{})
+	want, wantSum, err := named.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
 	must.Do(t, err)
 	for _, path := range []string{"logs", "logs/**"} {
 		w := Workload{Files: []string{path}}
-		got, sum, err := w.LoadSummed(t.Context(), []string{dir}, read.Options{})
+		got, sum, err := w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
 		must.Do(t, err)
 		if !reflect.DeepEqual(got.Objects, want.Objects) || sum.Checksum != wantSum.Checksum || got.Name != path ||
 			!reflect.DeepEqual(sum.Files, w.Files) {
@@ -89,7 +88,7 @@ func TestLoadFolder(t *testing.T) {
 				sum.Checksum, want.Objects, wantSum.Checksum)
 		}
 		must.Do(t, os.WriteFile(filepath.Join(dir, "logs", "d"), []byte("k9\n"), 0o644))
-		if _, err := sum.Load(t.Context(), []string{dir}, read.Options{}); err == nil ||
+		if _, err := sum.Load(t.Context(), []string{dir}, traces.LoadOptions{}); err == nil ||
 			!strings.Contains(err.Error(), path+": the trace has changed") {
 			t.Errorf("%s with another file: error %v, want that the trace has changed", path, err)
 		}
@@ -105,7 +104,7 @@ func TestRotatedLogInFolder(t *testing.T) {
 	dir := writeTree(t, map[string]string{"l/access.log": line("03", "c"), "l/access.log.1": line("02", "b"),
 		"l/access.log.2": line("01", "a")})
 	w := Workload{Files: []string{"l"}}
-	got, read, err := w.LoadSummed(t.Context(), []string{dir}, read.Options{Needs: traces.Needs{Keys: true}})
+	got, read, err := w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{Needs: traces.Needs{Keys: true}})
 	must.Do(t, err)
 	if got.Keys[0].Text != "/a" || len(read.Files) != 3 || !strings.HasSuffix(read.Files[0], "access.log.2") {
 		t.Errorf("keys %v of %q, want the oldest first", got.Keys, read.Files)

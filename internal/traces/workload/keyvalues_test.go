@@ -10,8 +10,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
-	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 const (
@@ -32,7 +32,7 @@ func TestKeysAndValues(t *testing.T) {
 	if want := []string{"prompts.jsonl", "config.json"}; !slices.Equal(w.Paths(), want) {
 		t.Errorf("paths %q, want %q", w.Paths(), want)
 	}
-	tr, summed, err := w.LoadSummed(t.Context(), []string{dir}, read.Options{})
+	tr, summed, err := w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
 	must.Do(t, err)
 	if m := prompts.Of(tr.Kind).Memory; m.TokenBytes != 2*4*8 || m.BlockBytes != 512*64 {
 		t.Errorf("%+v, want 64 bytes per token", m)
@@ -54,7 +54,7 @@ func TestKeysAndValues(t *testing.T) {
 		t.Error("the path of a summed configuration matters, or its type does not")
 	}
 	must.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(smallModel+" "), 0o600))
-	if _, err := summed.Load(t.Context(), []string{dir}, read.Options{}); err == nil ||
+	if _, err := summed.Load(t.Context(), []string{dir}, traces.LoadOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "has changed") {
 		t.Errorf("another configuration: %v", err)
 	}
@@ -67,7 +67,7 @@ func TestKeysAndValuesOfAGenerator(t *testing.T) {
 	must.Do(t, os.WriteFile(path, []byte(smallModel), 0o600))
 	w := must.Get(Generated("llm(conversations=5,prompts=20)", 1))(t)
 	w.Name, w.KV, w.SampleRate = "p", "config=config.json", 1
-	_, summed, err := w.LoadSummed(t.Context(), []string{dir}, read.Options{})
+	_, summed, err := w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
 	must.Do(t, err)
 	if sum := must.Get(w.ReadChecksum(t.Context(), []string{dir}))(t); summed.Checksum == "" || summed.Checksum != sum {
 		t.Errorf("checksum %q, want %q", summed.Checksum, sum)
@@ -78,10 +78,10 @@ func TestKeysAndValuesOfAGenerator(t *testing.T) {
 	if back.Key() != summed.Key() {
 		t.Errorf("%+v becomes %+v", summed, back)
 	}
-	_, err = back.Load(t.Context(), []string{dir}, read.Options{})
+	_, err = back.Load(t.Context(), []string{dir}, traces.LoadOptions{})
 	must.Do(t, err)
 	must.Do(t, os.WriteFile(path, []byte(strings.Replace(smallModel, "4", "8", 1)), 0o600))
-	if _, err := back.Load(t.Context(), []string{dir}, read.Options{}); !errors.As(err, new(*ChangedError)) {
+	if _, err := back.Load(t.Context(), []string{dir}, traces.LoadOptions{}); !errors.As(err, new(*ChangedError)) {
 		t.Errorf("another configuration: %v", err)
 	}
 }
@@ -94,12 +94,12 @@ func TestKeysAndValuesOfNoPrompts(t *testing.T) {
 		t.Error("an unknown model is accepted")
 	}
 	w := Workload{Generator: "zipf(objects=10,requests=20)", KV: "model=phi-4"}
-	if _, err := w.Load(t.Context(), nil, read.Options{}); err == nil ||
+	if _, err := w.Load(t.Context(), nil, traces.LoadOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "has no prompts; remove --kv") {
 		t.Errorf("of plain objects: %v", err)
 	}
 	llm := Workload{Generator: "llm(conversations=5,prompts=20)", KV: "model=phi-4"}
-	if tr, err := llm.Load(t.Context(), nil, read.Options{}); err != nil ||
+	if tr, err := llm.Load(t.Context(), nil, traces.LoadOptions{}); err != nil ||
 		prompts.Of(tr.Kind).Memory.TokenBytes != 200<<10 {
 		t.Errorf("of generated prompts: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -36,7 +37,7 @@ func (w Workload) EstimateRequests(dirs []string) (float64, error) {
 
 func (w Workload) requestsPerByte(path string, dirs []string) (float64, error) {
 	find := func(path string) (string, error) { return Find(path, dirs) }
-	opened, err := read.Open(path, read.Options{Selection: read.Selection{Format: w.Format}, Find: find})
+	opened, err := read.Open(path, traces.LoadOptions{Selection: traces.Selection{Format: w.Format}, Find: find})
 	if err != nil {
 		return 0, err
 	}

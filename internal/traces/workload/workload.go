@@ -41,7 +41,7 @@ type Workload struct {
 	Name      string   `json:"name,omitempty"` // in records; "" takes it from the files or the generator
 	Files     []string `json:"files,omitempty"`
 	Generator string   `json:"generator,omitempty"` // "zipf(alpha=0.9)", as package gen reads it
-	read.Selection
+	traces.Selection
 	// Embeddings of queries: a file (.npy or .fvecs) with a row for each request of Files or, with
 	// "queries.npy:rows=distinct", for each distinct one; or a built-in embedder with its parameters, such as
 	// "lexical(dim=384)". "": the trace's own, or embed.Default's if it has only texts.
@@ -274,7 +274,7 @@ func digestOf(path string) (digest [sha256.Size]byte, err error) {
 
 // Load reads or generates the trace. Files that are not at their path are searched for in dirs, in this order. If w has
 // a checksum that the files do not match, the error is a ChangedError; if a file is not found, a MissingError.
-func (w Workload) Load(ctx context.Context, dirs []string, options read.Options) (*traces.Trace, error) {
+func (w Workload) Load(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace, error) {
 	options.Selection = w.Selection
 	w, note := w.inOrder(ctx, dirs, options)
 	t, _, err := w.load(ctx, dirs, options, w.Checksum != "")
@@ -283,7 +283,7 @@ func (w Workload) Load(ctx context.Context, dirs []string, options read.Options)
 
 // inOrder returns w with the files of a rotated log in the order of their times, and says so in the note; and otherwise
 // as it is. Files with a checksum keep their order, which a record states.
-func (w Workload) inOrder(ctx context.Context, dirs []string, options read.Options) (_ Workload, note string) {
+func (w Workload) inOrder(ctx context.Context, dirs []string, options traces.LoadOptions) (_ Workload, note string) {
 	if w.Checksum != "" || w.EmbeddingsFile() != "" {
 		return w, ""
 	}
@@ -309,7 +309,7 @@ func (w Workload) inOrder(ctx context.Context, dirs []string, options read.Optio
 
 // LoadSummed is Load that also returns w with its checksum, computed while loading, and with its files in the order in
 // which they were read. Standard input and pipes, which cannot be read twice, have none.
-func (w Workload) LoadSummed(ctx context.Context, dirs []string, options read.Options) (*traces.Trace,
+func (w Workload) LoadSummed(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace,
 	Workload, error) {
 	options.Selection = w.Selection
 	w, note := w.inOrder(ctx, dirs, options)
@@ -326,7 +326,7 @@ func withNote(t *traces.Trace, note string) *traces.Trace {
 	return t
 }
 
-func (w Workload) load(ctx context.Context, dirs []string, options read.Options,
+func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOptions,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	options.Selection = w.Selection
 	if w.Checksum != "" {
@@ -414,7 +414,7 @@ func (w Workload) embed(ctx context.Context, t *traces.Trace) error {
 }
 
 // loadFiles reads the files and computes their checksum at the same time.
-func (w Workload) loadFiles(ctx context.Context, dirs []string, options read.Options,
+func (w Workload) loadFiles(ctx context.Context, dirs []string, options traces.LoadOptions,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	found, err := w.find(dirs)
 	if err != nil {
@@ -473,7 +473,7 @@ func (w Workload) loadFiles(ctx context.Context, dirs []string, options read.Opt
 
 // loadWith loads files with the embeddings beside them, if there is such a file.
 func loadWith(ctx context.Context, files []string, beside queries.BesideFile,
-	options read.Options) (*traces.Trace, error) {
+	options traces.LoadOptions) (*traces.Trace, error) {
 	if beside.Path != "" {
 		vectors, err := queries.OpenVectors(ctx, beside.Path, nil)
 		if err != nil {
@@ -502,7 +502,7 @@ func (w Workload) verified(ctx context.Context, found []string) (string, error) 
 
 // generate makes the trace. Its checksum covers Paths, the files that the generator reads and the description of keys
 // and values.
-func (w Workload) generate(ctx context.Context, dirs []string, options read.Options,
+func (w Workload) generate(ctx context.Context, dirs []string, options traces.LoadOptions,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
 	spec, err := gen.Parse(w.Generator, "")
 	if err != nil {
@@ -533,7 +533,7 @@ func (w Workload) generate(ctx context.Context, dirs []string, options read.Opti
 }
 
 // Prepare returns the generator of spec, or ctx's error as soon as ctx ends. preparing, unless it is nil, is called as
-// read.Options.Preparing.
+// traces.LoadOptions.Preparing.
 func Prepare(ctx context.Context, spec gen.Spec,
 	preparing func() (set func(done, total int64), end func())) (*gen.Generator, error) {
 	var progress func(done, total int64)
@@ -594,7 +594,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		Generator: rec.TraceGenerator,
 		Checksum:  rec.TraceChecksum,
 		KV:        rec.KV,
-		Selection: read.Selection{
+		Selection: traces.Selection{
 			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
 			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants, By: rec.By,
 			Writes: rec.WriteMode, ObjectOverhead: rec.ObjectOverhead,

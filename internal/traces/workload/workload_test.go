@@ -19,7 +19,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 	"github.com/cachesim/cachesim/internal/traces/queries"
-	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/write"
 )
@@ -67,18 +66,18 @@ func TestChecksum(t *testing.T) {
 		t.Fatalf("checksum %s, %v; want %s", got, err, want)
 	}
 	w.Checksum = got
-	loaded, err := w.Load(t.Context(), nil, read.Options{})
+	loaded, err := w.Load(t.Context(), nil, traces.LoadOptions{})
 	if err != nil || len(loaded.Objects) != 3 || loaded.NumObjects != 2 || loaded.Name != "a+b" {
 		t.Errorf("loaded %+v, %v", loaded, err)
 	}
 	// Reported first even if the file is now not a trace at all.
 	writeText(t, b, "\x00\xff garbage")
 	var changed *ChangedError
-	if _, err := w.Load(t.Context(), nil, read.Options{}); !errors.As(err, &changed) || changed.Want != want {
+	if _, err := w.Load(t.Context(), nil, traces.LoadOptions{}); !errors.As(err, &changed) || changed.Want != want {
 		t.Errorf("a changed file: %v", err)
 	}
 	if _, err := (Workload{Files: []string{filepath.Join(dir, "none")}}).Load(t.Context(), nil,
-		read.Options{}); !errors.As(err,
+		traces.LoadOptions{}); !errors.As(err,
 		new(*MissingError)) {
 		t.Errorf("a missing file: %v", err)
 	}
@@ -109,18 +108,18 @@ func TestChecksumTellsWhereFilesEnd(t *testing.T) {
 }
 
 func TestGeneratorIsATrace(t *testing.T) {
-	w := Workload{Selection: read.Selection{Limit: 900}, Name: "skewed",
+	w := Workload{Selection: traces.Selection{Limit: 900}, Name: "skewed",
 		Generator: "zipf(alpha=1.1,objects=100,requests=1000,seed=3)"}
-	a, err := w.Load(t.Context(), nil, read.Options{Needs: traces.Needs{Times: true}})
+	a, err := w.Load(t.Context(), nil, traces.LoadOptions{Needs: traces.Needs{Times: true}})
 	must.Do(t, err)
-	b, err := w.Load(t.Context(), nil, read.Options{})
+	b, err := w.Load(t.Context(), nil, traces.LoadOptions{})
 	if err != nil || !slices.Equal(a.Objects, b.Objects) || len(a.Objects) != 900 || a.Name != "skewed" || a.Times == nil {
 		t.Errorf("generated %d and %d requests of %q, %v", len(a.Objects), len(b.Objects), a.Name, err)
 	}
 	if sum, err := w.ReadChecksum(t.Context(), nil); sum != "" || err != nil {
 		t.Errorf("checksum of a generator: %q, %v", sum, err)
 	}
-	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), nil, read.Options{}); err == nil ||
+	if _, err := (Workload{Generator: "zipf(alpa=1)"}).Load(t.Context(), nil, traces.LoadOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "alpha") {
 		t.Errorf("a wrong parameter: %v", err)
 	}
@@ -135,10 +134,10 @@ func TestGeneratorIsATrace(t *testing.T) {
 
 func TestRecordSaysWhatWasReplayed(t *testing.T) {
 	for _, w := range []Workload{
-		{Name: "oltp", Files: []string{"a b.gz", "c.gz"}, Checksum: "sha256:00", Selection: read.Selection{
+		{Name: "oltp", Files: []string{"a b.gz", "c.gz"}, Checksum: "sha256:00", Selection: traces.Selection{
 			Format: "csv:key=2", Merge: true, Limit: 10, SampleRate: 0.1, SampleSeed: 3, Writes: "fill"}},
-		{Name: "bk", Files: []string{"x.tar.xz"}, Selection: read.Selection{PerFile: true, SampleRate: 1}},
-		{Name: "z", Generator: "zipf(alpha=1)", Selection: read.Selection{SampleRate: 1}},
+		{Name: "bk", Files: []string{"x.tar.xz"}, Selection: traces.Selection{PerFile: true, SampleRate: 1}},
+		{Name: "z", Generator: "zipf(alpha=1)", Selection: traces.Selection{SampleRate: 1}},
 	} {
 		rec := records.Record{Trace: w.Name, SampleRate: w.SampleRate}
 		must.Do(t, w.Describe(&rec))
@@ -160,12 +159,12 @@ func TestLoadSummedTakesTheChecksum(t *testing.T) {
 	w := Workload{Files: []string{writeText(t, filepath.Join(t.TempDir(), "keys.txt"), "1\n2\n1\n")}}
 	want, err := w.ReadChecksum(t.Context(), nil)
 	must.Do(t, err)
-	trace, got, err := w.LoadSummed(t.Context(), nil, read.Options{})
+	trace, got, err := w.LoadSummed(t.Context(), nil, traces.LoadOptions{})
 	if err != nil || len(trace.Objects) != 3 || got.Checksum != want {
 		t.Errorf("%+v with checksum %q, %v; want %s", trace, got.Checksum, err, want)
 	}
 	_, got, err = Workload{Files: []string{"-"}}.LoadSummed(t.Context(), nil,
-		read.Options{Stdin: strings.NewReader("1\n2\n")})
+		traces.LoadOptions{Stdin: strings.NewReader("1\n2\n")})
 	if err != nil || got.Checksum != "" {
 		t.Errorf("standard input has checksum %q, %v; want none", got.Checksum, err)
 	}
@@ -175,8 +174,8 @@ func TestLoadSummedTakesTheChecksum(t *testing.T) {
 func TestLoadSummedNoticesAnotherFile(t *testing.T) {
 	path := writeText(t, filepath.Join(t.TempDir(), "x.txt"), "1\n2\n1\n")
 	replaced := false
-	_, _, err := Workload{Selection: read.Selection{Limit: 1}, Files: []string{path}}.LoadSummed(t.Context(), nil,
-		read.Options{Progress: func(int64,
+	_, _, err := Workload{Selection: traces.Selection{Limit: 1}, Files: []string{path}}.LoadSummed(t.Context(), nil,
+		traces.LoadOptions{Progress: func(int64,
 			int64) {
 			if replaced {
 				return
@@ -206,7 +205,7 @@ func TestGeneratedWritesEveryParameter(t *testing.T) {
 }
 
 func TestIdentity(t *testing.T) {
-	w := Workload{Selection: read.Selection{Limit: 7}, Name: "a", Files: []string{"a.csv"}}
+	w := Workload{Selection: traces.Selection{Limit: 7}, Name: "a", Files: []string{"a.csv"}}
 	if got := w.Identity(); got.Name != "" || !slices.Equal(got.Files, w.Files) || got.Limit != 7 {
 		t.Errorf("without a checksum the path says what is replayed: %+v", got)
 	}
@@ -225,18 +224,18 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	a := writeText(t, filepath.Join(dir, "a.txt"), lines.String())
 	b := writeText(t, filepath.Join(dir, "b.txt"), "1,5\n2,1\n")
 	load := func(w Workload) *traces.Trace {
-		return must.Get(w.Load(t.Context(), nil, read.Options{}))(t)
+		return must.Get(w.Load(t.Context(), nil, traces.LoadOptions{}))(t)
 	}
-	if got := load(Workload{Selection: read.Selection{Limit: 40}, Files: []string{a}}); len(got.Objects) != 40 {
+	if got := load(Workload{Selection: traces.Selection{Limit: 40}, Files: []string{a}}); len(got.Objects) != 40 {
 		t.Errorf("%d requests, limited to 40", len(got.Objects))
 	}
-	if got := load(Workload{Selection: read.Selection{PerFile: true}, Files: []string{a, a}}); len(got.Starts) != 2 {
+	if got := load(Workload{Selection: traces.Selection{PerFile: true}, Files: []string{a, a}}); len(got.Starts) != 2 {
 		t.Errorf("files start at %v", got.Starts)
 	}
-	first, again, other := load(Workload{Selection: read.Selection{SampleRate: 0.5, SampleSeed: 1},
-		Files: []string{a}}), load(Workload{Selection: read.Selection{SampleRate: 0.5,
+	first, again, other := load(Workload{Selection: traces.Selection{SampleRate: 0.5, SampleSeed: 1},
+		Files: []string{a}}), load(Workload{Selection: traces.Selection{SampleRate: 0.5,
 		SampleSeed: 1}, Files: []string{a}}),
-		load(Workload{Selection: read.Selection{SampleRate: 0.5, SampleSeed: 2}, Files: []string{a}})
+		load(Workload{Selection: traces.Selection{SampleRate: 0.5, SampleSeed: 2}, Files: []string{a}})
 	if len(first.Objects) != len(again.Objects) || first.SampleRate != 0.5 || len(first.Objects) < 400 ||
 		len(first.Objects) > 600 {
 		t.Errorf("samples of %d and %d of 1000", len(first.Objects), len(again.Objects))
@@ -244,7 +243,7 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 	if len(first.Objects) == len(other.Objects) {
 		t.Errorf("both seeds sample %d objects", len(other.Objects))
 	}
-	merged := load(Workload{Selection: read.Selection{Format: "csv:time=1,key=2", Merge: true},
+	merged := load(Workload{Selection: traces.Selection{Format: "csv:time=1,key=2", Merge: true},
 		Files: []string{b, writeText(t, filepath.Join(dir, "c.txt"), "3,2\n")}})
 	if !slices.Equal(merged.Objects, []uint32{0, 1, 2}) {
 		t.Errorf("merged to %v", merged.Objects)
@@ -253,9 +252,9 @@ func TestLoadPassesOnHowATraceIsRead(t *testing.T) {
 
 func TestGeneratorOfMoreRequestsThanATraceHas(t *testing.T) {
 	w := Workload{Generator: "zipf(requests=1000000000000,objects=10)"}
-	must.NotGet(w.Load(t.Context(), nil, read.Options{}))(t, "--limit", "10^12 requests")
+	must.NotGet(w.Load(t.Context(), nil, traces.LoadOptions{}))(t, "--limit", "10^12 requests")
 	w.Limit = 5
-	if loaded, err := w.Load(t.Context(), nil, read.Options{}); err != nil || len(loaded.Objects) != 5 {
+	if loaded, err := w.Load(t.Context(), nil, traces.LoadOptions{}); err != nil || len(loaded.Objects) != 5 {
 		t.Errorf("5 of 10^12 requests: %v", err)
 	}
 }
@@ -268,7 +267,7 @@ func TestEmbeddingsFileIsPartOfTheTrace(t *testing.T) {
 	file := writeText(t, filepath.Join(dir, "keys"), "1\n2\n")
 	beside := writeText(t, filepath.Join(dir, "x.fvecs"), fvecs+fvecs)
 	w := Workload{Files: []string{file}, Embeddings: "x.fvecs"}
-	options := read.Options{Needs: traces.Needs{Embeddings: true}}
+	options := traces.LoadOptions{Needs: traces.Needs{Embeddings: true}}
 	trace, summed, err := w.LoadSummed(t.Context(), []string{dir}, options)
 	must.Do(t, err)
 	if q := queries.Of(trace.Kind); !slices.Equal(q.Vectors, []float32{1, 1}) || q.Embeddings != "x.fvecs" {
@@ -306,7 +305,7 @@ func TestEmbeddingsThatCannotBe(t *testing.T) {
 		{Workload{Files: []string{"a"}, Embeddings: `C:\x.npy:`}, `unknown option ""`},
 		{Workload{Files: []string{"a"}, Embeddings: `C:\x.npy:rows=distinct`}, ""},
 		{Workload{Generator: "zipf", Embeddings: "x.npy"}, "a generator has no files for embeddings to belong to"},
-		{Workload{Selection: read.Selection{Merge: true}, Files: []string{"a", "b"}, Embeddings: "x.npy.gz"},
+		{Workload{Selection: traces.Selection{Merge: true}, Files: []string{"a", "b"}, Embeddings: "x.npy.gz"},
 			"which merging changes"},
 		{Workload{Files: []string{"a", "b"}, Embeddings: "x.npy.gz"}, ""},
 		{Workload{Generator: "zipf", Embeddings: "lexical"}, ""},
@@ -327,7 +326,7 @@ func TestListingOfAWorkload(t *testing.T) {
 	load := func(listing, checksum string) (Workload, error) {
 		w := Workload{Files: []string{"reads.csv"}, Checksum: checksum}
 		w.Format = "reads:files=" + listing
-		_, summed, err := w.LoadSummed(t.Context(), []string{dir}, read.Options{})
+		_, summed, err := w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
 		return summed, err
 	}
 	w, err := load("list.csv", "")
@@ -359,7 +358,7 @@ func TestNamesOfAGenerator(t *testing.T) {
 	load := func(names, checksum string) (*traces.Trace, Workload, error) {
 		w := must.Get(Generated("cluster(jobs=9,scale=0.0001,names="+names+")", 1))(t)
 		w.Checksum = checksum
-		return w.LoadSummed(t.Context(), []string{dir}, read.Options{})
+		return w.LoadSummed(t.Context(), []string{dir}, traces.LoadOptions{})
 	}
 	trace, w, err := load("names", "")
 	must.Do(t, err)
@@ -397,7 +396,7 @@ func TestClusterFromFilesAndInMemory(t *testing.T) {
 		write.Listing(t.Context(), dir+"/all.csv.gz", g.Fields.Kind.(files.Kind).Listing)))
 	stored := Workload{Files: []string{"reads.csv.zst"}}
 	stored.Format = "reads:block=64,files=all.csv.gz"
-	options := read.Options{Needs: traces.Needs{Kind: true, Sizes: true, Times: true}}
+	options := traces.LoadOptions{Needs: traces.Needs{Kind: true, Sizes: true, Times: true}}
 	want, err := Workload{Generator: spec.Full()}.Load(t.Context(), nil, options)
 	must.Do(t, err)
 	got, err := stored.Load(t.Context(), []string{dir}, options)

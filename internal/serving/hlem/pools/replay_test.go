@@ -79,11 +79,11 @@ func TestNodesRefuse(t *testing.T) {
 		cell sim.Cell
 		want string
 	}{
-		"no model":     {untimed, "needs a model of time"},
-		"the future":   {simtest.OnNodes(t, "opt", twoNodes), "knows only the past"},
+		"no model":     {untimed, "needs a model; add --model with one of: "},
+		"the future":   {simtest.OnNodes(t, "opt", twoNodes), "not with opt"},
 		"no capacity":  {simtest.OnNodes(t, "infinite", twoNodes), "the memory of a node is limited"},
 		"shared":       {lru("allocator=shared"), "cannot share a pool"},
-		"optimal":      {lru("allocator=optimal"), "knows the requests of the trace"},
+		"optimal":      {lru("allocator=optimal"), "not with optimal"},
 		"marginal":     {lru("allocator=marginal"), "the order in which files are read"},
 		"quiver":       {lru("allocator=quiver(train=users)"), "data sets of tenants"},
 		"batch sizes":  {lru("allocator=batch-sizes(train=users:1)"), "data sets of tenants"},
@@ -92,13 +92,13 @@ func TestNodesRefuse(t *testing.T) {
 		"start, bounds": {simtest.OnNodes(t, "lru", "pools(gpus=1,memory=300MiB,rmin=0.5,r=0.6)", "allocator=milp"),
 			"begins with a ratio of 0.4, outside rmin=0.5"},
 		"three shares": {lru("allocator=static(shares=1;1;1)"), "shares has 3 items"},
-		"exact":        {exact, "it works in the cache pools, not in exact"},
+		"exact":        {exact, "works in the cache pools, not in exact"},
 		"little memory": {simtest.OnNodes(t, "lru", "pools(gpus=1,memory=9MiB)"),
 			"less than 10 shards of 1048576 bytes"},
 		"predictor of one pool": {simtest.OnNodes(t, "lru", "pools(embeddings=laru)"), "write --policy laru"},
 		"approximate": {simtest.With(t, simtest.OnNodes(t, "lru", "pools(kv=sieve)"), "model=fluid"),
-			"computes the hit ratios of LRU, not of sieve; use LRU, or a model that serves requests: recommender"},
-		"prefetcher": {lru("prefetcher=next"), "loads only requested objects"},
+			"computes the hit ratios of LRU; it does not work with lru, sieve; or choose another model: recommender"},
+		"prefetcher": {lru("prefetcher=next"), "does not work in pools"},
 	} {
 		err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(test.cell)
 		must.Fail(t, err, test.want, name)
@@ -197,8 +197,8 @@ func TestPredictionsEvictNothing(t *testing.T) {
 func TestApproximationsRefuse(t *testing.T) {
 	for name, c := range map[string]struct{ policy, cache, allocator, want string }{
 		"lru":                 {"lru", "pools", "milp", ""},
-		"another policy":      {"s3fifo", "pools", "milp", "not of s3fifo"},
-		"of one pool":         {"lru", "pools(embeddings=s3fifo)", "milp", "not of s3fifo"},
+		"another policy":      {"s3fifo", "pools", "milp", "not with s3fifo"},
+		"of one pool":         {"lru", "pools(embeddings=s3fifo)", "milp", "with s3fifo, lru"},
 		"both overridden":     {"s3fifo", "pools(embeddings=lru,kv=lru)", "milp", ""},
 		"curves":              {"lru", "pools", "ucp", "but allocator ucp measures them"},
 		"footprints":          {"lru", "pools", "proportional(to=footprint)", "but allocator proportional measures them"},

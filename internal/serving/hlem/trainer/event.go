@@ -87,7 +87,7 @@ func (w Workload) trace(ctx context.Context, epochs int) (*traces.Trace, error) 
 	if err != nil {
 		return nil, err
 	}
-	return g.Load(ctx, nil, workload.Options{Needs: traces.Needs{Times: true, Kind: true}})
+	return g.Load(ctx, nil, traces.LoadOptions{Needs: traces.Needs{Times: true, Kind: true}})
 }
 
 // explorer is an allocator that draws its actions from a policy, and keeps what happened.

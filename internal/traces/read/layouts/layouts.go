@@ -321,7 +321,6 @@ func (f *File) Format() (source.Format, error) {
 	return format, nil
 }
 
-// compile returns a layout.
 func (f *File) compile(i int) (*layout, error) {
 	spec := &f.Layouts[i]
 	fail := func(err error) (*layout, error) {

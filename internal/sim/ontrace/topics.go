@@ -1,4 +1,4 @@
-package sim
+package ontrace
 
 import (
 	"strings"
@@ -7,9 +7,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
 
-// topicsOf returns the topic label of each object, -1 if it has none: the trace's or, if its objects are not queries
+// Topics returns the topic label of each object, -1 if it has none: the trace's or, if its objects are not queries
 // with labels, the prefix of the key. It returns nil if there are no topics.
-func topicsOf(t *traces.Trace) []int32 {
+func Topics(t *traces.Trace) []int32 {
 	if queries.Of(t.Kind) != nil && queries.Of(t.Kind).Topics != nil {
 		return queries.Of(t.Kind).Topics
 	}
