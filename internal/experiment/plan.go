@@ -24,8 +24,8 @@ type Design struct {
 	Setups   []Setup
 	Entrants []Entrant
 	Sizes    capacity.Mode
-	Warmup   int           // requests
-	Series   series.Window // of the series
+	Warmup   int // requests
+	Series   series.Window
 	// NoOptimum leaves out the offline optimum under the same rules, which otherwise is added at every point.
 	NoOptimum bool
 	Version   string // of the program

@@ -26,11 +26,11 @@ type Cell struct {
 	Sizes     capacity.Mode     // which sizes count
 	Seed      uint64            // the first of the seeds for a policy without random choices, unless requests depend on it
 	Warmup    int               // requests
-	Series    series.Window     // of the series
-	Axes      string            // "small=0.1,alpha=0.9"
-	Against   []string          // hashes of the optimum cells that its record is compared with
-	Auxiliary bool              // needed only for comparison; has no record of its own
-	Version   string            // of the program
+	Series    series.Window
+	Axes      string   // "small=0.1,alpha=0.9"
+	Against   []string // hashes of the optimum cells that its record is compared with
+	Auxiliary bool     // needed only for comparison; has no record of its own
+	Version   string   // of the program
 	// OnePass says that the cell may share one pass over reuse distances with others, as in sim.Cell. Plans leave it out,
 	// because the counts are the same.
 	OnePass bool

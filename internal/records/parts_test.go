@@ -8,7 +8,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
-// with returns a record that has a part of the kind.
 func with(k PartKind, part string) Record {
 	r := sample()[0]
 	*k.Field(&r) = part

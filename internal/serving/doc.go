@@ -1,3 +1,3 @@
-// Package serving groups what nodes do that serve models: the routers that choose a node, replicas of one cache, and
-// the node of HLEM, whose memory holds embeddings and users' histories.
+// Package serving groups what nodes do that serve models: routers that choose a node, replicas of one cache, and HLEM's
+// node with embeddings and users' histories in its memory.
 package serving

@@ -19,7 +19,7 @@ const (
 	Read       Operation = "read"
 )
 
-// Before is called before an operation on the file at a path, which fails with its error. Only tests set it.
+// Before is called before an operation on the file at a path. The operation fails with its error. Only tests set it.
 //
 // It belongs to the process and not to a context or an option: files are written and read deep inside commands, by
 // packages that are given an io.Writer, and a test must reach all of them without a parameter that users do not have.

@@ -18,8 +18,8 @@ import (
 type Grid struct {
 	Heads []Head
 	Rows  [][]string // an empty one is a line between the others, which Markdown leaves out
-	// Folds says that all columns matter: those that do not fit are in a second table below, whose first column is the
-	// same. Otherwise the least important columns are left out.
+	// Folds says that all columns matter: those that do not fit are in a second table below with the same first column.
+	// Otherwise the least important columns are left out.
 	Folds bool
 	// InFolder says that all columns are also in the files of -o DIR.
 	InFolder bool
@@ -32,8 +32,8 @@ type Head struct {
 	// Weight says how important the column is. Where there is no room for all, the column of the least weight is left out
 	// first; ties go to the last one. The first column and columns of the weight Key always stay.
 	Weight int
-	// Wrap lets long cells go on in further lines; it is the least width at which they may. 0 keeps them in one line,
-	// unless all columns that may be left out are.
+	// Wrap is the least width at which long cells continue in further lines. 0 keeps them in one line as long as columns
+	// can be left out.
 	Wrap int
 	// Beside keeps the column in the same table as the previous one, where the grid folds.
 	Beside bool

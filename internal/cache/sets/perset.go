@@ -23,7 +23,7 @@ type perSet struct {
 	batch    uint32
 	hits     []lookup // of the current batch, each object once
 	misses   []lookup
-	missed   []policies.Object // the objects of misses
+	missed   []policies.Object
 	expires  bool
 	expired  int             // objects in the current batch
 	timeline *timeline       // of an offline policy; nil for all others

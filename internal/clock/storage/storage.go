@@ -187,7 +187,7 @@ type open struct {
 	served int32 // its index in model.served; -1: the slot is free
 	left   int   // objects that it waits for
 	ready  time.Duration
-	end    func() // ends it
+	end    func()
 	timer  event.Timer
 }
 

@@ -33,7 +33,7 @@ type Curve struct {
 	Capacities []capacity.Capacity // of the table, ascending
 	Specs      []policies.Spec     // next to LRU
 	Exact      []records.Record    // of the whole trace
-	Sampled    []records.Record    // of the samples
+	Sampled    []records.Record
 }
 
 // estimate is a hit ratio from samples.

@@ -17,8 +17,8 @@ const MaxWays = 64
 // Geometry says where each object may be stored.
 type Geometry struct {
 	Sets  int
-	Ways  int      // slots of a set, at most MaxWays
-	Slabs int      // slabs of a set
+	Ways  int // slots of a set, at most MaxWays
+	Slabs int
 	Lanes int      // slots of a slab; the last slabs of a single small set may have fewer
 	Home  []uint32 // per object: its set*Slabs + the slab that is probed first
 }

@@ -17,8 +17,8 @@ import (
 type Prices struct {
 	Currency string // as the user writes it: "EUR", "$"; "" for none
 	Memory   Price  // of a byte of the capacity for a month
-	Miss     Price  // of a miss
-	Egress   Price  // of a byte that missed and comes from the origin
+	Miss     Price
+	Egress   Price // of a byte that missed and comes from the origin
 	Tiers    [numTiers]TierPrices
 }
 

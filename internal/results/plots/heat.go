@@ -250,7 +250,6 @@ func (g *heatPanel) hasAxesOf(other *heatPanel) bool {
 // rowPitch is the least height of a row with a name.
 const rowPitch = vg.Length(13)
 
-// draw draws a panel.
 func (h Heat) draw(g *heatPanel, colors colorScale, oneOfSeveral bool) (*Figure, *cells) {
 	xLabel := cmp.Or(h.XLabel, heatLabel(h.X, g.columns, g.counted))
 	yLabel := cmp.Or(h.YLabel, heatLabel(h.Y, g.rows, g.counted))

@@ -21,11 +21,11 @@ type promptStack struct {
 	prompt     int // the next
 
 	all       cache.Counts // that do not depend on the capacity
-	blocks    *hitCounts   // of blocks
-	tokens    []int64      // per distance: those of the blocks
-	filled    []int64      // per distance of last blocks: the tokens that would fit into them
-	again     []int64      // per distance: blocks that are resident when their own turn comes; nil if these are blocks
-	oversized []int64      // per capacity
+	blocks    *hitCounts
+	tokens    []int64 // per distance: those of the blocks
+	filled    []int64 // per distance of last blocks: the tokens that would fit into them
+	again     []int64 // per distance: blocks that are resident when their own turn comes; nil if these are blocks
+	oversized []int64 // per capacity
 }
 
 func newPromptStack(t *traces.Trace, in cache.Spec, capacities []int64, window int) *promptStack {

@@ -14,7 +14,7 @@ import (
 
 // Kind are prompts to a language model, in blocks.
 type Kind struct {
-	BlockTokens int  // tokens in a block
+	BlockTokens int
 	Sessions    bool // prompts belong to conversations: Head.Session
 	// LengthsOnly says that the contents of prompts are unknown: each is one block that no other prompt has, whatever its
 	// length, and nothing can be said about hits.
@@ -174,7 +174,7 @@ type Columns struct {
 
 // Memory is what the keys and values of prompts take, on all GPUs of a replica.
 type Memory struct {
-	BlockBytes int64   // of a block
+	BlockBytes int64
 	TokenBytes float64 // of a token that all layers keep
 	Source     string  // where the shape of the model comes from, and the shape
 

@@ -54,9 +54,9 @@ func areRotated(paths []string) bool {
 }
 
 // RotationOrder returns the order in which to read files that are parts of a rotated log, as indexes of paths: by the
-// times of their first requests, whatever the order in which a shell named them. It is nil if there is nothing to
-// order: the files are not such parts, are in that order already, have no times, are read in another way, or can be
-// opened only once, such as pipes.
+// times of their first requests, not in the order of the shell. It is nil if there is nothing to order: the files are
+// not such parts, are in that order already, have no times, are read in another way, or can be opened only once, such
+// as pipes.
 func RotationOrder(ctx context.Context, paths []string, opts Options) []int {
 	if len(paths) < 2 || opts.Merge || opts.PerFile || opts.Beside != nil || !areRotated(paths) {
 		return nil

@@ -11,7 +11,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
-// utf16Text returns text in UTF-16.
 func utf16Text(text string, order binary.AppendByteOrder) string {
 	var b []byte
 	for _, c := range utf16.Encode([]rune(text)) {

@@ -16,7 +16,7 @@ type Columns struct {
 	Users     []uint32 // per request
 	Tokens    []int32  // per request: length of the sequence
 	Shards    int      // their numbers are below this
-	ShardRows int      // rows of a shard
+	ShardRows int
 	// Population is the population of a node that the requests were generated from; nil if they were read.
 	Population *Population
 

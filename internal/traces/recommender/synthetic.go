@@ -87,7 +87,6 @@ func (s *Synthetic) share(ctx context.Context) error {
 	return nil
 }
 
-// group returns the group of a user.
 func (s *Synthetic) group(user uint32) int {
 	bits := random.Scramble(random.Scramble(s.seed^groupBits) + uint64(user))
 	return int(bits >> 32 * uint64(s.population.Groups) >> 32)

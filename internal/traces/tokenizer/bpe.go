@@ -166,7 +166,6 @@ func letterOf(c byte) rune {
 	return letter
 }
 
-// letters has the byte of each letter.
 var letters = func() map[rune]byte {
 	all := map[rune]byte{}
 	for c := range 256 {

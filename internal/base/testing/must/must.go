@@ -42,8 +42,8 @@ func Get2[V, W any](v V, w W, err error) func(TB) (V, W) {
 	}
 }
 
-// Fail reports an error of the test, which continues, unless err is an error whose text contains want. about says what
-// was tried.
+// Fail reports an error, and the test continues, unless err is an error with want in its text. about says what was
+// tried.
 func Fail(t TB, err error, want string, about ...any) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {

@@ -27,10 +27,9 @@ type Trace struct {
 const mostRead = 20_000_000
 
 // Measure returns the model of a node that serves the users of a trace, all of them equally likely on each node, from
-// what they do in it: how many requests each makes and with which lengths, how many users read each shard, and which
-// shards a user reads again. It takes requests to be independent, as NewModel does: it knows nothing of bursts of a
-// user or of users who stop. The first request of a user misses KV. It panics if there are no requests or the costs are
-// invalid.
+// their requests: how many each makes and with which lengths, how many users read each shard, and which shards a user
+// reads again. It takes requests to be independent, as NewModel does, without bursts of a user or users who stop. The
+// first request of a user misses KV. It panics if there are no requests or the costs are invalid.
 func Measure(t Trace, c hlem.Costs, gpus int, memory int64) *Model {
 	if err := c.Check(); err != nil {
 		panic("fluid: " + err.Error())

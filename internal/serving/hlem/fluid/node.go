@@ -6,8 +6,8 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/hlem"
 )
 
-// Refill of embeddings: at most refillMost bytes per second of each GPU's link, and no more than what misses leave of a
-// share of it (HLEM, section IV-B: 3.2 GB are refilled within about one second).
+// Refill of embeddings: at most refillMost bytes per second of each GPU's link, and only what misses leave of a share
+// of it (HLEM, section IV-B: 3.2 GB are refilled within about one second).
 const (
 	refillMost  = 3.2e9
 	refillShare = 0.8

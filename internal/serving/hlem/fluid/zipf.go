@@ -8,8 +8,8 @@ type class struct {
 	share float64 // of the requests, of each of them
 }
 
-// zipf returns n ranks with the Zipf exponent alpha, whose shares sum to 1, in at most about `points` classes of
-// neighbouring ranks, whose numbers grow in proportion to the rank.
+// zipf returns n ranks with the Zipf exponent alpha and shares that sum to 1, in about `points` classes of neighbouring
+// ranks at most. The size of a class grows in proportion to the rank.
 func zipf(n int, alpha float64, points int) []class {
 	factor := math.Exp(math.Log(float64(n)+1) / float64(points))
 	var classes []class

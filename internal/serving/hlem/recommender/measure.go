@@ -92,8 +92,8 @@ func (t *tally) merge(o *tally) {
 
 // Measured is what happened on some nodes in a span of time.
 type Measured struct {
-	Requests  int     // that arrived
-	Ended     int     // that ended
+	Requests  int // that arrived
+	Ended     int
 	Started   int     // that got a GPU
 	Rate      float64 // of arrivals, per second
 	HotShare  float64 // of the requests that arrived

@@ -120,7 +120,7 @@ var operations = [...]stream.Op{
 	3: stream.OpWrite, 4: stream.OpWrite, 5: stream.OpWrite, 6: stream.OpWrite, // set, add, cas, replace
 	7: stream.OpUpdate, 8: stream.OpUpdate, 9: stream.OpDelete, // append, prepend, delete
 	10: stream.OpUpdate, 11: stream.OpUpdate, // incr, decr
-	12: stream.OpRead, 13: stream.OpWrite, 14: stream.OpUpdate, // read, write, update
+	12: stream.OpRead, 13: stream.OpWrite, 14: stream.OpUpdate,
 }
 
 // opFrom reads an operation: a number of libCacheSim's, or a word.

@@ -45,8 +45,8 @@ var roleNames = map[string]role{"target": target, "line": line, "query": query, 
 // Formats are those of this package that are code.
 var Formats = []source.Format{jsonlFormat, accessFormat}
 
-// Described returns the format of a file whose layout is JSON on lines: an access log, if a field is the target of
-// requests or the line that has it, or paths for jsonl.
+// Described returns the format of a file with a layout of JSON lines: an access log if a field is the target of
+// requests or the line with it, otherwise paths for jsonl.
 func Described(f *layouts.File) (source.Format, error) {
 	l := f.Layouts[0]
 	s := &server{fields: map[role][]path{}}

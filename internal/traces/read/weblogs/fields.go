@@ -12,35 +12,35 @@ import (
 type field uint8
 
 const (
-	ignored        field = iota
-	requestLine          // GET /a?b HTTP/1.1
-	method               // GET
-	target               // /a?b, or a whole URL
-	path                 // /a
-	query                // b, or ?b
-	host                 // example.com
-	serverName           // likewise, but what the configuration calls it
-	client               // 10.0.0.1
-	status               // 200
-	resultStatus         // TCP_HIT/200
-	bodyBytes            // of the body of the response
-	allBytes             // of the response with its header
-	objectBytes          // of the object
-	stamp                // 10/Oct/2000:13:55:36 -0700 or as in RFC 3339
-	seconds              // since 1970, with or without a fraction
-	milliseconds         // likewise
-	microseconds         // likewise
-	date                 // 2000-10-10
-	timeOfTheDay         // 13:55:36
-	fraction             // of a second, in digits: of the time that another field has in seconds
-	formattedTime        // as strftime writes it
-	formattedDate        // likewise
-	formattedClock       // likewise
-	formattedZone        // likewise
-	served               // HIT
-	cacheControl         // max-age=60
-	s3Status             // 200
-	s3Operation          // REST.GET.OBJECT
+	ignored      field = iota
+	requestLine        // GET /a?b HTTP/1.1
+	method             // GET
+	target             // /a?b, or a whole URL
+	path               // /a
+	query              // b, or ?b
+	host               // example.com
+	serverName         // likewise, but what the configuration calls it
+	client             // 10.0.0.1
+	status             // 200
+	resultStatus       // TCP_HIT/200
+	bodyBytes          // of the body of the response
+	allBytes           // of the response with its header
+	objectBytes
+	stamp          // 10/Oct/2000:13:55:36 -0700 or as in RFC 3339
+	seconds        // since 1970, with or without a fraction
+	milliseconds   // likewise
+	microseconds   // likewise
+	date           // 2000-10-10
+	timeOfTheDay   // 13:55:36
+	fraction       // of a second, in digits: of the time that another field has in seconds
+	formattedTime  // as strftime writes it
+	formattedDate  // likewise
+	formattedClock // likewise
+	formattedZone  // likewise
+	served         // HIT
+	cacheControl   // max-age=60
+	s3Status       // 200
+	s3Operation    // REST.GET.OBJECT
 )
 
 // role is what an entry gets from a field. Of several fields with the same role the best is read.
