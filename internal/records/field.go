@@ -20,10 +20,8 @@ type field struct {
 	optional bool   // may be null
 	rare     bool   // left out if no record has it
 	empty    string // what files have for ""
-	index    int    // index in Record, or asMetric
+	index    []int  // in Record; nil for a metric
 }
-
-const asMetric = -1
 
 // mayBeAbsent reports whether a file of records may lack the field. A user who changes a record removes its digest.
 func (f field) mayBeAbsent() bool { return f.optional || f.rare || f.name == digestName }
@@ -34,13 +32,11 @@ var identity, behind = identityFields()
 func identityFields() (before, after []field) {
 	t := reflect.TypeFor[Record]()
 	valuesSeen := false
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous {
-			valuesSeen = true
-			continue
+	for _, f := range reflect.VisibleFields(t) {
+		if valuesSeen = valuesSeen || f.Type == reflect.TypeFor[metric.Values](); f.Anonymous || !f.IsExported() {
+			continue // what is embedded has fields of its own
 		}
-		described := field{name: f.Tag.Get("json"), index: i, kind: f.Type.Kind(),
+		described := field{name: f.Tag.Get("json"), index: f.Index, kind: f.Type.Kind(),
 			rare: f.Tag.Get("rare") != "", empty: f.Tag.Get("empty")}
 		if f.Type.Kind() == reflect.Pointer {
 			described.kind, described.optional = f.Type.Elem().Kind(), true
@@ -55,7 +51,7 @@ func identityFields() (before, after []field) {
 }
 
 func metricField(name string, m metric.Metric) field {
-	f := field{name: name, kind: reflect.Float64, optional: !metric.IsAlways(name), index: asMetric}
+	f := field{name: name, kind: reflect.Float64, optional: !metric.IsAlways(name)}
 	if m.Whole() {
 		f.kind = reflect.Int64
 	}
@@ -135,7 +131,7 @@ func fieldsOf(recs []Record) []field {
 	}
 	unset := func(f field) bool {
 		return f.rare && !slices.ContainsFunc(recs,
-			func(r Record) bool { return !reflect.ValueOf(r).Field(f.index).IsZero() })
+			func(r Record) bool { return !reflect.ValueOf(r).FieldByIndex(f.index).IsZero() })
 	}
 	all := slices.DeleteFunc(slices.Clone(identity), unset)
 	declared, _ := declaredFields()
@@ -168,8 +164,8 @@ func (f field) text(r *Record) (text string, ok bool) {
 
 func (f field) value(r *Record) any {
 	switch {
-	case f.index != asMetric:
-		v := reflect.ValueOf(r).Elem().Field(f.index)
+	case f.index != nil:
+		v := reflect.ValueOf(r).Elem().FieldByIndex(f.index)
 		if f.optional && v.IsNil() {
 			return nil
 		}
@@ -191,11 +187,11 @@ func (f field) value(r *Record) any {
 
 // isZero reports whether the field is empty: null, or zero if it cannot be null.
 func (f field) isZero(r *Record) bool {
-	if f.index == asMetric {
+	if f.index == nil {
 		x, ok := r.Get(f.name)
 		return !ok || !f.optional && x == 0
 	}
-	return reflect.ValueOf(r).Elem().Field(f.index).IsZero()
+	return reflect.ValueOf(r).Elem().FieldByIndex(f.index).IsZero()
 }
 
 // setText is the inverse of text.
@@ -240,18 +236,18 @@ var kinds = map[reflect.Kind]reflect.Type{
 
 func (f field) set(r *Record, v reflect.Value) {
 	switch {
-	case f.index == asMetric && f.kind == reflect.Int64:
+	case f.index == nil && f.kind == reflect.Int64:
 		r.SetNamedInt(f.name, v.Int())
-	case f.index == asMetric:
+	case f.index == nil:
 		r.SetNamed(f.name, v.Float())
 	case f.optional:
 		pointer := reflect.New(v.Type())
 		pointer.Elem().Set(v)
-		reflect.ValueOf(r).Elem().Field(f.index).Set(pointer)
+		reflect.ValueOf(r).Elem().FieldByIndex(f.index).Set(pointer)
 	case f.empty != "" && v.String() == f.empty:
-		reflect.ValueOf(r).Elem().Field(f.index).SetZero()
+		reflect.ValueOf(r).Elem().FieldByIndex(f.index).SetZero()
 	default:
-		reflect.ValueOf(r).Elem().Field(f.index).Set(v)
+		reflect.ValueOf(r).Elem().FieldByIndex(f.index).Set(v)
 	}
 }
 
@@ -273,7 +269,7 @@ func (f field) want() string {
 func (r *Record) Check() error {
 	v := reflect.ValueOf(r).Elem()
 	for _, f := range slices.Concat(identity, behind) {
-		x := reflect.Indirect(v.Field(f.index))
+		x := reflect.Indirect(v.FieldByIndex(f.index))
 		switch {
 		case !x.IsValid():
 		case f.kind == reflect.Float64:

@@ -16,30 +16,9 @@ const (
 // contain what was measured. Files contain both; a metric that was not measured is absent, and so is a field tagged
 // rare:"true" if no record of a file has it. A field tagged empty:"none" has that text in files where it is "" here.
 type Record struct {
-	// Trace names the workload; the fields up to SampleSeed give its origin and how it was read, so that it can be
-	// replayed again.
+	// Trace names the workload.
 	Trace string `json:"trace" parquet:"trace"`
-	// paths, one per line, "-" for standard input; "" if generated
-	TraceFiles string `json:"trace_files" parquet:"trace_files"`
-	// the generator with every parameter, its seed among them; "" for files
-	TraceGenerator string `json:"trace_generator" parquet:"trace_generator"`
-	// "sha256:" and the digest of the file's bytes, or of the digests of several files; "" if generated or not computed
-	TraceChecksum string `json:"trace_checksum" parquet:"trace_checksum"`
-	// InputFormat reads the files in the same way again, as --input-format does; "" if generated, or if each file has
-	// another format.
-	InputFormat string `json:"input_format" parquet:"input_format"`
-	// ReadAs describes for people how the files were read.
-	ReadAs string `json:"read_as" parquet:"read_as"`
-	// LeftOut counts rows of the files and requests (for example of size 0) that were left out.
-	LeftOut int64 `json:"left_out" parquet:"left_out"`
-	// ReadsCut counts reads of files that were cut at the end of their file.
-	ReadsCut int64 `json:"reads_cut" parquet:"reads_cut" rare:"true"`
-	// BadLines counts lines of the files that could not be read, and were left out.
-	BadLines int64 `json:"bad_lines" parquet:"bad_lines" rare:"true"`
-	Merge    bool  `json:"merge" parquet:"merge"` // files were merged by time
-	// the cache was empty at the start of each file; counts are sums
-	PerFile    bool    `json:"per_file" parquet:"per_file"`
-	Limit      int64   `json:"limit" parquet:"limit"`             // largest number of requests to read; 0 for all
+	Origin
 	SampleRate float64 `json:"sample_rate" parquet:"sample_rate"` // 1 without sampling
 	SampleSeed uint64  `json:"sample_seed" parquet:"sample_seed"` // which sample; 0 without sampling
 	// how a request's tenant is determined, as for --tenant; "" if requests have none
@@ -48,23 +27,8 @@ type Record struct {
 	By string `json:"by" parquet:"by" rare:"true"`
 	// WriteMode is what requests that write do to the cache, as for --writes; "" if the trace has none
 	WriteMode string `json:"write_mode" parquet:"write_mode" rare:"true"`
-	// ObjectSizes are sizes that the files do not state, as for --object-size, one per line. ObjectOverhead is each
-	// object's memory beside its size, in bytes. Sizes says in a sentence where missing sizes come from. The shares say
-	// how many of the objects, requests and bytes were imputed from other objects. All are "" and 0 if the files state all
-	// sizes, or sizes do not count.
-	ObjectSizes     string  `json:"object_sizes" parquet:"object_sizes" rare:"true"`
-	ObjectOverhead  string  `json:"object_overhead" parquet:"object_overhead" rare:"true"`
-	Sizes           string  `json:"sizes" parquet:"sizes" rare:"true"`
-	ImputedObjects  float64 `json:"imputed_objects" parquet:"imputed_objects" rare:"true"`
-	ImputedRequests float64 `json:"imputed_requests" parquet:"imputed_requests" rare:"true"`
-	ImputedBytes    float64 `json:"imputed_bytes" parquet:"imputed_bytes" rare:"true"`
-	// KV describes the keys and values of prompts, as for --kv, and KVSource says where the numbers come from. TokenBytes
-	// are the bytes of a token in all layers. BlockBytes are those of a block; they convert capacities in blocks to bytes.
-	// All are of all GPUs of a replica; "" and 0 if the model is unknown.
-	KV         string  `json:"kv" parquet:"kv" rare:"true"`
-	KVSource   string  `json:"kv_source" parquet:"kv_source" rare:"true"`
-	TokenBytes float64 `json:"token_bytes" parquet:"token_bytes" rare:"true"`
-	BlockBytes int64   `json:"block_bytes" parquet:"block_bytes" rare:"true"`
+	Sizing
+	KVMemory
 	// Contents is ContentsUnknown if the trace has only lengths of prompts: then the record's hits, misses and evictions
 	// say nothing, and are 0 in files. "" otherwise.
 	Contents string `json:"contents" parquet:"contents" rare:"true"`
@@ -140,6 +104,56 @@ type Record struct {
 	FileRecords int64 `json:"file_records" parquet:"file_records"`
 	// Digest is the digest of all other set fields. It is computed when a record is written, and checked when it is read.
 	Digest string `json:"digest" parquet:"digest"`
+}
+
+// Origin is where a trace comes from and how it was read, so that it can be replayed again.
+type Origin struct {
+	// paths, one per line, "-" for standard input; "" if generated
+	TraceFiles string `json:"trace_files" parquet:"trace_files"`
+	// the generator with every parameter, its seed among them; "" for files
+	TraceGenerator string `json:"trace_generator" parquet:"trace_generator"`
+	// "sha256:" and the digest of the file's bytes, or of the digests of several files; "" if generated or not computed
+	TraceChecksum string `json:"trace_checksum" parquet:"trace_checksum"`
+	// InputFormat reads the files in the same way again, as --input-format does; "" if generated, or if each file has
+	// another format.
+	InputFormat string `json:"input_format" parquet:"input_format"`
+	// ReadAs describes for people how the files were read.
+	ReadAs string `json:"read_as" parquet:"read_as"`
+	// LeftOut counts rows of the files and requests (for example of size 0) that were left out.
+	LeftOut int64 `json:"left_out" parquet:"left_out"`
+	// ReadsCut counts reads of files that were cut at the end of their file.
+	ReadsCut int64 `json:"reads_cut" parquet:"reads_cut" rare:"true"`
+	// BadLines counts lines of the files that could not be read, and were left out.
+	BadLines int64 `json:"bad_lines" parquet:"bad_lines" rare:"true"`
+	Merged   bool  `json:"merge" parquet:"merge"` // files were merged by time
+	// the cache was empty at the start of each file; counts are sums
+	PerFile bool  `json:"per_file" parquet:"per_file"`
+	Limit   int64 `json:"limit" parquet:"limit"` // largest number of requests to read; 0 for all
+}
+
+// Sizing is where the sizes of objects come from.
+type Sizing struct {
+	// ObjectSizes are sizes that the files do not state, as for --object-size, one per line. ObjectOverhead is each
+	// object's memory beside its size, in bytes. Sizes says in a sentence where missing sizes come from. The shares say
+	// how many of the objects, requests and bytes were imputed from other objects. All are "" and 0 if the files state all
+	// sizes, or sizes do not count.
+	ObjectSizes     string  `json:"object_sizes" parquet:"object_sizes" rare:"true"`
+	ObjectOverhead  string  `json:"object_overhead" parquet:"object_overhead" rare:"true"`
+	Sizes           string  `json:"sizes" parquet:"sizes" rare:"true"`
+	ImputedObjects  float64 `json:"imputed_objects" parquet:"imputed_objects" rare:"true"`
+	ImputedRequests float64 `json:"imputed_requests" parquet:"imputed_requests" rare:"true"`
+	ImputedBytes    float64 `json:"imputed_bytes" parquet:"imputed_bytes" rare:"true"`
+}
+
+// KVMemory is the memory that prompts take.
+type KVMemory struct {
+	// KV describes the keys and values of prompts, as for --kv, and KVSource says where the numbers come from. TokenBytes
+	// are the bytes of a token in all layers. BlockBytes are those of a block; they convert capacities in blocks to bytes.
+	// All are of all GPUs of a replica; "" and 0 if the model is unknown.
+	KV         string  `json:"kv" parquet:"kv" rare:"true"`
+	KVSource   string  `json:"kv_source" parquet:"kv_source" rare:"true"`
+	TokenBytes float64 `json:"token_bytes" parquet:"token_bytes" rare:"true"`
+	BlockBytes int64   `json:"block_bytes" parquet:"block_bytes" rare:"true"`
 }
 
 // Footprint returns the trace's distinct objects or, if capacities count bytes, their total size. It follows from a

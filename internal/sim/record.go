@@ -22,12 +22,14 @@ import (
 func (r *Replayer) result(c Cell, out outcome) Result {
 	values, times := out.values.Split()
 	rec := records.Record{
-		Trace:             r.trace.Name,
-		InputFormat:       r.trace.InputFormat(),
-		ReadAs:            r.trace.ReadAs(),
-		LeftOut:           r.leftOut(c.Capacity),
-		ReadsCut:          r.trace.ReadsCut(),
-		BadLines:          r.trace.BadLines(),
+		Trace: r.trace.Name,
+		Origin: records.Origin{
+			InputFormat: r.trace.InputFormat(),
+			ReadAs:      r.trace.ReadAs(),
+			LeftOut:     r.leftOut(c.Capacity),
+			ReadsCut:    r.trace.ReadsCut(),
+			BadLines:    r.trace.BadLines(),
+		},
 		Policy:            c.Policy.Entry.Name,
 		Params:            c.Policy.ParamString(),
 		Label:             c.Policy.String(),

@@ -119,7 +119,8 @@ func TestNothingIsUpdatedWhereATraceIsMissing(t *testing.T) {
 func TestLRUAtManyCapacitiesIsOnePass(t *testing.T) {
 	var recs []records.Record
 	for capacity := range int64(manyCapacities) {
-		recs = append(recs, records.Record{TraceFiles: "keys.txt", Policy: "lru", Label: "lru", Cache: "exact",
+		recs = append(recs, records.Record{Origin: records.Origin{TraceFiles: "keys.txt"}, Policy: "lru", Label: "lru",
+			Cache:        "exact",
 			CapacityUnit: records.Objects, Capacity: capacity + 1, SampleRate: 1})
 	}
 	shares := func(recs []records.Record) bool {

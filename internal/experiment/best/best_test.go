@@ -25,7 +25,7 @@ func TestWhoCompetesWithWhom(t *testing.T) {
 		if policy == "opt" {
 			kind = "offline"
 		}
-		return records.Record{TraceFiles: point, Policy: policy, Kind: kind, Axes: axes, Seed: seed,
+		return records.Record{Origin: records.Origin{TraceFiles: point}, Policy: policy, Kind: kind, Axes: axes, Seed: seed,
 			Values: metric.ValuesOf(map[string]float64{"hit_ratio": hitRatio})}
 	}
 	for _, test := range []struct {

@@ -33,7 +33,7 @@ var traits = slices.Concat([]trait{
 	{"sample_seed", func(r *records.Record) string { return strconv.FormatUint(r.SampleSeed, 10) }},
 	{"limit", func(r *records.Record) string { return strconv.FormatInt(r.Limit, 10) }},
 	{"per_file", func(r *records.Record) string { return strconv.FormatBool(r.PerFile) }},
-	{"merge", func(r *records.Record) string { return strconv.FormatBool(r.Merge) }},
+	{"merge", func(r *records.Record) string { return strconv.FormatBool(r.Merged) }},
 	{"tenants", func(r *records.Record) string { return r.Tenants }},
 	{"by", func(r *records.Record) string { return r.By }},
 	{"kv", func(r *records.Record) string { return r.KV }},

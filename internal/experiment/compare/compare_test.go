@@ -18,7 +18,8 @@ import (
 
 // rec returns a record of a replay of 1000 requests.
 func rec(trace, policy, capacity string, hits int64, change ...func(*records.Record)) records.Record {
-	r := records.Record{Trace: trace, TraceFiles: trace, TraceChecksum: "sha256:" + trace, Policy: policy, Label: policy,
+	r := records.Record{Trace: trace, Origin: records.Origin{TraceFiles: trace, TraceChecksum: "sha256:" + trace},
+		Policy: policy, Label: policy,
 		Kind: records.Online, Cache: "exact", CapacityText: capacity, CapacityUnit: records.Objects, SampleRate: 1}
 	fmt.Sscanf(capacity, "%d", &r.Capacity)
 	r.SetInt(metric.Requests, 1000)

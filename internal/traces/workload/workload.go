@@ -574,7 +574,7 @@ func (w Workload) Describe(rec *records.Record) error {
 		}
 	}
 	rec.TraceFiles, rec.TraceGenerator, rec.TraceChecksum = strings.Join(w.Files, "\n"), w.Generator, w.Checksum
-	rec.InputFormat, rec.Merge, rec.PerFile = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile
+	rec.InputFormat, rec.Merged, rec.PerFile = cmp.Or(rec.InputFormat, w.Format), w.Merge, w.PerFile
 	rec.Limit = int64(w.Limit)
 	rec.SampleSeed, rec.Tenants, rec.KV = w.SampleSeed, w.Tenants, w.KV
 	rec.By = w.By
@@ -595,7 +595,7 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		Checksum:  rec.TraceChecksum,
 		KV:        rec.KV,
 		Selection: traces.Selection{
-			Format: rec.InputFormat, Merge: rec.Merge, PerFile: rec.PerFile, Limit: int(rec.Limit),
+			Format: rec.InputFormat, Merge: rec.Merged, PerFile: rec.PerFile, Limit: int(rec.Limit),
 			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants, By: rec.By,
 			Writes: rec.WriteMode, ObjectOverhead: rec.ObjectOverhead,
 		},

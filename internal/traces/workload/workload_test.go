@@ -148,7 +148,7 @@ func TestRecordSaysWhatWasReplayed(t *testing.T) {
 	if err := (Workload{Files: []string{"a\nb"}}).Describe(new(records.Record)); err == nil {
 		t.Error("a path with a line break was recorded")
 	}
-	for _, rec := range []records.Record{{Trace: "t"}, {Trace: "stdin", TraceFiles: "-"}} {
+	for _, rec := range []records.Record{{Trace: "t"}, {Trace: "stdin", Origin: records.Origin{TraceFiles: "-"}}} {
 		if w, err := FromRecord(&rec); err == nil {
 			t.Errorf("%+v can be replayed as %+v", rec, w)
 		}

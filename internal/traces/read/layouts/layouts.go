@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -198,8 +199,10 @@ func (f *File) Example() string {
 var isName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`).MatchString
 
 // Kind returns the kind of the layouts: columns, json, line, pattern or binary.
-func (f *File) Kind() string {
-	switch l := f.Layouts[0]; {
+func (f *File) Kind() string { return f.Layouts[0].kind() }
+
+func (l *Layout) kind() string {
+	switch {
 	case l.JSON != "":
 		return "json"
 	case l.Line != "":
@@ -210,6 +213,34 @@ func (f *File) Kind() string {
 		return "binary"
 	}
 	return "columns"
+}
+
+// check refuses what would have no effect in a layout of its kind.
+func (l *Layout) check(kind string) error {
+	if own := l.kind(); own != kind {
+		return fmt.Errorf("a layout of %s beside one of %s: want one kind", own, kind)
+	}
+	if l.JSON != "" && l.JSON != "lines" {
+		return fmt.Errorf("json %q: want lines", l.JSON)
+	}
+	for _, part := range []struct {
+		given       bool
+		name, kinds string
+	}{{l.Header != "", "header", "columns"}, {l.More, "more", "columns"}, {l.Trim, "trim", "columns"},
+		{l.Sure != "", "sure", "columns"}, {len(l.Fields) > 0, "fields", "columns, json or binary"},
+		{len(l.Needs) > 0, "needs", "json"}, {l.Padded, "padded", "line"}, {l.Quotable, "quotable", "line"},
+		{l.Key != "", "key", "line"}, {len(l.Options) > 0, "options", "json, pattern or binary"}} {
+		if part.given && !strings.Contains(part.kinds, kind) {
+			return fmt.Errorf("%s has no effect with %s: want it only with %s", part.name, kind, part.kinds)
+		}
+	}
+	for _, f := range l.Fields {
+		name := f.Name
+		if f.Name, f.Is, f.Path, f.Unit = "", nil, nil, ""; kind != "columns" && !reflect.ValueOf(f).IsZero() {
+			return fmt.Errorf("field %q: want only name, is, path and unit with %s", name, kind)
+		}
+	}
+	return nil
 }
 
 // Begin returns the format without what depends on the kind of its layouts.
@@ -230,8 +261,8 @@ func (f *File) Begin() (source.Format, error) {
 			"{columns: comma, fields: [{name: time, is: time, unit: s}, {name: url, is: key}]}"))
 	}
 	for i := range f.Layouts {
-		if l := f.Layouts[i]; l.JSON != "" && l.JSON != "lines" {
-			return format, f.ErrorAt("", fmt.Errorf("json %q: want lines", l.JSON), "layouts", i)
+		if err := f.Layouts[i].check(f.Kind()); err != nil {
+			return format, f.ErrorAt("", err, "layouts", i)
 		}
 	}
 	return format, nil
