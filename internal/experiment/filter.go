@@ -66,15 +66,6 @@ func RowNames(cells []Cell, trace string) (names []records.Record) {
 	return names
 }
 
-func placesOn(dimension string, cells []Cell) (places []string) {
-	for _, c := range cells {
-		if place, ok := c.Dim(dimension); ok && !c.Auxiliary && !slices.Contains(places, place.Text) {
-			places = append(places, place.Text)
-		}
-	}
-	return places
-}
-
 // withReferences returns the remaining cells and those that they are compared with, in their order.
 func withReferences(cells []Cell, stays []bool) (kept []Cell) {
 	held := map[string]bool{}
