@@ -11,6 +11,12 @@ import (
 var changesMetric = metric.Metric{Name: "predictor_changes", Unit: metric.Count,
 	Doc: "changes to another predictor"}
 
+// askedMetric counts the requests during which a predictor is the chosen one.
+func askedMetric(name string) metric.Metric {
+	return metric.Metric{Name: "asked_" + name, Unit: metric.Count,
+		Doc: "requests during which " + name + " was the chosen predictor"}
+}
+
 var autoEntry = Entry{
 	Name: "auto",
 	Summary: "ewma, popu or gbm, whichever has lately had the most hits in a small cache that follows it; " +
@@ -51,7 +57,8 @@ const (
 // object of 16, drawn by a hash, and follows the predictor blindly. The best is the one whose miniature has lately had
 // the most hits.
 //
-// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object. It implements Lasting and Learner.
+// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object. It implements Lasting, Learner, Grouped
+// and Reporter.
 type auto struct {
 	entrants []entrant
 	boosted  *boosted
@@ -186,16 +193,13 @@ func (p *auto) Generation() uint32 {
 
 func (p *auto) Training() Training { return p.boosted.Training() }
 
-// PickValues returns as metrics how long each of the predictors that p picks among was the chosen one; none if p does
-// not pick.
-func PickValues(p Predictor) (v metric.Values) {
-	a, ok := unwrapped(p).(*auto)
-	if !ok {
-		return v
-	}
-	for _, e := range a.entrants {
+func (p *auto) CountsGroups() bool { return p.boosted.CountsGroups() }
+
+// Report says how long each predictor was the chosen one.
+func (p *auto) Report() (v metric.Values) {
+	for _, e := range p.entrants {
 		v.SetInt(askedMetric(e.name), e.asked)
 	}
-	v.SetInt(changesMetric, int64(a.changes))
+	v.SetInt(changesMetric, int64(p.changes))
 	return v
 }

@@ -12,7 +12,7 @@ func follow(t *testing.T, text string, c Config) map[string]int64 {
 	for pos, o := range c.Objects {
 		p.Observe(o, pos)
 	}
-	picks := PickValues(&Counted{Predictor: p})
+	picks := Report(&Counted{Predictor: p})
 	asked := map[string]int64{}
 	for _, name := range []string{"ewma", "popu", "gbm"} {
 		asked[name] = picks.Int(askedMetric(name))

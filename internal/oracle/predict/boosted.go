@@ -58,7 +58,7 @@ var gbmEntry = Entry{
 	CheckCache:  checkBoostedIn,
 	SimilarFrom: topicFrom,
 	Time:        boostedTime,
-	New:         func(c Config) (Predictor, error) { return newBoosted(c) },
+	New:         newGBM,
 }
 
 // topicParam names the least similarity of queries that share a topic. gbmTopic is its default, RAC's: most queries of
@@ -160,7 +160,7 @@ func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 // ties decide.
 //
 // Memory: what Samples or Features need, 16 bytes per object, and 170 bytes per row of the window with 21 features. It
-// implements Lasting and Learner.
+// implements Lasting, Learner, Sharer and Grouped.
 type boosted struct {
 	features *Features
 	learner  *learner // nil if a model is given
@@ -179,6 +179,22 @@ type answer struct {
 	next    float64
 	version uint32 // of the model that predicted it; 0: none
 	until   int32  // time of the clock at which it must be predicted again
+}
+
+// unkept is a boosted whose predictions are void at once: it does not implement Lasting.
+type unkept struct {
+	Predictor
+	Learner
+	Sharer
+	Grouped
+}
+
+func newGBM(c Config) (Predictor, error) {
+	p, err := newBoosted(c)
+	if err == nil && p.refresh == 1 {
+		return unkept{p, p, p, p}, nil
+	}
+	return p, err
 }
 
 // How long a prediction lasts at least, as a share of the predicted time to the next request. The larger share applies
@@ -233,7 +249,7 @@ func (p *boosted) allocate(features int) {
 
 func (p *boosted) Steady() bool { return false }
 
-func (p *boosted) sharedRequests() *Shared { return p.features.shared }
+func (p *boosted) SharedRequests() *Shared { return p.features.shared }
 
 func (p *boosted) Observe(o Object, pos int) {
 	p.forget(o, pos)
@@ -350,6 +366,8 @@ func (p *boosted) Until(o Object) int32 {
 }
 
 func (p *boosted) Generation() uint32 { return p.version }
+
+func (p *boosted) CountsGroups() bool { return p.features.clock.groups != nil }
 
 func (p *boosted) Training() Training {
 	if p.learner == nil {

@@ -72,7 +72,7 @@ type Features struct {
 // NewFeatures returns the features of objects that have not been requested yet.
 func NewFeatures(set FeatureSet, c Config) *Features {
 	f := &Features{set: set, clock: newClock(c), depth: c.Depth, last: make([]int32, c.Count),
-		count: make([]uint32, c.Count), recent: 1, shared: newShared(c)}
+		count: make([]uint32, c.Count), recent: 1, shared: NewShared(c)}
 	if set == TopicFeatures {
 		f.topics = newTopics(c, float32(c.Params.Float("topic")))
 		f.shared = f.topics.shared

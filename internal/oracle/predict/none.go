@@ -4,7 +4,7 @@ var noneEntry = Entry{
 	Name:    "none",
 	Summary: "the same for every object, so that ties decide: policies fall back on what they do without predictions",
 	Source:  "cachesim",
-	New:     func(c Config) (Predictor, error) { return none{sharing{newShared(c)}}, nil },
+	New:     func(c Config) (Predictor, error) { return none{sharing{NewShared(c)}}, nil },
 }
 
 type none struct{ sharing }

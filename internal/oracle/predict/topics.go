@@ -29,7 +29,7 @@ type topics struct {
 }
 
 func newTopics(c Config, from float32) *topics {
-	t := &topics{shared: newShared(c), from: min(from, c.Similar.From), now: make([]topicState, c.Count),
+	t := &topics{shared: NewShared(c), from: min(from, c.Similar.From), now: make([]topicState, c.Count),
 		own: make([]uint32, c.Count), queries: make([]uint32, c.Count), drawn: make([]topicState, c.Count),
 		age: make([]int32, c.Count)}
 	for o := range t.now {
@@ -40,15 +40,15 @@ func newTopics(c Config, from float32) *topics {
 
 // near returns the query of the request at a position, and the other objects whose topic it belongs to.
 func (t *topics) near(pos int) (query Object, others []Object) {
-	query = t.shared.queries[pos]
-	return query, t.shared.alike(query, t.from)
+	query = t.shared.Queries[pos]
+	return query, t.shared.Alike(query, t.from)
 }
 
 // request adds the request at a position, at that time of the clock.
 func (t *topics) request(pos, now int) {
-	query := t.shared.queries[pos]
+	query := t.shared.Queries[pos]
 	t.now[query].request(now)
-	ids, similarities := t.shared.similar.Lists.Of(query)
+	ids, similarities := t.shared.Similar.Lists.Of(query)
 	for i, o := range ids {
 		if similarities[i] < t.from {
 			break
@@ -58,7 +58,7 @@ func (t *topics) request(pos, now int) {
 		if !(s.nearest >= similarities[i]) { // also where it is NaN
 			s.nearest = similarities[i]
 		}
-		if t.own[query] == 0 && similarities[i] >= t.shared.similar.From {
+		if t.own[query] == 0 && similarities[i] >= t.shared.Similar.From {
 			t.queries[o]++
 		}
 	}

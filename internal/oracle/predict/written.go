@@ -75,7 +75,7 @@ type written struct {
 
 func newWritten(c Config) (Predictor, error) {
 	distances, err := parseWritten(c.Params.Text("next"))
-	return &written{sharing: sharing{newShared(c)}, distances: distances, next: neverFor(c.Count)}, err
+	return &written{sharing: sharing{NewShared(c)}, distances: distances, next: neverFor(c.Count)}, err
 }
 
 func (w *written) Observe(o Object, pos int) {
