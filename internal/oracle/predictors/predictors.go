@@ -1,12 +1,16 @@
 // Package predictors has the predictors, and registers them: those that know the future, follow a formula over the past
 // or learn during the replay. To add one, write one file with its type and its Entry, and add the Entry to the table
 // below.
-package predict
+package predictors
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+)
 
 func init() {
-	Registry.Register(
+	predict.Registry.Register(
 		oracleEntry,
 		noisyEntry,
 		gbmEntry,
@@ -20,4 +24,4 @@ func init() {
 }
 
 // neverFor returns a prediction of never for each of the objects.
-func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, objects) }
+func neverFor(objects int) []float64 { return slices.Repeat([]float64{predict.Never}, objects) }
