@@ -113,6 +113,39 @@ func mayImport(from, to string) bool {
 	return slices.ContainsFunc(rooms, func(r room) bool { return r.name == from && slices.Contains(r.imports, to) })
 }
 
+// contracts are what parts implement, with all packages above base that each of them needs. None of these is a part.
+var contracts = map[string][]string{
+	"records":        nil,
+	"oracle/predict": nil,
+	"traces":         {"oracle", "traces/prompts", "traces/stream"},
+	"policies": {"oracle", "oracle/predict", "policies/slabs", "similarity", "similarity/dot",
+		"traces/requests"},
+}
+
+// TestContractsImportNoPart follows imports. Most packages need a contract, so that a line in what it needs compiles
+// most of the program again.
+func TestContractsImportNoPart(t *testing.T) {
+	imports := map[string][]string{}
+	eachSource(t, ".", func(s source) {
+		imports[path.Dir(s.file)] = append(imports[path.Dir(s.file)], s.imports...)
+	})
+	for contract, want := range contracts {
+		needed := []string{contract}
+		for i := 0; i < len(needed); i++ {
+			for _, to := range imports[needed[i]] {
+				if roomOf(to) != "base" && !slices.Contains(needed, to) {
+					needed = append(needed, to)
+				}
+			}
+		}
+		got := needed[1:]
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s needs %q, want %q: keep parts out of it, or change the list if no part is in it", contract, got, want)
+		}
+	}
+}
+
 // mostLines is how many lines of code a package may have: nobody keeps more than that in mind.
 const mostLines = 4000
 

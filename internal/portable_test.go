@@ -10,8 +10,8 @@ import (
 
 // portable lists packages whose results are the same on every machine, down to the last bit.
 var portable = []string{"base/metric", "base/neural/...", "base/random", "base/statistics", "cache/...", "clock/...",
-	"oracle/gbm", "oracle/predict/...", "policies/...", "serving/...", "results/accuracy", "results/tracestat",
-	"sim/ontrace", "sim/trees",
+	"oracle/gbm", "oracle/predict", "oracle/predictors", "policies/...", "serving/...", "results/accuracy",
+	"results/tracestat", "sim/ontrace", "sim/trees",
 	"similarity/softmax", "traces/attention", "traces/gen", "traces/recommender"}
 
 // fused matches an instruction of arm64 that multiplies and adds with one rounding, and captures its place.

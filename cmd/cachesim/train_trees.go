@@ -9,7 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/oracle/predictors"
 	"github.com/cachesim/cachesim/internal/sim/trees"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/read"
@@ -52,7 +52,7 @@ func (f *treesFlags) register(cmd *cobra.Command) {
 	f.trace.register(cmd)
 	f.trace.registerWrites(cmd)
 	flags, b := cmd.Flags(), &f.options.Boosting
-	flags.IntVar((*int)(&f.options.Features), "features", int(predict.LLMFeatures), "features of an object: 4 "+
+	flags.IntVar((*int)(&f.options.Features), "features", int(predictors.LLMFeatures), "features of an object: 4 "+
 		"(timestamp, key, count, last interval) or 21 (age, 9 intervals, 10 decayed counters, depth)")
 	flags.IntVar(&f.options.Rows, "rows", 500_000, "samples to learn from, the newest ones; each uses 200 bytes of memory")
 	flags.IntVar(&f.options.Horizon, "horizon", 20_000, "requests after which an object without a further request gives "+

@@ -27,7 +27,7 @@ func (p *predictors) cost() (sum predict.Cost) {
 // picks returns how long each predictor was the chosen one, where a predictor picks among several.
 func (p *predictors) picks() (v metric.Values) {
 	for _, one := range p.all {
-		v = v.Merge(predict.PickValues(one))
+		v = v.Merge(predict.Report(one))
 	}
 	return v
 }

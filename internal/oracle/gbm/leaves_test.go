@@ -42,7 +42,7 @@ func TestTrainedModelInLeaves(t *testing.T) {
 // Files are read as leaves reads them: of all versions of LightGBM, with categories, random forests, the trees built
 // into the program, and models of random trees.
 func TestReadsAsLeavesDoes(t *testing.T) {
-	embedded := must.Get(os.ReadFile(filepath.Join("..", "..", "serving", "controllers", "trees.txt")))(t)
+	embedded := must.Get(os.ReadFile(filepath.Join("..", "..", "serving", "hlem", "controllers", "trees.txt")))(t)
 	for name, text := range map[string]string{
 		"version 4":  small,
 		"version 2":  strings.Replace(small, "version=v4", "version=v2", 1),

@@ -20,11 +20,7 @@ const Forever = 1<<31 - 1
 // lastingOf returns p, or the predictor that it wraps, where its predictions last; nil if the caller must always
 // predict again.
 func lastingOf(p Predictor) Lasting {
-	p = unwrapped(p)
-	if b, ok := p.(*boosted); ok && b.refresh == 1 {
-		return nil
-	}
-	l, _ := p.(Lasting)
+	l, _ := unwrapped(p).(Lasting)
 	return l
 }
 

@@ -2,12 +2,12 @@
 // been seen so far. Policies that act on predictions (packages policies/laru and policies/learned) call a Predictor; it
 // does not know its caller.
 //
-// To add a predictor, write one file with its type and its Entry, and add the Entry to the table in registry.go.
+// The package is the contract alone: what predictors implement and policies call. The predictors are in package
+// predictors, which registers them.
 package predict
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -66,18 +66,30 @@ func LabelerOf(p Predictor) (Labeler, bool) {
 	return l, ok
 }
 
-// CountsGroups reports whether the times that p, or the predictor that it wraps, predicts are numbers of finished
-// groups (prompts, for example). All others predict positions.
-func CountsGroups(p Predictor) bool {
-	p = unwrapped(p)
-	if a, ok := p.(*auto); ok {
-		p = a.boosted
-	}
-	b, ok := p.(*boosted)
-	return ok && b.features.clock.groups != nil
+// Grouped is implemented by predictors that may count groups of requests, such as prompts, instead of requests.
+type Grouped interface {
+	// CountsGroups reports whether the times that it predicts are numbers of finished groups.
+	CountsGroups() bool
 }
 
-func neverFor(objects int) []float64 { return slices.Repeat([]float64{Never}, objects) }
+// CountsGroups reports whether p, or the predictor that it wraps, counts finished groups. All others predict positions.
+func CountsGroups(p Predictor) bool {
+	g, ok := unwrapped(p).(Grouped)
+	return ok && g.CountsGroups()
+}
+
+// Reporter is implemented by predictors that report metrics besides their cost.
+type Reporter interface {
+	Report() metric.Values
+}
+
+// Report returns what p, or the predictor that it wraps, reports; nothing if it reports nothing.
+func Report(p Predictor) (v metric.Values) {
+	if r, ok := unwrapped(p).(Reporter); ok {
+		return r.Report()
+	}
+	return v
+}
 
 // Config is what a predictor is built from. Slices belong to the trace and must not be changed.
 type Config struct {
@@ -146,12 +158,6 @@ var (
 	WorkMetric      = metric.Metric{Name: "training_work", Unit: metric.Count, Better: metric.Lower,
 		Doc: "rows times features times trees, over all models trained; the same on every machine"}
 )
-
-// askedMetric counts the requests during which a predictor is the chosen one.
-func askedMetric(name string) metric.Metric {
-	return metric.Metric{Name: "asked_" + name, Unit: metric.Count,
-		Doc: "requests during which " + name + " was the chosen predictor"}
-}
 
 // Cost is what predictions have cost.
 type Cost struct {

@@ -78,15 +78,5 @@ var Metrics = []metric.Metric{CallsMetric, PredictionsMetric, NsMetric}
 // Spec is a predictor with its parameters: what a user writes as `noisy(p=0.3,kind=flip)`.
 type Spec = params.Spec[Entry]
 
-// Registry has every predictor in the order in which `cachesim predictors` prints them.
-var Registry = params.NewRegistry("predictor", "oracle,'noisy(p=0.3)'",
-	oracleEntry,
-	noisyEntry,
-	gbmEntry,
-	autoEntry,
-	ewmaEntry,
-	popuEntry,
-	plecoEntry,
-	writtenEntry,
-	noneEntry,
-)
+// Registry has every predictor in the order in which `cachesim predictors` prints them. Package predictors adds them.
+var Registry = params.NewRegistry[Entry]("predictor", "oracle,'noisy(p=0.3)'")

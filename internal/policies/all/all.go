@@ -3,6 +3,7 @@
 package all
 
 import (
+	_ "github.com/cachesim/cachesim/internal/oracle/predictors" // which policies take, and opt-marking by name
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/adaptive"
 	"github.com/cachesim/cachesim/internal/policies/admission"

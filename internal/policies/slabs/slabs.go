@@ -3,7 +3,8 @@
 // lanes each. Requests come in batches: all of a batch are looked up before its misses are loaded.
 //
 // LRU is HugeCTR's own replacement. Ranked follows predictions among the objects that LRU would evict first, as far as
-// a Rule allows. Policies for caches of sets are built on one of them; see package policies.
+// a Rule allows. Both are mechanisms, not policies: policies for caches of sets are built on one of them, and package
+// policies, the contract, names the Geometry that these get.
 package slabs
 
 import "math"

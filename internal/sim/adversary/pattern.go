@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/oracle/predictors"
 )
 
 // pattern is a sequence of requests with a prediction at each.
@@ -128,5 +129,5 @@ func (p pattern) predictor() string {
 	for i, r := range p {
 		distances[i] = r.next
 	}
-	return "written(next=" + predict.WriteOut(distances) + ")"
+	return "written(next=" + predictors.WriteOut(distances) + ")"
 }

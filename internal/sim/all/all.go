@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/tiers"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
+	_ "github.com/cachesim/cachesim/internal/oracle/predictors"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/policies/all"
 	"github.com/cachesim/cachesim/internal/policies/engines"

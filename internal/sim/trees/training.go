@@ -8,12 +8,13 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/oracle/predictors"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Options say which samples to learn from, and how.
 type Options struct {
-	Features predict.FeatureSet
+	Features predictors.FeatureSet
 	Rows     int // samples to learn from, the newest ones
 	Horizon  int // requests after which an object that has not been requested again gives a sample
 	Boosting gbm.Options
@@ -25,12 +26,12 @@ const maxHorizon = 1 << 30
 // Check rejects options that nothing can be trained with. It names them as the flags of the command.
 func (o Options) Check() error {
 	switch {
-	case o.Features == predict.TopicFeatures:
+	case o.Features == predictors.TopicFeatures:
 		return fmt.Errorf("--features %d: features of topics are trained only during a replay (--cache semantic "+
 			"--predictor gbm): want %d or %d", o.Features,
-			predict.DLRMFeatures, predict.LLMFeatures)
-	case o.Features != predict.DLRMFeatures && o.Features != predict.LLMFeatures:
-		return fmt.Errorf("--features %d: want %d or %d", o.Features, predict.DLRMFeatures, predict.LLMFeatures)
+			predictors.DLRMFeatures, predictors.LLMFeatures)
+	case o.Features != predictors.DLRMFeatures && o.Features != predictors.LLMFeatures:
+		return fmt.Errorf("--features %d: want %d or %d", o.Features, predictors.DLRMFeatures, predictors.LLMFeatures)
 	case o.Rows < 1 || o.Rows > gbm.MaxRows:
 		return fmt.Errorf("--rows %d: want a number of samples from 1 to %d", o.Rows, gbm.MaxRows)
 	case o.Horizon < 1 || o.Horizon > maxHorizon:
@@ -106,7 +107,7 @@ func (s *Summary) sample(t *traces.Trace, o Options) (*gbm.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	samples := predict.NewSamples(o.Features, o.Horizon, predict.Config{
+	samples := predictors.NewSamples(o.Features, o.Horizon, predict.Config{
 		Objects: t.Objects, Count: t.NumObjects, Groups: t.Groups, Depth: t.Depths(), Seed: o.Boosting.Seed,
 	})
 	add := func(row []float64, label float64) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
-	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/oracle/predictors"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -23,13 +23,13 @@ func loops(requests int) *traces.Trace {
 }
 
 func quick() Options {
-	o := Options{Features: predict.LLMFeatures, Rows: 5000, Horizon: 3000, Boosting: gbm.Defaults()}
+	o := Options{Features: predictors.LLMFeatures, Rows: 5000, Horizon: 3000, Boosting: gbm.Defaults()}
 	o.Boosting.Trees, o.Boosting.Validation, o.Boosting.Patience = 60, 0.2, 10
 	return o
 }
 
 func TestTrainPredictsLoops(t *testing.T) {
-	for _, features := range []predict.FeatureSet{predict.DLRMFeatures, predict.LLMFeatures} {
+	for _, features := range []predictors.FeatureSet{predictors.DLRMFeatures, predictors.LLMFeatures} {
 		o := quick()
 		o.Features = features
 		m, s := must.Get2(Train(loops(10000), o, func(int) {}))(t)
@@ -38,7 +38,7 @@ func TestTrainPredictsLoops(t *testing.T) {
 		}
 		// Both kinds are requested again after 20 and 1000 requests: log times spread by (log 1001 - log 21) / 2 around
 		// their mean.
-		if spread := (math.Log(1001) - math.Log(21)) / 2; features == predict.DLRMFeatures &&
+		if spread := (math.Log(1001) - math.Log(21)) / 2; features == predictors.DLRMFeatures &&
 			math.Abs(s.Validation.MeanRMSE-spread) > 0.05 {
 			t.Errorf("RMSE of the mean %.3f, want about %.3f", s.Validation.MeanRMSE, spread)
 		}
@@ -65,10 +65,10 @@ func TestTrainedModelIsWrittenWithItsFeatures(t *testing.T) {
 		t.Error("the file does not say what the model predicts")
 	}
 	again := must.Get(gbm.Read(&file, "model"))(t)
-	if err := again.Match(predict.LLMFeatures.Names()); err != nil {
+	if err := again.Match(predictors.LLMFeatures.Names()); err != nil {
 		t.Error(err)
 	}
-	if err := again.Match(predict.DLRMFeatures.Names()); err == nil {
+	if err := again.Match(predictors.DLRMFeatures.Names()); err == nil {
 		t.Error("a model of 21 features matches 4")
 	}
 }

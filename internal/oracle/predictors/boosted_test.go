@@ -1,4 +1,4 @@
-package predict
+package predictors
 
 import (
 	"math"
@@ -10,18 +10,19 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // mixed returns requests of which half go to objects requested every few hundred requests and half to objects requested
 // once.
-func mixed(requests int, seed uint64) Config {
+func mixed(requests int, seed uint64) predict.Config {
 	bits := rand.New(rand.NewPCG(seed, 0))
-	c := Config{Count: requests + 100, Seed: seed}
+	c := predict.Config{Count: requests + 100, Seed: seed}
 	for pos := range requests {
 		if bits.Float64() < 0.5 {
-			c.Objects = append(c.Objects, Object(bits.IntN(100)))
+			c.Objects = append(c.Objects, predict.Object(bits.IntN(100)))
 		} else {
-			c.Objects = append(c.Objects, Object(100+pos))
+			c.Objects = append(c.Objects, predict.Object(100+pos))
 		}
 	}
 	return c
@@ -41,7 +42,7 @@ func TestGBMTellsWhatComesBackFromWhatDoesNot(t *testing.T) {
 			continue
 		}
 		var next [2]float64
-		p.Predict([]Object{once, 0}, pos+1, next[:])
+		p.Predict([]predict.Object{once, 0}, pos+1, next[:])
 		asked++
 		if next[0] > next[1] {
 			later++
@@ -63,7 +64,7 @@ func TestPredictionsDoNotDependOnTheFuture(t *testing.T) {
 				b := a
 				b.Objects = slices.Clone(a.Objects)
 				for pos := cut; pos < len(b.Objects); pos++ {
-					b.Objects[pos] = Object(pos % 100)
+					b.Objects[pos] = predict.Object(pos % 100)
 				}
 				first, second := predictions(mustNew(t, text, a), a.Objects), predictions(mustNew(t, text, b), b.Objects)
 				if !slices.Equal(first[:cut], second[:cut]) {
@@ -88,11 +89,12 @@ func TestTrainingIsDeterministic(t *testing.T) {
 func TestTiesBeforeTheFirstModel(t *testing.T) {
 	c := mixed(50, 1)
 	p := mustNew(t, "gbm", c)
-	for o := range Object(3) {
+	for o := range predict.Object(3) {
 		p.Observe(o, int(o))
 	}
 	next := make([]float64, 3)
-	if p.Predict([]Object{0, 1, 2}, 10, next); !slices.Equal(next, []float64{Never, Never, Never}) {
+	p.Predict([]predict.Object{0, 1, 2}, 10, next)
+	if !slices.Equal(next, []float64{predict.Never, predict.Never, predict.Never}) {
 		t.Errorf("predictions are %v, want never for all", next)
 	}
 }
@@ -103,7 +105,7 @@ func TestBudgetPutsTrainingOff(t *testing.T) {
 	trainings := func(budget string) int64 {
 		p := mustNew(t, settings+budget+")", c)
 		predictions(p, c.Objects)
-		training := p.(Learner).Training()
+		training := p.(predict.Learner).Training()
 		allowed, _ := parseBudget(budget)
 		if most := (allowed*float64(len(c.Objects)) + credit(allowed)) / trainingCost; float64(training.Work) > most {
 			t.Errorf("budget %s: %d trainings cost %d, more than %.0f", budget, training.Models, training.Work, most)
@@ -119,7 +121,7 @@ func TestBudgetPutsTrainingOff(t *testing.T) {
 func TestBudgetIsATime(t *testing.T) {
 	for _, budget := range []string{"30000", "0s", "-1us", "2h", "quick"} {
 		text := "gbm(budget=" + budget + ")"
-		must.NotGet(Registry.Parse(text))(t, "time per request", text)
+		must.NotGet(predict.Registry.Parse(text))(t, "time per request", text)
 	}
 }
 
@@ -187,7 +189,7 @@ func TestAnswersAreKeptUntilTheAgeHasDoubled(t *testing.T) {
 	p.Observe(7, last)
 	ask := func(age int) float64 {
 		var next [1]float64
-		p.Predict([]Object{7}, last+age, next[:])
+		p.Predict([]predict.Object{7}, last+age, next[:])
 		return next[0]
 	}
 	first := ask(100)
@@ -236,13 +238,13 @@ func TestAModelFromAFilePredictsAsThatModel(t *testing.T) {
 		"gbm(weak=true,model=" + path + ")":   "weak",
 		"gbm(budget=1ms,model=" + path + ")":  "budget",
 	} {
-		must.NotGet(Registry.Parse(text))(t, want, text)
+		must.NotGet(predict.Registry.Parse(text))(t, want, text)
 	}
 }
 
 func TestCostHasTheTraining(t *testing.T) {
 	c := mixed(1000, 1)
-	counted := &Counted{Predictor: mustNew(t, quick, c)}
+	counted := &predict.Counted{Predictor: mustNew(t, quick, c)}
 	predictions(counted, c.Objects)
 	cost := counted.Cost()
 	if cost.Training.Models == 0 || cost.Elapsed < cost.Training.Elapsed || cost.Predictions != 1000 {

@@ -1,22 +1,24 @@
-package predict
+package predictors
 
 import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 func TestEWMA(t *testing.T) {
-	c := Config{Objects: []Object{0, 1, 0, 1, 1, 1, 0}, Count: 2}
+	c := predict.Config{Objects: []predict.Object{0, 1, 0, 1, 1, 1, 0}, Count: 2}
 	// Intervals of 0: 2 and 4, average 2 and 3. Intervals of 1: 2, 1, 1, average 2, 1.5, 1.25.
-	want := []float64{Never, Never, 2 + 1, 3 + 1, 4 + 0.75, 5 + 0.625, 6 + 1.5}
+	want := []float64{predict.Never, predict.Never, 2 + 1, 3 + 1, 4 + 0.75, 5 + 0.625, 6 + 1.5}
 	if got := predictions(mustNew(t, "ewma", c), c.Objects); !slices.Equal(got, want) {
 		t.Errorf("predictions are %v, want %v", got, want)
 	}
 }
 
 func TestPOPU(t *testing.T) {
-	c := Config{Objects: []Object{0, 1, 0, 0}, Count: 2}
+	c := predict.Config{Objects: []predict.Object{0, 1, 0, 0}, Count: 2}
 	if got, want := predictions(mustNew(t, "popu", c), c.Objects), []float64{1, 3, 3.5, 3 + 4./3}; !slices.Equal(got,
 		want) {
 		t.Errorf("predictions are %v, want %v", got, want)

@@ -1,8 +1,10 @@
-package predict
+package predictors
 
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // Samples turns requests into samples for a model: a row of features, and as label the logarithm of 1 plus the time to
@@ -18,9 +20,9 @@ import (
 type Samples struct {
 	*Features
 	window  int
-	recent  []Object // requested at a position, modulo window
-	pending []int    // per object: 1 plus the position of its last request, 0 once that has given its sample
-	seen    int      // positions before this one have been observed
+	recent  []predict.Object // requested at a position, modulo window
+	pending []int            // per object: 1 plus the position of its last request, 0 once that has given its sample
+	seen    int              // positions before this one have been observed
 	bits    *rand.Rand
 	thin    int // one of 1<<thin samples is emitted, drawn at random
 	row     []float64
@@ -28,17 +30,17 @@ type Samples struct {
 
 // NewSamples returns the samples of a trace that has not begun. Memory in addition to Features: 4 bytes per request of
 // the window, or of the trace where the window is longer, and 8 per object.
-func NewSamples(set FeatureSet, window int, c Config) *Samples {
+func NewSamples(set FeatureSet, window int, c predict.Config) *Samples {
 	window = min(window, max(1, len(c.Objects), c.Requests)) // in a longer window nothing expires either
 	return &Samples{
-		Features: NewFeatures(set, c), window: window, recent: make([]Object, window), pending: make([]int, c.Count),
+		Features: NewFeatures(set, c), window: window, recent: make([]predict.Object, window), pending: make([]int, c.Count),
 		bits: rand.New(rand.NewPCG(c.Seed, uint64(set))), row: make([]float64, set),
 	}
 }
 
 // Observe adds the request at a position, positions growing from call to call, and calls emit with each sample that it
 // completes. The row is valid during that call.
-func (s *Samples) Observe(o Object, pos int, emit func(row []float64, label float64)) {
+func (s *Samples) Observe(o predict.Object, pos int, emit func(row []float64, label float64)) {
 	now := s.clock.at(pos)
 	if s.shared != nil {
 		s.completeShared(pos, now, emit)
@@ -58,7 +60,7 @@ func (s *Samples) Observe(o Object, pos int, emit func(row []float64, label floa
 }
 
 // complete emits the sample of the last request to o, if it has not given one.
-func (s *Samples) complete(o Object, now int, emit func(row []float64, label float64)) {
+func (s *Samples) complete(o predict.Object, now int, emit func(row []float64, label float64)) {
 	if s.pending[o] > 0 {
 		interval := now - int(s.last[o])
 		s.emit(o, interval, interval, emit)
@@ -114,7 +116,7 @@ func (s *Samples) expire(pos, now int, emit func(row []float64, label float64)) 
 // draw decides whether the awaited sample of o, if any, describes it at an age before now, with its topic as it is
 // until now. Earlier ages have an earlier state of the topic. So the age is drawn uniformly in the logarithm, though
 // the interval is known only when the sample is complete, and the sample has the topic as it was at that age.
-func (s *Samples) draw(o Object, now int) {
+func (s *Samples) draw(o predict.Object, now int) {
 	if s.pending[o] == 0 {
 		return
 	}
@@ -126,7 +128,7 @@ func (s *Samples) draw(o Object, now int) {
 }
 
 // emit emits the sample of o's last request, at an age below a limit.
-func (s *Samples) emit(o Object, limit, interval int, emit func(row []float64, label float64)) {
+func (s *Samples) emit(o predict.Object, limit, interval int, emit func(row []float64, label float64)) {
 	if s.thin > 0 && s.bits.Uint64()>>(64-s.thin) != 0 {
 		return
 	}

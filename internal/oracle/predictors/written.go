@@ -1,4 +1,4 @@
-package predict
+package predictors
 
 import (
 	"fmt"
@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
-var writtenEntry = Entry{
+var writtenEntry = predict.Entry{
 	Name: "written",
 	Summary: "the given predictions, one per request, repeated from the start at their end: for worked examples and " +
 		"for the results of a search",
@@ -37,7 +38,7 @@ func WriteOut(distances []float64) string {
 	words := make([]string, len(distances))
 	for i, d := range distances {
 		words[i] = writtenNever
-		if d != Never {
+		if d != predict.Never {
 			words[i] = strconv.FormatFloat(d, 'f', -1, 64)
 		}
 	}
@@ -53,7 +54,7 @@ func parseWritten(text string) ([]float64, error) {
 	distances := make([]float64, len(words))
 	for i, word := range words {
 		if word == writtenNever {
-			distances[i] = Never
+			distances[i] = predict.Never
 			continue
 		}
 		d, err := strconv.ParseFloat(word, 64)
@@ -73,20 +74,20 @@ type written struct {
 	next      []float64 // per object, as of its last observed request
 }
 
-func newWritten(c Config) (Predictor, error) {
+func newWritten(c predict.Config) (predict.Predictor, error) {
 	distances, err := parseWritten(c.Params.Text("next"))
-	return &written{sharing: sharing{newShared(c)}, distances: distances, next: neverFor(c.Count)}, err
+	return &written{sharing: sharing{predict.NewShared(c)}, distances: distances, next: neverFor(c.Count)}, err
 }
 
-func (w *written) Observe(o Object, pos int) {
+func (w *written) Observe(o predict.Object, pos int) {
 	w.next[o] = float64(pos) + w.distances[pos%len(w.distances)]
 }
 
-func (w *written) Predict(objects []Object, _ int, next []float64) {
+func (w *written) Predict(objects []predict.Object, _ int, next []float64) {
 	for i, o := range objects {
 		next[i] = w.next[o]
 	}
 }
 
-func (w *written) Steady() bool        { return true }
-func (w *written) Evict(o Object) bool { return w.next[o] == Never }
+func (w *written) Steady() bool                { return true }
+func (w *written) Evict(o predict.Object) bool { return w.next[o] == predict.Never }

@@ -1,9 +1,11 @@
-package predict
+package predictors
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // TestKeptIsAskedWhatAskingAllWouldTell: a caller that keeps predictions and renews only void ones has at each moment
@@ -12,14 +14,14 @@ func TestKeptIsAskedWhatAskingAllWouldTell(t *testing.T) {
 	for seed := range uint64(5) {
 		c := mixed(4000, seed)
 		p := mustNew(t, quick, c)
-		kept := NewKept(&Counted{Predictor: p}, c.Count)
+		kept := predict.NewKept(&predict.Counted{Predictor: p}, c.Count)
 		if !kept.Lasts() {
 			t.Fatal("predictions of gbm do not last")
 		}
 		bits := rand.New(rand.NewPCG(seed, 1))
-		holds := map[Object]float64{}
+		holds := map[predict.Object]float64{}
 		asked, moments := 0, 0
-		ask := func(objects []Object, pos int) {
+		ask := func(objects []predict.Object, pos int) {
 			next := make([]float64, len(objects))
 			p.Predict(objects, pos, next)
 			kept.Note(objects)
@@ -36,8 +38,8 @@ func TestKeptIsAskedWhatAskingAllWouldTell(t *testing.T) {
 				for _, o := range kept.Void(pos) {
 					delete(holds, o)
 				}
-				var unknown []Object
-				for o := range Object(100) {
+				var unknown []predict.Object
+				for o := range predict.Object(100) {
 					if _, ok := holds[o]; !ok && slices.Contains(c.Objects[:pos], o) {
 						unknown = append(unknown, o)
 					}
@@ -46,7 +48,7 @@ func TestKeptIsAskedWhatAskingAllWouldTell(t *testing.T) {
 				moments++
 				for o, held := range holds {
 					var next [1]float64
-					if p.Predict([]Object{o}, pos, next[:]); next[0] != held {
+					if p.Predict([]predict.Object{o}, pos, next[:]); next[0] != held {
 						t.Fatalf("seed %d, request %d, object %d: kept %v, predicted again %v", seed, pos, o, held, next[0])
 					}
 				}
@@ -63,33 +65,8 @@ func TestKeptIsAskedWhatAskingAllWouldTell(t *testing.T) {
 func TestNothingIsKeptWhereEachAnswerIsNew(t *testing.T) {
 	c := mixed(100, 1)
 	for _, text := range []string{"gbm(refresh=1)", "ewma", "oracle"} {
-		if k := NewKept(mustNew(t, text, c), c.Count); k.Lasts() {
+		if k := predict.NewKept(mustNew(t, text, c), c.Count); k.Lasts() {
 			t.Errorf("%s: predictions last", text)
-		}
-	}
-}
-
-func TestRadixHeapIsInOrder(t *testing.T) {
-	bits := rand.New(rand.NewPCG(1, 1))
-	var h radixHeap
-	var want []int32
-	now := int32(0)
-	for range 3000 {
-		for range bits.IntN(5) {
-			until := now + 1 + int32(bits.IntN(1<<bits.IntN(20)))
-			h.push(end{until, 0})
-			want = append(want, until)
-		}
-		slices.Sort(want)
-		now += int32(bits.IntN(200))
-		for e, ok := h.pop(now); ok; e, ok = h.pop(now) {
-			if len(want) == 0 || e.until != want[0] {
-				t.Fatalf("at %d: end at %d, want the first of %v", now, e.until, want[:min(3, len(want))])
-			}
-			want = want[1:]
-		}
-		if len(want) > 0 && want[0] <= now || h.size != len(want) {
-			t.Fatalf("at %d: %d ends are left, want %d, the first at %d", now, h.size, len(want), want[0])
 		}
 	}
 }

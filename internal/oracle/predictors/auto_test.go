@@ -1,18 +1,20 @@
-package predict
+package predictors
 
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // follow observes all requests and returns how long each predictor was asked.
-func follow(t *testing.T, text string, c Config) map[string]int64 {
+func follow(t *testing.T, text string, c predict.Config) map[string]int64 {
 	t.Helper()
 	p := mustNew(t, text, c)
 	for pos, o := range c.Objects {
 		p.Observe(o, pos)
 	}
-	picks := PickValues(&Counted{Predictor: p})
+	picks := predict.Report(&predict.Counted{Predictor: p})
 	asked := map[string]int64{}
 	for _, name := range []string{"ewma", "popu", "gbm"} {
 		asked[name] = picks.Int(askedMetric(name))
@@ -21,11 +23,11 @@ func follow(t *testing.T, text string, c Config) map[string]int64 {
 }
 
 // steady returns requests by a popularity that stays, of which averages over the whole trace say most.
-func steady(requests int, seed uint64) Config {
+func steady(requests int, seed uint64) predict.Config {
 	bits := rand.New(rand.NewPCG(seed, 0))
-	c := Config{Count: 100_000, Seed: seed}
+	c := predict.Config{Count: 100_000, Seed: seed}
 	for range requests {
-		c.Objects = append(c.Objects, Object(bits.ExpFloat64()*bits.ExpFloat64()*300))
+		c.Objects = append(c.Objects, predict.Object(bits.ExpFloat64()*bits.ExpFloat64()*300))
 	}
 	return c
 }

@@ -1,8 +1,10 @@
-package predict
+package predictors
 
 import (
 	"fmt"
 	"math"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // FeatureSet is the set of features that describe an object to a model: its number of features, by which LCR
@@ -63,16 +65,16 @@ type Features struct {
 	last   []int32  // per object: clock of its last request
 	count  []uint32 // per object
 	ended  []float32
-	recent int       // intervals that are kept per object
-	edc    []float32 // per object its counters as of its last request; nil where the set has none
-	shared *Shared   // nil where each request is one to its own object alone
-	topics *topics   // nil unless the set is TopicFeatures
+	recent int             // intervals that are kept per object
+	edc    []float32       // per object its counters as of its last request; nil where the set has none
+	shared *predict.Shared // nil where each request is one to its own object alone
+	topics *topics         // nil unless the set is TopicFeatures
 }
 
 // NewFeatures returns the features of objects that have not been requested yet.
-func NewFeatures(set FeatureSet, c Config) *Features {
+func NewFeatures(set FeatureSet, c predict.Config) *Features {
 	f := &Features{set: set, clock: newClock(c), depth: c.Depth, last: make([]int32, c.Count),
-		count: make([]uint32, c.Count), recent: 1, shared: newShared(c)}
+		count: make([]uint32, c.Count), recent: 1, shared: predict.NewShared(c)}
 	if set == TopicFeatures {
 		f.topics = newTopics(c, float32(c.Params.Float("topic")))
 		f.shared = f.topics.shared
@@ -89,7 +91,7 @@ func NewFeatures(set FeatureSet, c Config) *Features {
 }
 
 // Observe adds a request to o, shared or not, at that time of the clock.
-func (f *Features) Observe(o Object, now int) {
+func (f *Features) Observe(o predict.Object, now int) {
 	interval := math.Inf(1)
 	if f.count[o] > 0 {
 		interval = float64(now - int(f.last[o]))
@@ -117,7 +119,7 @@ func slowestDecay(interval float64) float64 { return math.Exp2(-interval / (1 <<
 
 // Row describes an object that has been requested, as of that time of the clock. An interval that is missing, infinite
 // in LCR, is NaN: the missing value of LightGBM.
-func (f *Features) Row(o Object, now int, row []float64) {
+func (f *Features) Row(o predict.Object, now int, row []float64) {
 	if f.set == DLRMFeatures {
 		row[0], row[1], row[2], row[3] = float64(f.last[o]), float64(o), float64(f.count[o]), float64(f.ended[o])
 		return
@@ -148,7 +150,7 @@ type clock struct {
 	finished int
 }
 
-func newClock(c Config) clock {
+func newClock(c predict.Config) clock {
 	if c.Depth == nil {
 		return clock{}
 	}

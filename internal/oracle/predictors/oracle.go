@@ -1,4 +1,4 @@
-package predict
+package predictors
 
 import (
 	"errors"
@@ -10,9 +10,10 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
-var oracleEntry = Entry{
+var oracleEntry = predict.Entry{
 	Name:    "oracle",
 	Summary: "the exact time of the next request, and the exact label of the optimum",
 	Source:  "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 1966",
@@ -34,7 +35,7 @@ const (
 	perGroup   = "group"
 )
 
-var noisyEntry = Entry{
+var noisyEntry = predict.Entry{
 	Name: "noisy",
 	Summary: "the exact time of the next request with noise that is drawn once per request and stays until the object " +
 		"is requested again",
@@ -93,11 +94,11 @@ type future struct {
 	bits    *rand.Rand // from source
 }
 
-func newOracle(c Config) (Predictor, error) {
+func newOracle(c predict.Config) (predict.Predictor, error) {
 	return finished(newFuture(c), c, 0), nil
 }
 
-func newNoisy(c Config) (Predictor, error) {
+func newNoisy(c predict.Config) (predict.Predictor, error) {
 	f := newFuture(c)
 	p, sigma := c.Params.Float("p"), c.Params.Float("sigma")
 	if lengths := c.Params.Float("never"); lengths > 0 {
@@ -130,9 +131,9 @@ func newNoisy(c Config) (Predictor, error) {
 	return finished(f, c, p), nil
 }
 
-func newFuture(c Config) *future {
+func newFuture(c predict.Config) *future {
 	source := &rand.PCG{}
-	f := &future{nextUse: c.NextUse, never: Never, next: neverFor(c.Count), seed: c.Seed, source: source,
+	f := &future{nextUse: c.NextUse, never: predict.Never, next: neverFor(c.Count), seed: c.Seed, source: source,
 		bits: rand.New(source)}
 	// Backwards, so that the first request to each object is written last.
 	for pos, o := range slices.Backward(c.Objects) {
@@ -148,7 +149,7 @@ func (f *future) Grow(objects int) {
 	}
 }
 
-func (f *future) Observe(o Object, pos int) {
+func (f *future) Observe(o predict.Object, pos int) {
 	next := f.exact(pos)
 	if f.disturb != nil {
 		next = f.disturb(next, f.bitsOf(pos))
@@ -174,7 +175,7 @@ func (f *future) bitsOf(pos int) *rand.Rand {
 	return f.bits
 }
 
-func (f *future) Predict(objects []Object, _ int, next []float64) {
+func (f *future) Predict(objects []predict.Object, _ int, next []float64) {
 	for i, o := range objects {
 		next[i] = f.next[o]
 	}
@@ -184,7 +185,7 @@ func (f *future) Steady() bool { return true }
 
 // finished returns f for objects that share requests if they do, and with the labels of the optimum if the cell has
 // them.
-func finished(f *future, c Config, p float64) Predictor {
+func finished(f *future, c predict.Config, p float64) predict.Predictor {
 	switch {
 	case c.Similar != nil:
 		return newFutureSimilar(f, c)
@@ -203,17 +204,17 @@ type labelled struct {
 	observed []uint32 // per object: 1 plus the position of its last observed request, 0 before that
 }
 
-func newLabelled(f *future, c Config, p float64) *labelled {
+func newLabelled(f *future, c predict.Config, p float64) *labelled {
 	return &labelled{future: f, evicts: sync.OnceValue(c.OptEvicts), p: p, observed: make([]uint32, c.Count)}
 }
 
-func (l *labelled) Observe(o Object, pos int) {
+func (l *labelled) Observe(o predict.Object, pos int) {
 	l.future.Observe(o, pos)
 	l.observed[o] = uint32(pos) + 1
 }
 
 // Evict implements Labeler. An object that has not been requested has no label and should be evicted.
-func (l *labelled) Evict(o Object) bool {
+func (l *labelled) Evict(o predict.Object) bool {
 	if l.observed[o] == 0 {
 		return true
 	}
@@ -228,11 +229,11 @@ func (l *labelled) Evict(o Object) bool {
 // at once.
 type binaryPriority struct{ *labelled }
 
-func (b binaryPriority) Predict(objects []Object, _ int, next []float64) {
+func (b binaryPriority) Predict(objects []predict.Object, _ int, next []float64) {
 	for i, o := range objects {
 		next[i] = 0
 		if b.Evict(o) {
-			next[i] = Never
+			next[i] = predict.Never
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package predict
+package predictors
 
 import (
 	"math"
@@ -6,31 +6,32 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // mustNew builds the predictor that text names.
-func mustNew(t *testing.T, text string, c Config) Predictor {
+func mustNew(t *testing.T, text string, c predict.Config) predict.Predictor {
 	t.Helper()
-	spec := must.Get(Registry.Parse(text))(t)
+	spec := must.Get(predict.Registry.Parse(text))(t)
 	c.Params = spec.Params
 	return must.Get(spec.Entry.New(c))(t)
 }
 
 // predictions returns what p says of the object of each request as soon as the request is observed.
-func predictions(p Predictor, objects []Object) []float64 {
+func predictions(p predict.Predictor, objects []predict.Object) []float64 {
 	next := make([]float64, len(objects))
 	for pos, o := range objects {
 		p.Observe(o, pos)
-		p.Predict([]Object{o}, pos+1, next[pos:pos+1])
+		p.Predict([]predict.Object{o}, pos+1, next[pos:pos+1])
 	}
 	return next
 }
 
 // cyclic returns requests to 0, 1, ..., objects-1, repeatedly, and their next requests.
-func cyclic(objects, requests int) Config {
-	c := Config{Count: objects}
+func cyclic(objects, requests int) predict.Config {
+	c := predict.Config{Count: objects}
 	for pos := range requests {
-		c.Objects = append(c.Objects, Object(pos%objects))
+		c.Objects = append(c.Objects, predict.Object(pos%objects))
 	}
 	c.NextUse = oracle.NextUse(c.Objects, objects)
 	return c
@@ -41,7 +42,7 @@ func TestOracleIsExact(t *testing.T) {
 	for pos, next := range predictions(mustNew(t, "oracle", c), c.Objects) {
 		want := float64(pos + 10)
 		if pos >= 90 {
-			want = Never
+			want = predict.Never
 		}
 		if next != want {
 			t.Errorf("request %d: next at %v, want %v", pos, next, want)
@@ -55,7 +56,7 @@ func TestFlippedTimes(t *testing.T) {
 	for _, kind := range []string{"flip", "replace"} {
 		flipped := 0
 		for pos, next := range predictions(mustNew(t, "noisy(p=0.3,kind="+kind+")", c), c.Objects) {
-			exact := Never
+			exact := predict.Never
 			if pos < n-50 {
 				exact = float64(pos + 50)
 			}
@@ -93,10 +94,10 @@ func TestNoiseStaysUntilTheNextRequest(t *testing.T) {
 	kept := make([]float64, 50)
 	for pos, o := range c.Objects {
 		p.Observe(o, pos)
-		p.Predict([]Object{o}, pos+1, kept[o:o+1])
+		p.Predict([]predict.Object{o}, pos+1, kept[o:o+1])
 		for other := range min(pos+1, 50) {
 			var next [1]float64
-			if p.Predict([]Object{Object(other)}, pos+1, next[:]); next[0] != kept[other] {
+			if p.Predict([]predict.Object{predict.Object(other)}, pos+1, next[:]); next[0] != kept[other] {
 				t.Fatalf("request %d: object %d is predicted at %v, before at %v", pos, other, next[0], kept[other])
 			}
 		}
@@ -112,7 +113,7 @@ func TestLabelsAreInvertedWhereTimesAreFlipped(t *testing.T) {
 	}
 	c.OptEvicts = func() []bool { return evicts }
 	flips, labels := mustNew(t, "noisy(p=0.3)", c), mustNew(t, "noisy(p=0.3,kind=binary)", c)
-	of, ok := LabelerOf(&Counted{Predictor: flips})
+	of, ok := predict.LabelerOf(&predict.Counted{Predictor: flips})
 	if !ok {
 		t.Fatal("noisy says nothing of the optimum")
 	}
@@ -121,8 +122,8 @@ func TestLabelsAreInvertedWhereTimesAreFlipped(t *testing.T) {
 		var time, priority [1]float64
 		flips.Observe(o, pos)
 		labels.Observe(o, pos)
-		flips.Predict([]Object{o}, pos+1, time[:])
-		labels.Predict([]Object{o}, pos+1, priority[:])
+		flips.Predict([]predict.Object{o}, pos+1, time[:])
+		labels.Predict([]predict.Object{o}, pos+1, priority[:])
 		if wrong := of.Evict(o) != evicts[pos]; wrong != (time[0] < 0) {
 			t.Fatalf("request %d: time %v, but the label is %v", pos, time[0], of.Evict(o))
 		} else if wrong {
@@ -130,7 +131,7 @@ func TestLabelsAreInvertedWhereTimesAreFlipped(t *testing.T) {
 		}
 		want := 0.0
 		if of.Evict(o) {
-			want = Never
+			want = predict.Never
 		}
 		if priority[0] != want {
 			t.Fatalf("request %d: kind=binary predicts %v, want %v", pos, priority[0], want)
@@ -143,10 +144,10 @@ func TestLabelsAreInvertedWhereTimesAreFlipped(t *testing.T) {
 
 func TestNoLabelsWithoutTheOptimum(t *testing.T) {
 	c := cyclic(5, 20)
-	if _, ok := LabelerOf(mustNew(t, "oracle", c)); ok {
+	if _, ok := predict.LabelerOf(mustNew(t, "oracle", c)); ok {
 		t.Error("oracle labels what to evict, although the cache has no optimum to label them")
 	}
-	spec := must.Get(Registry.Parse("noisy(kind=binary)"))(t)
+	spec := must.Get(predict.Registry.Parse("noisy(kind=binary)"))(t)
 	c.Params = spec.Params
 	must.NotGet(spec.Entry.New(c))(t, "only the cache exact", "binary labels without an optimum")
 }
@@ -170,7 +171,7 @@ func TestNoisePerGroup(t *testing.T) {
 		t.Errorf("%d of 700 predictions are wrong, want about half", wrong)
 	}
 	c.Groups = nil
-	spec, _ := Registry.Parse("noisy(p=0.5,per=group)")
+	spec, _ := predict.Registry.Parse("noisy(p=0.5,per=group)")
 	c.Params = spec.Params
 	if _, err := spec.Entry.New(c); err == nil {
 		t.Error("per=group is taken where requests come alone")

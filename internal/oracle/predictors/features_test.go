@@ -1,13 +1,15 @@
-package predict
+package predictors
 
 import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 func TestCountersDecayAsInTheSpecification(t *testing.T) {
-	f := NewFeatures(LLMFeatures, Config{Count: 1})
+	f := NewFeatures(LLMFeatures, predict.Config{Count: 1})
 	want := make([]float64, counters)
 	row := make([]float64, LLMFeatures)
 	at := 0
@@ -29,7 +31,7 @@ func TestCountersDecayAsInTheSpecification(t *testing.T) {
 }
 
 func TestLLMRowAtTheTimeOfAsking(t *testing.T) {
-	f := NewFeatures(LLMFeatures, Config{Count: 2, Depth: []int32{512, 1024}})
+	f := NewFeatures(LLMFeatures, predict.Config{Count: 2, Depth: []int32{512, 1024}})
 	for _, at := range []int{0, 10, 30, 1030} {
 		f.Observe(1, at)
 	}
@@ -53,7 +55,7 @@ func TestLLMRowAtTheTimeOfAsking(t *testing.T) {
 }
 
 func TestDLRMRowIsThatOfTheLastRequest(t *testing.T) {
-	f := NewFeatures(DLRMFeatures, Config{Count: 3})
+	f := NewFeatures(DLRMFeatures, predict.Config{Count: 3})
 	row := make([]float64, DLRMFeatures)
 	f.Observe(2, 5)
 	if f.Row(2, 9, row); !slices.Equal(row[:3], []float64{5, 2, 1}) || !math.IsNaN(row[3]) {
@@ -75,10 +77,10 @@ func TestNamesFitTheRows(t *testing.T) {
 
 func TestThePromptIsTheClock(t *testing.T) {
 	groups := []int{0, 3, 4}
-	if c := newClock(Config{Groups: groups}); c.at(3) != 3 {
+	if c := newClock(predict.Config{Groups: groups}); c.at(3) != 3 {
 		t.Error("a batch of keys is no prompt: want the position")
 	}
-	c := newClock(Config{Groups: groups, Depth: []int32{1}})
+	c := newClock(predict.Config{Groups: groups, Depth: []int32{1}})
 	for pos, want := range []int{0, 0, 0, 1, 2, 2} {
 		if got := c.at(pos); got != want {
 			t.Errorf("position %d is at %d, want %d finished prompts", pos, got, want)
@@ -88,7 +90,7 @@ func TestThePromptIsTheClock(t *testing.T) {
 
 type sample struct{ age, label float64 }
 
-func samplesOf(requests []Object, window int, c Config) (samples []sample) {
+func samplesOf(requests []predict.Object, window int, c predict.Config) (samples []sample) {
 	c.Objects = requests
 	s := NewSamples(LLMFeatures, window, c)
 	for pos, o := range requests {
@@ -98,7 +100,7 @@ func samplesOf(requests []Object, window int, c Config) (samples []sample) {
 }
 
 func TestEachRequestGivesOneSample(t *testing.T) {
-	samples := samplesOf([]Object{0, 0, 1, 2, 2, 0}, 4, Config{Count: 3})
+	samples := samplesOf([]predict.Object{0, 0, 1, 2, 2, 0}, 4, predict.Config{Count: 3})
 	var times []float64
 	for _, s := range samples {
 		times = append(times, math.Round(math.Expm1(s.label)+s.age))
@@ -106,7 +108,7 @@ func TestEachRequestGivesOneSample(t *testing.T) {
 	if want := []float64{1, 1, 4}; !slices.Equal(times, want) {
 		t.Errorf("times from request to request are %v, want %v", times, want)
 	}
-	samples = samplesOf([]Object{0, 1, 2, 3, 4, 0, 5}, 4, Config{Count: 6})
+	samples = samplesOf([]predict.Object{0, 1, 2, 3, 4, 0, 5}, 4, predict.Config{Count: 6})
 	if len(samples) != 3 { // 0 is requested again later, which gives no further sample
 		t.Fatalf("%d samples, want three: of the first requests to 0, 1 and 2, given up after 4 requests", len(samples))
 	}
@@ -119,7 +121,8 @@ func TestEachRequestGivesOneSample(t *testing.T) {
 
 func TestGivingUpOnPromptsDoublesTheirNumber(t *testing.T) {
 	// Two blocks per prompt: after a window of 4 requests, 2 prompts have finished.
-	samples := samplesOf([]Object{0, 1, 2, 3, 4, 5}, 4, Config{Count: 6, Depth: make([]int32, 6), Groups: []int{0, 2, 4}})
+	samples := samplesOf([]predict.Object{0, 1, 2, 3, 4, 5}, 4,
+		predict.Config{Count: 6, Depth: make([]int32, 6), Groups: []int{0, 2, 4}})
 	if len(samples) != 2 || math.Abs(math.Expm1(samples[0].label)+samples[0].age-4) > 1e-9 {
 		t.Errorf("samples are %+v, want two with 4 prompts from request to request", samples)
 	}

@@ -1,4 +1,4 @@
-package predict
+package predictors
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // autoFeatures means the features of the given model, or LLMFeatures if the replay trains one.
@@ -34,14 +35,14 @@ var learning = []params.Param{
 	{Name: "weak", Default: false, Doc: "one feature, the last interval, and one tree, as in LCR, figure 10"},
 }
 
-var gbmEntry = Entry{
+var gbmEntry = predict.Entry{
 	Name: "gbm",
 	Summary: "boosted trees that are trained during the replay on what has been requested so far, or a trained model " +
 		"from a file",
 	Source:  "LCR, sections 3.2, 4.1, 4.3 and 5.1; samples, trees and rate as in LRB (Song et al., NSDI 2020)",
 	Random:  true,
 	Trains:  true,
-	Metrics: []metric.Metric{TrainingsMetric, WorkMetric},
+	Metrics: []metric.Metric{predict.TrainingsMetric, predict.WorkMetric},
 	Params: append([]params.Param{
 		{Name: "features", Default: autoFeatures, Choices: []string{autoFeatures, "4", "21", "29"}, Doc: "4: timestamp, " +
 			"key, count, last interval ; 21: age, 9 intervals, 10 decayed counters, depth ; 29: these and 8 of the topic, " +
@@ -58,7 +59,7 @@ var gbmEntry = Entry{
 	CheckCache:  checkBoostedIn,
 	SimilarFrom: topicFrom,
 	Time:        boostedTime,
-	New:         func(c Config) (Predictor, error) { return newBoosted(c) },
+	New:         newGBM,
 }
 
 // topicParam names the least similarity of queries that share a topic. gbmTopic is its default, RAC's: most queries of
@@ -160,7 +161,7 @@ func readModel(v params.Values) (*gbm.Model, FeatureSet, error) {
 // ties decide.
 //
 // Memory: what Samples or Features need, 16 bytes per object, and 170 bytes per row of the window with 21 features. It
-// implements Lasting and Learner.
+// implements Lasting, Learner, Sharer and Grouped.
 type boosted struct {
 	features *Features
 	learner  *learner // nil if a model is given
@@ -181,6 +182,22 @@ type answer struct {
 	until   int32  // time of the clock at which it must be predicted again
 }
 
+// unkept is a boosted whose predictions are void at once: it does not implement Lasting.
+type unkept struct {
+	predict.Predictor
+	predict.Learner
+	predict.Sharer
+	predict.Grouped
+}
+
+func newGBM(c predict.Config) (predict.Predictor, error) {
+	p, err := newBoosted(c)
+	if err == nil && p.refresh == 1 {
+		return unkept{p, p, p, p}, nil
+	}
+	return p, err
+}
+
 // How long a prediction lasts at least, as a share of the predicted time to the next request. The larger share applies
 // once predictions have used more than their part of the budget.
 const (
@@ -191,7 +208,7 @@ const (
 // batchRows is how many rows are evaluated at a time, so that they stay in the processor's cache.
 const batchRows = 64
 
-func newBoosted(c Config) (*boosted, error) {
+func newBoosted(c predict.Config) (*boosted, error) {
 	if err := checkBoostedIn(c.Params, c.Similar != nil); err != nil {
 		return nil, fmt.Errorf("predictor gbm: %w", err)
 	}
@@ -233,9 +250,9 @@ func (p *boosted) allocate(features int) {
 
 func (p *boosted) Steady() bool { return false }
 
-func (p *boosted) sharedRequests() *Shared { return p.features.shared }
+func (p *boosted) SharedRequests() *predict.Shared { return p.features.shared }
 
-func (p *boosted) Observe(o Object, pos int) {
+func (p *boosted) Observe(o predict.Object, pos int) {
 	p.forget(o, pos)
 	if p.learner == nil {
 		p.features.Observe(o, p.features.clock.at(pos))
@@ -252,7 +269,7 @@ func (p *boosted) Observe(o Object, pos int) {
 }
 
 // forget ends the predictions for o and for all objects that share the request at pos.
-func (p *boosted) forget(o Object, pos int) {
+func (p *boosted) forget(o predict.Object, pos int) {
 	p.answers[o] = answer{}
 	if p.features.shared == nil {
 		return
@@ -264,11 +281,11 @@ func (p *boosted) forget(o Object, pos int) {
 	}
 }
 
-func (p *boosted) Predict(objects []Object, pos int, next []float64) {
+func (p *boosted) Predict(objects []predict.Object, pos int, next []float64) {
 	now := p.features.clock.at(pos)
 	if p.version == 0 {
 		for i := range objects {
-			next[i] = Never
+			next[i] = predict.Never
 		}
 		return
 	}
@@ -290,7 +307,7 @@ func (p *boosted) Predict(objects []Object, pos int, next []float64) {
 }
 
 // predict has the model predict objects[i] for each i of indices, at most batchRows of them.
-func (p *boosted) predict(objects []Object, indices []int, now int, next []float64) {
+func (p *boosted) predict(objects []predict.Object, indices []int, now int, next []float64) {
 	width := int(p.features.set)
 	for k, i := range indices {
 		p.features.Row(objects[i], now, p.rows[k*width:(k+1)*width])
@@ -323,7 +340,7 @@ func (p *boosted) awayShare() float64 {
 
 // keep turns the score of an object into a time and keeps it until it is stale. That is when the object's age has grown
 // by a factor, and by at least a share of the predicted time to the next request.
-func (p *boosted) keep(o Object, now int, score float64) float64 {
+func (p *boosted) keep(o predict.Object, now int, score float64) float64 {
 	last := int(p.features.last[o])
 	a := answer{version: p.version, until: math.MaxInt32}
 	if p.features.set.ages() {
@@ -342,18 +359,20 @@ func (p *boosted) keep(o Object, now int, score float64) float64 {
 
 func (p *boosted) Now(pos int) int { return p.features.clock.at(pos) }
 
-func (p *boosted) Until(o Object) int32 {
+func (p *boosted) Until(o predict.Object) int32 {
 	if p.version == 0 {
-		return Forever
+		return predict.Forever
 	}
 	return p.answers[o].until
 }
 
 func (p *boosted) Generation() uint32 { return p.version }
 
-func (p *boosted) Training() Training {
+func (p *boosted) CountsGroups() bool { return p.features.clock.groups != nil }
+
+func (p *boosted) Training() predict.Training {
 	if p.learner == nil {
-		return Training{}
+		return predict.Training{}
 	}
 	return p.learner.training
 }

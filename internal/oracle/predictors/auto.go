@@ -1,4 +1,4 @@
-package predict
+package predictors
 
 import (
 	"errors"
@@ -6,12 +6,19 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 var changesMetric = metric.Metric{Name: "predictor_changes", Unit: metric.Count,
 	Doc: "changes to another predictor"}
 
-var autoEntry = Entry{
+// askedMetric counts the requests during which a predictor is the chosen one.
+func askedMetric(name string) metric.Metric {
+	return metric.Metric{Name: "asked_" + name, Unit: metric.Count,
+		Doc: "requests during which " + name + " was the chosen predictor"}
+}
+
+var autoEntry = predict.Entry{
 	Name: "auto",
 	Summary: "ewma, popu or gbm, whichever has lately had the most hits in a small cache that follows it; " +
 		"all three follow the trace",
@@ -19,7 +26,7 @@ var autoEntry = Entry{
 	Random: true,
 	Trains: true,
 	Metrics: []metric.Metric{
-		TrainingsMetric, WorkMetric, askedMetric("ewma"), askedMetric("popu"), askedMetric("gbm"),
+		predict.TrainingsMetric, predict.WorkMetric, askedMetric("ewma"), askedMetric("popu"), askedMetric("gbm"),
 		changesMetric,
 	},
 	Params: []params.Param{
@@ -36,7 +43,7 @@ var autoEntry = Entry{
 		}
 		return nil
 	},
-	New: func(c Config) (Predictor, error) { return newAuto(c) },
+	New: func(c predict.Config) (predict.Predictor, error) { return newAuto(c) },
 }
 
 const (
@@ -51,7 +58,8 @@ const (
 // object of 16, drawn by a hash, and follows the predictor blindly. The best is the one whose miniature has lately had
 // the most hits.
 //
-// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object. It implements Lasting and Learner.
+// Its clock is gbm's. Memory: what the predictors need, and 5 bytes per object. It implements Lasting, Learner, Grouped
+// and Reporter.
 type auto struct {
 	entrants []entrant
 	boosted  *boosted
@@ -66,14 +74,14 @@ type auto struct {
 }
 
 type entrant struct {
-	Predictor
+	predict.Predictor
 	name  string
-	held  []Object // by its miniature
-	hits  float64  // share of the last requests of the miniature
-	asked int64    // requests while it was the chosen one
+	held  []predict.Object // by its miniature
+	hits  float64          // share of the last requests of the miniature
+	asked int64            // requests while it was the chosen one
 }
 
-func newAuto(c Config) (*auto, error) {
+func newAuto(c predict.Config) (*auto, error) {
 	own := c.Params
 	c.Params = params.Defaults(gbmEntry.Params)
 	b, err := newBoosted(c)
@@ -91,11 +99,11 @@ func newAuto(c Config) (*auto, error) {
 
 func (p *auto) Steady() bool { return false }
 
-func (p *auto) Predict(objects []Object, pos int, next []float64) {
+func (p *auto) Predict(objects []predict.Object, pos int, next []float64) {
 	p.entrants[p.chosen].Predict(objects, pos, next)
 }
 
-func (p *auto) Observe(o Object, pos int) {
+func (p *auto) Observe(o predict.Object, pos int) {
 	p.entrants[p.chosen].asked++
 	// Fibonacci hashing: the top bits of the product choose the objects. Miniatures evict before the predictors
 	// observe the request, as policies do.
@@ -104,7 +112,7 @@ func (p *auto) Observe(o Object, pos int) {
 	}
 	now := p.Now(pos)
 	for i := range p.entrants {
-		if e := &p.entrants[i]; e.Predictor == Predictor(p.boosted) {
+		if e := &p.entrants[i]; e.Predictor == predict.Predictor(p.boosted) {
 			e.Observe(o, pos)
 		} else {
 			e.Observe(o, now) // all use gbm's clock
@@ -113,7 +121,7 @@ func (p *auto) Observe(o Object, pos int) {
 	p.last[o] = int32(pos)
 }
 
-func (p *auto) serve(o Object, pos int) {
+func (p *auto) serve(o predict.Object, pos int) {
 	p.served++
 	// A plain mean over the first requests, then an exponential moving average.
 	weight := 1 / float64(min(p.served, remembered))
@@ -168,34 +176,31 @@ func (p *auto) judge() {
 
 func (p *auto) Now(pos int) int { return p.boosted.Now(pos) }
 
-func (p *auto) Until(o Object) int32 {
-	if p.entrants[p.chosen].Predictor == Predictor(p.boosted) {
+func (p *auto) Until(o predict.Object) int32 {
+	if p.entrants[p.chosen].Predictor == predict.Predictor(p.boosted) {
 		return p.boosted.Until(o)
 	}
-	return Forever
+	return predict.Forever
 }
 
 // Generation implements Lasting: all predictions become void when another predictor is chosen, or when gbm is the
 // chosen one and has a new model.
 func (p *auto) Generation() uint32 {
-	if p.entrants[p.chosen].Predictor == Predictor(p.boosted) {
+	if p.entrants[p.chosen].Predictor == predict.Predictor(p.boosted) {
 		return p.changes<<16 + p.boosted.Generation() + 1
 	}
 	return p.changes << 16
 }
 
-func (p *auto) Training() Training { return p.boosted.Training() }
+func (p *auto) Training() predict.Training { return p.boosted.Training() }
 
-// PickValues returns as metrics how long each of the predictors that p picks among was the chosen one; none if p does
-// not pick.
-func PickValues(p Predictor) (v metric.Values) {
-	a, ok := unwrapped(p).(*auto)
-	if !ok {
-		return v
-	}
-	for _, e := range a.entrants {
+func (p *auto) CountsGroups() bool { return p.boosted.CountsGroups() }
+
+// Report says how long each predictor was the chosen one.
+func (p *auto) Report() (v metric.Values) {
+	for _, e := range p.entrants {
 		v.SetInt(askedMetric(e.name), e.asked)
 	}
-	v.SetInt(changesMetric, int64(a.changes))
+	v.SetInt(changesMetric, int64(p.changes))
 	return v
 }

@@ -1,10 +1,11 @@
-package predict
+package predictors
 
 import (
 	"fmt"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // Costs of learning, in nanoseconds, rounded from profiles of fpb on a generated trace on one core of a loaded server:
@@ -60,10 +61,10 @@ type learner struct {
 	predictions float64 // nanoseconds not charged to the budget yet
 	perRow      float64 // cost of training
 	perAnswer   float64 // cost of a prediction
-	training    Training
+	training    predict.Training
 }
 
-func newLearner(set FeatureSet, column int, c Config) (*learner, error) {
+func newLearner(set FeatureSet, column int, c predict.Config) (*learner, error) {
 	v := c.Params
 	names := set.Names()
 	options := gbm.Defaults()
@@ -101,7 +102,7 @@ func (l *learner) charge(predictions int) {
 }
 
 // observe adds the request at pos and returns a new model when it is time for one, otherwise nil.
-func (l *learner) observe(o Object, pos int) *gbm.Model {
+func (l *learner) observe(o predict.Object, pos int) *gbm.Model {
 	// Predictions come in bursts, at evictions. Each request pays for a bounded part of them, so that they cannot use
 	// up what trainings need.
 	predicting := min(l.predictions, mostPredicting*l.budget)

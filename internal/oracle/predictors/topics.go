@@ -1,6 +1,10 @@
-package predict
+package predictors
 
-import "math"
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/oracle/predict"
+)
 
 // topicState is what is known of an object's topic: the requests to similar queries, even to those that its entry would
 // not answer.
@@ -19,7 +23,7 @@ const rates = 2
 // topics are the topics of all objects, and what each was at an age of its object that is drawn for a sample. Memory:
 // 52 bytes per object.
 type topics struct {
-	shared  *Shared
+	shared  *predict.Shared
 	from    float32 // similarity from which on queries have a topic in common; no more than that of an answer
 	now     []topicState
 	own     []uint32 // per object: requests with that query
@@ -28,8 +32,8 @@ type topics struct {
 	age     []int32 // per object: at which it was as in drawn
 }
 
-func newTopics(c Config, from float32) *topics {
-	t := &topics{shared: newShared(c), from: min(from, c.Similar.From), now: make([]topicState, c.Count),
+func newTopics(c predict.Config, from float32) *topics {
+	t := &topics{shared: predict.NewShared(c), from: min(from, c.Similar.From), now: make([]topicState, c.Count),
 		own: make([]uint32, c.Count), queries: make([]uint32, c.Count), drawn: make([]topicState, c.Count),
 		age: make([]int32, c.Count)}
 	for o := range t.now {
@@ -39,16 +43,16 @@ func newTopics(c Config, from float32) *topics {
 }
 
 // near returns the query of the request at a position, and the other objects whose topic it belongs to.
-func (t *topics) near(pos int) (query Object, others []Object) {
-	query = t.shared.queries[pos]
-	return query, t.shared.alike(query, t.from)
+func (t *topics) near(pos int) (query predict.Object, others []predict.Object) {
+	query = t.shared.Queries[pos]
+	return query, t.shared.Alike(query, t.from)
 }
 
 // request adds the request at a position, at that time of the clock.
 func (t *topics) request(pos, now int) {
-	query := t.shared.queries[pos]
+	query := t.shared.Queries[pos]
 	t.now[query].request(now)
-	ids, similarities := t.shared.similar.Lists.Of(query)
+	ids, similarities := t.shared.Similar.Lists.Of(query)
 	for i, o := range ids {
 		if similarities[i] < t.from {
 			break
@@ -58,7 +62,7 @@ func (t *topics) request(pos, now int) {
 		if !(s.nearest >= similarities[i]) { // also where it is NaN
 			s.nearest = similarities[i]
 		}
-		if t.own[query] == 0 && similarities[i] >= t.shared.similar.From {
+		if t.own[query] == 0 && similarities[i] >= t.shared.Similar.From {
 			t.queries[o]++
 		}
 	}
@@ -79,7 +83,7 @@ var topicNames = []string{"requests", "own_requests", "queries", "topic_age", "t
 	"topic_rate_2048", "nearest"}
 
 // row describes an object whose topic is in a state, as of that time of the clock.
-func (t *topics) row(o Object, s *topicState, count uint32, now int, row []float64) {
+func (t *topics) row(o predict.Object, s *topicState, count uint32, now int, row []float64) {
 	row[0], row[1], row[2] = float64(count), float64(t.own[o]), float64(t.queries[o])
 	since := float64(now - int(s.last))
 	row[3], row[4] = since, float64(s.count)

@@ -1,4 +1,4 @@
-package predict
+package predictors
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/oracle"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"pgregory.net/rapid"
 )
@@ -18,32 +19,32 @@ const answersFrom = 0.85
 
 // sharedTrace is a trace of queries, some of which are similar, and the similarities of all pairs.
 type sharedTrace struct {
-	objects    []Object
+	objects    []predict.Object
 	count      int
-	similarity map[[2]Object]float32
+	similarity map[[2]predict.Object]float32
 	lists      *similarity.Neighbours
 }
 
 // drawShared draws a trace of up to a number of requests.
 func drawShared(t *rapid.T, requests int) sharedTrace {
 	s := sharedTrace{count: rapid.IntRange(1, 12).Draw(t, "queries")}
-	similar := map[[2]Object]float32{}
-	for b := range Object(s.count) {
+	similar := map[[2]predict.Object]float32{}
+	for b := range predict.Object(s.count) {
 		for a := range b {
 			switch rapid.IntRange(0, 2).Draw(t, "relation") {
 			case 1:
-				similar[[2]Object{a, b}] = rapid.Float32Range(0.6, 0.84).Draw(t, "topic")
+				similar[[2]predict.Object{a, b}] = rapid.Float32Range(0.6, 0.84).Draw(t, "topic")
 			case 2:
-				similar[[2]Object{a, b}] = rapid.Float32Range(answersFrom, 1).Draw(t, "similarity")
+				similar[[2]predict.Object{a, b}] = rapid.Float32Range(answersFrom, 1).Draw(t, "similarity")
 			}
 		}
 	}
-	s.objects = rapid.SliceOfN(rapid.Uint32Range(0, Object(s.count-1)), 1, requests).Draw(t, "requests")
+	s.objects = rapid.SliceOfN(rapid.Uint32Range(0, predict.Object(s.count-1)), 1, requests).Draw(t, "requests")
 	return s.with(similar)
 }
 
 // with returns s with other similarities.
-func (s sharedTrace) with(similar map[[2]Object]float32) sharedTrace {
+func (s sharedTrace) with(similar map[[2]predict.Object]float32) sharedTrace {
 	var pairs []similarity.Pair
 	for pair, x := range similar {
 		pairs = append(pairs, similarity.Pair{A: pair[0], B: pair[1], Similarity: x})
@@ -53,37 +54,37 @@ func (s sharedTrace) with(similar map[[2]Object]float32) sharedTrace {
 }
 
 // alike returns the similarity of two objects, 0 if they have none in common.
-func (s sharedTrace) alike(a, b Object) float32 {
+func (s sharedTrace) alike(a, b predict.Object) float32 {
 	if a == b {
 		return 1
 	}
-	return s.similarity[[2]Object{min(a, b), max(a, b)}]
+	return s.similarity[[2]predict.Object{min(a, b), max(a, b)}]
 }
 
 // next returns when an entry of o answers a request after pos next, Never if it does not: by a comparison with all.
-func (s sharedTrace) next(o Object, pos int) float64 {
+func (s sharedTrace) next(o predict.Object, pos int) float64 {
 	for at := pos + 1; at < len(s.objects); at++ {
 		if s.alike(o, s.objects[at]) >= answersFrom {
 			return float64(at)
 		}
 	}
-	return Never
+	return predict.Never
 }
 
 // config is what a predictor of s is built from.
-func (s sharedTrace) config(v params.Values, seed uint64) Config {
-	return Config{Objects: s.objects, Count: s.count, NextUse: oracle.NextUse(s.objects, s.count), Seed: seed, Params: v,
-		Similar: &Similar{Lists: s.lists, From: answersFrom}}
+func (s sharedTrace) config(v params.Values, seed uint64) predict.Config {
+	return predict.Config{Objects: s.objects, Count: s.count, NextUse: oracle.NextUse(s.objects, s.count), Seed: seed,
+		Params: v, Similar: &predict.Similar{Lists: s.lists, From: answersFrom}}
 }
 
-func (s sharedTrace) build(t must.TB, text string, seed uint64) Predictor {
+func (s sharedTrace) build(t must.TB, text string, seed uint64) predict.Predictor {
 	t.Helper()
-	spec := must.Get(Registry.Parse(text))(t)
+	spec := must.Get(predict.Registry.Parse(text))(t)
 	return must.Get(spec.Entry.New(s.config(spec.Params, seed)))(t)
 }
 
 // answerer returns an entry that could answer the request at pos, which a cache would observe.
-func (s sharedTrace) answerer(pos int, bits *rand.Rand) Object {
+func (s sharedTrace) answerer(pos int, bits *rand.Rand) predict.Object {
 	query := s.objects[pos]
 	ids, similarities := s.lists.Of(query)
 	if at := bits.IntN(len(ids) + 1); at < len(ids) && similarities[at] >= answersFrom {
@@ -93,8 +94,8 @@ func (s sharedTrace) answerer(pos int, bits *rand.Rand) Object {
 }
 
 // all returns the objects of s, and room for their predictions.
-func (s sharedTrace) all() (objects []Object, next []float64) {
-	for o := range Object(s.count) {
+func (s sharedTrace) all() (objects []predict.Object, next []float64) {
+	for o := range predict.Object(s.count) {
 		objects = append(objects, o)
 	}
 	return objects, make([]float64, s.count)
@@ -153,11 +154,11 @@ func TestFormulasOfSimilarRequests(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			s := drawShared(t, 60)
 			p := s.build(t, name, 1)
-			spec := must.Get(Registry.Parse(name))(t)
+			spec := must.Get(predict.Registry.Parse(name))(t)
 			objects, next := s.all()
-			alone := make([]Predictor, s.count) // per object: sees its requests alone
+			alone := make([]predict.Predictor, s.count) // per object: sees its requests alone
 			for o := range alone {
-				alone[o] = must.Get(spec.Entry.New(Config{Count: 1, Params: spec.Params}))(t)
+				alone[o] = must.Get(spec.Entry.New(predict.Config{Count: 1, Params: spec.Params}))(t)
 			}
 			want := []float64{0}
 			for pos, query := range s.objects {
@@ -167,7 +168,7 @@ func TestFormulasOfSimilarRequests(t *testing.T) {
 					if s.alike(o, query) >= answersFrom {
 						alone[o].Observe(0, pos)
 					}
-					alone[o].Predict([]Object{0}, pos+1, want)
+					alone[o].Predict([]predict.Object{0}, pos+1, want)
 					if next[o] != want[0] {
 						t.Fatalf("%s, after the request at %d: object %d is due at %v, want %v", name, pos, o, next[o], want[0])
 					}
@@ -183,7 +184,7 @@ func TestKeptOfSimilarRequests(t *testing.T) {
 		s := drawShared(t, 80)
 		text := rapid.SampledFrom([]string{"oracle", "noisy(p=0.5)", "ewma", "popu"}).Draw(t, "predictor")
 		p := s.build(t, text, 3)
-		kept := NewKept(p, s.count)
+		kept := predict.NewKept(p, s.count)
 		if !kept.Lasts() {
 			t.Fatalf("%s: nothing can be kept", text)
 		}
@@ -213,9 +214,9 @@ func TestKeptOfSimilarRequests(t *testing.T) {
 
 // topicRow is the row of topic features of an object before the request at `until`, as of a time, by a look at all
 // requests before.
-func (s sharedTrace) topicRow(o Object, until, now int) []float64 {
+func (s sharedTrace) topicRow(o predict.Object, until, now int) []float64 {
 	row := []float64{0, 0, 0, 0, 0, 0, 0, math.NaN()}
-	queries := map[Object]bool{}
+	queries := map[predict.Object]bool{}
 	recent, last := [rates]float64{}, 0
 	for pos, query := range s.objects[:until] {
 		alike := s.alike(o, query)
@@ -267,7 +268,7 @@ func TestTopicFeaturesEqualBruteForce(t *testing.T) {
 		observed := map[int]int{} // per position: the observed object
 		emitted := 0
 		for pos := range s.objects {
-			for o := range Object(s.count) {
+			for o := range predict.Object(s.count) {
 				samples.Row(o, pos, row)
 				if want := s.topicRow(o, pos, pos); samples.count[o] > 0 && !sameRow(row[LLMFeatures:], want) {
 					t.Fatalf("before the request at %d: object %d has %v, want %v", pos, o, row[LLMFeatures:], want)
@@ -282,7 +283,8 @@ func TestTopicFeaturesEqualBruteForce(t *testing.T) {
 				for at, o := range observed {
 					end := at + age + left
 					expired := end-pos == pos-at // twice the time that has passed
-					if want := s.topicRow(Object(o), pos, at+age); (end == pos || expired) && sameRow(row[LLMFeatures:], want) {
+					want := s.topicRow(predict.Object(o), pos, at+age)
+					if (end == pos || expired) && sameRow(row[LLMFeatures:], want) {
 						return
 					}
 				}
@@ -299,13 +301,13 @@ func TestTopicFeaturesEqualBruteForce(t *testing.T) {
 // The age of a sample is as its density says: uniform in the logarithm, whatever happens in the topic meanwhile.
 func TestAgesOfTopicSamplesAreUniformInTheLogarithm(t *testing.T) {
 	const interval = 64
-	s := sharedTrace{count: 3}.with(map[[2]Object]float32{{0, 1}: 0.7})
+	s := sharedTrace{count: 3}.with(map[[2]predict.Object]float32{{0, 1}: 0.7})
 	var below int
 	const draws = 4000
 	for seed := range uint64(draws) {
-		s.objects = []Object{0}
+		s.objects = []predict.Object{0}
 		for at := 1; at < interval; at++ {
-			s.objects = append(s.objects, Object(1+at%5/4)) // four of five are of the topic
+			s.objects = append(s.objects, predict.Object(1+at%5/4)) // four of five are of the topic
 		}
 		s.objects = append(s.objects, 0)
 		samples := NewSamples(TopicFeatures, 1000, s.config(params.Defaults(gbmEntry.Params), seed))
@@ -327,11 +329,11 @@ func TestAgesOfTopicSamplesAreUniformInTheLogarithm(t *testing.T) {
 func TestTopicPredictionsDoNotDependOnTheFuture(t *testing.T) {
 	const known, all, count = 3000, 6000, 400
 	rng := rand.New(rand.NewPCG(4, 4))
-	similar := map[[2]Object]float32{}
-	for b := range Object(count) {
+	similar := map[[2]predict.Object]float32{}
+	for b := range predict.Object(count) {
 		for a := b / 20 * 20; a < b; a++ {
 			if rng.IntN(3) > 0 {
-				similar[[2]Object{a, b}] = 0.6 + 0.39*rng.Float32()
+				similar[[2]predict.Object{a, b}] = 0.6 + 0.39*rng.Float32()
 			}
 		}
 	}
@@ -341,12 +343,12 @@ func TestTopicPredictionsDoNotDependOnTheFuture(t *testing.T) {
 		if len(s.objects) < known {
 			limit = count / 2 // the other half comes later
 		}
-		s.objects = append(s.objects, Object(float64(limit)*rng.Float64()*rng.Float64()))
+		s.objects = append(s.objects, predict.Object(float64(limit)*rng.Float64()*rng.Float64()))
 	}
 	s = s.with(similar)
 	other := s
 	other.objects = append(slices.Clip(s.objects[:known]), s.objects[:all-known]...)
-	changed := map[[2]Object]float32{}
+	changed := map[[2]predict.Object]float32{}
 	for pair, x := range similar {
 		if pair[1] < count/2 { // nothing is similar to what comes later
 			changed[pair] = x
@@ -371,23 +373,23 @@ func TestTopicPredictionsDoNotDependOnTheFuture(t *testing.T) {
 			if next[o] != again[o] {
 				t.Fatalf("after %d requests: object %d is due at %v, with another future at %v", pos+1, o, next[o], again[o])
 			}
-			if next[o] < Never {
+			if next[o] < predict.Never {
 				finite++
 			}
 		}
 	}
-	if finite == 0 || one.(Learner).Training().Models < 3 {
-		t.Errorf("%d predictions of %d models, too few to tell", finite, one.(Learner).Training().Models)
+	if finite == 0 || one.(predict.Learner).Training().Models < 3 {
+		t.Errorf("%d predictions of %d models, too few to tell", finite, one.(predict.Learner).Training().Models)
 	}
 }
 
 // A request ends the predictions of gbm for all objects that share it, and no others.
 func TestSharedRequestsEndPredictionsOfGBM(t *testing.T) {
 	s := sharedTrace{count: 40}
-	similar := map[[2]Object]float32{}
-	for b := range Object(s.count) {
+	similar := map[[2]predict.Object]float32{}
+	for b := range predict.Object(s.count) {
 		for a := b / 4 * 4; a < b; a++ {
-			similar[[2]Object{a, b}] = 0.7 + float32(b%2)*0.2
+			similar[[2]predict.Object{a, b}] = 0.7 + float32(b%2)*0.2
 		}
 	}
 	rng := rand.New(rand.NewPCG(8, 8))
@@ -426,18 +428,18 @@ func TestSharedRequestsEndPredictionsOfGBM(t *testing.T) {
 // A predictor that is not refused where entries answer similar queries knows which objects share a request there, and
 // none does elsewhere.
 func TestEveryPredictorKnowsSharedRequests(t *testing.T) {
-	s := sharedTrace{count: 2, objects: []Object{0, 1}}.with(map[[2]Object]float32{{0, 1}: 0.9})
-	for _, e := range Registry.All() {
-		spec := must.Get(Registry.Parse(e.Name))(t)
-		if CheckSimilar(spec, true) != nil {
+	s := sharedTrace{count: 2, objects: []predict.Object{0, 1}}.with(map[[2]predict.Object]float32{{0, 1}: 0.9})
+	for _, e := range predict.Registry.All() {
+		spec := must.Get(predict.Registry.Parse(e.Name))(t)
+		if predict.CheckSimilar(spec, true) != nil {
 			continue
 		}
-		for _, similar := range []*Similar{{Lists: s.lists, From: answersFrom}, nil} {
+		for _, similar := range []*predict.Similar{{Lists: s.lists, From: answersFrom}, nil} {
 			c := s.config(spec.Params, 1)
 			if c.Similar = similar; !e.Future {
 				c.NextUse = nil
 			}
-			shared := SharedBy(&Counted{Predictor: must.Get(e.New(c))(t)})
+			shared := predict.SharedBy(&predict.Counted{Predictor: must.Get(e.New(c))(t)})
 			if (shared != nil) != (similar != nil) {
 				t.Errorf("%s: %v shares requests where entries answer %v", e.Name, shared, similar)
 			}
@@ -457,8 +459,8 @@ func TestPredictorsThatDoNotFitSimilarRequests(t *testing.T) {
 		{"gbm(topic=0.5)", false, "leave it out"},
 		{"gbm(topic=0.5,features=21)", true, "leave it out"},
 	} {
-		spec := must.Get(Registry.Parse(test.text))(t)
-		must.Fail(t, CheckSimilar(spec, test.similar), test.want, spec.Name())
-		must.Do(t, CheckSimilar(must.Get(Registry.Parse("gbm"))(t), test.similar))
+		spec := must.Get(predict.Registry.Parse(test.text))(t)
+		must.Fail(t, predict.CheckSimilar(spec, test.similar), test.want, spec.Name())
+		must.Do(t, predict.CheckSimilar(must.Get(predict.Registry.Parse("gbm"))(t), test.similar))
 	}
 }

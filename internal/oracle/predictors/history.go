@@ -1,4 +1,4 @@
-package predict
+package predictors
 
 import (
 	"errors"
@@ -6,29 +6,30 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 )
 
 // Predictors that follow a formula over the requests seen so far. Their clock is the position in the trace, and each
 // makes its prediction when an object is requested.
 
-var ewmaEntry = Entry{
+var ewmaEntry = predict.Entry{
 	Name: "ewma",
 	Summary: "half the average interval after the last request, where each interval weighs twice as much as the one " +
 		"before; never after a single request",
 	Source: "cachesim",
-	New:    func(c Config) (Predictor, error) { return shareFormula(newEWMA(c), c), nil },
+	New:    func(c predict.Config) (predict.Predictor, error) { return shareFormula(newEWMA(c), c), nil },
 }
 
-var popuEntry = Entry{
+var popuEntry = predict.Entry{
 	Name: "popu",
 	Summary: "as long after the last request as the requests to the object so far have been apart on average since the " +
 		"trace began: t + t/count",
 	Source: "POPU in the code of Chledowski, Polak, Szabucki and Zolna, Robust learning-augmented caching: an " +
 		"experimental study, ICML 2021",
-	New: func(c Config) (Predictor, error) { return shareFormula(newPOPU(c), c), nil },
+	New: func(c predict.Config) (predict.Predictor, error) { return shareFormula(newPOPU(c), c), nil },
 }
 
-var plecoEntry = Entry{
+var plecoEntry = predict.Entry{
 	Name: "pleco",
 	Summary: "1/p requests after the last one, where p is the object's share of past requests, each weighted by its age " +
 		"n with a power law " +
@@ -42,7 +43,7 @@ var plecoEntry = Entry{
 		}
 		return nil
 	},
-	New: func(c Config) (Predictor, error) { return newPLECO(c), nil },
+	New: func(c predict.Config) (predict.Predictor, error) { return newPLECO(c), nil },
 }
 
 // answered keeps the prediction made when an object was last requested.
@@ -50,9 +51,9 @@ type answered struct {
 	next []float64 // per object
 }
 
-func newAnswered(c Config) answered { return answered{neverFor(c.Count)} }
+func newAnswered(c predict.Config) answered { return answered{neverFor(c.Count)} }
 
-func (a answered) Predict(objects []Object, _ int, next []float64) {
+func (a answered) Predict(objects []predict.Object, _ int, next []float64) {
 	for i, o := range objects {
 		next[i] = a.next[o]
 	}
@@ -66,12 +67,12 @@ type ewma struct {
 	average []float64 // per object: interval, NaN before the first
 }
 
-func newEWMA(c Config) *ewma {
+func newEWMA(c predict.Config) *ewma {
 	return &ewma{last: make([]int, c.Count), average: slices.Repeat([]float64{math.NaN()}, c.Count),
 		answered: newAnswered(c)}
 }
 
-func (p *ewma) Observe(o Object, pos int) {
+func (p *ewma) Observe(o predict.Object, pos int) {
 	if p.last[o] > 0 {
 		interval := float64(pos + 1 - p.last[o])
 		if math.IsNaN(p.average[o]) {
@@ -81,7 +82,7 @@ func (p *ewma) Observe(o Object, pos int) {
 		}
 	}
 	p.last[o] = pos + 1
-	p.next[o] = Never
+	p.next[o] = predict.Never
 	if !math.IsNaN(p.average[o]) {
 		p.next[o] = float64(pos) + float64(p.average[o]/2)
 	}
@@ -92,9 +93,11 @@ type popu struct {
 	count []uint32
 }
 
-func newPOPU(c Config) *popu { return &popu{count: make([]uint32, c.Count), answered: newAnswered(c)} }
+func newPOPU(c predict.Config) *popu {
+	return &popu{count: make([]uint32, c.Count), answered: newAnswered(c)}
+}
 
-func (p *popu) Observe(o Object, pos int) {
+func (p *popu) Observe(o predict.Object, pos int) {
 	p.count[o]++
 	p.next[o] = float64(pos) + float64(pos+1)/float64(p.count[o])
 }
@@ -114,7 +117,7 @@ type pleco struct {
 	seen     int   // positions before this one are in sum
 }
 
-func newPLECO(c Config) *pleco {
+func newPLECO(c predict.Config) *pleco {
 	p := &pleco{answered: newAnswered(c), weights: make([]float64, plecoMemory+1), previous: make([]int, plecoMemory),
 		last: make([]int, c.Count)}
 	for n := range p.weights {
@@ -123,7 +126,7 @@ func newPLECO(c Config) *pleco {
 	return p
 }
 
-func (p *pleco) Observe(o Object, pos int) {
+func (p *pleco) Observe(o predict.Object, pos int) {
 	for ; p.seen <= pos; p.seen++ {
 		if p.seen < plecoMemory {
 			p.sum += p.weights[p.seen+1]
