@@ -70,10 +70,10 @@ func TestAllocatorsAreRefused(t *testing.T) {
 		cell  sim.Cell
 		want  string
 	}{
-		"no tenants":     {simtest.FromKeys("abab"), cell("lru", "exact"), "the requests of abab have none"},
-		"no pools":       {tenants, cell("lru", "sets(ways=2)"), "no pools to divide"},
-		"a bound":        {tenants, cell("pfoo-l", "exact"), "not divided"},
-		"no end of room": {tenants, cell("infinite", "exact"), "nothing to divide"},
+		"no tenants":     {simtest.FromKeys("abab"), cell("lru", "exact"), "but abab has none"},
+		"no pools":       {tenants, cell("lru", "sets(ways=2)"), "works in the caches exact, pools, not in sets"},
+		"a bound":        {tenants, cell("pfoo-l", "exact"), "not with pfoo-l"},
+		"no end of room": {tenants, cell("infinite", "exact"), "not with infinite"},
 		"file by file":   {perFile, cell("lru", "exact"), "remove --per-file"},
 		"a wrong tenant": {tenants, cell("lru", "exact"), `did you mean "a"`},
 	} {
