@@ -201,7 +201,7 @@ func (f *curveFlags) chooseCache(cmd *cobra.Command) error {
 	case ok:
 		return fmt.Errorf("--cache %s: its parameters set its capacity, %s, so there is no curve; use cachesim run",
 			f.cache, own)
-	case f.cache.Entry.Prompts && f.trace.sample > 0:
+	case f.cache.Entry.NeedsPrompts() && f.trace.sample > 0:
 		return fmt.Errorf("--sample %v: a sample of blocks would split the prompts of the cache %s; remove --sample (one "+
 			"pass gives lru at all capacities)", f.trace.sample, f.cache.Name())
 	case !exact && !cmd.Flags().Changed("points"):

@@ -49,9 +49,9 @@ func defaultPolicies(list string, setups []experiment.Setup, capacities []capaci
 
 func defaultList(setups []experiment.Setup, capacities []capacity.Spec, mode capacity.Mode) string {
 	answersSimilar := func(s experiment.Setup) bool { return cache.AnswersSimilar(s.Parts.Cache) }
-	isModelled := func(s experiment.Setup) bool { return s.Parts.Cache.Entry.Modelled }
+	isModelled := func(s experiment.Setup) bool { return cache.Can[cache.Driven](s.Parts.Cache.Entry) }
 	switch {
-	case setups[0].Parts.Cache.Entry.Attention:
+	case cache.ServesHeads(setups[0].Parts.Cache):
 		return defaultOfHeads
 	case slices.ContainsFunc(setups, isModelled):
 		return defaultModelled

@@ -297,7 +297,7 @@ func (f *runFlags) divide(setups []experiment.Setup, allocators []sim.Part) erro
 			"column, prefix or file", allocators[0])
 	case f.trace.tenants != "" && len(allocators) == 0:
 		for _, s := range setups {
-			if !s.Parts.Cache.Entry.Shared {
+			if !cache.IsShared(s.Parts.Cache) {
 				return fmt.Errorf("--tenant %s: the cache %s is not divided among tenants; remove --tenant, or use the cache %s",
 					f.trace.tenants, s.Parts.Cache.Name(), cache.ExactSpec().Name())
 			}

@@ -7,7 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Associative describes a set-associative cache as data, for devices that replay sets on their own.
+// Associative describes a set-associative cache as data, for devices that replay sets on their own. The cache hashes
+// the keys of the trace, so these must be loaded.
 type Associative struct {
 	// Describe describes the cache of a cell whose policy has a description. If there is none with these parameters, why
 	// says the reason.

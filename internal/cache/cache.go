@@ -42,7 +42,7 @@ func (f *InFlight) Serve(of Running, w Window, n *Counts) {
 	}
 }
 
-// Replica is implemented by caches that several nodes may have: those with Entry.Replicas.
+// Replica is implemented by caches that several nodes may have.
 type Replica interface {
 	Running
 	Occupied
@@ -82,13 +82,16 @@ type Driven interface {
 	Warm() Counts
 }
 
-// Dropping is implemented by caches from which single objects can be removed between requests: those with Entry.Drops.
+// Dropping is implemented by caches from which single objects can be removed between requests.
 type Dropping interface {
 	// Holds reports whether an object is resident, which changes nothing.
 	Holds(o policies.Object) bool
 	// Drop removes an object, and reports whether it was resident.
 	Drop(o policies.Object) bool
 }
+
+// QueryServer is implemented by caches of queries with embeddings.
+type QueryServer interface{ ServesQueries() }
 
 // Occupied is implemented by caches that know how full they are.
 type Occupied interface {

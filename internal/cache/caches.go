@@ -1,6 +1,9 @@
 package cache
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/admit"
@@ -27,63 +30,30 @@ type Entry struct {
 	Measure func(c Counts, v *metric.Values)
 	// ObjectsOnly says that capacities count objects, whatever their sizes.
 	ObjectsOnly bool
-	// Drops says that its caches are Dropping where the trace has removals.
-	Drops bool
-	// Keys says that it hashes the keys of the trace, so these must be loaded.
-	Keys bool
 	// Holds reports whether running groups of requests hold what they need while others begin; with overlap, a model of
 	// time lets several run at once. Nil if none ever do.
 	Holds func(v params.Values, overlap bool) bool
-	// Prompts says that it serves prompts, chains of blocks, and needs a trace of them; a warm-up then counts prompts.
-	Prompts bool
-	// Replicas says that several nodes may have such a cache each: its type implements Replica.
-	Replicas bool
 	// Shares reports whether nodes share a part of their caches, so that there must be several; nil if they never do.
 	Shares func(params.Values) bool
 	// Together returns what the caches of several nodes are built by; nil if they have nothing in common.
 	Together func(Config) (Together, error)
-	// PromptsToo says that it serves prompts as Prompts does where the trace has them, and objects one by one otherwise.
-	PromptsToo bool
 	// Clock says that it uses the times of requests where the trace has them.
 	Clock bool
-	// Attention says that it serves the heads of a language model, whose queries, keys and values the trace has. All its
-	// cells are replayed in one pass; see package kv. New is nil then.
-	Attention bool
-	// Queries says that it serves queries with embeddings, and needs a trace of them.
-	Queries bool
-	// Exact says that a request hits if its own object is resident, and that any object can be evicted. Then Belady's
-	// optimum and the reuse distances of LRU apply.
-	Exact bool
-	// Divides says that the cache can have a pool for each tenant, among which an allocator divides the capacity.
-	Divides bool
-	// Shared says that tenants can share the cache: its type counts the requests of each. The allocator `shared` works
-	// then, and others do if Divides is set.
-	Shared bool
-	// Streams says that the cache divides the capacity among streams of accesses itself, and may load objects ahead of
-	// their requests. Its type implements Streaming, and needs Config.Addresses and Config.Layout. Requests hit as in the
-	// exact cache, and its optimum is the reference. Policies decide only within the share of a stream.
-	Streams bool
 	// Bypasses says that a missed object need not be loaded, whatever the policy.
 	Bypasses bool
 	// Random says that it makes random choices, in addition to those of its policy.
 	Random bool
-	// Asynchronous says that objects can arrive later than they are requested: its type implements Asynchronous.
-	Asynchronous bool
 	// Memory is what it takes beside its policy; the zero Memory stands for little.
 	Memory policies.Memory
 	// Pools are the names of the pools that each of its nodes is divided into; nil if the trace decides about pools. An
-	// allocator divides the memory of a node among them, without any tenants.
+	// allocator divides the memory of a node among them by pages, without any tenants. Sizes in the trace do not count.
 	Pools []string
 	// Capacity returns the capacity that the parameters describe, which then takes the place of any other; ok is false if
 	// capacities are given besides. Nil if they always are.
 	Capacity func(params.Values) (own capacity.Capacity, ok bool)
-	// Pages says that sizes in the trace do not count, although a capacity that its parameters describe is in bytes.
-	Pages bool
 	// Whole returns the capacity of an exact or prefix cache as large as all parts of this one together. Bounds on its
 	// misses hold here, too. Nil if they hold for the capacity itself, or not at all.
 	Whole func(Config) (int64, error)
-	// Modelled says that it serves requests only as a model of time says. Its type then implements Driven.
-	Modelled bool
 	// Similarity returns which entries answer a query; nil if only the requested object does.
 	Similarity func(params.Values) Similarity
 	// Tiers returns the caches in front of each other that it consists of, the first one first; nil if it is one.
@@ -106,11 +76,6 @@ type Entry struct {
 	// Remark returns a sentence about a trace that was made for another cache, which the user may not have meant, or "";
 	// nil if it never does.
 	Remark func(params.Values, *traces.Trace) string
-	// Like is the name of another cache. Policies that are short for that one work here, too, if the parameters that they
-	// set exist here or have their defaults. "" for none.
-	Like string
-	// Prefetches says that it can load the proposals of a prefetcher.
-	Prefetches bool
 	// OneByOne says that it serves each request separately, so that each decision of a policy belongs to one request.
 	OneByOne bool
 	// CheckModel rejects parameters that a model of time determines itself, and a model that does not work with a
@@ -130,7 +95,9 @@ type Entry struct {
 	// Bytes estimates the memory of a cache with Pools in addition to its policies, and how often it builds each policy,
 	// for how many objects; nil for others. Predicted is as in Config.
 	Bytes func(values params.Values, t *traces.Trace, predicted bool) Estimate
-	New   func(Config) (Cache, error)
+	New   func(Config) (Cache, error) // nil if all cells are replayed in one pass; see package kv
+	// Types has a value of each type that New makes, a nil pointer where it makes pointers: see Can.
+	Types []any
 }
 
 // Tier is one of several caches in front of each other.
@@ -172,9 +139,26 @@ type PoolEstimate struct {
 	Second func(c Config, nodes int64) int64
 }
 
+// Can reports whether something that an entry makes has a capability, an interface that its type implements:
+// Can[Dropping](e).
+func Can[Capability any](e Entry) bool {
+	return slices.ContainsFunc(e.Types, has[Capability])
+}
+
+func has[Capability any](made any) bool {
+	_, can := made.(Capability)
+	return can
+}
+
+// NeedsPrompts reports whether it serves nothing but prompts; a warm-up then counts them.
+func (e Entry) NeedsPrompts() bool {
+	others := func(made any) bool { return !has[Running](made) }
+	return e.Types != nil && !slices.ContainsFunc(e.Types, others)
+}
+
 // ServesPrompts reports whether it serves the prompts of a trace, instead of objects one by one.
 func (e Entry) ServesPrompts(t *traces.Trace) bool {
-	return e.Prompts || e.PromptsToo && prompts.Of(t.Kind) != nil
+	return e.NeedsPrompts() || Can[Running](e) && prompts.Of(t.Kind) != nil
 }
 
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
@@ -185,10 +169,10 @@ func (e Entry) Describe() params.Description {
 		d.Traits = append(d.Traits, "capacity in objects only")
 	}
 	switch {
-	case e.PromptsToo:
-		d.Traits = append(d.Traits, "serves prompts where the trace has them, and objects otherwise")
-	case e.Prompts:
+	case e.NeedsPrompts():
 		d.Traits = append(d.Traits, "needs a trace of prompts; a warm-up counts them")
+	case Can[Running](e):
+		d.Traits = append(d.Traits, "serves prompts where the trace has them, and objects otherwise")
 	}
 	return d
 }
@@ -223,8 +207,8 @@ type Config struct {
 	// Relations is passed to policies with Relates; nil for others. Neighbours is set only in caches of queries.
 	Relations  *policies.Relations
 	Neighbours *similarity.Neighbours
-	// Prefetcher proposes what else to load; nil for nothing. It is set only for caches with Prefetches. Addresses finds
-	// the objects of the trace by their keys, if the prefetcher computes with them.
+	// Prefetcher proposes what else to load; nil for nothing. It is set only for caches that are Prefetching. Addresses
+	// finds the objects of the trace by their keys, if the prefetcher computes with them.
 	Prefetcher *prefetch.Spec
 	Addresses  *prefetch.Addresses
 	// Layout is the directory tree of the trace; nil unless the prefetcher or the cache needs it. Addresses are set then,
@@ -246,7 +230,7 @@ type Config struct {
 	// Groups are the positions on a node with predictors of its own; nil: those of Trace.
 	Groups *NodeGroups
 	// Served is called now and then with the number of requests that have started since the last call; it may be nil. Only
-	// caches that are Modelled call it.
+	// caches that are Driven call it.
 	Served func(n int)
 	// Predicted says that a model computes what is served: nothing becomes resident.
 	Predicted bool
@@ -257,10 +241,10 @@ type Config struct {
 	// AnyOrder says that prompts may begin in another order than in the trace, as on one of several nodes. Positions of
 	// requests then differ from those in the trace.
 	AnyOrder bool
-	// Asynchronous says that objects arrive later: see the interface of that name. Only caches with Asynchronous have it.
+	// Asynchronous says that objects arrive later: see requests.Asynchronous.
 	Asynchronous bool
 	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for
-	// caches with Divides or Shared.
+	// caches for which IsShared.
 	Allocator *allocate.Spec
 	// Admission decides what is written to tiers of storage; nil: everything. It is set only for caches with Admits.
 	Admission *admit.Spec
@@ -308,11 +292,59 @@ var Registry = params.NewRegistry("cache", "exact", exactEntry)
 // HasPools reports whether the nodes of a cache are divided into pools.
 func HasPools(c Spec) bool { return c.Entry.Pools != nil }
 
-// IsExact reports whether a request hits if its own object is resident, and any object can be evicted.
-func IsExact(c Spec) bool { return c.Entry.Exact }
+// NamesThatCan returns the names of the caches with a capability.
+func NamesThatCan[Capability any]() []string {
+	return Registry.NamesOf(func(e *Entry) bool { return Can[Capability](*e) })
+}
+
+// IsExact reports whether a request hits if its own object is resident, and any object can be evicted. Then Belady's
+// optimum and the reuse distances of LRU apply.
+func IsExact(c Spec) bool { return Can[*Exact](c.Entry) }
+
+// ServesHeads reports whether a cache serves the heads of a language model, which a trace of attention has.
+func ServesHeads(c Spec) bool { return Can[policies.HeadServer](c.Entry) }
+
+// ServesQueries reports whether a cache serves queries with embeddings, which the trace must have.
+func ServesQueries(c Spec) bool { return Can[QueryServer](c.Entry) }
+
+// IsShared reports whether tenants can share a cache, which then counts the requests of each.
+func IsShared(c Spec) bool { return Can[Tenanted](c.Entry) && !HasStreams(c) }
+
+// HasStreams reports whether a cache divides its capacity among streams of accesses. It needs Config.Addresses and
+// Config.Layout. Requests hit as in the exact cache, and its optimum is the reference. Policies decide only within the
+// share of a stream.
+func HasStreams(c Spec) bool { return Can[Streaming](c.Entry) }
 
 // ExactSpec is the cache in which a request hits if its own object is resident.
 func ExactSpec() Spec { return Spec{Entry: exactEntry, Params: params.Values{}} }
+
+// IsLike reports whether a cache serves prompts on several nodes, as the one with a name does, which serves nothing
+// else. Policies that are short for that one work here, too.
+func (e Entry) IsLike(name string) bool {
+	of, _ := Registry.Find(name)
+	return of.NeedsPrompts() && Can[Replica](e)
+}
+
+// CanStandIn reports whether a cache can take the place of the one with a name, with these parameters: they exist here,
+// or have their defaults.
+func (e Entry) CanStandIn(name string, in params.Values) bool {
+	if !e.IsLike(name) {
+		return false
+	}
+	of, _ := Registry.Find(name)
+	for param, value := range in {
+		isParam := func(p params.Param) bool { return p.Name == param }
+		own := slices.IndexFunc(e.Params, isParam)
+		if own < 0 {
+			if i := slices.IndexFunc(of.Params, isParam); value != of.Params[i].Default {
+				return false
+			}
+		} else if _, err := e.Params[own].Parse(fmt.Sprint(value)); err != nil {
+			return false
+		}
+	}
+	return true
+}
 
 // Similarity says which entries answer a query.
 type Similarity struct {
@@ -339,7 +371,7 @@ func AnswersSimilar(c Spec) bool { return SimilarityOf(c).HitFrom <= 1 }
 // ForReferences returns the cache for replaying what a policy is compared with.
 func ForReferences(c Spec) Spec {
 	switch {
-	case c.Entry.Streams:
+	case HasStreams(c):
 		return ExactSpec()
 	case c.Entry.References != nil:
 		c.Params = c.Entry.References(c.Params)

@@ -150,6 +150,9 @@ type Tenant struct {
 	Valued  bool
 }
 
+// Tenanted is implemented by caches of several tenants, or of streams of accesses, which come and go.
+type Tenanted interface{ Tenants() []Tenant }
+
 // Tenants returns the state of every tenant, in the order of their numbers.
 func (d *Divided) Tenants() []Tenant {
 	all := d.TenantCounts.Tenants()

@@ -3,17 +3,12 @@ package cache
 import "github.com/cachesim/cachesim/internal/policies"
 
 var exactEntry = Entry{
-	Name:         "exact",
-	Summary:      "a request hits where its own object is resident; any object can be evicted",
-	Source:       "cachesim",
-	Exact:        true,
-	Divides:      true,
-	Shared:       true,
-	Drops:        true,
-	OneByOne:     true,
-	Prefetches:   true,
-	Asynchronous: true,
-	New:          func(c Config) (Cache, error) { return newExactCache(c) },
+	Name:     "exact",
+	Summary:  "a request hits where its own object is resident; any object can be evicted",
+	Source:   "cachesim",
+	OneByOne: true,
+	Types:    []any{(*Exact)(nil), batchExact{}, (*Divided)(nil), (*prefetching)(nil), (*prefetchingTenants)(nil)},
+	New:      func(c Config) (Cache, error) { return newExactCache(c) },
 }
 
 // newExactCache returns the exact-match cache of a policy. It uses the policy's batch path if there is one, and neither

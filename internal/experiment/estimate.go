@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"github.com/cachesim/cachesim/internal/cache"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/sim"
@@ -144,13 +145,13 @@ func (s *sample) replayAll(ctx context.Context, cells []Cell, seconds map[string
 
 // sharesPass reports whether one pass over the trace serves the cell and others with the same costKey.
 func (c Cell) sharesPass() bool {
-	return c.Parts.Cache.Entry.Attention || c.Parts.Policy.Entry.ReuseDistances && c.Parts.Allocator == nil
+	return cache.ServesHeads(c.Parts.Cache) || c.Parts.Policy.Entry.ReuseDistances && c.Parts.Allocator == nil
 }
 
 // costKey is equal for cells that are assumed to cost the same on one trace. Full attention is by far the largest cost
 // in the cache of a language model, so its cells differ little.
 func (c Cell) costKey() string {
-	if c.Parts.Cache.Entry.Attention {
+	if cache.ServesHeads(c.Parts.Cache) {
 		return c.Parts.Cache.Entry.Name
 	}
 	return fmt.Sprintf("%s|%t", c.Parts.texts.Policy, c.Capacity.CountsBytes(c.Sizes))

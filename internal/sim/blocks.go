@@ -36,7 +36,7 @@ type marks struct {
 // newMarks returns nil if a cell has none: nothing asks for them, or a model serves requests in an order of its own.
 func (r *Replayer) newMarks(c Cell) *marks {
 	v := r.view(c.Capacity)
-	if !r.options.Blocks || c.Model != nil || c.Policy.Entry.Kind == policies.Bound || c.Cache.Entry.Attention ||
+	if !r.options.Blocks || c.Model != nil || c.Policy.Entry.Kind == policies.Bound || cache.ServesHeads(c.Cache) ||
 		warmup(c, v.trace, v.warmup) != v.warmup {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (m *marks) blocks(v *view, c Cell) *blocks.Blocks {
 		n := m.countsAt(ends[len(ends)-1]).Minus(m.countsAt(from))
 		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: n.Requests, Misses: n.Misses()}
 	}
-	b.FirstsHit = cache.AnswersSimilar(c.Cache) || c.Prefetcher != nil || c.Cache.Entry.Streams
+	b.FirstsHit = cache.AnswersSimilar(c.Cache) || c.Prefetcher != nil || cache.HasStreams(c.Cache)
 	v.addFirsts(b, ends)
 	return b
 }

@@ -63,9 +63,9 @@ func References(c Cell) []Cell {
 		return cells
 	}
 	switch {
-	case reorders(c.Model) || c.Cache.Entry.Attention || c.Router != nil: // nodes compute a bound of their own
+	case reorders(c.Model) || cache.ServesHeads(c.Cache) || c.Router != nil: // nodes compute a bound of their own
 		return nil
-	case c.Cache.Entry.Queries:
+	case cache.ServesQueries(c.Cache):
 		return against(queryReferences(c)...)
 	case c.Policy.Entry.Unbounded:
 		return nil
@@ -100,7 +100,7 @@ func OwnCapacity(c cache.Spec) (_ capacity.Capacity, ok bool) {
 func OwnCapacityOn(t *traces.Trace, own capacity.Capacity, c cache.Spec, sizes capacity.Mode) (capacity.Capacity,
 	error) {
 	switch {
-	case c.Entry.Pages || !c.Entry.ServesPrompts(t):
+	case cache.HasPools(c) || !c.Entry.ServesPrompts(t):
 		return own, nil
 	case sizes == capacity.BlockBytes:
 		sizes = capacity.Blocks
@@ -161,7 +161,8 @@ func MarkBest(recs []records.Record) {
 	best, competitors := 0.0, 0
 	competes := func(rec *records.Record) bool {
 		kind, _ := cache.Registry.Find(nameIn(rec.Cache))
-		return rec.Competes() && !kind.Modelled && !kind.Attention // which pays for hits with quality
+		paysWithQuality := cache.Can[policies.HeadServer](kind)
+		return rec.Competes() && !cache.Can[cache.Driven](kind) && !paysWithQuality
 	}
 	for i := range recs {
 		if competes(&recs[i]) {

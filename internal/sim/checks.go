@@ -19,7 +19,7 @@ import (
 
 // Check rejects a cell that cannot be replayed on this trace.
 func (r *Replayer) Check(c Cell) error {
-	if err := CheckUnits(c.Policy.Entry, c.Capacity.Bytes); err != nil && !c.Cache.Entry.Pages {
+	if err := CheckUnits(c.Policy.Entry, c.Capacity.Bytes); err != nil && !cache.HasPools(c.Cache) {
 		return err
 	}
 	if err := CheckParts(c); err != nil {
@@ -34,7 +34,7 @@ func (r *Replayer) Check(c Cell) error {
 		return fmt.Errorf("%s has no request of a size above 0; use capacities in objects, which ignore sizes", r.trace.Name)
 	case policies.NeedsClock(c.Policy) && r.trace.Times == nil && !hasClock(c.Model):
 		return fmt.Errorf("policy %s needs a clock, but %s has no times", c.Policy.Name(), r.trace.Name)
-	case c.Cache.Entry.Attention && r.options.Warmup > 0:
+	case cache.ServesHeads(c.Cache) && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: the steps of the cache %s all count, as each head loads what it needs "+
 			"in its first one; remove --warmup", r.options.Warmup, c.Cache.Name())
 	case len(r.trace.Starts) > 0 && r.options.Warmup > 0:
@@ -68,7 +68,7 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 			"'prefill(prefetch=true)' instead", c.Prefetcher.Name(),
 			c.Cache.Name(), r.trace.Name)
 	}
-	if c.Prefetcher != nil || c.Cache.Entry.Streams {
+	if c.Prefetcher != nil || cache.HasStreams(c.Cache) {
 		if _, err := r.view(c.Capacity).addressesFor(c); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func CheckParts(c Cell) error {
 			return err
 		}
 	}
-	if kind.Attention {
+	if cache.ServesHeads(c.Cache) {
 		return kv.Check(headsCell(c))
 	}
 	if kind.Check != nil {

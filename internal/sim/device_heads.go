@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/attend"
@@ -15,7 +16,7 @@ import (
 var headsOnDevice = &deviceReplay{
 	computes: "full attention",
 	group: func(c Cell) (key, why string) {
-		if !c.Cache.Entry.Attention {
+		if !cache.ServesHeads(c.Cache) {
 			return "", ""
 		}
 		return "heads", ""

@@ -41,7 +41,7 @@ func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) erro
 // CheckExplain rejects a cell that Explain cannot explain on any trace.
 func CheckExplain(c Cell) error {
 	switch e := c.Replayed().Cache.Entry; {
-	case e.Modelled:
+	case cache.Can[cache.Driven](e):
 		return fmt.Errorf("cache %s serves requests when a model of time says so, which explain does not use; use exact or "+
 			"semantic", e.Name)
 	case !e.OneByOne:
@@ -106,7 +106,7 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 		if !ok {
 			return nil, fmt.Errorf("cache %s does not divide the capacity among streams of accesses; add --cache with one "+
 				"of: %s", c.Cache.Name(),
-				strings.Join(cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.Streams }), ", "))
+				strings.Join(cache.NamesThatCan[cache.Streaming](), ", "))
 		}
 		end := len(v.trace.Objects)
 		if to > 0 {

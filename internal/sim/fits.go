@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // The tables in this file say what fits what: of which capability of one part another part, or the trace, must have the
@@ -46,25 +47,26 @@ var partsFit = []fit{
 	{PolicyKind, "reuse", "", policyCan[policies.Reuser], has("reuse")},
 	{PolicyKind, "predictor", "", policyCan[policies.PredictorUser], has("predictor")},
 	{PolicyKind, "cache", "knows the hits of some caches", func(c *Cell) bool { return c.Policy.Entry.Similar },
-		func(c *Cell) bool { return cache.IsExact(c.Cache) || c.Cache.Entry.Queries }},
+		func(c *Cell) bool { return cache.IsExact(c.Cache) || cache.ServesQueries(c.Cache) }},
 	{PolicyKind, "cache", "bounds the misses of caches that serve prompts",
 		func(c *Cell) bool { return c.Policy.Entry.Prompts },
-		func(c *Cell) bool { return c.Cache.Entry.Prompts || c.Cache.Entry.PromptsToo }},
+		cacheCan[cache.Running]},
 	{PolicyKind, "cache", "bounds the misses of the exact cache",
 		func(c *Cell) bool { e := &c.Policy.Entry; return isBound(c) && !e.Similar && !e.Prompts },
 		func(c *Cell) bool { return cache.IsExact(c.Cache) || c.Cache.Entry.Whole != nil }},
-	{"prefetcher", "cache", loadsAhead, has("prefetcher"), func(c *Cell) bool { return c.Cache.Entry.Prefetches }},
+	{"prefetcher", "cache", loadsAhead, has("prefetcher"), cacheCan[cache.Prefetching]},
 	{"prefetcher", PolicyKind, loadsAhead, has("prefetcher"), isNoBound},
 	{"allocator", "cache", divides, has("allocator"), func(c *Cell) bool {
-		kind, a := &c.Cache.Entry, &c.Allocator.Entry
-		return kind.Pools != nil || !a.Serving && !kind.Streams && kind.Shared && (kind.Divides || a.Shared)
+		a := &c.Allocator.Entry
+		divided := a.Shared || cacheCan[*cache.Divided](c)
+		return cache.HasPools(c.Cache) || !a.Serving && cache.IsShared(c.Cache) && divided
 	}},
 	{"allocator", PolicyKind, divides, has("allocator"),
 		func(c *Cell) bool { return isNoBound(c) && !c.Policy.Entry.Unbounded }},
 	{"admission", "cache", admits, has("admission"), func(c *Cell) bool { return c.Cache.Entry.Admits != nil }},
 	{"admission", PolicyKind, admits, has("admission"), isNoBound},
 	{"model", "cache", "", has("model"), modelServes},
-	{"cache", "model", "", func(c *Cell) bool { return c.Cache.Entry.Modelled },
+	{"cache", "model", "", cacheCan[cache.Driven],
 		func(c *Cell) bool { return c.Model != nil && modelServes(c) }},
 	{"model", PolicyKind, drivesTime, hasTime, func(c *Cell) bool { return c.Policy.Entry.Kind == policies.Online }},
 	{"model", "predictor", drivesTime, func(c *Cell) bool { return hasTime(c) && c.Predictor != nil },
@@ -78,13 +80,14 @@ var partsFit = []fit{
 }
 
 func policyCan[Capability any](c *Cell) bool { return policies.Can[Capability](c.Policy.Entry) }
-func servesHeadsOf(c *Cell) bool             { return c.Cache.Entry.Attention }
+func cacheCan[Capability any](c *Cell) bool  { return cache.Can[Capability](c.Cache.Entry) }
+func servesHeadsOf(c *Cell) bool             { return cache.ServesHeads(c.Cache) }
 func isBound(c *Cell) bool                   { return c.Policy.Entry.Kind == policies.Bound }
 func isNoBound(c *Cell) bool                 { return !isBound(c) }
 func hasTime(c *Cell) bool                   { return hasClock(c.Model) }
 
 func modelServes(c *Cell) bool {
-	return c.Model.Entry.WorksOn(c.Cache.Entry.Name) || isAsynchronous(c.Model) && c.Cache.Entry.Asynchronous
+	return c.Model.Entry.WorksOn(c.Cache.Entry.Name) || isAsynchronous(c.Model) && cacheCan[requests.Asynchronous](c)
 }
 
 // has returns whether cells have a part of a kind.
@@ -209,7 +212,7 @@ var traceFits = []need{
 	{"prefetcher", "works on reads of files", "cachesim formats lists the formats with reads of files",
 		func(c *Cell) bool { return c.Prefetcher != nil && c.Prefetcher.Entry.Files },
 		func(t *traces.Trace) bool { return files.Of(t.Kind) != nil }},
-	{"cache", "serves prompts", withPrompts, func(c *Cell) bool { return c.Cache.Entry.Prompts }, hasPrompts},
+	{"cache", "serves prompts", withPrompts, func(c *Cell) bool { return c.Cache.Entry.NeedsPrompts() }, hasPrompts},
 	{PolicyKind, "follows prompts", withPrompts, policyCan[policies.PromptHolder], hasPrompts},
 	{PolicyKind, "evicts by the priorities of prompts", "the format mooncake has them in the field priority",
 		policyCan[policies.PriorityFollower],

@@ -14,12 +14,12 @@ import (
 )
 
 // InOnePass reports whether one pass over reuse distances can serve a cell of LRU together with others.
-func (r *Replayer) InOnePass(c Cell) bool { return !c.Cache.Entry.Attention && r.passOf(c) != "" }
+func (r *Replayer) InOnePass(c Cell) bool { return !cache.ServesHeads(c.Cache) && r.passOf(c) != "" }
 
 // passOf returns a key if one pass over reuse distances can serve a cell and others: those with the same key. It has
 // LRU's counts at capacities in objects and, if no object changes its size, at those in bytes that hold any object.
 func (r *Replayer) passOf(c Cell) string {
-	if c.Cache.Entry.Attention {
+	if cache.ServesHeads(c.Cache) {
 		return "heads"
 	}
 	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass

@@ -64,7 +64,7 @@ func (r *Replayer) Need(job Job) int64 {
 		return replayBytes + job.device.bytes(r, job.cells)
 	}
 	c := job.cells[0] // several share one pass
-	if c.Cache.Entry.Attention {
+	if cache.ServesHeads(c.Cache) {
 		return replayBytes + r.needOfHeads(job.cells, 1)
 	}
 	c.Parts = c.Replayed()
@@ -107,7 +107,7 @@ func (r *Replayer) Need(job Job) int64 {
 	if own := c.Cache.Entry.Memory; own != (policies.Memory{}) {
 		need += own.Bytes(objects, r.slots(c), c.Capacity.Bytes)
 	}
-	if c.Cache.Entry.Prompts {
+	if c.Cache.Entry.NeedsPrompts() {
 		need += chooserOf(c.Policy.Entry) * objects
 		if c.Policy.Entry.Kind == policies.Offline {
 			need += oneByOneBytes * objects
@@ -123,7 +123,7 @@ func (r *Replayer) Need(job Job) int64 {
 	if isAsynchronous(c.Model) {
 		need += readBytes*int64(len(t.Objects)) + arrivalBytes*objects
 	}
-	if c.Cache.Entry.Queries {
+	if cache.ServesQueries(c.Cache) {
 		need += queryBytes * int64(len(t.Objects))
 	}
 	return need

@@ -67,7 +67,7 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 	trace := simtest.Generated(t, "zipf(requests=400000,objects=200000,alpha=0.9,size=lognormal)",
 		traces.Needs{Keys: true, Sizes: true, Times: true})
 	for _, e := range cache.Registry.All() {
-		if e.Memory == (policies.Memory{}) || e.Prompts {
+		if e.Memory == (policies.Memory{}) || e.NeedsPrompts() {
 			continue
 		}
 		for _, policy := range brief.Sample(3, "lru", "arc", "hyperbolic") {

@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -13,7 +14,7 @@ import (
 func Needs(all []Parts, bytes bool) (needs traces.Needs) {
 	for i := range all {
 		own, stated := OwnCapacity(all[i].Cache)
-		needs.Sizes = needs.Sizes || (bytes && !stated || own.Bytes) && !all[i].Cache.Entry.Pages
+		needs.Sizes = needs.Sizes || (bytes && !stated || own.Bytes) && !cache.HasPools(all[i].Cache)
 		needs = needs.Union(all[i].needs())
 	}
 	needs.Lengths = !slices.ContainsFunc(all, Parts.NeedsContents)
@@ -28,15 +29,15 @@ func (p Parts) NeedsContents() bool { return p.Model == nil || !p.Model.Entry.Le
 // better information.
 func (p Parts) needs() traces.Needs {
 	p = p.Replayed()
-	relates, queries := p.Policy.Entry.Relates, p.Cache.Entry.Queries
-	patterns := p.Cache.Entry.Streams || p.Allocator != nil && p.Allocator.Entry.Patterns
+	relates, queries := p.Policy.Entry.Relates, cache.ServesQueries(p.Cache)
+	patterns := cache.HasStreams(p.Cache) || p.Allocator != nil && p.Allocator.Entry.Patterns
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	needs := traces.Needs{
 		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns,
 		Clock: p.Cache.Entry.Clock,
-		Keys:  p.Cache.Entry.Keys || addresses || relates && !queries || policies.NeedsKeys(p.Policy),
+		Keys:  p.Cache.Entry.Associative != nil || addresses || relates && !queries || policies.NeedsKeys(p.Policy),
 		Kind:  queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
-		Attention: p.Cache.Entry.Attention,
+		Attention: cache.ServesHeads(p.Cache),
 	}
 	if p.Model != nil && p.Model.Entry.Needs != nil {
 		needs = needs.Union(p.Model.Entry.Needs(p.Model.Params))

@@ -48,8 +48,8 @@ func onNodes(c Cell, config cache.Config) (cache.Cache, error) {
 func checkRouter(c Cell) error {
 	name, e := c.Router.Name(), c.Policy.Entry
 	switch {
-	case !c.Cache.Entry.Replicas:
-		names := cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.Replicas })
+	case !cache.Can[cache.Replica](c.Cache.Entry):
+		names := cache.NamesThatCan[cache.Replica]()
 		return fmt.Errorf("router %s sends prompts to nodes with caches of prompts, not with the cache %s; add --cache %s, "+
 			"or remove --nodes and --route", name, c.Cache.Name(), strings.Join(names, " or "))
 	case e.Kind == policies.Bound:

@@ -52,7 +52,7 @@ func (p Parts) Replayed() Parts {
 		p.Cache.Entry, _ = cache.Registry.Find(name)
 		return p
 	}
-	if p.Cache.Entry.Name != name && p.Cache.Entry.Like != name {
+	if p.Cache.Entry.Name != name && !p.Cache.Entry.IsLike(name) {
 		p.Cache, _ = cache.Registry.Parse(name) // every cache has defaults
 	}
 	p.Cache.Params = maps.Clone(p.Cache.Params)
@@ -72,9 +72,9 @@ func checkShort(p Parts) error {
 		return nil
 	}
 	name, values, _ := short.ShortFor(p.Policy.Params)
-	if !short.ShortInside || p.Cache.Entry.Name != name && !canStandIn(p.Cache.Entry, name, values) {
+	if !short.ShortInside || p.Cache.Entry.Name != name && !p.Cache.Entry.CanStandIn(name, values) {
 		parts := p
-		parts.Cache.Entry.Like = ""
+		parts.Cache = cache.Spec{} // nothing like it
 		parts = parts.Replayed()
 		return fmt.Errorf("policy %s is the cache %s with the policy %s inside, so it does not work in the cache %s; "+
 			"remove --cache, or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy,
@@ -89,26 +89,6 @@ func checkShort(p Parts) error {
 		}
 	}
 	return nil
-}
-
-// canStandIn reports whether a cache can take the place of the one with a name, with these parameters.
-func canStandIn(e cache.Entry, name string, in params.Values) bool {
-	if e.Like != name {
-		return false
-	}
-	of, _ := cache.Registry.Find(name)
-	for param, value := range in {
-		isParam := func(p params.Param) bool { return p.Name == param }
-		own := slices.IndexFunc(e.Params, isParam)
-		if own < 0 {
-			if i := slices.IndexFunc(of.Params, isParam); value != of.Params[i].Default {
-				return false
-			}
-		} else if _, err := e.Params[own].Parse(fmt.Sprint(value)); err != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // Files returns the files that the parts read, such as weights and models, in the order of Kinds.
@@ -338,7 +318,7 @@ func ParseParts(policy, checksum string, textOf func(kind int) string) (p Parts,
 // ObjectNoun returns what the objects in the cache of a record are called: blocks if it holds prompts.
 func ObjectNoun(rec *records.Record) string {
 	parts, err := PartsOf(rec)
-	if rec.Has(prefix.Prompts) || err == nil && parts.Cache.Entry.Prompts {
+	if rec.Has(prefix.Prompts) || err == nil && parts.Cache.Entry.NeedsPrompts() {
 		return "blocks"
 	}
 	return records.Objects

@@ -56,7 +56,8 @@ func (p *predictors) ofNode(c Cell, t *traces.Trace, groups []int, seed uint64) 
 func (p *predictors) ofCell(c Cell, t *traces.Trace, nextUse func() []uint32, addresses *prefetch.Addresses,
 	neighbours *similarity.Neighbours) (predict.Predictor, error) {
 	var evicts func() []bool
-	exact := cache.IsExact(c.Cache) || c.Cache.Entry.Streams || c.Cache.Entry.Queries && !cache.AnswersSimilar(c.Cache)
+	exact := cache.IsExact(c.Cache) || cache.HasStreams(c.Cache) ||
+		cache.ServesQueries(c.Cache) && !cache.AnswersSimilar(c.Cache)
 	if exact && !c.Capacity.Bytes {
 		evicts = func() []bool { return policies.OptEvicts(t.Objects, t.NumObjects, nextUse(), c.Capacity.Simulated) }
 	}

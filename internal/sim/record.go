@@ -83,7 +83,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
 	}
 	r.view(c.Capacity).logged().AddTo(&rec.Values, c.Capacity.Bytes)
-	if c.Cache.Entry.Queries {
+	if cache.ServesQueries(c.Cache) {
 		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
 	}
 	if c.Series.IsSet() {
@@ -93,7 +93,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		return Result{rec, times, out.series, out.blocks}
 	}
 	times[metric.NsPerRequest.Name] = perRequest(out.elapsed, out.served)
-	known := !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) && !c.Cache.Entry.Attention && nodesOf(c) == 1
+	known := !cache.AnswersSimilar(c.Cache) && !isAsynchronous(c.Model) && !cache.ServesHeads(c.Cache) && nodesOf(c) == 1
 	if c.Policy.Entry.Unbounded && known {
 		rec.Optimum = "compulsory"
 		holdAgainstMisses(&rec, rec.Int(metric.Misses))

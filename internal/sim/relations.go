@@ -20,7 +20,7 @@ import (
 // similarFrom returns the lowest similarity that a cell needs; ok is false if it needs none, or more than any two
 // queries have.
 func similarFrom(c Cell) (from float64, ok bool) {
-	if !c.Cache.Entry.Queries {
+	if !cache.ServesQueries(c.Cache) {
 		return 0, false
 	}
 	similar := cache.SimilarityOf(c.Cache)
@@ -276,7 +276,7 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 // topicsIn returns the topics of the objects in a cache. In a cache of queries only the trace gives topics: the keys of
 // queries, often texts, are not paths.
 func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
-	if c.Entry.Queries {
+	if cache.ServesQueries(c) {
 		return queries.Of(t.Kind).Topics
 	}
 	return r.topics()
@@ -284,7 +284,7 @@ func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
 
 // checkQueries rejects a cache of queries for a trace without queries.
 func checkQueries(c Cell, t *traces.Trace) error {
-	if !c.Cache.Entry.Queries {
+	if !cache.ServesQueries(c.Cache) {
 		return nil
 	}
 	return checkEmbeddings(t, "cache "+c.Cache.Name())

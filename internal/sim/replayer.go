@@ -119,14 +119,14 @@ func newView(t *traces.Trace, warmup int) *view {
 func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
 	prefetches := c.Prefetcher != nil && c.Prefetcher.Entry.Addresses
 	patterns := c.Allocator != nil && c.Allocator.Entry.Patterns
-	if !c.Cache.Entry.Streams && !prefetches && !patterns {
+	if !cache.HasStreams(c.Cache) && !prefetches && !patterns {
 		return nil, nil
 	}
 	a, err := v.addresses()
 	switch {
 	case err == nil:
 		return a, nil
-	case c.Cache.Entry.Streams:
+	case cache.HasStreams(c.Cache):
 		return nil, fmt.Errorf("cache %s computes with the keys of the trace: %w; it needs numbers, or reads of files",
 			c.Cache.Name(), err)
 	case prefetches:
@@ -140,7 +140,7 @@ func (v *view) addressesFor(c Cell) (*prefetch.Addresses, error) {
 func (v *view) layoutFor(c Cell) (*streams.Layout, error) {
 	var owner string
 	switch {
-	case c.Cache.Entry.Streams:
+	case cache.HasStreams(c.Cache):
 		owner = "cache " + c.Cache.Name()
 	case c.Prefetcher != nil && c.Prefetcher.Entry.Layout:
 		owner = "prefetcher " + c.Prefetcher.Name()
@@ -254,7 +254,7 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 		switch {
 		case job.device != nil:
 			return r.replayOnDevice(ctx, job)
-		case job.cells[0].Cache.Entry.Attention:
+		case cache.ServesHeads(job.cells[0].Cache):
 			return r.replayHeads(ctx, job.cells, nil)
 		case len(job.cells) > 1:
 			return r.replayStack(ctx, job.cells, func(t *traces.Trace) (onepass.Stack, error) {
@@ -493,7 +493,7 @@ func blockBytes(t *traces.Trace) int64 {
 
 // sizesCount reports whether the sizes of requests count: not if pages do, nor for prompts, whose blocks have one size.
 func sizesCount(c Cell, t *traces.Trace) bool {
-	return c.Capacity.Bytes && !c.Cache.Entry.Pages && !c.Cache.Entry.ServesPrompts(t)
+	return c.Capacity.Bytes && !cache.HasPools(c.Cache) && !c.Cache.Entry.ServesPrompts(t)
 }
 
 func capacityOf(c Cell, t *traces.Trace) int64 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -16,7 +17,7 @@ func checkSeries(c Cell, t *traces.Trace) error {
 	if !c.Series.IsSet() {
 		return nil
 	}
-	if c.Cache.Entry.Attention {
+	if cache.ServesHeads(c.Cache) {
 		return checkSeriesOfHeads(c.Series, attention.Of(t.Kind).Shape)
 	}
 	if c.Allocator != nil && t.Tenants != nil {

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -20,7 +21,7 @@ func checkLabels(c Cell, t *traces.Trace) error {
 			"labels; remove the model", t.Labels.Column, c.Model.Name())
 	case c.Router != nil:
 		return fmt.Errorf("--by %s: hits on several nodes are not counted by labels; remove --nodes", t.Labels.Column)
-	case c.Cache.Entry.Attention:
+	case cache.ServesHeads(c.Cache):
 		return fmt.Errorf("--by %s: the heads of a language model have no labels", t.Labels.Column)
 	}
 	return nil
@@ -38,7 +39,7 @@ func checkWrites(c Cell, t *traces.Trace) error {
 	case c.Model != nil:
 		return fmt.Errorf("model %s serves requests on a clock of its own, and %s; remove the model, or %s",
 			c.Model.Name(), what, instead)
-	case !c.Cache.Entry.Drops:
+	case !cache.Can[cache.Dropping](c.Cache.Entry):
 		return fmt.Errorf("cache %s serves groups of requests as a whole, and %s; use the exact cache, or %s",
 			c.Cache.Name(), what, instead)
 	}

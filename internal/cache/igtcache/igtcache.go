@@ -46,18 +46,14 @@ const (
 var entry = cache.Entry{
 	Name: name,
 	// Beside the tree, which has at most 10 000 nodes by default.
-	Memory:       policies.Memory{Fixed: 2 << 20, PerObject: 57},
-	Summary:      summary + "; where the order of reading does not say what to evict, the policy chooses",
-	Source:       source,
-	Streams:      true,
-	Bypasses:     true,
-	Random:       true,
-	OneByOne:     true,
-	Drops:        true,
-	Prefetches:   true,
-	Asynchronous: true,
-	Params:       parameters,
-	Metrics:      metrics,
+	Memory:   policies.Memory{Fixed: 2 << 20, PerObject: 57},
+	Summary:  summary + "; where the order of reading does not say what to evict, the policy chooses",
+	Source:   source,
+	Bypasses: true,
+	Random:   true,
+	OneByOne: true,
+	Params:   parameters,
+	Metrics:  metrics,
 	CheckParams: func(v params.Values) error {
 		_, err := optionsOf(v)
 		return err
@@ -68,7 +64,8 @@ var entry = cache.Entry{
 		}
 		return nil
 	},
-	New: func(c cache.Config) (cache.Cache, error) { return New(c) },
+	New:   func(c cache.Config) (cache.Cache, error) { return New(c) },
+	Types: []any{(*Cache)(nil)},
 }
 
 // Entries are the caches of this package.

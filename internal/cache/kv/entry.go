@@ -19,7 +19,7 @@ var Entries = []cache.Entry{{
 	Params:      parameters,
 	Metrics:     metrics,
 	ObjectsOnly: true,
-	Attention:   true,
+	Types:       []any{heads{}},
 	CheckParams: func(v params.Values) error {
 		_, err := optionsOf(v, 0)
 		return err

@@ -85,9 +85,6 @@ var entry = cache.Entry{
 	Measure:     Measure,
 	Memory:      policies.Memory{PerObject: treeBytes},
 	ObjectsOnly: true,
-	Prompts:     true,
-	Replicas:    true,
-	Shared:      true,
 	Params: []params.Param{
 		{Name: "evict", Default: evictLeaf, Choices: []string{evictLeaf, evictNode, evictAny, evictChunk}, Doc: "what is " +
 			"evicted: leaf, the last block of a resident prefix; node, such a block with all blocks before it back to the " +
@@ -107,6 +104,7 @@ var entry = cache.Entry{
 	CheckModel: checkModel,
 	Check:      check,
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
+	Types:      []any{(*Cache)(nil)},
 }
 
 // treeBytes is the memory per block without the policy's: 5 bytes for the tree and its pool, the others for running

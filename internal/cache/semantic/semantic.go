@@ -65,8 +65,6 @@ var entry = cache.Entry{
 	Metrics:     []metric.Metric{LabelledRequests, LabelledHits, WrongHits, WrongAnswerRatio, WrongHitRatio},
 	Measure:     measure,
 	ObjectsOnly: true,
-	Queries:     true,
-	Drops:       true,
 	OneByOne:    true,
 	Params: []params.Param{
 		{Name: "tau", Default: 0.85, Min: -1, Max: 1, Doc: "similarity (cosine) from which a resident entry answers a " +
@@ -83,6 +81,7 @@ var entry = cache.Entry{
 	Check:      check,
 	CheckTrace: checkTrace,
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
+	Types:      []any{(*Cache)(nil)},
 }
 
 func check(v params.Values, p policies.Entry) error {
@@ -138,6 +137,9 @@ type Cache struct {
 	// per object: label of the right answer, -1 if unknown; nil without labels
 	answers []int32
 }
+
+// ServesQueries says that the trace must have queries.
+func (*Cache) ServesQueries() {}
 
 func New(c cache.Config) (*Cache, error) {
 	p, err := c.Policy.Entry.New(c.PolicyConfig())

@@ -28,10 +28,10 @@ var entry = cache.Entry{
 	},
 	Metrics:     []metric.Metric{numSets, numSlots, numBatches},
 	ObjectsOnly: true,
-	Keys:        true,
 	Check:       check,
 	Associative: &cache.Associative{Describe: describe, Places: places, Batches: countBatches},
 	New:         func(c cache.Config) (cache.Cache, error) { return newSets(c) },
+	Types:       []any{(*sets)(nil)},
 }
 
 var (

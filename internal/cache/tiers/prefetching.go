@@ -22,21 +22,17 @@ func (c *objects) withPrefetcher(config cache.Config, p prefetch.Prefetcher) cac
 	if c.last != nil {
 		c.requested = make([]bool, len(c.last))
 	}
-	prefetching := cache.NewPrefetching(config, c, p)
-	if c.tenants != nil {
-		return prefetchingTenants{prefetching, c}
-	}
-	return prefetching
+	return prefetching{cache.NewPrefetching(config, c, p), c}
 }
 
-// prefetchingTenants are tenants who share a hierarchy with a prefetcher.
-type prefetchingTenants struct {
+// prefetching is a hierarchy with a prefetcher.
+type prefetching struct {
 	cache.Prefetching
 	objects *objects
 }
 
-// Tenants returns the state of every tenant.
-func (p prefetchingTenants) Tenants() []cache.Tenant { return p.objects.Tenants() }
+// Tenants returns the state of every tenant who shares it.
+func (p prefetching) Tenants() []cache.Tenant { return p.objects.Tenants() }
 
 // Capacity implements cache.Store for the first tier.
 func (c *objects) Capacity() int64 { return c.levels[0].pool.Capacity() }

@@ -69,21 +69,14 @@ var entry = cache.Entry{
 		params.Param{Name: "joined", Default: false, Doc: "one cache as large as all tiers together, or as the last one if " +
 			"mode=inclusive: what its optimum does is a bound for the tiers"},
 	),
-	Metrics:      metrics,
-	Measure:      measure,
-	PromptsToo:   true,
-	Like:         "prefix",
-	Replicas:     true,
-	Shares:       func(v params.Values) bool { return v.Text("shared") != "" },
-	Together:     newNodes,
-	Clock:        true,
-	Asynchronous: true,
+	Metrics:  metrics,
+	Measure:  measure,
+	Shares:   func(v params.Values) bool { return v.Text("shared") != "" },
+	Together: newNodes,
+	Clock:    true,
 	Resolve: func(e *cache.Entry, v params.Values) {
 		e.Bypasses = v.Int("promote") != 1 || v.Int("concurrency") > 1
 	},
-	Drops:       true,
-	Prefetches:  true,
-	Shared:      true,
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds:       func(v params.Values, overlap bool) bool { return overlap || v.Int("concurrency") > 1 },
 	Capacity:    ownCapacity,
@@ -120,6 +113,7 @@ var entry = cache.Entry{
 	Remark: remark,
 	Bytes:  estimate,
 	New:    func(c cache.Config) (cache.Cache, error) { return build(c) },
+	Types:  []any{(*objects)(nil), prefetching{}, (*chains)(nil)},
 }
 
 // sizeParams are the parameters with the sizes of tiers.

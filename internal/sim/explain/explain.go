@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -33,7 +34,7 @@ var errEnough = errors.New("explained")
 // stops early with ctx's error.
 func Print(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Cell, replayer sim.ReplayerOptions,
 	o Options) error {
-	out := newPrinter(w, o.Format, t, cell.Replayed().Cache.Entry.Streams)
+	out := newPrinter(w, o.Format, t, cache.HasStreams(cell.Replayed().Cache))
 	err := sim.NewReplayer(t, replayer).Explain(ctx, cell, func(d sim.Decision) error {
 		switch {
 		case o.To > 0 && d.Pos >= o.To:

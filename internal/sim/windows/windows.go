@@ -175,7 +175,7 @@ func (s *Sampler) end(to int, at float64, total cache.Counts) {
 	if occupied, ok := s.cache.(cache.Occupied); ok {
 		s.add(at, occupancy.Name, float64(occupied.Used())/float64(s.capacity))
 	}
-	if divided, ok := s.cache.(tenanted); ok {
+	if divided, ok := s.cache.(cache.Tenanted); ok {
 		s.addTenants(at, divided.Tenants())
 	}
 	s.addLabels(at)
@@ -235,9 +235,6 @@ func (s *Sampler) modelled(w models.Window, total cache.Counts) {
 		s.addOf(at, v.Name, v.Label, v.Value)
 	}
 }
-
-// tenanted is implemented by caches of several tenants, or of streams of accesses, which come and go.
-type tenanted interface{ Tenants() []cache.Tenant }
 
 // addTenants adds the counts of each tenant in the window.
 func (s *Sampler) addTenants(at float64, now []cache.Tenant) {

@@ -49,8 +49,6 @@ var entry = cache.Entry{
 		memory, _ := memoryOf(v) // already checked
 		return capacity.OfBytes(int64(v.Int("nodes")) * int64(v.Int("gpus")) * memory), true
 	},
-	Pages:          true,
-	Modelled:       true,
 	CheckParams:    checkParams,
 	CheckTrace:     checkTrace,
 	Remark:         remark,
@@ -62,6 +60,7 @@ var entry = cache.Entry{
 	},
 	Bytes: estimate,
 	New:   func(c cache.Config) (cache.Cache, error) { return build(c) },
+	Types: []any{(*Cache)(nil)},
 }
 
 // Entries are the caches of this package.
