@@ -315,8 +315,10 @@ func docFiles(t *testing.T, dir string) {
 	must.Do(t, os.WriteFile(filepath.Join(dir, "nightly.yaml"), []byte(nightly), 0o644))
 	proxy := docBlock(t, filepath.Join(repository, "docs", "formats.md"), "```\nname: proxy\n")
 	must.Do(t, os.WriteFile(filepath.Join(dir, "proxy.yaml"), []byte(proxy), 0o644))
-	must.Do(t, os.WriteFile(filepath.Join(dir, "proxy.log"), []byte("1735725845000 10.0.0.1 GET http://a.example/x 120 MISS\n"+
-		"1735725845120 10.0.0.2 GET http://a.example/y 80\n1735725846400 10.0.0.1 GET http://a.example/x 120 HIT\n"), 0o644))
+	const requests = "1735725845000 10.0.0.1 GET http://a.example/x 120 MISS\n" +
+		"1735725845120 10.0.0.2 GET http://a.example/y 80\n" +
+		"1735725846400 10.0.0.1 GET http://a.example/x 120 HIT\n"
+	must.Do(t, os.WriteFile(filepath.Join(dir, "proxy.log"), []byte(requests), 0o644))
 	short := bytes.Replace(experiment, []byte("requests=200000"), []byte("requests=10000"), 1)
 	for _, name := range []string{"experiment.yaml", "my.yaml"} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), short, 0o644))
