@@ -370,6 +370,7 @@ func TestKeyspaceOfARealServer(t *testing.T) {
 		}
 		if endsWithin(before, from, time.Now()) { // the machine was busy: nobody knows what the commands found
 			client.do("FLUSHALL")
+			continue
 		}
 		moments = append(moments, moment{words: fmt.Sprint(calls), from: from, snapshot: asking.snapshot(), at: time.Now()})
 		asking.do("ECHO", "moment")
