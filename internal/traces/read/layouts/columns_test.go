@@ -180,7 +180,7 @@ func TestFilesAreRefused(t *testing.T) {
 		"name: a\nlayouts:\n- {json: x}":                             `f.yaml:3: json "x": want lines`,
 		"name: a\nlayouts: [{json: lines, fields: [{type: whole}]}]": "want only name, is, path and unit with json",
 		"name: [\n":                        "f.yaml:1: ",
-		"name: " + huge + "\n":             "has 262152 bytes; the file of a format may have 262144",
+		"name: " + huge + "\n":             "the file of a format may have 262144 bytes, and this one has more",
 		"layouts: " + deep + "\n":          "f.yaml:",
 		"a:\n" + strings.Repeat("- ", 200): "f.yaml",
 	} {

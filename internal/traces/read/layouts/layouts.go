@@ -130,7 +130,7 @@ const MaxBytes = 256 << 10
 // Parse reads the text of a file. Errors name the file, the line and the field.
 func Parse(path string, text []byte) (*File, error) {
 	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("%s: has %d bytes; the file of a format may have %d", path, len(text), MaxBytes)
+		return nil, fmt.Errorf("%s: the file of a format may have %d bytes, and this one has more", path, MaxBytes)
 	}
 	return decode(path, text)
 }
