@@ -335,7 +335,7 @@ func TestPropertyTestsAreSeeded(t *testing.T) {
 			if importsRapid.Match(text) {
 				uses[filepath.Dir(file)] = file
 			}
-			seeds[filepath.Dir(file)] = seeds[filepath.Dir(file)] || bytes.Contains(text, []byte(`_ "`+seeded+`"`))
+			seeds[filepath.Dir(file)] = seeds[filepath.Dir(file)] || bytes.Contains(text, []byte(`"`+seeded+`"`))
 			return err
 		}))
 	}

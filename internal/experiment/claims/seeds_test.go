@@ -9,7 +9,7 @@ import (
 
 // seeded has three policies at one point with a seed each: b is always 2 above a, c differs from both by chance, and
 // sure has no seeds.
-func seeded(t *testing.T) Input {
+func withSeeds(t *testing.T) Input {
 	var lines strings.Builder
 	for seed, c := range []int{12, 30, 20, 11, 33} {
 		a := []int{10, 30, 20, 10, 30}[seed]
@@ -20,7 +20,7 @@ func seeded(t *testing.T) Input {
 
 // What a seed does to both sides cancels; a difference that the seeds do not decide is undecided.
 func TestSeedsDecide(t *testing.T) {
-	in := seeded(t)
+	in := withSeeds(t)
 	for claim, want := range map[string]string{
 		"hits(a) < hits(b)":      "holds: 20 < 22 (t, capacity 1)",
 		"hits(a) + 2 == hits(b)": "holds: 22 = 22 (t, capacity 1)",

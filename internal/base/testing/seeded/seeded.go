@@ -6,6 +6,7 @@ package seeded
 import (
 	"flag"
 	"os"
+	"testing"
 
 	_ "pgregory.net/rapid" // defines the flag, before the function below is called
 )
@@ -19,5 +20,13 @@ func init() {
 	}
 	if err := flag.Set("rapid.seed", seed); err != nil {
 		panic(err)
+	}
+}
+
+// Covers fails a test whose cases, all together, left out what it is for. Fresh cases may do so by chance.
+func Covers(t *testing.T, covered bool, format string, args ...any) {
+	t.Helper()
+	if !covered && flag.Lookup("rapid.seed").Value.String() == seed {
+		t.Errorf(format, args...)
 	}
 }
