@@ -49,7 +49,8 @@ Embedders:
 		Example: `  cachesim embed queries.jsonl -o queries.npy
   cachesim embed queries.jsonl --embedder 'lexical(dim=768,words=2)' -o embedded.jsonl.zst
   cachesim embed queries.jsonl --endpoint http://localhost:11434 --model nomic-embed-text -o queries.npy
-  cachesim embed queries.jsonl --endpoint https://api.openai.com --model text-embedding-3-small --dimensions 384 -o queries.npy`,
+  cachesim embed queries.jsonl --endpoint https://api.openai.com --model text-embedding-3-small \
+    --dimensions 384 -o queries.npy`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: f.run,
 	}

@@ -32,12 +32,11 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 	return t.Only(func(pos int) bool { return t.Size(pos) != 0 }), zeros
 }
 
-// only returns the requests that keep chooses by position, as a trace of its own with renumbered objects. It has the
+// Only returns the requests that keep chooses by position, as a trace of its own with renumbered objects. It has the
 // groups of t, unless requests without the rest of their group are not of their kind.
 func (t *Trace) Only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom,
-		BytesFrom: t.BytesFrom,
-		Written:   t.Written, Sizing: t.Sizing}
+		BytesFrom: t.BytesFrom, Written: t.Written, Sizing: t.Sizing}
 	if t.Tenants != nil {
 		kept.Tenants = &Tenants{Names: t.Tenants.Names, Shared: t.Tenants.Shared}
 	}

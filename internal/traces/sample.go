@@ -7,7 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// sampler keeps the keys whose 64-bit hash is below a threshold, a share of its range (SHARDS, Waldspurger et al., FAST
+// Sampler keeps the keys whose 64-bit hash is below a threshold, a share of its range (SHARDS, Waldspurger et al., FAST
 // 2015, section 2.2). All requests of an object are kept or none, and a key and seed give the same decision in every
 // file and format.
 type Sampler struct {

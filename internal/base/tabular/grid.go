@@ -1,6 +1,5 @@
 // Package tabular lays out tables of texts, for a terminal or as Markdown, and prints what a command has in the format
-// that
-// its user chose.
+// that its user chose.
 package tabular
 
 import (
