@@ -1,7 +1,6 @@
 package baselines
 
 import (
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -10,24 +9,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
-// The examples are small enough to follow by hand.
 func TestUniformNeverEvicts(t *testing.T) {
-	for _, test := range []struct {
-		name     string
-		spec     string
-		capacity int64
-		trace    []uint32
-		want     []uint32 // victims in order
-	}{
-		{"nothing ever leaves", "uniform", 2, []uint32{0, 1, 2, 3, 0, 1}, nil},
-	} {
-		t.Run(test.spec+": "+test.name, func(t *testing.T) {
-			c := policies.Config{Capacity: test.capacity, Unit: true, Objects: 10, Requests: len(test.trace)}
-			if got := policytest.Drive(t, test.spec, c).ServeAll(test.trace...); !slices.Equal(got, test.want) {
-				t.Errorf("trace %v: victims %v, want %v", test.trace, got, test.want)
-			}
-		})
-	}
+	policytest.CheckExample(t, "nothing ever leaves", "uniform", 2, []uint32{0, 1, 2, 3, 0, 1}, nil)
 }
 
 // A phase has as many distinct objects as the cache holds, and an object requested within the phase stays to its end.

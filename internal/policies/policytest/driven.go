@@ -2,6 +2,7 @@ package policytest
 
 import (
 	"slices"
+	"testing"
 
 	"pgregory.net/rapid"
 
@@ -210,4 +211,14 @@ func NextUses(objects []policies.Object, count int) []uint32 {
 		next[i], seen[o] = seen[o], uint32(i)
 	}
 	return next
+}
+
+// CheckExample requires the victims, in order, of a trace of objects of size 1. It is small enough to follow by hand.
+func CheckExample(t *testing.T, name, spec string, capacity int64, trace, victims []policies.Object) {
+	t.Run(spec+": "+name, func(t *testing.T) {
+		c := policies.Config{Capacity: capacity, Unit: true, Objects: 10, Requests: len(trace)}
+		if got := Drive(t, spec, c).ServeAll(trace...); !slices.Equal(got, victims) {
+			t.Errorf("trace %v: victims %v, want %v", trace, got, victims)
+		}
+	})
 }

@@ -118,6 +118,16 @@ func CheckAgainstNaive(t *testing.T, spec string, reference func(capacity int64)
 	CheckBuilt(t, Named(t, spec), reference)
 }
 
+// CheckRanked compares the policy that spec names with one that evicts the object of the smallest rank.
+func CheckRanked(t *testing.T, spec string, rank func(*NaiveObject) int) {
+	t.Helper()
+	CheckAgainstNaive(t, spec, func(capacity int64) *Naive {
+		c := NewNaive(capacity)
+		c.Rank = func(o *NaiveObject, _ int) float64 { return float64(rank(o)) }
+		return c
+	})
+}
+
 // CheckBuilt replays random traces, by objects and by bytes, and requires the same hits and the same victims in the
 // same order. Now and then Remove takes an object out of both caches, and a write gives one another size.
 func CheckBuilt(t *testing.T, build func(policies.Config) policies.Policy, reference func(capacity int64) *Naive) {

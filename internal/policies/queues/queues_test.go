@@ -13,23 +13,9 @@ import (
 )
 
 func TestFIFOEqualsNaive(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		rank func(s *policytest.NaiveObject) int
-	}{
-		{"fifo", func(s *policytest.NaiveObject) int { return s.Loaded }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			policytest.CheckAgainstNaive(t, test.name, func(capacity int64) *policytest.Naive {
-				c := policytest.NewNaive(capacity)
-				c.Rank = func(s *policytest.NaiveObject, _ int) float64 { return float64(test.rank(s)) }
-				return c
-			})
-		})
-	}
+	policytest.CheckRanked(t, "fifo", func(o *policytest.NaiveObject) int { return o.Loaded })
 }
 
-// The examples are small enough to follow by hand.
 func TestExamples(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -73,12 +59,7 @@ func TestExamples(t *testing.T) {
 		{"the ghost is read after the eviction", "s3fifo(small=0.5,ghost=0.25,rule=caffeine)", 4,
 			[]uint32{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, []uint32{0, 1, 2, 3, 4, 0}},
 	} {
-		t.Run(test.spec+": "+test.name, func(t *testing.T) {
-			c := policies.Config{Capacity: test.capacity, Unit: true, Objects: 10, Requests: len(test.trace)}
-			if got := policytest.Drive(t, test.spec, c).ServeAll(test.trace...); !slices.Equal(got, test.want) {
-				t.Errorf("trace %v: victims %v, want %v", test.trace, got, test.want)
-			}
-		})
+		policytest.CheckExample(t, test.name, test.spec, test.capacity, test.trace, test.want)
 	}
 }
 

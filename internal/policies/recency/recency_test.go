@@ -12,25 +12,14 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
-func TestLRUAndMRUEqualNaive(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		rank func(s *policytest.NaiveObject) int
-	}{
-		{"lru", func(s *policytest.NaiveObject) int { return s.Last }},
-		{"mru", func(s *policytest.NaiveObject) int { return -s.Last }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			policytest.CheckAgainstNaive(t, test.name, func(capacity int64) *policytest.Naive {
-				c := policytest.NewNaive(capacity)
-				c.Rank = func(s *policytest.NaiveObject, _ int) float64 { return float64(test.rank(s)) }
-				return c
-			})
-		})
-	}
+func TestLRUEqualsNaive(t *testing.T) {
+	policytest.CheckRanked(t, "lru", func(o *policytest.NaiveObject) int { return o.Last })
 }
 
-// The examples are small enough to follow by hand.
+func TestMRUEqualsNaive(t *testing.T) {
+	policytest.CheckRanked(t, "mru", func(o *policytest.NaiveObject) int { return -o.Last })
+}
+
 func TestExamples(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -47,12 +36,7 @@ func TestExamples(t *testing.T) {
 		{"more segments than objects", "slru(segments=64)", 2, []uint32{0, 1, 0, 2, 3}, []uint32{1, 2}},
 		{"new objects enter the lowest segment", "slru(rule=caffeine)", 4, []uint32{0, 1, 2, 3, 4, 5, 6}, []uint32{0, 1, 2}},
 	} {
-		t.Run(test.spec+": "+test.name, func(t *testing.T) {
-			c := policies.Config{Capacity: test.capacity, Unit: true, Objects: 10, Requests: len(test.trace)}
-			if got := policytest.Drive(t, test.spec, c).ServeAll(test.trace...); !slices.Equal(got, test.want) {
-				t.Errorf("trace %v: victims %v, want %v", test.trace, got, test.want)
-			}
-		})
+		policytest.CheckExample(t, test.name, test.spec, test.capacity, test.trace, test.want)
 	}
 }
 
