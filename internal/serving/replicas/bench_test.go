@@ -7,6 +7,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/serving/replicas"
+	_ "github.com/cachesim/cachesim/internal/sim/all"
 )
 
 // BenchmarkNodes serves prompts on eight nodes in turn, without the bound.

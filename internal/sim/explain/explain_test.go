@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
+	_ "github.com/cachesim/cachesim/internal/sim/all"
 	"github.com/cachesim/cachesim/internal/sim/explain"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/read"

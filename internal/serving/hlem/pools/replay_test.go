@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/serving/hlem/pools"
 	"github.com/cachesim/cachesim/internal/sim"
+	_ "github.com/cachesim/cachesim/internal/sim/all"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 )
 

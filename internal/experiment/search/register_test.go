@@ -1,4 +1,0 @@
-package search_test
-
-// The tests replay parts of all kinds.
-import _ "github.com/cachesim/cachesim/internal/sim/all"
