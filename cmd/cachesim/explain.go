@@ -21,6 +21,7 @@ type explainFlags struct {
 	parts    partFlags
 	explain  explain.Options
 	streams  bool
+	key      string
 }
 
 func newExplainCommand() *cobra.Command {
@@ -35,9 +36,13 @@ cache that prefetches, which were loaded ahead of their requests.
 Use it for examples in a paper, for a first look at your own policy, and to find the request at which two policies
 diverge. --from and --to choose the requests to print; all requests before them are replayed too.
 
+With --key it answers why the requests for one key missed: a line for each miss says when and for which object it was
+evicted, or that it expired, was deleted, was not loaded or is requested for the first time.
+
 With --streams it prints what the cache igtcache thinks of each directory and file instead: the pattern, the test that
 led to it, and the share of the capacity.`,
 		Example: `  cachesim explain trace.csv --policy arc --capacity 10 --to 100
+  cachesim explain access.log --bytes --capacity 1% --key /logo.png
   cachesim explain rac-example --cache 'semantic(match=identity)' --policy rac --capacity 6
   cachesim explain reads.csv --bytes --cache igtcache --streams
   cachesim explain trace.zst --policy s3fifo --format json | jq -c 'select(.loaded == false and .hit == false)'`,
@@ -58,6 +63,7 @@ led to it, and the share of the capacity.`,
 	flags.IntVar(&f.explain.To, "to", 0, "position at which to stop, exclusive (0: the end of the trace)")
 	flags.BoolVar(&f.streams, "streams", false, "print instead how each directory and file is read, and its share of the "+
 		"cache, at the end or at --to: for caches that divide it among streams of accesses")
+	flags.StringVar(&f.key, "key", "", "print instead why the requests for this key missed")
 	completePolicies(cmd)
 	return cmd
 }
@@ -77,7 +83,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	needs := sim.Needs([]sim.Parts{cell.Parts}, capacity.NeedBytes(capacities, mode))
-	needs.Keys = true
+	needs.Keys, needs.Clock = true, needs.Clock || f.key != ""
 	t, _, err := f.trace.load(cmd, w, read.Options{Needs: needs}, false)
 	if err != nil {
 		return err
@@ -94,6 +100,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	options := sim.ReplayerOptions{Note: func(text string) { commandline.Note(cmd, f.trace.quiet, text) }}
 	if f.streams {
 		return explain.PrintStreams(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
+	}
+	if f.key != "" {
+		return explain.PrintWhy(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain, f.key)
 	}
 	return explain.Print(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
 }
@@ -112,6 +121,8 @@ func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capa
 	case err != nil:
 	case len(capacities) != 1:
 		err = fmt.Errorf("--capacity %s: want one capacity", f.capacity.list)
+	case f.streams && f.key != "":
+		err = fmt.Errorf("--streams prints streams of many keys; remove it, or --key %s", f.key)
 	case f.streams && f.explain.From != 0:
 		err = fmt.Errorf("--from %d: --streams prints the state at one position, --to", f.explain.From)
 	case f.explain.From < 0 || f.explain.To < 0 || f.explain.To > 0 && f.explain.To <= f.explain.From:

@@ -89,8 +89,8 @@ type Entry struct {
 	Policies func(values params.Values, cell policies.Spec) []policies.Spec
 	// CheckAllocator rejects an allocator that does not work in a cache with Pools.
 	CheckAllocator func(values params.Values, allocator allocate.Spec) error
-	// Admits rejects parameters under which there is nothing that an admission could keep out; nil if a cache has no
-	// tiers of storage.
+	// Admits rejects parameters under which there is nothing that an admission could keep out; nil if everything is
+	// admitted in such a cache.
 	Admits func(values params.Values) error
 	// Bytes estimates the memory of a cache with Pools in addition to its policies, and how often it builds each policy,
 	// for how many objects; nil for others. Predicted is as in Config.
@@ -246,7 +246,8 @@ type Config struct {
 	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for
 	// caches for which IsShared.
 	Allocator *allocate.Spec
-	// Admission decides what is written to tiers of storage; nil: everything. It is set only for caches with Admits.
+	// Admission decides what is loaded, or written to tiers of storage; nil: everything. It is set only for caches with
+	// Admits.
 	Admission *admit.Spec
 	Warmup    int // requests of Trace at the start that do not count
 }

@@ -109,6 +109,10 @@ func (d *Divided) lookAhead(c Config) {
 
 // build creates the pools with the capacities of the first division.
 func (d *Divided) build(c Config) error {
+	guard, err := newGuard(c)
+	if err != nil {
+		return err
+	}
 	var partition *Partition
 	if !d.shared && c.Room() == c.Trace.NumObjects { // otherwise a stranger may belong to one tenant after another
 		partition = NewPartition(c.Trace.NumObjects)
@@ -122,6 +126,7 @@ func (d *Divided) build(c Config) error {
 				return err
 			}
 			d.pools[i] = NewPool(p, config.Capacity, c.Room())
+			guard.before(d.pools[i])
 			d.pools[i].Observe(c.Observer)
 			continue
 		}
@@ -130,6 +135,7 @@ func (d *Divided) build(c Config) error {
 		if err != nil {
 			return err
 		}
+		guard.before(pool)
 		pool.Resize(d.targets[i])
 		pool.Observe(c.Observer)
 		if d.patterns != nil {

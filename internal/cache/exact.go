@@ -1,12 +1,18 @@
 package cache
 
-import "github.com/cachesim/cachesim/internal/policies"
+import (
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/policies"
+)
 
 var exactEntry = Entry{
 	Name:     "exact",
 	Summary:  "a request hits where its own object is resident; any object can be evicted",
 	Source:   "cachesim",
 	OneByOne: true,
+	Metrics:  []metric.Metric{NotAdmitted},
+	Admits:   func(params.Values) error { return nil },
 	Types:    []any{(*Exact)(nil), batchExact{}, (*Divided)(nil), (*prefetching)(nil), (*prefetchingTenants)(nil)},
 	New:      func(c Config) (Cache, error) { return newExactCache(c) },
 }
@@ -24,21 +30,26 @@ func newExactCache(c Config) (Cache, error) {
 	if err != nil {
 		return nil, err
 	}
+	guard, err := newGuard(c)
+	if err != nil {
+		return nil, err
+	}
 	if c.Prefetcher != nil {
-		return newPrefetching(c, p), nil
+		return newPrefetching(c, p, guard), nil
 	}
 	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.plain() {
 		return NewBatchExact(batch), nil
 	}
 	exact := NewExact(p, c.Capacity, c.Trace.NumObjects)
+	guard.before(exact.Pool)
 	exact.Observe(c.Observer)
 	return exact, nil
 }
 
-// plain reports whether only the requests of the trace reach the cache, and nobody observes it. A batch of the optimum
+// plain reports whether all requests of the trace reach the cache, nothing else does, and nobody observes it. A batch of the optimum
 // would count writes as misses, because its schedule ignores them.
 func (c *Config) plain() bool {
-	watched := c.Observer != nil || c.Occupancy || c.Asynchronous
+	watched := c.Observer != nil || c.Occupancy || c.Asynchronous || c.Admission != nil
 	removes := len(c.Trace.Removals) > 0 || c.Trace.Written.Passing > 0
 	return !watched && !removes && !(c.Trace.Fills() && c.Policy.Entry.Kind == policies.Offline)
 }

@@ -88,11 +88,13 @@ const (
 	times   = counted - 1 // how often it was prefetched since its last request: 0 if it was requested
 )
 
-func newPrefetching(c Config, p policies.Policy) *prefetching {
+func newPrefetching(c Config, p policies.Policy, g *guard) *prefetching {
 	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{
 		Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit,
 	})
-	return NewPrefetching(c, NewPool(p, c.Capacity, c.Room()), prefetcher).(*prefetching)
+	pool := NewPool(p, c.Capacity, c.Room())
+	g.before(pool)
+	return NewPrefetching(c, pool, prefetcher).(*prefetching)
 }
 
 // Prefetching is an exact cache that prefetches.

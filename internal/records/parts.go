@@ -101,10 +101,11 @@ var PartKinds = []PartKind{
 	},
 	{
 		Name: "admission", Plural: "admissions", Field: func(r *Record) *string { return &r.Admission }, InRows: always,
-		Decides: "what is written to a tier of storage",
-		Flag: PartFlag{Name: "admit", List: "list of admissions for the cache tiers: what is written to flash, disks and " +
-			"remote stores, as in 'none,second' (default: everything; see cachesim admissions)",
-			One: "the admission of the cache tiers"},
+		Decides: "which missed objects are loaded, or written to a tier of storage",
+		Flag: PartFlag{Name: "admit", List: "list of admissions: which missed objects the cache exact loads, and what the " +
+			"cache tiers writes to flash, disks and remote stores, as in 'none,second' (default: everything; see cachesim " +
+			"admissions)",
+			One: "the admission of the cache"},
 	},
 	{
 		Name: "model", Plural: "models", Field: func(r *Record) *string { return &r.Model }, Decides: "what takes time",

@@ -117,7 +117,10 @@ func HasOwnCapacity(c cache.Spec) bool {
 }
 
 // bypasses reports whether a missed object may be left out.
-func bypasses(c Cell) bool { return c.Cache.Entry.Bypasses || c.Policy.Entry.Bypasses(c.Policy.Params) }
+func bypasses(c Cell) bool {
+	guarded := cache.IsExact(c.Cache) && c.Admission != nil
+	return guarded || c.Cache.Entry.Bypasses || c.Policy.Entry.Bypasses(c.Policy.Params)
+}
 
 // referencesUnder returns the names of the optimum under some rules or, if nobody can compute it, of the schedule that
 // replaces it and of a bound.

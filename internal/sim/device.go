@@ -69,8 +69,9 @@ func (r *Replayer) siteOf(c Cell) site {
 		case c.Series.IsSet():
 			cpu.why = "a series is made on the CPU"
 			return cpu
-		case c.Model != nil || c.Allocator != nil || c.Prefetcher != nil || c.Router != nil:
-			cpu.why = "models, allocators and prefetchers run on the CPU"
+		case c.Model != nil || c.Allocator != nil || c.Prefetcher != nil || c.Router != nil ||
+			c.Admission != nil:
+			cpu.why = "models, allocators, admissions and prefetchers run on the CPU"
 			return cpu
 		case key != "":
 			return site{device: kind, key: key}

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
@@ -21,13 +22,19 @@ type Decision struct {
 	Hit     bool              // Entry answered
 	Entry   policies.Object   // only with Hit; another than Query where similar ones answer
 	Loaded  bool              // Query is resident now and was not before
-	Evicted []policies.Object // in the order of their eviction
-	Removed []policies.Object // before the request: deleted, made invalid by a write, or expired
+	Evicted []Left            // in the order of their eviction
+	Removed []Left            // before the request: deleted, made invalid by a write, or expired
 	// Prefetched are the objects that were loaded ahead of their requests after this one, in this order.
 	Prefetched []policies.Object
 	// Strangers are the keys of what was loaded so far and is never requested in the trace: object NumObjects + i of this
 	// decision has the i-th of them.
 	Strangers []stream.Key
+}
+
+// Left is an object that left the cache.
+type Left struct {
+	Object policies.Object
+	Why    string // that of a cache.Departure or a traces.Cause
 }
 
 // Explain replays a cell and passes on each of its decisions. Only caches that serve their requests one by one can be
@@ -67,7 +74,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	if err != nil {
 		return err
 	}
-	w := &witness{place: place}
+	w := &witness{place: place, removals: v.trace.Removals}
 	served, _, err := r.build(ctx, c, v.trace, 0, v.nextUse, w)
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", c.Policy, err)
@@ -79,7 +86,7 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 			return err
 		}
 		w.seen = Decision{Query: o}
-		f.Remove(pos)
+		w.remove(f, pos)
 		w.seen.Removed, w.seen.Evicted = w.seen.Evicted, nil
 		f.Serve(pos, pos+1)
 		if err := each(place.translate(w.seen)); err != nil {
@@ -188,6 +195,8 @@ type witness struct {
 	seen      Decision
 	place     *placeInWhole
 	addresses cache.Addressing // nil unless the cache prefetches
+	removing  bool             // the trace removes what leaves now
+	removals  []traces.Removal // from the last request on
 }
 
 // name returns the number of an object in the whole trace. The cache may give the number of a stranger that was evicted
@@ -209,6 +218,26 @@ func (w *witness) Loaded(o policies.Object, _ int64, why policies.Reason) {
 	w.seen.Loaded = true
 }
 
-func (w *witness) Left(o policies.Object, _ int64, _ cache.Departure) {
-	w.seen.Evicted = append(w.seen.Evicted, w.name(o))
+func (w *witness) Left(o policies.Object, _ int64, why cache.Departure) {
+	cause := why.String()
+	if w.removing {
+		cause = w.removal(o).String()
+	}
+	w.seen.Evicted = append(w.seen.Evicted, Left{w.name(o), cause})
+}
+
+// remove removes what leaves before the request at pos.
+func (w *witness) remove(f *feed.Feeder, pos int) {
+	for len(w.removals) > 0 && int(w.removals[0].Before) < pos {
+		w.removals = w.removals[1:]
+	}
+	w.removing = true
+	f.Remove(pos)
+	w.removing = false
+}
+
+// removal returns why the trace removes an object before this request.
+func (w *witness) removal(o policies.Object) traces.Cause {
+	at := slices.IndexFunc(w.removals, func(r traces.Removal) bool { return r.Object == o })
+	return w.removals[at].Why
 }

@@ -52,7 +52,7 @@ func TestExplainOverZeroSizes(t *testing.T) {
 	c := simtest.Cell(t, "fifo", capacity.Of(10, true))
 	var told []string
 	must.Do(t, sim.NewReplayer(trace, sim.ReplayerOptions{}).Explain(t.Context(), c, func(d sim.Decision) error {
-		told = append(told, fmt.Sprintf("%d:%d%v", d.Pos, d.Query, d.Evicted))
+		told = append(told, fmt.Sprintf("%d:%d%v", d.Pos, d.Query, objectsOf(d.Evicted)))
 		return nil
 	}))
 	if got, want := strings.Join(told, " "), "1:1[] 2:2[1] 3:1[2] 4:2[1] 5:1[2]"; got != want {
@@ -82,4 +82,11 @@ func TestExplainRefuses(t *testing.T) {
 	if err != stop || calls != 1 {
 		t.Errorf("after %d calls: %v, want the first to end it", calls, err)
 	}
+}
+
+func objectsOf(left []sim.Left) (objects []policies.Object) {
+	for _, l := range left {
+		objects = append(objects, l.Object)
+	}
+	return objects
 }

@@ -36,7 +36,7 @@ const (
 	servesHeads = "serves the heads of a language model"
 	divides     = "divides the capacity"
 	loadsAhead  = "loads what is not requested"
-	admits      = "decides what is written to tiers of storage"
+	admits      = "decides what is loaded, or written to tiers of storage"
 	drivesTime  = "decides when requests are served, so that the future is unknown"
 )
 

@@ -23,7 +23,8 @@ func (r *Replayer) passOf(c Cell) string {
 		return "heads"
 	}
 	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass
-	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil && c.Router == nil
+	alone := c.Model == nil && c.Allocator == nil && c.Prefetcher == nil && c.Router == nil &&
+		c.Admission == nil
 	if !inPass || !alone || c.Series.IsSet() || r.trace.Labels != nil {
 		return ""
 	}

@@ -32,7 +32,7 @@ type Parts struct {
 	Prefetcher *prefetch.Spec
 	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
 	Router     *route.Spec    // chooses the node of a prompt; nil if there is one node
-	Admission  *admit.Spec    // decides what is written to tiers of storage; nil if everything is
+	Admission  *admit.Spec    // decides what is loaded, or written to tiers of storage; nil if everything is
 	Model      *models.Spec   // of the time that requests take; nil if hits are only counted
 	// Checksum is the checksum of Files, as workload.ChecksumOf returns it; "" accepts any.
 	Checksum string

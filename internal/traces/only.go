@@ -56,7 +56,7 @@ func (t *Trace) Only(keep func(pos int) bool) *Trace {
 		}
 		for len(removals) > 0 && int(removals[0].Before) == pos {
 			if number := renumbered[removals[0].Object]; number > 0 { // others were never requested so far
-				kept.Removals = append(kept.Removals, Removal{uint32(len(kept.Objects)), number - 1})
+				kept.Removals = append(kept.Removals, Removal{uint32(len(kept.Objects)), number - 1, removals[0].Why})
 			}
 			removals = removals[1:]
 		}

@@ -11,9 +11,22 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// Removal is an object that leaves every cache before a request: it was deleted, a write made it invalid, or its time
-// to live ended.
-type Removal struct{ Before, Object uint32 }
+// Removal is an object that leaves every cache before a request.
+type Removal struct {
+	Before, Object uint32
+	Why            Cause
+}
+
+// Cause says why an object is removed.
+type Cause uint8
+
+const (
+	Deleted     Cause = iota // alone, or with all others
+	Invalidated              // by a write
+	Expired                  // its time to live ended
+)
+
+func (c Cause) String() string { return [...]string{"deleted", "invalidated by a write", "expired"}[c] }
 
 // Written says what the writes, deletions and times to live in the files of a trace do to it; the zero value: the
 // files have none.
@@ -58,7 +71,7 @@ func (t *Trace) removalsIn(from, to int) (in []Removal) {
 	first, _ := slices.BinarySearchFunc(t.Removals, from, compareRemoval)
 	end, _ := slices.BinarySearchFunc(t.Removals, to, compareRemoval)
 	for _, r := range t.Removals[first:end] {
-		in = append(in, Removal{r.Before - uint32(from), r.Object})
+		in = append(in, Removal{r.Before - uint32(from), r.Object, r.Why})
 	}
 	return in
 }

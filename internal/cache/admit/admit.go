@@ -1,5 +1,6 @@
-// Package admit decides which objects that come down from memory are written to a tier of storage, such as flash. Each
-// write wears the device, and is in vain if the object is not requested again.
+// Package admit decides which missed objects a cache loads, and which objects that come down from memory are written to
+// a tier of storage, such as flash. A load evicts another object, a write wears the device; both are in vain if the
+// object is not requested again.
 package admit
 
 import (
@@ -7,12 +8,12 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
-// Admission decides what is written to one tier.
+// Admission decides what is loaded into a cache, or written to one tier.
 type Admission interface {
 	// Request is notified of each request of the trace before it is served, whichever tier serves it. at counts requests
 	// from 0.
 	Request(r requests.Request, at int)
-	// Admit reports whether an object that comes down is written.
+	// Admit reports whether an object that missed, or comes down, is admitted.
 	Admit(r requests.Request) bool
 }
 
@@ -53,7 +54,7 @@ func (e Entry) CheckValues(v params.Values) error {
 // Config is what an admission is built from.
 type Config struct {
 	Objects  int   // distinct objects of the trace
-	Capacity int64 // of the tier
+	Capacity int64 // of the cache or the tier
 	Sized    bool  // the capacity and the sizes of requests are in bytes; otherwise each request is 1
 	Params   params.Values
 }

@@ -109,7 +109,7 @@ func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *prin
 
 func (p *printer) print(d sim.Decision) error {
 	row := decision{Position: d.Pos, Request: p.trace.Keys[d.Query].String(), Hit: d.Hit, Loaded: d.Loaded,
-		Evicted: p.names(d, d.Evicted), Removed: p.names(d, d.Removed), Prefetched: p.names(d, d.Prefetched)}
+		Evicted: p.namesOf(d, d.Evicted), Removed: p.namesOf(d, d.Removed), Prefetched: p.names(d, d.Prefetched)}
 	if d.Hit {
 		row.Entry = p.trace.Keys[d.Entry].String()
 	}
@@ -143,6 +143,14 @@ func (d decision) outcome() string {
 		return "miss"
 	}
 	return "miss, not loaded"
+}
+
+func (p *printer) namesOf(d sim.Decision, left []sim.Left) []string {
+	objects := make([]policies.Object, len(left))
+	for i, l := range left {
+		objects[i] = l.Object
+	}
+	return p.names(d, objects)
 }
 
 // names returns objects of a decision as the trace calls them, or would call them.

@@ -167,14 +167,14 @@ func (f *follower) expire(pos int) {
 	for gone, ok := f.valid.expired(f.trace.Times[pos]); ok; gone, ok = f.valid.expired(f.trace.Times[pos]) {
 		f.trace.Written.Expiries++
 		f.lives[gone] = missing
-		f.remove(pos, gone)
+		f.remove(pos, gone, traces.Expired)
 	}
 }
 
-func (f *follower) remove(pos int, o uint32) {
+func (f *follower) remove(pos int, o uint32, why traces.Cause) {
 	if f.present[o] {
 		f.present[o] = false
-		f.trace.Removals = append(f.trace.Removals, traces.Removal{Before: uint32(pos), Object: o})
+		f.trace.Removals = append(f.trace.Removals, traces.Removal{Before: uint32(pos), Object: o, Why: why})
 	}
 }
 
@@ -185,7 +185,7 @@ func (f *follower) flush(pos int) {
 		for _, o := range f.flushed.next(f.trace.Keys) {
 			f.lives[o] = missing
 			f.valid.clear(o)
-			f.remove(pos, o)
+			f.remove(pos, o, traces.Deleted)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func (f *follower) command(from, end int) {
 		case op.Kind() == stream.OpWrite && !holds && sources > 0: // the result is empty
 			f.trace.Written.Writes++
 			f.pass(pos, op)
-			f.delete(pos)
+			f.delete(pos, traces.Deleted)
 		case op.Writes() && !holds:
 			f.row(pos, op, false)
 		case op.Kind() == stream.OpUpdate && pos < end-1: // a source
@@ -286,7 +286,7 @@ func (f *follower) row(pos int, op stream.Op, holds bool) {
 		case stream.WritesIgnore:
 			return
 		case stream.WritesInvalidate:
-			f.delete(pos)
+			f.delete(pos, traces.Invalidated)
 			return
 		}
 	}
@@ -295,7 +295,7 @@ func (f *follower) row(pos int, op stream.Op, holds bool) {
 	case stream.OpDelete:
 		t.Written.Deletions++
 		if holds {
-			f.delete(pos)
+			f.delete(pos, traces.Deleted)
 		}
 		return
 	case stream.OpWrite, stream.OpTake:
@@ -388,10 +388,10 @@ func (f *follower) pass(pos int, op stream.Op) {
 }
 
 // delete removes the object of a row.
-func (f *follower) delete(pos int) {
+func (f *follower) delete(pos int, why traces.Cause) {
 	o := f.trace.Objects[pos]
 	f.lives[o] = missing
-	f.remove(pos, o)
+	f.remove(pos, o, why)
 	f.valid.clear(o)
 }
 
