@@ -37,6 +37,7 @@ type runFlags struct {
 	series   overTime
 	floors   checks.Floors
 	filled   bool
+	objects  following
 }
 
 func newRunCommand() *cobra.Command {
@@ -117,6 +118,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.series.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+
 		"request at which it has, and the misses that are first requests")
+	f.objects.register(cmd.Flags())
 	completePolicies(cmd)
 	return cmd
 }
@@ -154,6 +156,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.check(), f.floors.CheckFormat(string(f.format), commandline.Formats)); err != nil {
 		return err
 	}
+	if err := f.objects.check(setups); err != nil {
+		return err
+	}
 	w, err := f.workload(cmd, args)
 	if err != nil {
 		return err
@@ -167,7 +172,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
-	t, w, err := f.load(cmd, w, design.Needs(capacity.NeedBytes(capacities, mode)))
+	needs := design.Needs(capacity.NeedBytes(capacities, mode)).Union(f.objects.needs())
+	t, w, err := f.load(cmd, w, needs)
 	if err != nil {
 		return err
 	}
@@ -205,6 +211,13 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
 	}
+	var missed [][]runs.Missed
+	if stopped == nil {
+		missed, stopped = f.follow(cmd, t, cells, replayed)
+		if stopped != nil && !experiment.Interrupted(stopped) {
+			return stopped
+		}
+	}
 	recs, err := replayed.Records(cells, "")
 	if err != nil {
 		return err
@@ -235,6 +248,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if f.series.hasOrigin() {
 		r.Reaches = cost.Reaching(r.Costs, recs, bill.Today)
 	}
+	r.Missed = runs.MissedTable(recs, missed)
 	f.today = bill.Today
 	return errors.Join(f.report(cmd, r), partial)
 }
@@ -325,6 +339,9 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 	if f.format == "table" || f.format == "markdown" {
 		out := cmd.OutOrStdout()
 		if err := bylabel.Of(r.Records).Print(out, f.format == "markdown", terminal.Width(out)); err != nil {
+			return err
+		}
+		if err := r.PrintMissed(out, f.format == "markdown", terminal.Width(out)); err != nil {
 			return err
 		}
 	}

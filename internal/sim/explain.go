@@ -18,12 +18,12 @@ import (
 // Decision is what a cache did with one request.
 type Decision struct {
 	Pos     int
-	Query   policies.Object   // the requested object
-	Hit     bool              // Entry answered
-	Entry   policies.Object   // only with Hit; another than Query where similar ones answer
-	Loaded  bool              // Query is resident now and was not before
-	Evicted []Left            // in the order of their eviction
-	Removed []Left            // before the request: deleted, made invalid by a write, or expired
+	Query   policies.Object // the requested object
+	Hit     bool            // Entry answered
+	Entry   policies.Object // only with Hit; another than Query where similar ones answer
+	Loaded  bool            // Query is resident now and was not before
+	Evicted []Left          // in the order of their eviction
+	Removed []Left          // before the request: deleted, made invalid by a write, or expired
 	// Prefetched are the objects that were loaded ahead of their requests after this one, in this order.
 	Prefetched []policies.Object
 	// Strangers are the keys of what was loaded so far and is never requested in the trace: object NumObjects + i of this

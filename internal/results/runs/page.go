@@ -51,6 +51,7 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 	}
 	add("table", "Table", parts)
 	add("labels", "Hits by label", r.byLabel())
+	add("missed", missedTitle, gridParts("", r.Missed))
 	add("figures", "Figures", page.Drawings(drawn))
 	add("replayed", "What was replayed", []page.Part{{Settings: append(slices.Clone(r.Replayed), r.settings()...)}})
 	return p
@@ -105,20 +106,25 @@ func answerTable(a target.Answer) *page.Table {
 }
 
 // byLabel has a table for each trace and group of records.
-func (r Results) byLabel() (parts []page.Part) {
+func (r Results) byLabel() []page.Part {
 	by := bylabel.Of(r.Records)
-	if len(by.Rows) == 0 {
+	return gridParts(by.Title, by.Grid)
+}
+
+// gridParts returns a table as a part of the page, nothing without rows.
+func gridParts(caption string, g tabular.Grid) []page.Part {
+	if len(g.Rows) == 0 {
 		return nil
 	}
-	t := &page.Table{Caption: by.Title}
-	for _, h := range by.Heads {
+	t := &page.Table{Caption: caption}
+	for _, h := range g.Heads {
 		column := page.Column{Name: h.Name}
 		if !h.IsText {
 			column.Class = page.Number
 		}
 		t.Columns = append(t.Columns, column)
 	}
-	for _, row := range by.Rows {
+	for _, row := range g.Rows {
 		if len(row) > 0 {
 			t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, "")
 		}

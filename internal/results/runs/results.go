@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results/cost"
@@ -23,6 +24,8 @@ type Results struct {
 	Answers []target.Answer
 	Costs   []cost.Answer
 	Reaches []cost.Reach
+	// Missed has the objects that miss most, if they were asked for.
+	Missed tabular.Grid
 	// ColdStart says what the beginning of the trace does to the results.
 	ColdStart []string
 	Replayed  []records.Setting // what was read, and how

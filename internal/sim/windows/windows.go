@@ -63,6 +63,7 @@ type Sampler struct {
 	rows     []series.Row
 
 	computed bool // hits are computed, and nothing is loaded into the cache
+	also     func(add func(name, label string, value float64))
 }
 
 // MostTenants limits the rows of a window.
@@ -179,6 +180,28 @@ func (s *Sampler) end(to int, at float64, total cache.Counts) {
 		s.addTenants(at, divided.Tenants())
 	}
 	s.addLabels(at)
+	if s.also != nil {
+		s.also(func(name, label string, value float64) { s.addOf(at, name, cmp.Or(label, s.label), value) })
+	}
+}
+
+// Also has add called for further values at the end of each window.
+func (s *Sampler) Also(values func(add func(name, label string, value float64))) {
+	if s != nil {
+		s.also = values
+	}
+}
+
+// RowsOf returns the rows of some metrics so far.
+func (s *Sampler) RowsOf(names ...string) (rows []series.Row) {
+	if s != nil {
+		for _, r := range s.rows {
+			if slices.Contains(names, r.Name) {
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
 }
 
 // Labels records the counts so far of each label of the trace. Served comes next.

@@ -1,0 +1,176 @@
+package sim_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/lives"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/stream"
+)
+
+// naiveLives are the lives of objects, from the decisions that Explain tells.
+type naiveLives struct {
+	ages, idles, stays []float64
+	left, unused       int
+	room, dead         float64
+	misses             map[uint32]int64
+	bytes, unusedBytes int64
+	loaded, last       map[uint32]int
+	used               map[uint32]bool
+	since              func(from, to int) float64
+	size               func(o uint32) int64
+	warmup             int
+}
+
+func (n *naiveLives) leave(pos int, o uint32, evicted bool) {
+	if pos >= n.warmup {
+		if evicted {
+			n.ages = append(n.ages, n.since(n.loaded[o], pos))
+			n.idles = append(n.idles, n.since(n.last[o], pos))
+		}
+		n.stays = append(n.stays, n.since(n.loaded[o], pos))
+		n.left++
+		n.bytes += n.size(o)
+		if !n.used[o] {
+			n.unused++
+			n.unusedBytes += n.size(o)
+		}
+		n.room += float64(n.size(o)) * float64(pos-n.loaded[o])
+		n.dead += float64(n.size(o)) * float64(pos-n.last[o])
+	}
+}
+
+func (n *naiveLives) decide(d sim.Decision) {
+	for _, l := range d.Removed {
+		n.leave(d.Pos, l.Object, false)
+	}
+	if d.Hit {
+		n.last[d.Query], n.used[d.Query] = d.Pos, true
+	} else if d.Pos >= n.warmup {
+		n.misses[d.Query]++
+	}
+	for _, l := range d.Evicted {
+		n.leave(d.Pos, l.Object, true)
+	}
+	if d.Loaded {
+		n.loaded[d.Query], n.last[d.Query], n.used[d.Query] = d.Pos, d.Pos, false
+	}
+}
+
+// TestLivesAreNaive: times, shares and counts of the lives of objects are those that follow from the decisions of a
+// replay, for several policies, with removals, times, sizes and a warm-up.
+func TestLivesAreNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := simtest.FromKeys(rapid.StringOfN(rapid.RuneFrom([]rune("abcdefghij")), 1, 200, -1).Draw(t, "keys"))
+		bytes := rapid.Bool().Draw(t, "bytes")
+		for o := range tr.NumObjects {
+			tr.Keys = append(tr.Keys, stream.Key{Num: uint64(o)})
+			tr.ObjectSizes = append(tr.ObjectSizes, int64(1+o%4))
+		}
+		if rapid.Bool().Draw(t, "times") {
+			for pos := range tr.Objects {
+				tr.Times = append(tr.Times, int64(pos/2)*1000)
+			}
+		}
+		for pos := range tr.Objects {
+			if rapid.IntRange(0, 9).Draw(t, "removes") == 0 {
+				tr.Removals = append(tr.Removals, traces.Removal{Before: uint32(pos), Object: tr.Objects[pos]})
+			}
+		}
+		warmup := rapid.IntRange(0, len(tr.Objects)-1).Draw(t, "warmup")
+		policy := rapid.SampledFrom([]string{"lru", "fifo", "s3fifo", "arc", "gdsf", "random"}).Draw(t, "policy")
+		if policy == "gdsf" {
+			bytes = true
+		}
+		cell := simtest.Cell(t, policy, capacity.Of(int64(rapid.IntRange(4, 12).Draw(t, "capacity")), bytes))
+		n := &naiveLives{misses: map[uint32]int64{}, loaded: map[uint32]int{}, last: map[uint32]int{},
+			used: map[uint32]bool{}, warmup: warmup}
+		n.since = func(from, to int) float64 {
+			if tr.Times == nil {
+				return float64(to - from)
+			}
+			return float64(tr.Times[to]-tr.Times[from]) / 1e9
+		}
+		n.size = func(o uint32) int64 {
+			if !bytes {
+				return 1
+			}
+			return tr.ObjectSizes[o]
+		}
+		r := sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: warmup})
+		must.Do(t, r.Explain(t.Context(), cell, func(d sim.Decision) error {
+			n.decide(d)
+			return nil
+		}))
+		got := must.Get(r.Lives(t.Context(), cell, 3))(t)
+		unit := "_requests"
+		if tr.Times != nil {
+			unit = "_s"
+		}
+		for name, all := range map[string][]float64{"evicted_age": n.ages, "evicted_idle": n.idles,
+			"time_in_cache": n.stays} {
+			slices.Sort(all)
+			for _, p := range []int{5, 25, 50, 75, 95} {
+				x, ok := got.Values.Get(fmt.Sprintf("%s%s[p%d]", name, unit, p))
+				if ok != (len(all) > 0) {
+					t.Fatalf("%s: p%d %g, %t; there are %d", name, p, x, ok, len(all))
+				}
+				if ok && x != all[int(math.Ceil(float64(p*len(all))/100))-1] {
+					t.Fatalf("%s: p%d is %g of %g", name, p, x, all)
+				}
+			}
+		}
+		share := func(name string, part, whole float64) {
+			if x, ok := got.Values.Get(name); ok != (whole > 0) || ok && x != part/whole {
+				t.Fatalf("%s: %g, %t; want %g of %g", name, x, ok, part, whole)
+			}
+		}
+		share("never_hit", float64(n.unused), float64(n.left))
+		share("dead_share", n.dead, n.room)
+		if bytes {
+			share("never_hit_bytes", float64(n.unusedBytes), float64(n.bytes))
+		}
+		for i, m := range got.Top {
+			if m.Misses != n.misses[m.Object] || i > 0 && m.Misses > got.Top[i-1].Misses {
+				t.Fatalf("top %+v, want %v", got.Top, n.misses)
+			}
+			delete(n.misses, m.Object)
+		}
+		for o, misses := range n.misses {
+			if len(got.Top) < 3 || misses > got.Top[2].Misses {
+				t.Fatalf("%d missed %d times, more than %+v", o, misses, got.Top)
+			}
+		}
+	})
+}
+
+// TestLivesOverTime: the windows of a series have the medians of what left in them.
+func TestLivesOverTime(t *testing.T) {
+	tr := simtest.FromKeys("abcabcabdd")
+	cell := simtest.Cell(t, "fifo", capacity.Of(2, false))
+	cell.Series.Requests = 5
+	got := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{}).Lives(t.Context(), cell, 0))(t)
+	var text []string
+	for _, r := range got.Series {
+		text = append(text, fmt.Sprintf("%g %s %s %g", r.Time, r.Name, r.Label, r.Value))
+	}
+	// Everything is evicted two requests after its load and was not hit, but for the last object.
+	want := []string{"5 evicted_age_requests p50 2", "5 evicted_idle_requests p50 2", "5 time_in_cache_requests p50 2",
+		"5 never_hit  1", "10 evicted_age_requests p50 2", "10 evicted_idle_requests p50 2",
+		"10 time_in_cache_requests p50 2", "10 never_hit  1"}
+	if !slices.Equal(text, want) {
+		t.Errorf("%q, want %q", text, want)
+	}
+	if len(lives.Names()) != 7 {
+		t.Errorf("%d names", len(lives.Names()))
+	}
+}
