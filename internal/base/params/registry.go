@@ -14,6 +14,8 @@ type Registry[E Named] struct {
 	example string // of a list, in errors: "lru,arc"
 	entries []E
 	places  map[string]int // of entries, by their names in lower case
+	// Advise says what to write instead of an unknown name, "" if it does not know; may be nil.
+	Advise func(name string) string
 }
 
 // Aliased is implemented by entries that users know by other names, too.
@@ -130,6 +132,11 @@ func (r *Registry[E]) parse(text string) (s Spec[E], err error) {
 	}
 	var ok bool
 	if s.Entry, ok = r.Find(name); !ok {
+		if r.Advise != nil {
+			if advice := r.Advise(name); advice != "" {
+				return s, fmt.Errorf("unknown %s %q: %s", r.kind, name, advice)
+			}
+		}
 		return s, suggest.Unknown(r.kind, name, r.Names())
 	}
 	name, ps := s.Entry.Signature()

@@ -1,0 +1,46 @@
+package policies
+
+import "strings"
+
+// program is a name that users know from a program, with the policy that stands for it.
+type program struct {
+	names  string // separated by spaces
+	policy string
+	what   string // what the program does
+}
+
+// programs are names by which users ask for the policy of a program or of a setting.
+var programs = []program{
+	{"redis valkey keydb allkeys-lru volatile-lru", "lru", "Redis evicts the oldest of a few keys that it samples"},
+	{"allkeys-lfu volatile-lfu", "lfu-da", "Redis evicts the key with the lowest of a few counters that fade"},
+	{"allkeys-random volatile-random", "random", "Redis evicts any key"},
+	{"volatile-ttl", "ttl", "Redis evicts the key that expires next"},
+	{"noeviction", "infinite", "Redis evicts nothing"},
+	{"memcached", "slru", "memcached moves items between segments of a list"},
+	{"varnish nginx groupcache guava golang-lru apache-httpd", "lru", "it evicts what was used longest ago"},
+	{"squid", "lru", "Squid's default is lru; heap GDSF is gdsf, heap LFUDA lfu-da"},
+	{"rocksdb", "lru", "RocksDB's LRUCache is lru, its HyperClockCache near to clock"},
+	{"caffeine moka ristretto theine quick_cache", "w-tinylfu", "it admits by frequency, in a sketch"},
+	{"zfs", "arc", "the ARC of ZFS"},
+	{"postgresql postgres", "clock", "PostgreSQL sweeps its buffers and counts uses"},
+	{"innodb mysql mariadb", "slru", "InnoDB inserts pages in the middle of its list"},
+	{"vllm-apc automatic-prefix-caching", "vllm", "the prefix cache of vLLM"},
+	{"sglang radix radixattention", "sglang-lru", "the radix cache of SGLang"},
+	{"lmcache", "lmcache-lru", "the default of LMCache"},
+	{"trtllm tensorrt", "tensorrt-llm", "the block cache of TensorRT-LLM"},
+	{"belady min optimal optimum", "opt", "Belady's optimum"},
+}
+
+// standIn says which policy stands for a program; "" if the name is none of one.
+func standIn(name string) string {
+	for _, p := range programs {
+		for known := range strings.FieldsSeq(p.names) {
+			if strings.EqualFold(known, name) {
+				return "write " + p.policy + ", which stands for it: " + p.what
+			}
+		}
+	}
+	return ""
+}
+
+func init() { Registry.Advise = standIn }
