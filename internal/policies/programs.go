@@ -28,7 +28,7 @@ var programs = []program{
 	{"sglang radix radixattention", "sglang-lru", "the radix cache of SGLang"},
 	{"lmcache", "lmcache-lru", "the default of LMCache"},
 	{"trtllm tensorrt", "tensorrt-llm", "the block cache of TensorRT-LLM"},
-	{"belady min optimal optimum", "opt", "Belady's optimum"},
+	{"min optimal optimum", "opt", "Belady's optimum"},
 }
 
 // standIn says which policy stands for a program; "" if the name is none of one.
