@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -259,7 +258,7 @@ func traceName(paths []string) string {
 			names[i] = "stdin"
 		}
 	}
-	return strings.Join(names, "+")
+	return traces.NameOf(names)
 }
 
 func (l *loader) add(rec *stream.Record) error {

@@ -354,7 +354,7 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 	case w.Name != "":
 		t.Name = w.Name
 	case slices.ContainsFunc(w.Files, func(path string) bool { return StandsForFiles(path, dirs) }):
-		t.Name = strings.Join(w.Files, "+") // as the files in it may be thousands
+		t.Name = traces.NameOf(w.Files) // as the files in it may be thousands
 	}
 	if err := keyValues.set(t); err != nil {
 		return nil, sum, err
