@@ -67,7 +67,7 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 		}
 		return err
 	}
-	root.SetArgs(args)
+	root.SetArgs(withRun(root, args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -38,6 +38,8 @@ type runFlags struct {
 	floors   checks.Floors
 	filled   bool
 	objects  following
+	brief    bool
+	loaded   *preloaded // if brief
 }
 
 func newRunCommand() *cobra.Command {
@@ -119,11 +121,18 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+
 		"request at which it has, and the misses that are first requests")
 	f.objects.register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.brief, "brief", false, "the answer on one screen: a row of hit ratios for each capacity, which "+
+		"count bytes where the log has sizes; cachesim TRACE is short for it")
 	completePolicies(cmd)
 	return cmd
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	if f.brief {
+		if err := f.adapt(cmd, args); err != nil {
+			return err
+		}
+	}
 	if err := f.parts.setNodes(f.nodes, cmd.Flags().Changed("nodes")); err != nil {
 		return err
 	}
@@ -173,7 +182,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
 	needs := design.Needs(capacity.NeedBytes(capacities, mode)).Union(f.objects.needs())
-	t, w, err := f.load(cmd, w, needs)
+	t, w, err := f.loadBrief(cmd, w, needs)
 	if err != nil {
 		return err
 	}
@@ -250,6 +259,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	r.Missed = runs.MissedTable(recs, missed)
 	f.today = bill.Today
+	if f.brief && f.format == "table" {
+		return errors.Join(f.reportBrief(cmd.OutOrStdout(), cmd, args, r), partial)
+	}
 	return errors.Join(f.report(cmd, r), partial)
 }
 
@@ -332,6 +344,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 	if len(r.Records) == 0 {
 		return nil
 	}
+	f.interpret(&r)
 	judged := f.floors.Judge(r.Records, cmd.Context().Err() != nil)
 	if err := f.print(cmd.OutOrStdout(), r.Records, judged); err != nil {
 		return err
@@ -349,11 +362,15 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 		r.Notes = append(r.Notes, remark)
 		commandline.Note(cmd, f.trace.quiet || judged.Err() != nil, remark)
 	}
+	return cmp.Or(f.finish(cmd, r), judged.Err())
+}
+
+// interpret adds what reaches the origin, and what the beginning of the trace does to the results.
+func (f *runFlags) interpret(r *runs.Results) {
 	if len(r.Costs) == 0 {
 		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today, f.series.hasOrigin() || f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
-	return cmp.Or(f.finish(cmd, r), judged.Err())
 }
 
 // print prints the records or, for CI systems, which of them reach their floors.

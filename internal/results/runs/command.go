@@ -10,7 +10,7 @@ import (
 )
 
 // withoutEffect are the flags that change nothing on a page.
-var withoutEffect = []string{"output", "format", "jobs", "quiet"}
+var withoutEffect = []string{"output", "format", "jobs", "quiet", "brief"}
 
 // CommandLine returns the command that makes a page again, quoted for a shell, with a folder of the reader's choice.
 func CommandLine(command string, args []string, flags *pflag.FlagSet) string {

@@ -109,6 +109,9 @@ func UnknownCommand(parent *cobra.Command, name string) error {
 	kind := "command"
 	if parent.HasParent() {
 		kind += " of " + parent.Name()
+	} else if strings.ContainsAny(name, `./\`) {
+		return fmt.Errorf("%q is neither a file nor a command; cachesim TRACE replays a file, cachesim --help lists the "+
+			"commands", name)
 	}
 	return suggest.Unknown(kind, name, commandsOf(parent))
 }

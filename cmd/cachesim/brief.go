@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/runs"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/workload"
+)
+
+// withRun returns the arguments of the program with `run --brief` in front where the first of them is a file or a
+// generator instead of a command.
+func withRun(root *cobra.Command, args []string) []string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") && args[0] != "-" {
+		return args
+	}
+	if found, _, err := root.Find(args[:1]); err != nil || found != root {
+		return args
+	}
+	info, err := os.Stat(args[0])
+	if isFile := err == nil && !info.IsDir(); !isFile && args[0] != "-" && !workload.IsGenerator(args[0]) {
+		return args
+	}
+	return append([]string{"run", "--brief"}, args...)
+}
+
+// preloaded is a trace that was read before the settings of a run were known.
+type preloaded struct {
+	trace    *traces.Trace
+	workload workload.Workload
+	needs    traces.Needs
+}
+
+// adapt reads the trace and sets what the user has not: capacities count bytes where the log has sizes, and prompts are
+// served by the cache of prefixes.
+func (f *runFlags) adapt(cmd *cobra.Command, args []string) error {
+	w, err := f.workload(cmd, args)
+	if err != nil {
+		return err
+	}
+	needs := traces.Needs{Sizes: true, Clock: true}
+	t, w, err := f.load(cmd, w, needs)
+	if err != nil {
+		return err
+	}
+	f.loaded = &preloaded{t, w, needs}
+	set := func(flag, value string, unless ...string) error {
+		for _, name := range append(unless, flag) {
+			if cmd.Flags().Changed(name) {
+				return nil
+			}
+		}
+		return cmd.Flags().Set(flag, value)
+	}
+	switch {
+	case prompts.Of(t.Kind) != nil:
+		return set("cache", prefixCache)
+	case t.HasSizes():
+		return set("bytes", "true", "unit-size", "cache", "capacity")
+	}
+	return nil
+}
+
+// prefixCache is the name of the cache that serves prompts.
+const prefixCache = "prefix"
+
+// loadBrief returns what adapt has read if it is enough.
+func (f *runFlags) loadBrief(cmd *cobra.Command, w workload.Workload, needs traces.Needs) (*traces.Trace,
+	workload.Workload, error) {
+	if p := f.loaded; p != nil && p.needs.Union(needs) == p.needs {
+		return p.trace, p.workload, nil
+	}
+	return f.load(cmd, w, needs)
+}
+
+// reportBrief prints the hit ratios of all policies in a row for each capacity, the answers, and what to type next.
+func (f *runFlags) reportBrief(out io.Writer, cmd *cobra.Command, args []string, r runs.Results) error {
+	f.interpret(&r)
+	groups := results.Groups(results.NamedByParts(r.Records))
+	for _, g := range groups {
+		if len(groups) > 1 {
+			fmt.Fprintln(out, g.Title())
+		}
+		if _, err := fmt.Fprintf(out, "\n%s\n", pivot(g.Records).Text(terminal.Width(out))); err != nil {
+			return err
+		}
+	}
+	var lines []string
+	lines = append(lines, tabular.Sentences(r.Costs)...)
+	lines = append(lines, tabular.Sentences(r.Reaches)...)
+	lines = append(lines, tabular.Sentences(r.Answers)...)
+	if len(r.ColdStart) > 0 {
+		lines = append(lines, r.ColdStart[len(r.ColdStart)-1])
+	}
+	if len(args) > mostArguments {
+		args = append(slices.Clone(args[:1]), fmt.Sprintf("... (%d files)", len(args)))
+	}
+	lines = append(lines, "next: "+runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())+
+		" says how each figure is known, and makes a page with figures")
+	return tabular.PrintLines(out, false, terminal.TextWidth(out), lines)
+}
+
+// mostArguments is the number of files that the next command names.
+const mostArguments = 3
+
+// pivot has the hit ratios of records, a row for each capacity and a column for each policy.
+func pivot(recs []records.Record) tabular.Grid {
+	g := tabular.Grid{Heads: []tabular.Head{{Name: "hit ratio at", Weight: tabular.Key}}}
+	column := map[string]int{}
+	var last string
+	for _, r := range recs {
+		capacity := show.Capacity(r.Capacity, r.CapacityUnit)
+		if r.CapacityShare != nil {
+			capacity += " (" + show.Share(*r.CapacityShare) + ")"
+		}
+		if capacity != last {
+			g.Rows = append(g.Rows, []string{capacity})
+			last = capacity
+		}
+		value, ok := r.Get(metric.HitRatio.Name)
+		if !ok {
+			continue
+		}
+		at, known := column[r.Label]
+		if !known {
+			at = len(g.Heads)
+			column[r.Label] = at
+			g.Heads = append(g.Heads, tabular.Head{Name: r.Label, Weight: 50})
+		}
+		row := &g.Rows[len(g.Rows)-1]
+		for len(*row) <= at {
+			*row = append(*row, "")
+		}
+		(*row)[at] = fmt.Sprintf("%.1f%%", 100*value)
+	}
+	for i := range g.Rows {
+		for len(g.Rows[i]) < len(g.Heads) {
+			g.Rows[i] = append(g.Rows[i], "")
+		}
+	}
+	return g
+}
