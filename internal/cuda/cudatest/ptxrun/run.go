@@ -24,7 +24,6 @@ type step struct {
 	ends    bool // another step may jump to the next one
 	unless  bool // executed where the guard is false
 	guard   int  // row of the predicate, -1 without
-	depth   int  // of its block in the tree of post-dominators
 	mask    int  // row of the mask of lanes that do it together
 	target  int
 	barrier *barrierUse
@@ -32,9 +31,6 @@ type step struct {
 	line    int
 	text    string
 }
-
-// meets says whether lanes wait for each other there.
-func (s *step) meets() bool { return s.kind == together || s.kind == blocks }
 
 // row has a value per lane, of a register or the same for all.
 type row [32]uint64
@@ -319,19 +315,15 @@ func (w *warp) end(g *group) {
 	}
 }
 
-// pick returns the group of lanes that runs next: the deepest in the tree of post-dominators. But lanes may wait in a
-// loop for other lanes, which GPUs allow since 2017: after a slice that was used up, others run first.
+// pick returns the group of lanes that runs next: the one that is least far. Compilers put the blocks of a loop together
+// and what comes later behind, so that lanes which went different ways meet again. But lanes may wait in a loop for
+// other lanes, which GPUs allow since 2017: after a slice that was used up, others run first.
 func (w *warp) pick() *group {
 	code := w.block.launch.program.code
-	best, depth := -1, 0
+	best := -1
 	for i := range w.groups[:w.n] {
-		g := &w.groups[i]
-		if g.waits {
-			continue
-		}
-		d := code[g.pc].depth
-		if best < 0 || (d > depth || d == depth && g.pc < w.groups[best].pc) != w.patient {
-			best, depth = i, d
+		if g := &w.groups[i]; !g.waits && (best < 0 || (g.pc < w.groups[best].pc) != w.patient) {
+			best = i
 		}
 	}
 	if best < 0 {
