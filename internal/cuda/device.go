@@ -111,6 +111,14 @@ func Zeros(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, 0
 // Ones is a column in which every bit is 1.
 func Ones(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, 0xff} }
 
+// BytesOf returns the memory of columns. Each is aligned to 256 bytes.
+func BytesOf(columns []Allocation) (bytes int64) {
+	for _, c := range columns {
+		bytes += (c.bytes + 255) &^ 255
+	}
+	return bytes
+}
+
 // AllocAll allocates columns and fills them. If one fails, the scope holds the earlier ones.
 func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 	for _, c := range columns {
