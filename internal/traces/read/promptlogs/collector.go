@@ -531,14 +531,14 @@ func (c *collector) describe(sessions string) string {
 	default:
 		text = c.rule()
 	}
-	if c.inTurns > 0 {
-		if c.chat != nil {
-			text += ", template " + c.chatName
-		} else if c.template.IsPlain() {
-			text += ", messages one after another (no template)"
-		} else {
-			text += ", template " + c.template.Name
-		}
+	switch {
+	case c.inTurns == 0:
+	case c.chat != nil:
+		text += ", template " + c.chatName
+	case c.template.IsPlain():
+		text += ", messages one after another (no template)"
+	default:
+		text += ", template " + c.template.Name
 	}
 	return text + ", " + sessions
 }
