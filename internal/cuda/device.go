@@ -11,8 +11,7 @@ import (
 type Device interface {
 	// Name returns the name of the model, "NVIDIA H100 80GB HBM3".
 	Name() string
-	// Capability returns the compute capability, 9.0 as 9, 0.
-	Capability() (major, minor int)
+	Capability() Capability
 	// Processors returns the number of multiprocessors.
 	Processors() int
 	// Memory returns the free and the total memory in bytes.
@@ -133,6 +132,12 @@ func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 		}
 	}
 	return nil
+}
+
+// Usable returns how much of the free memory of a device a computation takes: it leaves a part to others.
+func Usable(d Device) (int64, error) {
+	free, _, err := d.Memory()
+	return free - free/16, err
 }
 
 // Fit returns a plan after allocating its memory. That may fail: a driver may use more memory than requested, and other

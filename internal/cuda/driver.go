@@ -275,13 +275,9 @@ func (e *Error) lost() bool {
 	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
 }
 
-func (g *gpu) Name() string { return g.Info.Name }
-
-func (g *gpu) Capability() (major, minor int) {
-	return g.Info.Capability.Major, g.Info.Capability.Minor
-}
-
-func (g *gpu) Processors() int { return g.Info.Processors }
+func (g *gpu) Name() string           { return g.Info.Name }
+func (g *gpu) Capability() Capability { return g.Info.Capability }
+func (g *gpu) Processors() int        { return g.Info.Processors }
 
 func (g *gpu) Memory() (free, total int64, err error) {
 	var f, t C.size_t

@@ -38,9 +38,6 @@ type limits struct {
 // a small one, which does not disturb its display.
 var standard = limits{group: 16, rows: 512, room: 1 << 23, bytes: 1 << 62}
 
-// leftFree is the share of the free memory that a join leaves to others.
-const leftFree = 16
-
 // Backend returns the backend of joins that runs on a device.
 func Backend(d *cuda.Shared) similarity.Backend { return backend{d, standard, SelfTest} }
 
@@ -57,24 +54,20 @@ func (b backend) Find(ctx context.Context, s *similarity.Search) error {
 	return b.do(ctx, func(d cuda.Device) error { return find(ctx, d, b.limits, s) })
 }
 
-// do calls compute with the device, but returns as soon as ctx ends, even if a kernel is still running.
+// do calls compute with the device, which must be able to join, after its self-test. It returns as soon as ctx ends,
+// even if a kernel is still running.
 func (b backend) do(ctx context.Context, compute func(cuda.Device) error) error {
-	_, err := parallel.Await(ctx, func() (struct{}, error) { return struct{}{}, b.compute(ctx, compute) })
-	return err
-}
-
-// compute calls compute with the device, after its self-test; it fails if the device cannot join.
-func (b backend) compute(ctx context.Context, compute func(cuda.Device) error) error {
 	if err := Supports(b.device); err != nil {
 		return err
 	}
-	return b.device.Compute(ctx, b.test, compute)
+	_, err := parallel.Await(ctx, func() (struct{}, error) { return struct{}{}, b.device.Compute(ctx, b.test, compute) })
+	return err
 }
 
 // Supports returns an error if a GPU cannot join: it needs the tensor cores of compute capability 8.0.
-func Supports(d interface{ Capability() (major, minor int) }) error {
+func Supports(d interface{ Capability() cuda.Capability }) error {
 	needs := cuda.SimilarityJoin.Needs
-	if has := cuda.CapabilityOf(d); !has.AtLeast(needs) {
+	if has := d.Capability(); !has.AtLeast(needs) {
 		return fmt.Errorf("queries are compared by GPUs of compute capability %s or newer, this one has %s", needs, has)
 	}
 	return nil
@@ -211,11 +204,11 @@ func (j *joiner) alloc() (each int, err error) {
 		if tooLarge != nil {
 			usable = usable * 7 / 8
 		}
-		free, _, err := j.scope.Memory()
+		free, err := cuda.Usable(j.scope)
 		if err != nil {
 			return nil, err
 		}
-		usable = min(usable, free-free/leftFree)
+		usable = min(usable, free)
 		p, err := j.plan(usable, j.all.Len(), j.all.Dim)
 		return &p, err
 	}, j.allocPlan, func(*plan) error { return j.scope.Close() })

@@ -116,7 +116,7 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 // setChunk sets the most requests of a chunk: as many as fit beside the state of the caches, but few enough for a
 // second or so.
 func (r *replay) setChunk(d cuda.Device, o Options) error {
-	free, _, err := d.Memory()
+	usable, err := cuda.Usable(d)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,6 @@ func (r *replay) setChunk(d cuda.Device, o Options) error {
 	if r.mostOfSet = o.Set; o.Set == 0 {
 		r.mostOfSet = ofWarp
 	}
-	usable := free - free/16
 	r.chunk = int(min(most, longestChunk, int64(len(r.trace.Objects))))
 	if o.Chunk > 0 {
 		r.chunk = min(r.chunk, o.Chunk)
