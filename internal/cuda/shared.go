@@ -18,7 +18,7 @@ func Share(d Device) *Shared {
 }
 
 // Name returns the name of the device's model.
-func (s *Shared) Name() string                   { return s.device.Name() }
+func (s *Shared) Name() string           { return s.device.Name() }
 func (s *Shared) Capability() Capability { return s.device.Capability() }
 
 // Do calls compute when no other computation uses the device. It returns ctx's error if that ends first.
