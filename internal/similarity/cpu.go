@@ -92,8 +92,8 @@ func blockOf(i, side, n int) block {
 	return block{row * side, min((row+1)*side, n), column * side, min((column+1)*side, n)}
 }
 
-// pairs returns how many pairs A < B the block has. The blocks of blockOf cut a triangle into squares: both sides are the same vectors,
-// or firstB >= endA.
+// pairs returns how many pairs A < B the block has. The blocks of blockOf cut a triangle into squares: both sides are
+// the same vectors, or firstB >= endA.
 func (b block) pairs() int64 {
 	if b.firstA == b.firstB {
 		n := int64(b.endA - b.firstA)

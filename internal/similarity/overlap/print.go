@@ -42,8 +42,8 @@ func (r Row) layout() layout {
 		{Name: "most", Weight: 1},
 		{Name: "lone queries", Weight: 2},
 		{Name: "answerable", Weight: 5},
-	}, "answerable: share of requests that come after one to a similar query or the same;\nno policy of a semantic cache " +
-		"has a higher hit ratio", []string{"tau", "pairs", "mean_neighbours", "most_neighbours", "lone_queries",
+	}, "answerable: share of requests that come after one to a similar query or the same;\nno policy of a semantic " +
+		"cache has a higher hit ratio", []string{"tau", "pairs", "mean_neighbours", "most_neighbours", "lone_queries",
 		"answerable_requests"}}
 }
 
@@ -67,8 +67,8 @@ func (r Rank) layout() layout {
 		{Name: "P90", Weight: 4},
 		{Name: "P99", Weight: 2},
 		{Name: "most", Weight: 1},
-	}, "similarity of each query to the nearest other (rank 1), the second, and so on:\nwith the threshold P90 of rank 1, " +
-		"at least a tenth of the queries have a similar one", []string{"rank", "mean_similarity", "least_similarity",
+	}, "similarity of each query to the nearest other (rank 1), the second, and so on:\nwith the threshold P90 of " +
+		"rank 1, at least a tenth of the queries have a similar one", []string{"rank", "mean_similarity", "least_similarity",
 		"p10_similarity", "p50_similarity", "p90_similarity", "p99_similarity", "most_similarity"}}
 }
 

@@ -572,7 +572,8 @@ func init() {
 		"sort": sorted, "dictsort": dictSorted, "min": extreme(false), "max": extreme(true), "unique": unique, "map": mapped,
 		"select": choose(false, true), "reject": choose(false, false), "selectattr": choose(true, true),
 		"rejectattr": choose(true, false), "default": orElse, "d": orElse, "trim": strip(strings.TrimFunc),
-		"lower": onText(strings.ToLower), "upper": onText(strings.ToUpper), "capitalize": capitalized(func(c rune) bool { return c < 0 }),
+		"lower": onText(strings.ToLower), "upper": onText(strings.ToUpper),
+		"capitalize": capitalized(func(c rune) bool { return c < 0 }),
 		"title": capitalized(func(c rune) bool {
 			return c < 0 || unicode.IsSpace(c) || strings.ContainsRune("-({[<", c)
 		}),

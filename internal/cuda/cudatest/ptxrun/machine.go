@@ -222,7 +222,8 @@ func (m *Machine) Load(image []byte) (on cuda.Module, err error) {
 		if err != nil {
 			return err
 		}
-		if has, needs := m.Capability(), (cuda.Capability{Major: mod.target / 10, Minor: mod.target % 10}); !has.AtLeast(needs) {
+		needs := cuda.Capability{Major: mod.target / 10, Minor: mod.target % 10}
+		if has := m.Capability(); !has.AtLeast(needs) {
 			return fmt.Errorf("the kernels need compute capability %s, the device has %s", needs, has)
 		}
 		on = loaded{mod, m}

@@ -315,9 +315,9 @@ func (w *warp) end(g *group) {
 	}
 }
 
-// pick returns the group of lanes that runs next: the one that is least far. Compilers put the blocks of a loop together
-// and what comes later behind, so that lanes which went different ways meet again. But lanes may wait in a loop for
-// other lanes, which GPUs allow since 2017: after a slice that was used up, others run first.
+// pick returns the group of lanes that runs next: the one that is least far. Compilers put the blocks of a loop
+// together, and what comes later behind, so that lanes which went different ways meet again. But lanes may wait in a
+// loop for other lanes, which GPUs allow since 2017: after a slice that was used up, others run first.
 func (w *warp) pick() *group {
 	code := w.block.launch.program.code
 	best := -1

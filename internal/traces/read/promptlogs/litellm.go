@@ -13,8 +13,8 @@ var litellmFormat = source.Format{
 	JSON:    true,
 	Whole:   true,
 	Detect:  detectLiteLLM,
-	Open: openObjects("log of LiteLLM", "calls of LiteLLM in JSON, an object on a line or in an array, with startTime, and "+
-		"with messages or prompt_tokens", collectLiteLLM),
+	Open: openObjects("log of LiteLLM", "calls of LiteLLM in JSON, an object on a line or in an array, with startTime, "+
+		"and with messages or prompt_tokens", collectLiteLLM),
 }
 
 // litellmEnvelopes are where integrations put the payload.
