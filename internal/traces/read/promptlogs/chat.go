@@ -69,10 +69,7 @@ func openChat(src *source.Source, opts params.Values) (stream.Reader, stream.Fie
 	src.Reading.Layout, src.Reading.Time = "sorted by time", "time in "+opts.Text("time-unit")
 	src.Reading.Key = "words and other characters as tokens"
 	slices.SortStableFunc(c.turns, func(a, b chatTurn) int { return cmp.Compare(a.time, b.time) })
-	kind := prompts.Kind{BlockTokens: c.blockTokens, Sessions: true}
-	fields := prompts.FieldsOf(kind, true)
-	fields.Tenant = c.tenant != nil
-	return newReader(src.NextNumber(), c), fields, nil
+	return opened(src.NextNumber(), c, prompts.Kind{BlockTokens: c.blockTokens, Sessions: true}, true, c.tenant)
 }
 
 // readTurns reads all lines: they are not sorted by time.
