@@ -3,11 +3,9 @@ package kvlogs
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -36,8 +34,8 @@ type mcrouterReader struct {
 
 func openMcrouter(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &mcrouterReader{ops: source.NewOpFilter(opts.Text("ops")), tenants: opts.Text("tenant") != ""}
-	if tenants := []string{"ip"}; r.tenants && !slices.Contains(tenants, opts.Text("tenant")) {
-		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", opts.Text("tenant"), tenants))
+	if err := checkTenant(src, opts, "ip"); err != nil {
+		return nil, stream.Fields{}, err
 	}
 	r.withKeys = stateSize(src, opts, "values by responseLength", memcachedOverhead)
 	src.Reading.Time = "time of day"
