@@ -35,36 +35,23 @@ func newAhead(ctx context.Context, paths []string, opts Options) *ahead {
 	ctx, end := context.WithCancel(ctx)
 	jobs := min(parallel.Jobs(0), len(paths))
 	a := &ahead{make(chan chan prepared, min(mostAhead, aheadPerJob*jobs)), end}
-	type piece struct {
-		path string
-		done chan prepared // with room for the result
-	}
-	work := make(chan piece)
+	free := make(chan struct{}, jobs)
 	go func() {
 		defer close(a.queue)
-		defer close(work)
 		for _, path := range paths {
-			next := piece{path, make(chan prepared, 1)}
+			done := make(chan prepared, 1)
 			select {
-			case a.queue <- next.done:
+			case a.queue <- done:
 			case <-ctx.Done():
 				return
 			}
-			select {
-			case work <- next:
-			case <-ctx.Done():
-				next.done <- prepared{err: ctx.Err()}
-				return
-			}
+			free <- struct{}{}
+			go func() {
+				done <- prepareAhead(ctx, path, opts)
+				<-free
+			}()
 		}
 	}()
-	for range jobs {
-		go func() {
-			for next := range work {
-				next.done <- prepareAhead(ctx, next.path, opts)
-			}
-		}()
-	}
 	return a
 }
 
