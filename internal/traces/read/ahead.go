@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"os"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -57,7 +56,7 @@ func newAhead(ctx context.Context, paths []string, opts Options) *ahead {
 
 // prepareAhead opens a regular file. A pipe has no beginning yet, and waiting for it is what its reader is to do.
 func prepareAhead(ctx context.Context, path string, opts Options) (p prepared) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	if !isRegular(path) {
 		return prepared{}
 	}
 	if p = prepare(ctx, path, opts); p.err == nil {

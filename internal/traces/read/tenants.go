@@ -104,20 +104,15 @@ func fileTenants(paths []string) []string {
 	names := make([]string, len(paths))
 	for i, path := range paths {
 		names[i] = filepath.Base(path)
-		same := func(other string) bool { return other != path && filepath.Base(other) == names[i] }
-		if slices.ContainsFunc(paths, same) {
+		isOther := func(other string) bool { return other != path && filepath.Base(other) == names[i] }
+		if slices.ContainsFunc(paths, isOther) {
 			names[i] = path
 		}
 	}
-	for i := len(names) - 1; i >= 0; i-- {
-		before := 0
-		for _, earlier := range names[:i] {
-			if earlier == names[i] {
-				before++
-			}
-		}
-		if before > 0 {
-			names[i] += "#" + strconv.Itoa(before+1)
+	same := map[string]int{}
+	for i, name := range names {
+		if same[name]++; same[name] > 1 {
+			names[i] += "#" + strconv.Itoa(same[name])
 		}
 	}
 	return names
