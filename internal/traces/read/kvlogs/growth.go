@@ -63,7 +63,10 @@ var changes = byName(map[string]func(g *growth, v *value, args [][]byte){
 	"zremrangebyrank":                pop(rangeOf),
 	"xdel":                           pop(func(args [][]byte) int64 { return int64(len(args)) }),
 	"ltrim":                          func(_ *growth, v *value, args [][]byte) { v.keep(rangeOf(args)) },
-	"xtrim":                          func(_ *growth, v *value, args [][]byte) { most, _ := streamEntry(args); v.keep(most) },
+	"xtrim": func(_ *growth, v *value, args [][]byte) {
+		most, _ := streamEntry(args)
+		v.keep(most)
+	},
 
 	"sadd": func(g *growth, v *value, args [][]byte) {
 		for _, member := range args {
