@@ -52,7 +52,8 @@ func keyOfKind(tables []*stream.Table, names *source.Rows) string {
 type kindReader struct {
 	table   *stream.Table
 	cursors []*cursor      // of texts and whole numbers, then of vectors
-	fields  []func() error // each reads a cell of row
+	fields  []func() error // each reads one of cells
+	cells   []any          // of row
 	row     stream.Row
 	first   stream.Row // with which the later rows must agree
 }
@@ -73,7 +74,8 @@ func findKind(tables []*stream.Table, names *source.Rows, all []*parquet.Column,
 func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Column,
 	opts params.Values) (*kindReader, error) {
 	k := &kindReader{table: table, row: table.New()}
-	cells, has := k.row.Cells(nil), make([]bool, len(table.Columns))
+	k.cells = k.row.Cells(nil)
+	has := make([]bool, len(table.Columns))
 	var lists []*cursor
 	for i, column := range table.Columns {
 		index, err := names.Choose(opts.Text(column.Name), []string{source.PlainName(column.Name)})
@@ -84,13 +86,13 @@ func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Colum
 			continue
 		}
 		has[i] = true
-		c, field, err := cellReader(all[index], cells[i])
+		c, field, err := cellReader(all[index], k.cells[i])
 		if err != nil {
 			return nil, fmt.Errorf("column %q cannot be the %s: it holds %s, want %w; parquet:%s=none ignores it",
 				all[index].Name(), column.Name, describeColumn(all[index]), err, column.Name)
 		}
 		k.fields = append(k.fields, field)
-		if _, isList := cells[i].(*[]float32); isList {
+		if _, isList := k.cells[i].(*[]float32); isList {
 			lists = append(lists, c)
 		} else {
 			k.cursors = append(k.cursors, c)
@@ -117,15 +119,17 @@ func cellReader(column *parquet.Column, cell any) (c *cursor, read func() error,
 	case *int64:
 		return c, func() error { return c.readNumber(cell) }, c.acceptInteger()
 	case *[]byte:
-		return c, func() error {
-			*cell = nil
-			return readAny(c, cell, (*cursor).textOf)
-		}, c.acceptKey()
+		return c, func() error { return readAny(c, cell, (*cursor).textOf) }, c.acceptKey()
 	}
 	return nil, nil, fmt.Errorf("no column for a %T", cell)
 }
 
 func (k *kindReader) read() (stream.Extra, error) {
+	for _, cell := range k.cells {
+		if text, ok := cell.(*[]byte); ok {
+			*text = nil // whoever took the cells of the last row may have written it
+		}
+	}
 	for _, field := range k.fields {
 		if err := field(); err != nil {
 			return nil, err
