@@ -35,8 +35,8 @@ func HasReads(header []string) bool { return source.HasNamed(tableColumns, heade
 
 // ChooseColumns finds the columns of reads that options name, or else those with the default names.
 func ChooseColumns(rows *source.Rows, opts params.Values) (ChosenColumns, error) {
-	at, err := rows.ChooseNamed(tableColumns, opts, "path, offset, length and, if known, time, job and file_size; options "+
-		"of these names (job-column, file-size) name others")
+	at, err := rows.ChooseNamed(tableColumns, opts, "path, offset, length and, if known, time, job and file_size; "+
+		"options of these names (job-column, file-size) name others")
 	if err != nil {
 		return ChosenColumns{}, err
 	}

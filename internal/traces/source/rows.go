@@ -224,8 +224,8 @@ func (r *Rows) column(choice string) (int, error) {
 
 // ColumnOptions are the options of formats that have named columns.
 func ColumnOptions() []params.Param {
-	options := []params.Param{{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1, " +
-		"or several joined by +; by default one named " + strings.Join(KeyNames, ", ") +
+	options := []params.Param{{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from " +
+		"1, or several joined by +; by default one named " + strings.Join(KeyNames, ", ") +
 		" (case and the characters _-.# do not matter)"}}
 	for _, c := range columnsBesideKey {
 		doc := "column of " + c.what + " (none: ignore it); by default one named " + strings.Join(c.known, ", ")
