@@ -91,8 +91,8 @@ func inOrder(paths []string) string {
 	return " (" + strings.Join(paths, " ") + ")"
 }
 
-// age splits the name of a rotated log into the name of the log and the number, which grows with its age; the log itself
-// has number 0.
+// age splits the name of a rotated log into the name of the log and the number, which grows with its age; the log
+// itself has number 0.
 func age(path string) (log string, number int) {
 	name := packed.ReplaceAllString(path, "")
 	match := numbered.FindStringSubmatch(name)

@@ -165,7 +165,8 @@ func (l *loader) finish(err error) (*traces.Trace, error) {
 	t.Name = traceName(l.paths)
 	t.SampleRate = 1
 	// Columns that were begun have a value for each request.
-	t.Ops, t.Served, l.ttls = filled(t.Ops, len(t.Objects)), filled(t.Served, len(t.Objects)), filled(l.ttls, len(t.Objects))
+	n := len(t.Objects)
+	t.Ops, t.Served, l.ttls = filled(t.Ops, n), filled(t.Served, n), filled(l.ttls, n)
 	units := len(t.Objects)
 	if l.units != nil {
 		units = len(t.Groups)
