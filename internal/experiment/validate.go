@@ -317,8 +317,9 @@ func (c *checker) size() {
 		workloads += countPlaces(t.With)
 		capacities = max(capacities, 1, len(specs))
 	}
-	c.refuse(cells > maxCells, nil, "the experiment has %.0f cells, more than %d: %.0f traces, %d capacities, %.0f policies, "+
-		"%.0f seeds, with their axes; split it, or remove some", cells, maxCells, workloads, capacities, once+perSeed, seeds)
+	c.refuse(cells > maxCells, nil, "the experiment has %.0f cells, more than %d: %.0f traces, %d capacities, %.0f "+
+		"policies, %.0f seeds, with their axes; split it, or remove some", cells, maxCells, workloads, capacities,
+		once+perSeed, seeds)
 }
 
 // countParts returns the number of parts of a kind at all places on their axes; it is 1 without parts.
@@ -379,8 +380,8 @@ func (c *checker) cells() {
 			continue
 		}
 		spec, err := gen.Parse(t.Generate, "")
-		c.refuse(err == nil && !spec.HasSizes() && t.With["size"] == nil, path{"traces", i}, "trace %s: its capacities count "+
-			"bytes, but its objects have no sizes; add some, for example size=fixed(bytes=1)", t.Name)
+		c.refuse(err == nil && !spec.HasSizes() && t.With["size"] == nil, path{"traces", i}, "trace %s: its capacities "+
+			"count bytes, but its objects have no sizes; add some, for example size=fixed(bytes=1)", t.Name)
 	}
 	if c.err != nil {
 		return

@@ -213,7 +213,8 @@ func TestOrderReversesSigns(t *testing.T) {
 		back := must.Get(Compare([]*Run{newRun("b", others...), newRun("a", recs...)}, Options{}))(t).Versus[0]
 		for i, row := range there.Rows {
 			other := back.Rows[i]
-			if math.Abs(row.Difference+other.Difference) > 1e-12 || math.Abs(row.Margin.orZero()-other.Margin.orZero()) > 1e-12 ||
+			margins := math.Abs(row.Margin.orZero() - other.Margin.orZero())
+			if math.Abs(row.Difference+other.Difference) > 1e-12 || margins > 1e-12 ||
 				row.Outcome != opposite[other.Outcome] || row.Won != other.Lost || row.Lost != other.Won ||
 				math.Abs(float64(row.Ratio*other.Ratio)-1) > 1e-9 {
 				t.Fatalf("%+v\nthe other way round %+v", row, other)

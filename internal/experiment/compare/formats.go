@@ -2,13 +2,13 @@ package compare
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/show"
 )
 
@@ -20,7 +20,7 @@ func (x number) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(x)) {
 		return []byte("null"), nil
 	}
-	return json.Marshal(float64(x))
+	return jsonlines.Marshal(float64(x))
 }
 
 // String is the number with all its digits, "" for an undefined one.
@@ -124,7 +124,7 @@ func (d distribution) MarshalJSON() ([]byte, error) {
 	for i, p := range percentiles {
 		named[fmt.Sprintf("p%d", p)] = d[i]
 	}
-	return json.Marshal(named)
+	return jsonlines.Marshal(named)
 }
 
 // json returns the comparison as JSON has it.
