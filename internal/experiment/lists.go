@@ -29,9 +29,7 @@ type Part struct {
 }
 
 // Label returns the part's place on the axis of its kind.
-func (p Part) Label() string {
-	return cmp.Or(p.As, p.Use)
-}
+func (p Part) Label() string { return cmp.Or(p.As, p.Use) }
 
 type plainPart Part
 

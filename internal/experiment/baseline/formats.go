@@ -36,35 +36,15 @@ type jsonResult struct {
 }
 
 func (r *Report) printJSON(w io.Writer) error {
-	out := jsonReport{
-		Baseline:  r.Baseline,
-		Version:   r.Version,
-		Passed:    r.Passed(),
-		Records:   len(r.Results),
-		Counts:    map[Status]int{},
-		NewTraces: r.NewTraces,
-		Changes:   r.changes(),
-	}
+	out := jsonReport{Baseline: r.Baseline, Version: r.Version, Passed: r.Passed(), Records: len(r.Results),
+		Counts: map[Status]int{}, NewTraces: r.NewTraces, Changes: r.changes()}
 	for _, result := range r.Results {
 		out.Counts[result.Status]++
-		j := jsonResult{
-			Trace:        result.Was.Trace,
-			Policy:       result.Was.Label,
-			Capacity:     result.Was.Capacity,
-			CapacityUnit: result.Was.CapacityUnit,
-			CapacityText: result.Was.CapacityText,
-			Seed:         result.Was.Seed,
-			Axes:         result.Was.Axes,
-			Status:       result.Status,
-			Tolerance:    result.Tolerance.String(),
-			TraceChanged: result.Change != nil,
-			Differences:  result.Differences,
-		}
+		was := result.Was
+		j := jsonResult{was.Trace, was.Label, was.Capacity, was.CapacityUnit, was.CapacityText, was.Seed, was.Axes,
+			result.Status, result.Tolerance.String(), result.Change != nil, "", append([]Difference{}, result.Differences...)}
 		if result.Problem != nil {
 			j.Problem = result.Problem.Error()
-		}
-		if j.Differences == nil {
-			j.Differences = []Difference{}
 		}
 		out.Results = append(out.Results, j)
 	}

@@ -133,84 +133,53 @@ func (r *Report) moved() []*Result {
 
 // problems returns why records were not replayed, each reason once.
 func (r *Report) problems() (lines []string) {
-	var order []string
-	affected := map[string]int{}
-	for _, result := range r.Results {
-		if result.Problem == nil {
-			continue
-		}
-		reason := show.Printable(result.Problem.Error())
-		if affected[reason] == 0 {
-			order = append(order, reason)
-		}
-		affected[reason]++
-	}
-	for _, reason := range order {
-		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason, show.Counted(affected[reason], "record")))
+	reason := func(result Result) string { return show.Printable(result.Problem.Error()) }
+	others := slices.DeleteFunc(slices.Clone(r.Results), func(result Result) bool { return result.Problem == nil })
+	for _, same := range records.GroupBy(others, reason) {
+		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason(same[0]), show.Counted(len(same), "record")))
 	}
 	return lines
 }
 
-// column is a column of the table of changes.
-type column struct {
-	name string
-	left bool // text rather than numbers
-	cell func(*Result) string
-}
-
-// columns leaves out columns that are the same in all rows.
-func columns(moved []*Result) []column {
-	all := []column{
-		{"trace", true, func(r *Result) string { return show.Printable(r.Was.Trace) }},
-		{"policy", true, func(r *Result) string { return show.Printable(r.Was.Label) + checks.DetailsOf(&r.Was) }},
-		{"capacity", false, func(r *Result) string { return checks.CapacityOf(&r.Was) }},
+// movedTable leaves out columns that are the same in all rows.
+func movedTable(moved []*Result) tabular.Grid {
+	var columns []tabular.Column[*Result]
+	add := func(name string, isText bool, cell func(*Result) string) {
+		columns = append(columns, tabular.Column[*Result]{Head: tabular.Head{Name: name, IsText: isText}, Cell: cell})
 	}
-	all = append(all, ratioColumns(metric.HitRatio)...)
-	all = append(all,
-		column{"misses were", false, func(r *Result) string { return show.Count(misses(&r.Was)) }},
-		column{"are", false, func(r *Result) string { return show.Count(misses(r.Is)) }},
-		column{"difference", false, func(r *Result) string { return signed(misses(r.Is) - misses(&r.Was)) }})
+	addRatio := func(m metric.Metric) { // the old value, the new value, and the difference
+		add(m.Label()+" was", false, func(r *Result) string { return percent(figureOf(&r.Was, m.Name)) })
+		add("is", false, func(r *Result) string { return percent(figureOf(r.Is, m.Name)) })
+		add("points", false, func(r *Result) string { return r.points(m) })
+	}
+	add("trace", true, func(r *Result) string { return show.Printable(r.Was.Trace) })
+	add("policy", true, func(r *Result) string { return show.Printable(r.Was.Label) + checks.DetailsOf(&r.Was) })
+	add("capacity", false, func(r *Result) string { return checks.CapacityOf(&r.Was) })
+	addRatio(metric.HitRatio)
+	add("misses were", false, func(r *Result) string { return show.Count(misses(&r.Was)) })
+	add("are", false, func(r *Result) string { return show.Count(misses(r.Is)) })
+	add("difference", false, func(r *Result) string { return signed(misses(r.Is) - misses(&r.Was)) })
 	if slices.ContainsFunc(moved, func(r *Result) bool { return r.points(metric.ByteHitRatio) != "" }) {
-		all = append(all, ratioColumns(metric.ByteHitRatio)...)
+		addRatio(metric.ByteHitRatio)
 	}
 	if slices.ContainsFunc(moved, func(r *Result) bool { return others(r) != "" }) {
-		all = append(all, column{"besides", true, others})
+		add("besides", true, others)
 	}
 	if slices.ContainsFunc(moved, func(r *Result) bool { return r.Tolerance != Tolerance{} }) {
-		all = append(all, column{"tolerance", false, allowance})
+		add("tolerance", false, allowance)
 	}
-	return all
-}
-
-func movedTable(moved []*Result) (t tabular.Grid) {
-	shown := columns(moved)
-	for _, c := range shown {
-		t.Heads = append(t.Heads, tabular.Head{Name: c.name, IsText: c.left})
-	}
-	for _, r := range moved {
-		var row []string
-		for _, c := range shown {
-			row = append(row, c.cell(r))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	return tabular.GridOf(columns, moved)
 }
 
 func misses(rec *records.Record) int64 { return rec.Int(metric.Misses) }
 
-// ratioColumns are the columns of a ratio: the old value, the new value, and the difference.
-func ratioColumns(m metric.Metric) []column {
-	return []column{
-		{m.Label() + " was", false, func(r *Result) string { return percent(figureOf(&r.Was, m.Name)) }},
-		{"is", false, func(r *Result) string { return percent(figureOf(r.Is, m.Name)) }},
-		{"points", false, func(r *Result) string { return r.points(m) }},
-	}
-}
-
 // points is the change of a ratio in percentage points; "" if it did not change.
 func (r *Result) points(m metric.Metric) string {
-	return points(figureOf(&r.Was, m.Name), figureOf(r.Is, m.Name))
+	was, is := figureOf(&r.Was, m.Name), figureOf(r.Is, m.Name)
+	if was == nil || is == nil || *was == *is {
+		return ""
+	}
+	return sign(*is-*was) + fmt.Sprintf("%.4f", math.Abs(*is-*was)*100)
 }
 
 func (r *Result) describeRatio(m metric.Metric) string {
@@ -227,14 +196,6 @@ func percent(x *float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.4f%%", *x*100)
-}
-
-// points formats the difference of two ratios in percentage points; "" if there is none.
-func points(was, is *float64) string {
-	if was == nil || is == nil || *was == *is {
-		return ""
-	}
-	return sign(*is-*was) + fmt.Sprintf("%.4f", math.Abs(*is-*was)*100)
 }
 
 func signed(n int64) string {

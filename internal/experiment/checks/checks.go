@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // The formats of Print.
@@ -24,6 +25,24 @@ const (
 
 // Formats lists the formats of Print.
 var Formats = []string{JUnit, GitHub}
+
+// Rule is a value for the records that meet conditions, as users write it: CONDITIONS:VALUE, or VALUE alone for all.
+// The last rule that a record meets counts.
+type Rule struct {
+	Text  string // as it was written
+	Where []records.Condition
+}
+
+// ParseRule parses a rule; parse parses its value first.
+func ParseRule(text string, parse func(value string) error) (r Rule, err error) {
+	r.Text = text
+	at := strings.LastIndex(text, ":") // the places before it may have colons
+	if err := parse(strings.TrimSpace(text[at+1:])); err != nil || at < 0 {
+		return r, err
+	}
+	r.Where, err = records.ParseConditions(text[:at])
+	return r, err
+}
 
 // CheckFormat refuses a format about checks, and says why, if there are none.
 func CheckFormat(format string, checked bool, why string, others []string) error {

@@ -147,16 +147,17 @@ func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 
 // summary says what was measured: at the only point, or at the one that decides.
 func (e *evaluator) summary(checked []outcome, r Result) string {
-	decides, closest := -1, "for example"
+	decides, closest, nearest := -1, "for example", 0.0
 	for i, o := range checked {
 		if r.Verdict != Holds && r.Points[i].Verdict != r.Verdict {
 			continue
 		}
-		if decides >= 0 && o.slack != checked[decides].slack {
+		slack := e.claim.says.slack(o.tests, unitOfAll(e.claim.says.operands()))
+		if decides >= 0 && slack != nearest {
 			closest = "closest"
 		}
-		if decides < 0 || o.slack < checked[decides].slack {
-			decides = i
+		if decides < 0 || slack < nearest {
+			decides, nearest = i, slack
 		}
 	}
 	at, measured := e.placeText(r.Points[decides]), r.Points[decides].Measured
@@ -250,11 +251,11 @@ func (e *evaluator) placeText(p Point) string {
 
 // measured formats the values with their relation: "94,010 < 94,823".
 func (c comparison) measured(e *evaluator, o outcome) string {
-	u := c.unit()
+	u := unitOfAll(c.values)
 	texts := u.writeAll(o.values)
 	for i, x := range c.values {
 		if n, ok := x.(number); ok {
-			texts[i] = n.text
+			texts[i] = n.written
 		}
 	}
 	if c.between {

@@ -85,10 +85,8 @@ func asksForGPUs(arg string) bool {
 func (s Slurm) check(j Job) error {
 	// Slurm interprets these in the pattern of the log files, and a backslash cannot be quoted there.
 	if strings.ContainsAny(j.Dir, "\\\n") {
-		return fmt.Errorf(
-			"%q: Slurm cannot write logs into a folder with a backslash or a line break in its path; rename it",
-			j.Dir,
-		)
+		return fmt.Errorf("%q: Slurm cannot write logs into a folder with a backslash or a line break in its path; rename it",
+			j.Dir)
 	}
 	if len(s.Pending) == 0 {
 		return errors.New("no shard has cells left to run")
@@ -190,9 +188,7 @@ func directive(option string) string {
 }
 
 // shellQuote quotes a text for the shell, where nothing is special between single quotes.
-func shellQuote(text string) string {
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // FailedError says that a job has ended and at least one of its tasks failed.
 type FailedError struct{ Job string }

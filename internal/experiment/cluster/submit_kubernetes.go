@@ -59,10 +59,8 @@ func (s *unfinished) checkTraces(tracesVolume string) error {
 	for _, c := range s.missing {
 		for _, file := range c.Workload.Paths() {
 			if tracesVolume == "" {
-				return fmt.Errorf(
-					"the sweep replays %s: give --traces-volume pvc:CLAIM/FOLDER or host:/PATH, where pods find the trace",
-					file,
-				)
+				return fmt.Errorf("the sweep replays %s: give --traces-volume pvc:CLAIM/FOLDER or host:/PATH, where pods find "+
+					"the trace", file)
 			}
 			if filepath.IsAbs(file) {
 				return fmt.Errorf("%s: pods read traces from --traces-volume; write the path relative to it in the experiment, "+

@@ -238,13 +238,7 @@ func (c *Curve) footer() string {
 }
 
 func (c *Curve) seeds() []uint64 {
-	var seeds []uint64
-	for _, r := range c.Sampled {
-		if !slices.Contains(seeds, r.Seed) {
-			seeds = append(seeds, r.Seed)
-		}
-	}
-	return seeds
+	return records.Distinct(c.Sampled, func(r records.Record) uint64 { return r.Seed })
 }
 
 // Figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.

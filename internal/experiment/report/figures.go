@@ -38,14 +38,6 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 	return drawn, notes, err
 }
 
-// undrawable returns the notes of figures without drawing them.
-func undrawable(in Input) (notes []string, err error) {
-	return eachFigure(in, func(f drawable) error {
-		_, err := f.draw()
-		return err
-	})
-}
-
 type drawable struct {
 	figure interface {
 		Draw([]records.Record, ...plots.Format) (plots.Drawing, error)
@@ -198,32 +190,19 @@ func heatCaption(h plots.Heat, recs []records.Record) string {
 func capitalised(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func seedsOf(recs []records.Record) int {
-	seeds := map[uint64]bool{}
-	for i := range recs {
-		seeds[recs[i].Seed] = true
-	}
-	return len(seeds)
+	return len(records.Distinct(recs, func(r records.Record) uint64 { return r.Seed }))
 }
 
 // altText replaces the drawing where it cannot be seen.
 func altText(c plots.Chart, recs []records.Record) string {
 	text := cmp.Or(c.Title, caption(c, nil))
-	names := each(recs, func(r *records.Record) string {
-		v, _ := r.Dim(cmp.Or(c.Lines, records.DimPolicy))
-		return v.Text
-	})
+	names := placesOn(cmp.Or(c.Lines, records.DimPolicy), recs)
 	return fmt.Sprintf("%s Lines: %s. The values are in the tables and in the records.", strings.TrimSuffix(text,
 		".")+".", names)
 }
 
 // heatAltText replaces a heat map where it cannot be seen.
 func heatAltText(h plots.Heat, recs []records.Record) string {
-	places := func(dimension string) string {
-		return each(recs, func(r *records.Record) string {
-			v, _ := r.Dim(dimension)
-			return v.Text
-		})
-	}
 	return fmt.Sprintf("%s. Columns: %s. Rows: %s. The values are in the records.",
-		strings.TrimSuffix(cmp.Or(h.Title, heatCaption(h, nil)), "."), places(h.X), places(h.Y))
+		strings.TrimSuffix(cmp.Or(h.Title, heatCaption(h, nil)), "."), placesOn(h.X, recs), placesOn(h.Y, recs))
 }

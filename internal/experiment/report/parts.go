@@ -18,7 +18,7 @@ func countsPart(judged []Claim) page.Part {
 		for _, o := range outcomes {
 			if n := s.Count(o.verdict); n > 0 {
 				w.Element("li", nil, func() {
-					w.Leaf("strong", page.Attributes{"class", class(o.verdict)}, strconv.Itoa(n))
+					w.Leaf("strong", page.Attributes{"class", o.class}, strconv.Itoa(n))
 					w.Text(o.words(n))
 				})
 				w.Line()
@@ -67,7 +67,7 @@ func writeClaim(w *page.Writer, c Claim) {
 			w.Leaf("p", page.Attributes{"class", "soft"}, text)
 		}
 	}
-	w.Element("td", page.Attributes{"role", "cell", "class", "verdict " + class(c.Verdict)}, func() {
+	w.Element("td", page.Attributes{"role", "cell", "class", "verdict " + outcomeOf(c.Verdict).class}, func() {
 		w.Text(fmt.Sprintf("%s %s", c.Mark(), c.Verdict))
 		aside(c.remark())
 	})

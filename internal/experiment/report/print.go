@@ -109,15 +109,12 @@ func (t *lines) summary(s Summary) {
 // figures returns the table by figure, no wider than the terminal, with each experiment named once.
 func (t *lines) figures(summaries []Summary) string {
 	all := figuresTable(summaries)
-	if t.Width == 0 {
-		return gridOf(all).Text(t.Width)
-	}
 	name := ""
 	for _, row := range all.Rows {
-		if row[0] == name {
+		if is := row[0]; is == name && t.Width > 0 {
 			row[0] = ""
 		} else {
-			name = row[0]
+			name = is
 		}
 	}
 	return gridOf(all).Text(t.Width)
@@ -284,17 +281,14 @@ func gridOf(t page.Table) (g tabular.Grid) {
 }
 
 func printCSV(w io.Writer, summaries []Summary) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "expected",
-		"note"}) // see Error
+	rows := [][]string{{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "expected", "note"}}
 	for _, s := range summaries {
 		for _, c := range s.Claims {
-			_ = out.Write([]string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason,
+			rows = append(rows, []string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason,
 				string(c.Expected.Verdict), c.Note})
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 func printJSON(w io.Writer, summaries []Summary) error {

@@ -98,20 +98,17 @@ func (c *Collection) Write(dir string) error {
 }
 
 func writeTimings(w io.Writer, timings []Timing) error {
-	out := csv.NewWriter(w)
-	// out stores errors until Flush
-	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request",
-		"prediction_ns_per_request", "seconds", "device"})
+	rows := [][]string{{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request",
+		"prediction_ns_per_request", "seconds", "device"}}
 	for _, t := range timings {
 		c := t.Cell
-		out.Write([]string{
+		rows = append(rows, []string{
 			c.Hash, c.TraceName(), c.Name(), c.Capacity.String(), strconv.FormatUint(c.Seed, 10), c.Axes,
 			strconv.FormatBool(c.Auxiliary), nanoseconds(t.Times, metric.NsPerRequest),
 			nanoseconds(t.Times, predict.NsMetric), strconv.FormatFloat(t.Seconds, 'f', 6, 64), cmp.Or(t.Device, "cpu"),
 		})
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 // nanoseconds formats a time that may be unknown.
