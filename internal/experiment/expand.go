@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// maxCells limits the number of cells of an experiment.
 const maxCells = 100_000
 
 // CellOptions are what the cells depend on in addition to the experiment.
@@ -118,7 +117,6 @@ func (f *File) design(options CellOptions) (*Design, error) {
 	return d, nil
 }
 
-// setting is one place on one axis.
 type setting struct{ name, value string }
 
 // entrants returns a policy at every place on its axes, with each combination of the parts that it works with.
@@ -303,7 +301,6 @@ func (f *File) seeds() []uint64 {
 	return f.Seeds
 }
 
-// mode returns which sizes count.
 func (f *File) mode() capacity.Mode {
 	switch {
 	case f.UnitSize:
@@ -314,7 +311,6 @@ func (f *File) mode() capacity.Mode {
 	return capacity.AsWritten
 }
 
-// modeOf returns which sizes count in a trace.
 func (f *File) modeOf(t Trace) capacity.Mode {
 	in := Input{Workload: workload.Workload{KV: t.KV}}
 	return in.sizes(f.mode())
@@ -471,7 +467,6 @@ func (known checksums) of(w workload.Workload, options CellOptions) (sum string,
 	return known[files], err
 }
 
-// isServedBy reports whether the trace is replayed in the caches of the given name.
 func (t Trace) isServedBy(cache string) bool {
 	return len(t.Caches) == 0 || slices.Contains(t.Caches, cache)
 }

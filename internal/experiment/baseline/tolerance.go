@@ -19,7 +19,6 @@ type Tolerance struct {
 	Relative float64 // percent of the recorded hit ratio: 1 lets 50% become 50.5%
 }
 
-// Suffixes of the two kinds of tolerance.
 const (
 	pointsSuffix   = "pp"
 	relativeSuffix = "%rel"
@@ -48,7 +47,6 @@ func ParseTolerance(text string) (t Tolerance, err error) {
 	return t, nil
 }
 
-// parseAmount parses a number from 0 to 100.
 func parseAmount(text string) (float64, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(x >= 0 && x <= 100) { // as NaN is
@@ -140,7 +138,6 @@ func (r Rule) checkMetric() error {
 	return nil
 }
 
-// fits reports whether the rule matches the cell.
 func (r Rule) fits(rec *records.Record) bool { return rec.Meets(r.Where) }
 
 type tolerances struct {

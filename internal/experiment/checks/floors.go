@@ -16,7 +16,6 @@ import (
 // FloorFlag is the flag whose values are Floors.
 const FloorFlag = "min-hit-ratio"
 
-// FloorUsage says what the flag takes.
 const FloorUsage = "exit with 1 if a row has a lower hit ratio: 60% or 0.6; for some rows with conditions, as in " +
 	"policy=s3fifo,capacity=10%:65%; the last that matches a row counts; repeatable"
 
@@ -48,7 +47,6 @@ func parseFloor(text string) (f floor, err error) {
 	return f, err
 }
 
-// Set implements pflag.Value: it adds a floor.
 func (f *Floors) Set(text string) error { return f.Append(text) }
 func (f *Floors) Type() string          { return "RATIO" }
 func (f *Floors) String() string        { return strings.Join(f.GetSlice(), " ") }

@@ -8,7 +8,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Claim is a parsed sentence.
 type Claim struct {
 	says       statement
 	conditions []records.Condition
@@ -22,7 +21,6 @@ type statement interface {
 	// operands are the values that are evaluated at every point.
 	operands() []expr
 	judge(e *evaluator) []outcome
-	// decide is the verdict at a point.
 	decide(tests []test) Verdict
 	// slack is how far tests are from failing; negative if it fails.
 	slack(tests []test, u unit) float64
@@ -41,7 +39,6 @@ type comparison struct {
 	within  *tolerance
 }
 
-// trend says how a value changes along a dimension.
 type trend struct {
 	value  expr
 	moves  movement
@@ -78,7 +75,6 @@ const (
 	isConstant     movement = "is constant"
 )
 
-// rank is a rank in an order.
 type rank string
 
 const (
@@ -95,7 +91,6 @@ var ranks = []rank{first, second, third, last, highest, lowest}
 // expr is a value at a point.
 type expr interface {
 	text(position position) string
-	// parts are the expressions that it consists of.
 	parts() []expr
 }
 
@@ -168,7 +163,6 @@ func visit(x expr, f func(expr)) {
 	}
 }
 
-// visitAll calls f for every expression of the claim.
 func (c *Claim) visitAll(f func(expr)) {
 	for _, x := range c.says.operands() {
 		visit(x, f)

@@ -31,7 +31,6 @@ type evaluator struct {
 	reason       string // why the claim cannot be checked
 }
 
-// notCheckable stores the first reason.
 func (e *evaluator) notCheckable(format string, args ...any) {
 	if e.reason == "" {
 		e.reason = fmt.Sprintf(format, args...)
@@ -104,7 +103,6 @@ func (c *Claim) mentions(dimension string) bool {
 	})
 }
 
-// node is an expression with resolved names.
 type node interface {
 	// value is the value at a point. If the expression leaves the policy open, it is the policy of slot bound. why is the
 	// reason if there is no value.
@@ -151,7 +149,6 @@ func (e *evaluator) compileAll(all []expr, open bool) (nodes []node) {
 	return nodes
 }
 
-// slot returns the index of a policy's slot.
 func (e *evaluator) slot(policy string) int {
 	label := e.d.policy(policy)
 	if label < 0 {
@@ -287,7 +284,6 @@ func bound(free []bool, except ...int) (dims []int) {
 	return dims
 }
 
-// distinct returns the first point for each combination of places on dims.
 func (e *evaluator) distinct(dims []int) (at []int) {
 	seen := map[string]bool{}
 	for i := range e.points {

@@ -24,7 +24,6 @@ func (c *Claim) where() string {
 	return " where " + joined(c.conditions, " and ", conditionText)
 }
 
-// joined joins the texts of items.
 func joined[T any](items []T, separator string, text func(T) string) string {
 	texts := make([]string, len(items))
 	for i, item := range items {
@@ -88,7 +87,6 @@ type position struct {
 	followed bool // next to an operator
 }
 
-// Levels of binding.
 const (
 	sumLevel = iota + 1
 	productLevel

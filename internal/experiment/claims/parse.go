@@ -13,7 +13,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Limits of Parse.
 const (
 	maxLength = 4000 // bytes
 	maxDepth  = 50   // nested parentheses
@@ -92,7 +91,6 @@ func (p *parser) unexpected(want string, words ...string) {
 	p.fail(p.tok.start, "%v is unexpected here; want %s%s", p.tok, want, hint)
 }
 
-// misspelt maps signs of other notations to ours.
 var misspelt = map[string]string{
 	"=>": ">=",
 	"=<": "<=",
@@ -104,7 +102,6 @@ var misspelt = map[string]string{
 	"&":  "and",
 }
 
-// jump moves to the token that starts at or after at.
 func (p *parser) jump(at int) {
 	t, err := scan(p.text, at)
 	if p.err == nil && err != nil {
@@ -117,12 +114,10 @@ func (p *parser) jump(at int) {
 
 func (p *parser) next() { p.jump(p.tok.end) }
 
-// is reports whether the current token is this word or sign.
 func (p *parser) is(text string) bool {
 	return (p.tok.kind == wordToken || p.tok.kind == signToken) && p.tok.text == text
 }
 
-// accept skips the words and signs in texts if they come next.
 func (p *parser) accept(texts ...string) bool {
 	start := p.tok
 	for _, text := range texts {
@@ -371,7 +366,6 @@ func (p *parser) condition() records.Condition {
 	return c
 }
 
-// places parses a list of places after the current token.
 func (p *parser) places() []string {
 	all := []string{p.place(p.tok.end)}
 	for p.is(",") {
@@ -423,7 +417,6 @@ func (p *parser) names() []string {
 	}
 }
 
-// spec parses a policy, with optional parameters, from the current token on.
 func (p *parser) spec() string {
 	text := p.tok.text
 	switch {
@@ -623,7 +616,7 @@ func (p *parser) refuseTolerance(c *Claim) {
 	}
 	for _, x := range c.says.operands() {
 		if unitOf(x) == count {
-			p.fail(len(p.text), "%s is a count, so a tolerance of %s needs \"of it\": within %s of it", text(x), t.amount.written,
+			p.fail(len(p.text), "%s is a count, so a tolerance of %s needs \"of it\": within %[2]s of it", text(x),
 				t.amount.written)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Verdict is the outcome of a claim.
 type Verdict string
 
 const (
@@ -23,7 +22,6 @@ const (
 	NotCheckable Verdict = "not checkable here"
 )
 
-// Result is a claim with its measurement.
 type Result struct {
 	Verdict  Verdict `json:"verdict"`
 	Measured string  `json:"measured"` // in words; "" if nothing could be measured
@@ -33,14 +31,12 @@ type Result struct {
 	LeftOut  int     `json:"left_out"` // further points, at which it could not be checked
 }
 
-// Point is a claim at one point.
 type Point struct {
 	At       []Place `json:"at"`
 	Measured string  `json:"measured"`
 	Verdict  Verdict `json:"verdict"`
 }
 
-// Place is a place on a dimension.
 type Place struct {
 	Dimension string `json:"dimension"`
 	Place     string `json:"place"`
@@ -319,7 +315,6 @@ func (r ranking) measured(e *evaluator, o outcome) string {
 		e.d.labels[e.slots[o.slots[neighbour]].label], texts[1])
 }
 
-// commonest returns the most frequent reason why points cannot be checked.
 func commonest(all []outcome) string {
 	counts := map[string]int{}
 	best := ""

@@ -95,7 +95,6 @@ func (e *evaluator) vary(all []outcome) {
 	}
 }
 
-// batch is a part of the runs of a seed.
 type batch struct {
 	seed uint64
 	at   int

@@ -147,7 +147,6 @@ func (r *Run) readOneOf(path string, o peers.Options, theirs, combined *peers.Re
 // recordEndings are the endings of files that must have records if they begin like them.
 var recordEndings = []string{".jsonl", ".csv", ".parquet"}
 
-// parse adds the results in the data of a file.
 func (r *Run) parse(name string, data []byte, o peers.Options) error {
 	if records.Recognises(data) {
 		recs, err := records.ReadFrom(name, bytes.NewReader(data))

@@ -11,7 +11,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Claim is a claim of the source, with its verdict.
 type Claim struct {
 	Experiment string             `json:"experiment"`
 	At         string             `json:"at"` // section, figure or table of the source
@@ -103,7 +102,6 @@ func (d indexed) evaluate(text string) (*claims.Claim, claims.Result, error) {
 	return claim, claim.Evaluate(d.of(claim)), nil
 }
 
-// speaking is a claim or a value.
 type speaking interface{ Figures() []string }
 
 // of returns the data with the labels that a claim or a value is about as a dimension.

@@ -308,7 +308,6 @@ func partSettings(f *experiment.File) (settings []records.Setting) {
 	return settings
 }
 
-// setup lists the parameters that apply to all cells.
 func setup(f *experiment.File, recs []records.Record) []records.Setting {
 	optimum := "the offline optimum under the same rules at every point"
 	if f.Optimum != nil && !*f.Optimum {

@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/page"
 )
 
-// countsPart is a list of how many claims have each outcome.
 func countsPart(judged []Claim) page.Part {
 	var w page.Writer
 	w.Element("ul", page.Attributes{"class", "counts"}, func() {
@@ -99,7 +98,6 @@ func writeClaim(w *page.Writer, c Claim) {
 	})
 }
 
-// writeChanges writes the earlier forms of a claim, folded away.
 func writeChanges(w *page.Writer, changes []claims.Change) {
 	if len(changes) == 0 {
 		return

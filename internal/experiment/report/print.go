@@ -62,13 +62,11 @@ func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
 	return err
 }
 
-// lines collects the output for a terminal.
 type lines struct {
 	strings.Builder
 	PrintOptions
 }
 
-// style is an escape sequence of a terminal.
 type style string
 
 const (
@@ -123,7 +121,6 @@ func (t *lines) figures(summaries []Summary) string {
 // whyLines is the largest number of lines for the reason why a claim does not hold; the report contains all of it.
 const whyLines = 2
 
-// brief cuts a text to whyLines lines.
 func (t *lines) brief(content string) string {
 	lines := t.broken(content, t.Width-2)
 	if t.Width == 0 || len(lines) <= whyLines {
@@ -134,7 +131,6 @@ func (t *lines) brief(content string) string {
 	return strings.Join(lines, " ")
 }
 
-// line writes a text, broken into lines.
 func (t *lines) line(content string, as style) {
 	for _, line := range t.broken(content, t.Width) {
 		t.WriteString(t.painted(line, as) + "\n")
@@ -229,7 +225,6 @@ func printMarkdown(w io.Writer, summaries []Summary) error {
 	return err
 }
 
-// claimsTable lists claims with the measurement and the source's statement.
 func claimsTable(summaries []Summary) page.Table {
 	t := page.Table{Columns: []page.Column{
 		{Name: "experiment"},

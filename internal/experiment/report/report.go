@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/page"
 )
 
-// Input is the input of a report.
 type Input struct {
 	File    *experiment.File  // the effective experiment
 	Cells   []experiment.Cell // the whole plan
@@ -104,7 +103,6 @@ func Command(file *experiment.File) string {
 	return strings.Join(words, " ")
 }
 
-// flagOf quotes a flag for a shell.
 func flagOf(flag, value string) string {
 	if value == "" {
 		return flag

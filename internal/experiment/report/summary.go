@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
 
-// Summary is a report in short.
 type Summary struct {
 	Name   string
 	Title  string
@@ -39,7 +38,6 @@ func (s Summary) count(is func(Claim) bool) (n int) {
 	return n
 }
 
-// checked is the number of claims that could be checked.
 func (s Summary) checked() int { return len(s.Claims) - s.Count(claims.NotCheckable) }
 
 // IsSmokeTest reports whether this is a quick version that checks less than half of the claims.

@@ -83,7 +83,6 @@ func readPlan(dir string) (cells []experiment.Cell, file string, err error) {
 	return cells, end.Experiment, nil
 }
 
-// noPlanError says that a folder contains no plan.
 type noPlanError struct{ dir string }
 
 func (e *noPlanError) Error() string {

@@ -31,7 +31,6 @@ const (
 	FiguresDir = "figures"
 )
 
-// Sweep is an experiment, its plan, and the folder for its results.
 type Sweep struct {
 	Dir   string
 	File  *experiment.File
