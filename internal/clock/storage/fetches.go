@@ -191,7 +191,8 @@ func (m *model) note(object uint32, bytes int64) {
 	m.unused[object] = bytes
 }
 
-// abandon removes the waiters of a job, whose reads are still open, and cancels the fetches that nothing else waits for.
+// abandon removes the waiters of a job, whose reads are still open, and cancels the fetches that nothing else waits
+// for.
 func (m *model) abandon(job int32) {
 	for at := range m.fetches {
 		f := &m.fetches[at]
