@@ -35,7 +35,9 @@ func newExactCache(c Config) (Cache, error) {
 		return nil, err
 	}
 	if c.Prefetcher != nil {
-		return newPrefetching(c, p, guard), nil
+		pool := NewPool(p, c.Capacity, c.Room())
+		guard.before(pool)
+		return NewPrefetching(c, pool, c.NewPrefetcher(c.Capacity)), nil
 	}
 	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.plain() {
 		return NewBatchExact(batch), nil

@@ -30,7 +30,6 @@ typedef unsigned long long CUdeviceptr;
 	X(cuCtxSynchronize, (void)) \
 	X(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *options, void **values)) \
 	X(cuModuleGetFunction, (void **function, void *module, const char *name)) \
-	X(cuFuncSetAttribute, (void *function, int attribute, int value)) \
 	X(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
 	X(cuMemAlloc_v2, (CUdeviceptr *at, size_t bytes)) \
 	X(cuMemFree_v2, (CUdeviceptr at)) \
@@ -87,68 +86,36 @@ static CUresult d_open(int ordinal, CUdevice *device, void **context) {
 
 static CUresult d_close(CUdevice device) { return p_cuDevicePrimaryCtxRelease_v2(device); }
 
-// The context is set in every call, because it belongs to a thread, and goroutines change threads.
-#define IN(context) { CUresult e = p_cuCtxSetCurrent(context); if (e) return e; }
+// IN defines a function that makes a call in a context. That is set in every call, because it belongs to a thread, and
+// goroutines change threads.
+#define IN(name, parameters, call) \
+	static CUresult name parameters { CUresult e = p_cuCtxSetCurrent(context); return e ? e : call; }
+
+IN(d_load_with, (void *context, void **module, const void *image, int *options, void **values),
+	p_cuModuleLoadDataEx(module, image, 2, options, values))
+IN(d_function, (void *context, void **function, void *module, const char *name),
+	p_cuModuleGetFunction(function, module, name))
+IN(d_memory, (void *context, size_t *free, size_t *total), p_cuMemGetInfo_v2(free, total))
+IN(d_alloc, (void *context, CUdeviceptr *at, size_t bytes), p_cuMemAlloc_v2(at, bytes))
+IN(d_free, (void *context, CUdeviceptr at), p_cuMemFree_v2(at))
+IN(d_write, (void *context, CUdeviceptr to, const void *from, size_t bytes), p_cuMemcpyHtoD_v2(to, from, bytes))
+IN(d_read, (void *context, void *to, CUdeviceptr from, size_t bytes), p_cuMemcpyDtoH_v2(to, from, bytes))
+IN(d_fill, (void *context, CUdeviceptr at, unsigned char value, size_t bytes), p_cuMemsetD8_v2(at, value, bytes))
+IN(d_launch_with, (void *context, void *function, unsigned blocks, unsigned threads, void **extra),
+	p_cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, NULL, NULL, extra))
+IN(d_sync, (void *context), p_cuCtxSynchronize())
 
 static CUresult d_load(void *context, void **module, const void *image, char *log, unsigned size) {
-	IN(context)
 	int options[] = {5, 6}; // CU_JIT_ERROR_LOG_BUFFER and its size
 	void *values[] = {log, (void *)(uintptr_t)size};
-	return p_cuModuleLoadDataEx(module, image, 2, options, values);
-}
-
-static CUresult d_function(void *context, void **function, void *module, const char *name) {
-	IN(context)
-	return p_cuModuleGetFunction(function, module, name);
-}
-
-// d_shared allows a kernel more dynamic shared memory than the 48 KiB that all have.
-static CUresult d_shared(void *context, void *function, int bytes) {
-	IN(context)
-	return p_cuFuncSetAttribute(function, 8, bytes); // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-}
-
-static CUresult d_memory(void *context, size_t *free, size_t *total) {
-	IN(context)
-	return p_cuMemGetInfo_v2(free, total);
-}
-
-static CUresult d_alloc(void *context, CUdeviceptr *at, size_t bytes) {
-	IN(context)
-	return p_cuMemAlloc_v2(at, bytes);
-}
-
-static CUresult d_free(void *context, CUdeviceptr at) {
-	IN(context)
-	return p_cuMemFree_v2(at);
-}
-
-static CUresult d_write(void *context, CUdeviceptr to, const void *from, size_t bytes) {
-	IN(context)
-	return p_cuMemcpyHtoD_v2(to, from, bytes);
-}
-
-static CUresult d_read(void *context, void *to, CUdeviceptr from, size_t bytes) {
-	IN(context)
-	return p_cuMemcpyDtoH_v2(to, from, bytes);
-}
-
-static CUresult d_fill(void *context, CUdeviceptr at, unsigned char value, size_t bytes) {
-	IN(context)
-	return p_cuMemsetD8_v2(at, value, bytes);
+	return d_load_with(context, module, image, options, values);
 }
 
 // d_launch starts a kernel on the default stream, on which copies are, too, so that all are in the order of the calls.
-static CUresult d_launch(void *context, void *function, unsigned blocks, unsigned threads, unsigned shared,
-		void *arguments, size_t bytes) {
-	IN(context)
+static CUresult d_launch(void *context, void *function, unsigned blocks, unsigned threads, void *arguments,
+		size_t bytes) {
 	void *extra[] = {(void *)1, arguments, (void *)2, &bytes, NULL}; // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END
-	return p_cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, NULL, NULL, bytes ? extra : NULL);
-}
-
-static CUresult d_sync(void *context) {
-	IN(context)
-	return p_cuCtxSynchronize();
+	return d_launch_with(context, function, blocks, threads, bytes ? extra : NULL);
 }
 
 static const char *d_error_name(CUresult e) {
@@ -308,13 +275,9 @@ func (e *Error) lost() bool {
 	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
 }
 
-func (g *gpu) Name() string { return g.Info.Name }
-
-func (g *gpu) Capability() (major, minor int) {
-	return g.Info.Capability.Major, g.Info.Capability.Minor
-}
-
-func (g *gpu) Processors() int { return g.Info.Processors }
+func (g *gpu) Name() string           { return g.Info.Name }
+func (g *gpu) Capability() Capability { return g.Info.Capability }
+func (g *gpu) Processors() int        { return g.Info.Processors }
 
 func (g *gpu) Memory() (free, total int64, err error) {
 	var f, t C.size_t
@@ -408,19 +371,11 @@ type module struct {
 	gpu       *gpu
 	handle    unsafe.Pointer
 	mu        sync.Mutex
-	functions map[string]*function
-}
-
-type function struct {
-	handle unsafe.Pointer
-	shared int // bytes of dynamic shared memory that it may have
+	functions map[string]unsafe.Pointer
 }
 
 // logBytes is room for the messages of the driver's compiler.
 const logBytes = 4096
-
-// everyShared is the dynamic shared memory that each kernel may have.
-const everyShared = 48 << 10
 
 // Load implements Device. A module stays loaded as long as the device is open: computations load the same kernels again
 // and again, and a driver that cannot cache them on disk would compile them each time.
@@ -442,7 +397,7 @@ func (g *gpu) Load(ptx []byte) (Module, error) {
 }
 
 func (g *gpu) compile(ptx []byte) (*module, error) {
-	m := &module{gpu: g, functions: map[string]*function{}}
+	m := &module{gpu: g, functions: map[string]unsafe.Pointer{}}
 	image := append(append(make([]byte, 0, len(ptx)+1), ptx...), 0)
 	log := make([]byte, logBytes)
 	err := g.do("compiling kernels for the GPU", func() C.CUresult {
@@ -462,45 +417,35 @@ func (m *module) Launch(kernel string, grid Grid, arguments ...any) error {
 	if err := grid.check(); err != nil {
 		return fmt.Errorf("kernel %s: %w", kernel, err)
 	}
-	packed, err := pack(arguments)
+	packed, err := Pack(arguments...)
 	if err != nil {
 		return fmt.Errorf("kernel %s: %w", kernel, err)
 	}
-	f, err := m.function(kernel, grid.Shared)
+	f, err := m.function(kernel)
 	if err != nil {
 		return err
 	}
 	m.gpu.last.Store(kernel)
 	packed = append(packed, 0) // so that there is a first byte
 	return m.gpu.do("launching kernel "+kernel, func() C.CUresult {
-		return C.d_launch(m.gpu.context, f, C.unsigned(grid.Blocks), C.unsigned(grid.Threads), C.unsigned(grid.Shared),
-			unsafe.Pointer(&packed[0]), C.size_t(len(packed)-1))
+		return C.d_launch(m.gpu.context, f, C.unsigned(grid.Blocks), C.unsigned(grid.Threads), unsafe.Pointer(&packed[0]),
+			C.size_t(len(packed)-1))
 	})
 }
 
-// function returns a kernel that may have the given dynamic shared memory.
-func (m *module) function(kernel string, shared int) (unsafe.Pointer, error) {
+func (m *module) function(kernel string) (unsafe.Pointer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.functions[kernel]
 	if f == nil {
-		f = &function{shared: everyShared}
 		name := append([]byte(kernel), 0)
 		err := m.gpu.do("finding kernel "+kernel, func() C.CUresult {
-			return C.d_function(m.gpu.context, &f.handle, m.handle, (*C.char)(unsafe.Pointer(&name[0])))
+			return C.d_function(m.gpu.context, &f, m.handle, (*C.char)(unsafe.Pointer(&name[0])))
 		})
 		if err != nil {
 			return nil, err
 		}
 		m.functions[kernel] = f
 	}
-	if shared > f.shared {
-		doing := fmt.Sprintf("giving kernel %s %d bytes of shared memory", kernel, shared)
-		err := m.gpu.do(doing, func() C.CUresult { return C.d_shared(m.gpu.context, f.handle, C.int(shared)) })
-		if err != nil {
-			return nil, err
-		}
-		f.shared = shared
-	}
-	return f.handle, nil
+	return f, nil
 }

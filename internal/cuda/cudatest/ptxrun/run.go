@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/cuda"
 )
 
 type kind uint8
 
 const (
 	plain    kind = iota // lanes do it on their own
-	jumps                // to targets[0]
-	chooses              // brx.idx: to one of targets
-	leaves               // ret, exit
+	jumps                // to the target
+	leaves               // ret
 	together             // the lanes of a mask do it together
 	blocks               // a barrier of the block
 )
@@ -23,17 +25,13 @@ type step struct {
 	ends    bool // another step may jump to the next one
 	unless  bool // executed where the guard is false
 	guard   int  // row of the predicate, -1 without
-	depth   int  // of its block in the tree of post-dominators
-	mask    int  // row of the mask of lanes that do it together; of the index of chooses
-	targets []int
+	mask    int  // row of the mask of lanes that do it together
+	target  int
 	barrier *barrierUse
 	run     func(w *warp, active uint32)
 	line    int
 	text    string
 }
-
-// meets says whether lanes wait for each other there.
-func (s *step) meets() bool { return s.kind == together || s.kind == blocks }
 
 // row has a value per lane, of a register or the same for all.
 type row [32]uint64
@@ -43,9 +41,7 @@ const allLanes = ^uint32(0)
 type launch struct {
 	machine *Machine
 	program *program
-	blocks  int
-	threads int
-	shared  int64 // bytes per block
+	grid    cuda.Grid
 	params  *region
 	serial  uint32
 	fenced  []uint32 // by block, behind the time of its last fence, 0 without one
@@ -75,15 +71,11 @@ type warp struct {
 	live    uint32
 	groups  [32]group // lanes at the same step; the first n
 	n       int
-	waiting bool        // at a barrier of the block
-	known   uint32      // everything that its lanes did before this time has been seen by all of them
-	lanes   *[32]moment // the same of one lane about another, after barriers for some; nil before there are any
-	copies  *[32]copies // asynchronous copies under way; nil before there are any
-	pc      int         // of the step that runs, for messages
-	patient bool        // in the slice after one that was used up, the order of groups is reversed
+	waiting bool   // at a barrier of the block
+	known   uint32 // everything that its lanes did before this time has been seen by all of them
+	pc      int    // of the step that runs, for messages
+	patient bool   // in the slice after one that was used up, the order of groups is reversed
 }
-
-type moment [32]uint32
 
 type group struct {
 	pc    int
@@ -127,30 +119,38 @@ func (l *launch) run() (err error) {
 		}
 	}()
 	b := l.block()
-	order := make([]int, l.blocks)
-	for i := range order {
-		order[i] = i
-	}
+	var order []int
 	if l.draws != nil {
-		l.draws.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		order = l.draws.Perm(l.grid.Blocks)
 	}
-	for _, n := range order {
+	for n := range l.grid.Blocks {
+		if order != nil {
+			n = order[n]
+		}
 		b.begin(n)
 		b.run()
 	}
 	return nil
 }
 
+// draw returns a number below n, 0 if nothing is drawn.
+func (l *launch) draw(n int) int {
+	if l.draws == nil {
+		return 0
+	}
+	return l.draws.IntN(n)
+}
+
 // block returns a block for the launch. It reuses the block of the kernel's last launch if that has the same size.
 func (l *launch) block() *block {
 	p, spare := l.program, l.machine.spare
-	if b := spare[p]; b != nil && 32*len(b.warps) == l.threads && int64(len(b.shared.data)) == l.shared {
+	if b := spare[p]; b != nil && 32*len(b.warps) == l.grid.Threads {
 		b.launch = l
 		return b
 	}
-	b := &block{launch: l, shared: newRegion("the shared memory", l.shared, true)}
+	b := &block{launch: l, shared: newRegion("the shared memory", p.shared, true)}
 	spare[p] = b
-	for i := range l.threads / 32 {
+	for i := range l.grid.Threads / 32 {
 		w := &warp{block: b, number: i, rows: make([]row, len(p.rows))}
 		w.local = newRegion("the local memory", p.local*32, false)
 		for r, s := range p.rows {
@@ -177,13 +177,13 @@ func (b *block) begin(number int) {
 	b.now, b.known, b.warpsKnow = 1, 0, nil
 	b.barriers = [16]barrier{}
 	for _, w := range b.warps {
-		w.live, w.waiting, w.known, w.lanes, w.copies, w.patient = allLanes, false, 0, nil, nil, false
+		w.live, w.waiting, w.known, w.patient = allLanes, false, 0, false
 		w.groups[0], w.n = group{lanes: allLanes}, 1
 		clear(w.local.written)
 		for r, s := range b.launch.program.rows {
 			if s.special != nil {
 				for lane := range 32 {
-					w.rows[r][lane] = cut(s.special(w, lane), 32)
+					w.rows[r][lane] = uint64(s.special(w, lane))
 				}
 			}
 		}
@@ -194,55 +194,35 @@ func (b *block) begin(number int) {
 const slice = 20_000
 
 func (b *block) run() {
-	draws := b.launch.draws
+	l := b.launch
 	for {
-		moved, alive := false, false
-		first := 0
-		if draws != nil {
-			first = draws.IntN(len(b.warps))
-		}
+		moved, first := false, l.draw(len(b.warps))
+		var alive []*warp
+		var lines []int // at which they are
 		for i := range b.warps {
 			w := b.warps[(first+i)%len(b.warps)]
 			if w.live == 0 {
 				continue
 			}
-			alive = true
+			alive, lines = append(alive, w), append(lines, l.program.code[w.groups[0].pc].line)
 			if w.waiting {
 				continue
 			}
 			moved = true
 			budget := slice
-			if draws != nil {
-				budget = 1 + draws.IntN(400)
+			if l.draws != nil {
+				budget = 1 + l.draw(400)
 			}
 			w.run(budget)
 		}
-		if !alive {
+		if len(alive) == 0 {
 			return
 		}
-		if b.passBarriers() || moved {
-			continue
-		}
-		w := b.warps[0]
-		for _, x := range b.warps {
-			if x.live != 0 {
-				w = x
-				break
-			}
-		}
-		w.failTogether("not all warps reach the barrier: they wait at lines %v", b.waitingAt())
-	}
-}
-
-func (b *block) waitingAt() (lines []int) {
-	seen := map[int]bool{}
-	for _, w := range b.warps {
-		if line := b.launch.program.code[w.groups[0].pc].line; w.live != 0 && !seen[line] {
-			seen[line] = true
-			lines = append(lines, line)
+		if !b.passBarriers() && !moved {
+			slices.Sort(lines)
+			alive[0].failTogether("not all warps reach the barrier: they wait at lines %v", slices.Compact(lines))
 		}
 	}
-	return lines
 }
 
 // run goes on with a warp until it waits for others, has ended, or has used its budget.
@@ -252,15 +232,15 @@ func (w *warp) run(budget int) {
 	for left > 0 && w.n > 0 && !w.waiting {
 		g := w.pick()
 		for {
-			if g.pc >= len(code) { // after the last instruction, which is not ret
-				w.end(g, g.lanes)
-				break
-			}
 			s := &code[g.pc]
 			w.pc = g.pc
 			active := g.lanes
 			if s.guard >= 0 {
-				active = w.guarded(s, active)
+				taken := w.where(s.guard)
+				if s.unless {
+					taken = ^taken
+				}
+				active &= taken
 			}
 			left--
 			if s.kind == plain {
@@ -284,54 +264,25 @@ func (w *warp) run(budget int) {
 	}
 }
 
-// guarded returns the lanes whose predicate permits a step.
-func (w *warp) guarded(s *step, lanes uint32) uint32 {
-	p := &w.rows[s.guard]
-	taken := uint32(0)
-	for l, v := range p {
-		taken |= uint32(v&1) << l
-	}
-	if s.unless {
-		taken = ^taken
-	}
-	return lanes & taken
-}
-
 // control executes a jump, or a step at which lanes wait for each other.
 func (w *warp) control(g *group, s *step, active uint32) {
-	switch s.kind {
-	case jumps:
-		if active != 0 && active != g.lanes {
-			w.part(g, g.lanes&^active, g.pc+1)
-		}
-		if active == 0 {
-			g.pc++
-		} else {
-			g.pc = s.targets[0]
-		}
-	case chooses:
-		w.choose(g, s, active)
-	case leaves:
-		if active != g.lanes {
-			g.pc++
-		}
-		w.end(g, active)
-	case together, blocks:
-		if active != g.lanes {
-			if active == 0 {
-				g.pc++
-				return
-			}
-			w.part(g, g.lanes&^active, g.pc+1)
-		}
-		if s.kind == together {
-			w.together(g, s)
-			return
-		}
-		if g.lanes != w.live {
-			g.waits = true
-			return
-		}
+	if active == 0 {
+		g.pc++
+		return
+	}
+	if rest := g.lanes &^ active; rest != 0 {
+		w.part(g, rest, g.pc+1)
+	}
+	switch {
+	case s.kind == jumps:
+		g.pc = s.target
+	case s.kind == leaves:
+		w.end(g)
+	case s.kind == together:
+		w.together(g, s)
+	case g.lanes != w.live:
+		g.waits = true
+	default:
 		w.waiting = true
 		w.block.arrive(w, s.barrier)
 	}
@@ -344,62 +295,24 @@ func (w *warp) part(g *group, lanes uint32, pc int) {
 	w.n++
 }
 
-// end ends lanes. Lanes that waited for them no longer have to.
-func (w *warp) end(g *group, lanes uint32) {
-	w.live &^= lanes
-	g.lanes &^= lanes
+// end ends the lanes of a group. Lanes that waited for them no longer have to.
+func (w *warp) end(g *group) {
+	w.live &^= g.lanes
+	g.lanes = 0
 	for i := range w.groups[:w.n] {
 		w.groups[i].waits = false
 	}
 }
 
-// choose jumps to the target that each lane has the number of.
-func (w *warp) choose(g *group, s *step, active uint32) {
-	if rest := g.lanes &^ active; rest != 0 {
-		if active == 0 {
-			g.pc++
-			return
-		}
-		w.part(g, rest, g.pc+1)
-	}
-	which := &w.rows[s.mask]
-	for rest := active; ; {
-		first := bits.TrailingZeros32(rest)
-		n := which[first]
-		if n >= uint64(len(s.targets)) {
-			w.fail(first, "jumps to target %d of %d", n, len(s.targets))
-		}
-		same := uint32(0)
-		for m := rest; m != 0; m &= m - 1 {
-			if l := bits.TrailingZeros32(m); which[l] == n {
-				same |= 1 << l
-			}
-		}
-		if same == rest {
-			g.pc = s.targets[n]
-			return
-		}
-		w.part(g, same, s.targets[n])
-		rest &^= same
-	}
-}
-
-// pick returns the group of lanes that runs next: the deepest in the tree of post-dominators. But lanes may wait in a
+// pick returns the group of lanes that runs next: the one that is least far. Compilers put the blocks of a loop
+// together, and what comes later behind, so that lanes which went different ways meet again. But lanes may wait in a
 // loop for other lanes, which GPUs allow since 2017: after a slice that was used up, others run first.
 func (w *warp) pick() *group {
 	code := w.block.launch.program.code
-	best, depth := -1, 0
+	best := -1
 	for i := range w.groups[:w.n] {
-		g := &w.groups[i]
-		if g.waits {
-			continue
-		}
-		d := -1
-		if g.pc < len(code) {
-			d = code[g.pc].depth
-		}
-		if best < 0 || (d > depth || d == depth && g.pc < w.groups[best].pc) != w.patient {
-			best, depth = i, d
+		if g := &w.groups[i]; !g.waits && (best < 0 || (g.pc < w.groups[best].pc) != w.patient) {
+			best = i
 		}
 	}
 	if best < 0 {
