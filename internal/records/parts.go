@@ -1,8 +1,6 @@
 package records
 
-import (
-	"slices"
-)
+import "slices"
 
 // NoPart is what files and tables have where a record could have a part and has none.
 const NoPart = "none"

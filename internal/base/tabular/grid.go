@@ -436,11 +436,7 @@ func (g Grid) Markdown() string {
 			s.WriteString(" " + text + " |")
 		}
 	}
-	var names []string
-	for _, h := range g.Heads {
-		names = append(names, h.Name)
-	}
-	row(names)
+	row(g.names())
 	s.WriteString("\n|")
 	for _, h := range g.Heads {
 		if h.IsText {
@@ -462,17 +458,18 @@ func (g Grid) Markdown() string {
 var inMarkdown = strings.NewReplacer("|", `\|`, "\n", "<br/>")
 
 func (g Grid) CSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	var names []string
+	lines := [][]string{g.names()}
+	for _, cells := range g.Rows {
+		if len(cells) > 0 {
+			lines = append(lines, cells)
+		}
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+func (g Grid) names() (names []string) {
 	for _, h := range g.Heads {
 		names = append(names, h.Name)
 	}
-	_ = out.Write(names) // errors are kept until Error
-	for _, cells := range g.Rows {
-		if len(cells) > 0 {
-			_ = out.Write(cells)
-		}
-	}
-	out.Flush()
-	return out.Error()
+	return names
 }

@@ -14,9 +14,6 @@ func (c *Comparison) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
 	as := func(format string) func(io.Writer) error {
 		return func(w io.Writer) error { return c.Print(w, format, 0) }
 	}

@@ -37,9 +37,6 @@ func Write(dir string, rows []Row) error {
 	case len(outputs) == 0:
 		return Remove(dir)
 	}
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
 	return atomicfile.WriteAllIn(dir, outputs...)
 }
 

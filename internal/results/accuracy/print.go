@@ -11,10 +11,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
-	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/plots"
 )
 
@@ -24,17 +22,15 @@ func Print(w io.Writer, results []*Result, format string) error {
 	return tabular.Printed{
 		Table: func(w io.Writer, format string) error { return printTables(w, results, format) },
 		CSV:   func(w io.Writer) error { return encodeCSV(w, results) },
-		JSON:  func(w io.Writer) error { return encodeJSON(w, results) },
+		JSON:  tabular.EachJSON(results),
 	}.Print(w, format)
 }
 
 func printTables(w io.Writer, results []*Result, format string) error {
-	width, first := terminal.Width(w), results[0]
+	first := results[0]
 	title := fmt.Sprintf("%s: %s questions at %s moments about the %s objects that a cache with LRU holds", first.Trace,
 		show.Count(int64(first.Questions)), show.Count(int64(first.Moments)), show.Count(first.Capacity))
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), summaryTable(results).In(format, width),
-		horizonTable(results).In(format, width))
-	return err
+	return tabular.PrintTables(w, format, title, summaryTable(results), horizonTable(results))
 }
 
 // Columns that identify rows.
@@ -109,34 +105,27 @@ func share(x *float64) string {
 	return show.Share(*x)
 }
 
-func encodeJSON(w io.Writer, results []*Result) error {
-	return jsonlines.Write(w, results)
-}
-
 // encodeCSV writes one row per predictor and horizon; the row of all questions has no horizon.
 func encodeCSV(w io.Writer, results []*Result) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{
+	lines := [][]string{{
 		"trace", "predictor", "seed", "capacity", "clock", "moments", "agreement", "chance", "never_right", "trainings",
 		"from", "to", "never", "questions", "median", "spearman", "rmse_log", "said_never",
-	})
+	}}
 	for _, r := range results {
 		of := []string{
-			r.Trace, r.Predictor, strconv.FormatUint(r.Seed, 10), strconv.FormatInt(r.Capacity,
-				10), r.Clock, strconv.Itoa(r.Moments),
-			exact(&r.Agreement), exact(&r.Chance), exact(r.NeverRight), strconv.FormatInt(r.Trainings, 10),
+			r.Trace, r.Predictor, fmt.Sprint(r.Seed), fmt.Sprint(r.Capacity), r.Clock, strconv.Itoa(r.Moments),
+			exact(&r.Agreement), exact(&r.Chance), exact(r.NeverRight), fmt.Sprint(r.Trainings),
 		}
 		for i, h := range append([]Horizon{r.All}, r.Horizons...) {
 			from, to := exact(&h.From), exact(&h.To)
 			if i == 0 || h.Never {
 				from, to = "", ""
 			}
-			_ = out.Write(append(of[:len(of):len(of)], from, to, strconv.FormatBool(h.Never), strconv.Itoa(h.Questions),
-				exact(&h.Median), exact(h.Spearman), exact(h.RMSE), exact(&h.SaidNever)))
+			lines = append(lines, append(of[:len(of):len(of)], from, to, strconv.FormatBool(h.Never),
+				strconv.Itoa(h.Questions), exact(&h.Median), exact(h.Spearman), exact(h.RMSE), exact(&h.SaidNever)))
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // exact writes every digit of x, or nothing if x is nil.
@@ -150,20 +139,14 @@ func exact(x *float64) string {
 // Write writes accuracy.json (lines), accuracy.csv and the figure calibration (SVG and PNG) into dir, which is created
 // if missing.
 func Write(dir string, results []*Result) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
-	for name, encode := range map[string]func(io.Writer, []*Result) error{"accuracy.json": encodeJSON,
-		"accuracy.csv": encodeCSV} {
-		if err := atomicfile.WriteIn(dir, name, func(w io.Writer) error { return encode(w, results) }); err != nil {
-			return err
-		}
-	}
 	d, err := calibrationFigure(results).Draw("calibration", plots.SVG, plots.PNG)
 	if err != nil {
 		return err
 	}
-	return plots.Write(dir, d)
+	outputs := append(plots.Outputs([]plots.Drawing{d}),
+		atomicfile.Output{Name: "accuracy.json", Write: tabular.EachJSON(results)},
+		atomicfile.Output{Name: "accuracy.csv", Write: func(w io.Writer) error { return encodeCSV(w, results) }})
+	return atomicfile.WriteAllIn(dir, outputs...)
 }
 
 // calibrationFigure draws the median true time of each decile over the predicted one, with the range that holds eight

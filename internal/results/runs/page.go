@@ -61,21 +61,14 @@ func (r Results) files() (files []page.Link) {
 	if len(r.Rows) > 0 {
 		names = append(names, series.FileNames()...)
 	}
-	for _, name := range names {
-		files = append(files, page.Link{Path: name, Kind: name})
-	}
-	return files
+	return page.FileLinks(names...)
 }
 
 // answers says which capacity each policy needs, in a sentence and in a table.
 func (r Results) answers() (parts []page.Part) {
-	for _, a := range r.Answers {
-		sentence := a.Sentence()
-		if len(r.Answers) > 1 {
-			sentence = a.Name + ": " + sentence
-		}
+	for i, sentence := range tabular.Sentences(r.Answers) {
 		parts = append(parts, page.Part{Answer: sentence})
-		if len(a.Needs) > 0 {
+		if a := r.Answers[i]; len(a.Needs) > 0 {
 			parts = append(parts, page.Part{Table: answerTable(a)})
 		}
 	}
@@ -110,36 +103,17 @@ func (r Results) byLabel() (parts []page.Part) {
 	if len(by.Rows) == 0 {
 		return nil
 	}
-	t := &page.Table{Caption: by.Title}
-	for _, h := range by.Heads {
-		column := page.Column{Name: h.Name}
-		if !h.IsText {
-			column.Class = page.Number
-		}
-		t.Columns = append(t.Columns, column)
-	}
-	for _, row := range by.Rows {
-		if len(row) > 0 {
-			t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, "")
-		}
-	}
-	return []page.Part{{Table: t}}
+	return []page.Part{{Table: page.NewTable(by.Title, by.Grid)}}
 }
 
 func (r Results) groups() (tables []*page.Table) {
 	for _, g := range results.Groups(results.NamedByParts(r.Records)) {
-		heads, rows, labels, notes := g.Table()
+		grid, labels, notes := g.Table()
 		if sizes := g.Records[0].Sizes; sizes != "" {
 			notes = append([]string{sizes}, notes...)
 		}
-		t := &page.Table{Caption: g.Title(), Rows: rows, Lines: labels, Notes: notes}
-		for _, h := range heads {
-			column := page.Column{Name: h.Name}
-			if !h.IsText {
-				column.Class = page.Number
-			}
-			t.Columns = append(t.Columns, column)
-		}
+		t := page.NewTable(g.Title(), grid, notes...)
+		t.Lines = labels
 		tables = append(tables, t)
 	}
 	return tables

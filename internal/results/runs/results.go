@@ -41,9 +41,6 @@ func (r Results) Write(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx) // the interrupt ended the replays; what they gave is still drawn
 	}
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
 	outputs, err := records.Outputs(r.Records)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package tracestat
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
@@ -18,22 +17,20 @@ type About struct {
 }
 
 func (s *Summary) page(about About, drawn []plots.Drawing) page.Page {
-	p := page.Page{
-		Title: "What is in the trace " + show.Printable(s.Trace), Version: about.Version, Command: about.Command,
-	}
-	for _, name := range []string{jsonName, csvName, binsName} {
-		p.Files = append(p.Files, page.Link{Path: name, Kind: name})
-	}
 	tables := []page.Part{{Table: s.summaryTable()}}
 	if len(s.distributions()) > 0 {
-		tables = append(tables, page.Part{Table: s.quantileTable()})
+		tables = append(tables, page.Part{Table: page.NewTable("Distributions", s.distributionTable())})
 	}
-	p.Sections = []page.Section{
-		{ID: "summary", Title: "Summary", Parts: tables},
-		{ID: "figures", Title: "Figures", Parts: page.Drawings(drawn)},
-		{ID: "read", Title: "What was read", Parts: []page.Part{{Settings: about.Read}}},
-	}
-	return p
+	return about.page("What is in the trace "+show.Printable(s.Trace), []string{jsonName, csvName, binsName}, tables, drawn)
+}
+
+func (a About) page(title string, files []string, tables []page.Part, drawn []plots.Drawing) page.Page {
+	return page.Page{Title: title, Version: a.Version, Command: a.Command, Files: page.FileLinks(files...),
+		Sections: []page.Section{
+			{ID: "summary", Title: "Summary", Parts: tables},
+			{ID: "figures", Title: "Figures", Parts: page.Drawings(drawn)},
+			{ID: "read", Title: "What was read", Parts: []page.Part{{Settings: a.Read}}},
+		}}
 }
 
 func (s *Summary) summaryTable() *page.Table {
@@ -47,21 +44,6 @@ func (s *Summary) summaryTable() *page.Table {
 	for _, r := range s.rows() {
 		name = cmp.Or(r.name, name) // a page can sort its rows, so that each needs a name
 		t.Rows = append(t.Rows, []string{name, r.value})
-	}
-	return t
-}
-
-func (s *Summary) quantileTable() *page.Table {
-	t := &page.Table{Caption: "Distributions", Columns: []page.Column{{Name: "distribution"}}}
-	for _, name := range strings.Fields("min 10% 25% median 75% 90% 99% max mean") {
-		t.Columns = append(t.Columns, page.Column{Name: name, Class: page.Number})
-	}
-	for _, d := range s.distributions() {
-		cells := []string{d.title}
-		for _, q := range d.quantiles() {
-			cells = append(cells, d.write(q))
-		}
-		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
-	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -146,16 +145,15 @@ func (s *Summary) printTables(w io.Writer, format string) error {
 	if format == "markdown" {
 		title = "**" + title + "**"
 	}
-	width := terminal.Width(w)
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", terminal.Wrapped(title, width), s.figureTable().In(format, width))
-	if err != nil {
-		return err
-	}
+	return tabular.PrintTables(w, format, title, s.tables()...)
+}
+
+// tables are that of the figures and, if the trace has any, that of the distributions.
+func (s *Summary) tables() []tabular.Grid {
 	if len(s.distributions()) == 0 {
-		return nil
+		return []tabular.Grid{s.figureTable()}
 	}
-	_, err = fmt.Fprintf(w, "\n%s\n", s.distributionTable().In(format, width))
-	return err
+	return []tabular.Grid{s.figureTable(), s.distributionTable()}
 }
 
 func (s *Summary) figureTable() tabular.Grid {
@@ -202,13 +200,11 @@ func (s *Summary) encodeCSV(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := csv.NewWriter(w)
-	out.Write([]string{"metric", "value"})
+	lines := [][]string{{"metric", "value"}}
 	for _, m := range rows {
-		out.Write([]string{m.name, m.value})
+		lines = append(lines, []string{m.name, m.value})
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // metrics returns the figures of the JSON form that are present, with dotted names in alphabetical order.
@@ -255,9 +251,6 @@ const (
 // Write writes stat.json, stat.csv, distributions.csv (all bins), the figures and a page with all of it into dir, which
 // is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
 func (s *Summary) Write(dir string, about About) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
 	drawn, err := s.figures()
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
-	"github.com/cachesim/cachesim/internal/base/terminal"
 )
 
 // Print writes s to w as table, csv (metric,value), json (one line) or markdown.
@@ -19,30 +18,21 @@ func (s *Summary) Print(w io.Writer, format string) error {
 }
 
 func (s *Summary) printTable(w io.Writer, format string) error {
-	width := terminal.Width(w)
 	title := fmt.Sprintf("%s: %s requests, %s samples, %d of %d trees kept", s.Trace, show.Count(s.Requests),
 		show.Count(s.Samples), s.Trees, s.Grown)
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), s.fitTable().In(format, width),
-		s.featureTable().In(format, width))
-	return err
-}
-
-// fits returns the rows of the first table.
-func (s *Summary) fits() (names []string, fits []Fit) {
-	names, fits = []string{"trained on"}, []Fit{s.Trained}
-	if s.Validation != nil {
-		names, fits = append(names, "held back"), append(fits, *s.Validation)
-	}
-	return names, fits
+	return tabular.PrintTables(w, format, title, s.fitTable(), s.featureTable())
 }
 
 func (s *Summary) fitTable() tabular.Grid {
 	t := tabular.Grid{Heads: []tabular.Head{{Name: "samples", IsText: true}, {Name: "number", Weight: 1},
 		{Name: "RMSE of log time", Weight: 3}, {Name: "of the mean", Weight: 2}}}
-	names, fits := s.fits()
-	for i, f := range fits {
-		t.Rows = append(t.Rows, []string{names[i], show.Count(int64(f.Rows)), fmt.Sprintf("%.3f", f.RMSE),
+	add := func(name string, f Fit) {
+		t.Rows = append(t.Rows, []string{name, show.Count(int64(f.Rows)), fmt.Sprintf("%.3f", f.RMSE),
 			fmt.Sprintf("%.3f", f.MeanRMSE)})
+	}
+	add("trained on", s.Trained)
+	if s.Validation != nil {
+		add("held back", *s.Validation)
 	}
 	return t
 }
@@ -60,9 +50,8 @@ func (s *Summary) featureTable() tabular.Grid {
 }
 
 func (s *Summary) encodeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	write := func(metric string, value any) { out.Write([]string{metric, fmt.Sprint(value)}) }
-	write("metric", "value")
+	lines := [][]string{{"metric", "value"}}
+	write := func(metric string, value any) { lines = append(lines, []string{metric, fmt.Sprint(value)}) }
 	write("requests", s.Requests)
 	write("samples", s.Samples)
 	write("trees", s.Trees)
@@ -80,8 +69,7 @@ func (s *Summary) encodeCSV(w io.Writer) error {
 		write("splits."+f.Name, f.Splits)
 		write("gain_share."+f.Name, exact(f.GainShare))
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -73,10 +73,8 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 			return nil, err
 		}
 	}
-	if f.hasToday() {
-		if _, err := capacity.ParseBytes(f.today); err != nil {
-			return nil, fmt.Errorf("--today: %w, or 0 for no cache", err)
-		}
+	if _, err := capacity.ParseBytes(f.today); err != nil && f.hasToday() {
+		return nil, fmt.Errorf("--today: %w, or 0 for no cache", err)
 	}
 	return f.withToday(specs, mode)
 }
@@ -123,12 +121,12 @@ func (f *Flags) CheckCaches(caches []cache.Spec, mode capacity.Mode) error {
 		if err != nil {
 			return err
 		}
-		of := []string{""} // a cache without tiers is one whose name is not known
-		if len(tiers) > 0 {
-			of = nil
-		}
+		var of []string
 		for _, t := range tiers {
 			of = append(of, t.Name)
+		}
+		if of == nil {
+			of = []string{""} // of a cache without tiers, whose name is not known
 		}
 		names = append(names, of)
 	}
