@@ -177,7 +177,10 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 	var e embed.Embeddings
 	by := spec.Full()
 	if f.service.URL == "" {
-		e, err = f.embedHere(cmd, spec, queries.Of(t.Kind).Texts)
+		texts := queries.Of(t.Kind).Texts
+		bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "embedding", progress.Texts)
+		e, err = embed.Texts(cmd.Context(), spec, texts, func(done int) { bar.Set(int64(done), int64(len(texts))) })
+		bar.Finish()
 	} else {
 		by = f.service.String()
 		e, err = f.ask(cmd, queries.Of(t.Kind).Texts)
@@ -222,12 +225,6 @@ func (f *embedFlags) load(cmd *cobra.Command, in []string, options read.Options)
 	}
 	sayTrace(cmd, bar, t, true)
 	return t, nil
-}
-
-func (f *embedFlags) embedHere(cmd *cobra.Command, spec embed.Spec, texts []string) (embed.Embeddings, error) {
-	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "embedding", progress.Texts)
-	defer bar.Finish()
-	return embed.Texts(cmd.Context(), spec, texts, func(done int) { bar.Set(int64(done), int64(len(texts))) })
 }
 
 func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, error) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/serving/route"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -14,28 +14,17 @@ import (
 // partFlags are the flags that choose the parts that policies are combined with, one flag for each kind of part.
 type partFlags struct{ texts map[*sim.Kind]*string }
 
-// registerLists adds a flag for each kind, which accepts a list.
-func (f *partFlags) registerLists(cmd *cobra.Command) {
-	for _, kind := range sim.Kinds {
-		f.register(cmd, kind, kind.Flag.List)
-	}
-}
-
-// registerSingle adds the flags of some kinds, which accept one part each.
-func (f *partFlags) registerSingle(cmd *cobra.Command, kinds ...*sim.Kind) {
+// register adds the flags of some kinds, each with what its help says.
+func (f *partFlags) register(cmd *cobra.Command, usage func(records.PartFlag) string, kinds ...*sim.Kind) {
+	f.texts = map[*sim.Kind]*string{}
 	for _, kind := range kinds {
-		f.register(cmd, kind, kind.Flag.One)
+		f.texts[kind] = cmd.Flags().String(flagOf(kind), kind.Flag.Default, usage(kind.Flag))
+		completeNames(cmd, flagOf(kind), kind.Names)
 	}
 }
 
-func (f *partFlags) register(cmd *cobra.Command, kind *sim.Kind, usage string) {
-	if f.texts == nil {
-		f.texts = map[*sim.Kind]*string{}
-	}
-	name := flagOf(kind)
-	f.texts[kind] = cmd.Flags().String(name, kind.Flag.Default, usage)
-	completeNames(cmd, name, kind.Names)
-}
+func ofList(f records.PartFlag) string { return f.List } // the flag accepts a list
+func ofOne(f records.PartFlag) string  { return f.One }  // it accepts one part
 
 func flagOf(kind *sim.Kind) string { return cmp.Or(kind.Flag.Name, kind.Name) }
 
@@ -46,14 +35,6 @@ func (f *partFlags) setNodes(nodes string, given bool) (err error) {
 		*text, err = route.WithNodes(*text, nodes)
 	}
 	return err
-}
-
-// nodesNote says which router prompts have if only the number of nodes is given; "" otherwise.
-func (f *partFlags) nodesNote(nodes, route bool) string {
-	if !nodes || route {
-		return ""
-	}
-	return "the nodes serve prompts in turn (" + *f.texts[sim.RouterKind] + "); --route chooses other routers"
 }
 
 func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
@@ -75,7 +56,7 @@ func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
 func (f *partFlags) single(parts *sim.Parts) error {
 	for _, kind := range sim.Kinds {
 		text := f.texts[kind]
-		if text == nil || !asks(parts.Policy.Entry, kind) {
+		if text == nil || kind.AskedBy != nil && !kind.AskedBy(parts.Policy.Entry) {
 			continue
 		}
 		part, err := kind.Parse(*text)
@@ -96,6 +77,3 @@ func severalParts(kind *sim.Kind, text string) error {
 	return fmt.Errorf("--%s %s lists %d %s; want one (cachesim run takes several)", flagOf(kind), text, len(parts),
 		kind.Plural)
 }
-
-// asks reports whether a policy uses parts of the kind.
-func asks(e policies.Entry, kind *sim.Kind) bool { return kind.AskedBy == nil || kind.AskedBy(e) }

@@ -7,15 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/stream"
 )
-
-// sayReadings prints how files were interpreted.
-func sayReadings(bar *progress.Bar, readings []stream.Reading, remark string) {
-	for _, line := range traces.Lines(readings, remark) {
-		bar.Note(line)
-	}
-}
 
 // sayTrace prints how a trace was interpreted, and what may be wrong with it.
 func sayTrace(cmd *cobra.Command, bar *progress.Bar, t *traces.Trace, sizesCount bool) {

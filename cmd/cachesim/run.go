@@ -109,7 +109,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.trace.registerTenants(cmd)
 	f.trace.registerBy(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaultsUsage)
-	f.parts.registerLists(cmd)
+	f.parts.register(cmd, ofList, sim.Kinds...)
 	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
 		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the "+
 		"node of a prompt")
@@ -199,7 +199,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.floors.CheckNames(experiment.RowNames(cells, t.Name)); err != nil {
 		return err
 	}
-	commandline.Note(cmd, f.trace.quiet, f.parts.nodesNote(cmd.Flags().Changed("nodes"), cmd.Flags().Changed("route")))
+	if changed := cmd.Flags().Changed; changed("nodes") && !changed("route") {
+		commandline.Note(cmd, f.trace.quiet, "the nodes serve prompts in turn ("+*f.parts.texts[sim.RouterKind]+"); --route "+
+			"chooses other routers")
+	}
 	byCapacity(cells, resolved)
 	replayed, stopped := f.execute(cmd, t, cells, 0, nil)
 	if stopped != nil && !experiment.Interrupted(stopped) {

@@ -36,7 +36,8 @@ func ByLabel(recs []Record, names ...string) []Record {
 				place = len(all)
 				at[label] = place
 				all = append(all, *r)
-				all[place].Axes = strings.TrimPrefix(r.Axes+","+kind+"="+axisText(label), ",")
+				// a comma would end the place on the axis
+				all[place].Axes = strings.TrimPrefix(r.Axes+","+kind+"="+strings.ReplaceAll(label, ",", ";"), ",")
 			}
 			x, _ := r.Get(name)
 			all[place].SetNamed(base, x)
@@ -49,9 +50,6 @@ func ByLabel(recs []Record, names ...string) []Record {
 	}
 	return all
 }
-
-// axisText is a label as a place on an axis, where a comma would end it.
-func axisText(label string) string { return strings.ReplaceAll(label, ",", ";") }
 
 // compareOn compares the numeric places of two records on a dimension. Numbers come before other places.
 func compareOn(dimension string, a, b *Record) int {

@@ -23,22 +23,6 @@ func differs(k records.PartKind, recs []records.Record) bool {
 	return false
 }
 
-func hasColumn(k records.PartKind, recs []records.Record) bool {
-	if k.Heading {
-		return differs(k, recs)
-	}
-	return slices.ContainsFunc(recs, func(r records.Record) bool { return *k.Field(&r) != "" })
-}
-
-// partCell is the part in the column of its kind.
-func partCell(k records.PartKind, r *records.Record) string {
-	part := *k.Field(r)
-	if part == "" && !k.Some {
-		return records.NoPart
-	}
-	return part
-}
-
 // NamedByParts gives the lines of one policy with several parts of a kind that are rows of one table, such as
 // predictors, different names.
 func NamedByParts(recs []records.Record) []records.Record {

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,26 +75,16 @@ func (p Pivot) Tables(recs []records.Record) (*Tables, error) {
 	for _, panel := range panels {
 		t.Tables = append(t.Tables, p.table(panel))
 	}
-	if note := SampleNote(recs); note != "" {
-		t.Notes = append(t.Notes, note)
-	}
-	for _, note := range append(partNotes(recs), FutureNote(recs)) {
-		if note != "" {
-			t.Notes = append(t.Notes, show.Printable(note))
-		}
-	}
-	t.note()
-	return t, nil
-}
-
-// partNotes are the notes of the kinds of parts that only some policies work with.
-func partNotes(recs []records.Record) (notes []string) {
+	notes := []string{SampleNote(recs)}
 	for _, k := range records.PartKinds {
 		if k.Some {
 			notes = append(notes, partNote(k, recs))
 		}
 	}
-	return notes
+	notes = append(notes, show.Printable(FutureNote(recs)))
+	t.Notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
+	t.note()
+	return t, nil
 }
 
 // partNote says which parts policies use if each policy uses a single one, because then their rows do not.
@@ -129,12 +120,7 @@ func partNote(k records.PartKind, recs []records.Record) string {
 }
 
 func (p Pivot) withDefaults() Pivot {
-	if p.Rows == "" {
-		p.Rows = records.DimPolicy
-	}
-	if p.Columns == "" {
-		p.Columns = records.DimCapacity
-	}
+	p.Rows, p.Columns = cmp.Or(p.Rows, records.DimPolicy), cmp.Or(p.Columns, records.DimCapacity)
 	if p.Panels == "" && p.Rows != records.DimTrace && p.Columns != records.DimTrace {
 		p.Panels = records.DimTrace
 	}
@@ -244,27 +230,24 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 	if !records.HigherIsBetter(p.Cells) && !records.LowerIsBetter(p.Cells) {
 		return
 	}
-	switch {
-	case p.Columns == records.DimPolicy:
-		for i := range t.Rows {
-			var cells []*TableCell
-			for j, c := range t.Columns {
-				if point, ok := panel.Lines[i].at(c.Place); ok && point.Record.Competes() {
-					cells = append(cells, &t.Rows[i].Cells[j])
-				}
+	byRow := p.Columns == records.DimPolicy
+	if !byRow && (p.Rows == records.DimTrace || p.Rows == records.DimCapacity || p.Rows == records.DimSeed) {
+		return
+	}
+	compared := make([][]*TableCell, max(len(t.Rows), len(t.Columns)))
+	for i := range t.Rows {
+		for j, c := range t.Columns {
+			group := j
+			if byRow {
+				group = i
 			}
-			markBestOf(cells, records.LowerIsBetter(p.Cells))
-		}
-	case p.Rows != records.DimTrace && p.Rows != records.DimCapacity && p.Rows != records.DimSeed:
-		for j := range t.Columns {
-			var cells []*TableCell
-			for i := range t.Rows {
-				if point, ok := panel.Lines[i].at(t.Columns[j].Place); ok && point.Record.Competes() {
-					cells = append(cells, &t.Rows[i].Cells[j])
-				}
+			if point, ok := panel.Lines[i].at(c.Place); ok && point.Record.Competes() {
+				compared[group] = append(compared[group], &t.Rows[i].Cells[j])
 			}
-			markBestOf(cells, records.LowerIsBetter(p.Cells))
 		}
+	}
+	for _, cells := range compared {
+		markBestOf(cells, records.LowerIsBetter(p.Cells))
 	}
 }
 
@@ -339,13 +322,11 @@ func (p *Published) tolerance() string {
 }
 
 // Differs reports whether a value differs from what was published by more than it may.
-func (t *Tables) Differs() bool {
+func (t *Tables) Differs() (differs bool) {
 	for c := range t.cells {
-		if c.Off {
-			return true
-		}
+		differs = differs || c.Off
 	}
-	return false
+	return differs
 }
 
 // cells yields the cells with values.

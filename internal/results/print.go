@@ -120,8 +120,15 @@ func columnsFor(g Group) []column {
 		key("policy", policyCell),
 	}
 	for _, k := range records.PartKinds {
-		if hasColumn(k, g.Records) {
-			columns = append(columns, key(k.Name, func(r *records.Record) string { return partCell(k, r) }))
+		if k.Heading && differs(k, g.Records) || !k.Heading && slices.ContainsFunc(g.Records, func(r records.Record) bool {
+			return *k.Field(&r) != ""
+		}) {
+			columns = append(columns, key(k.Name, func(r *records.Record) string {
+				if part := *k.Field(r); part != "" || k.Some {
+					return part
+				}
+				return records.NoPart
+			}))
 		}
 	}
 	for _, m := range tableColumns(columnMetrics()) {
@@ -169,13 +176,9 @@ func columnMetrics() (all []metric.Metric) {
 func isShown(m metric.Metric, recs []records.Record) bool {
 	return slices.ContainsFunc(recs, func(r records.Record) bool {
 		x, ok := r.Figure(m.Name)
-		return ok && (x > 0 || !m.Column.IfAny) && (m.Column.Unlike == "" || !isAlike(&r, m.Column.Unlike, x))
+		y, also := r.Figure(m.Column.Unlike)
+		return ok && (x > 0 || !m.Column.IfAny) && (m.Column.Unlike == "" || !also || x != y)
 	})
-}
-
-func isAlike(r *records.Record, name string, x float64) bool {
-	y, ok := r.Figure(name)
-	return ok && x == y
 }
 
 // metricCell formats a value, or the interval from it to the value of UpTo. For a bound it says what no policy can
@@ -218,11 +221,14 @@ func shortText(m metric.Metric, x float64) string {
 
 func renderGroup(g Group, p paint) string {
 	columns := columnsFor(g)
-	grid := tabular.Grid{Rows: rowsOf(byCapacity(g.Records), columns, p), InFolder: true}
+	return p.grid(tabular.Grid{Heads: headsOf(columns), Rows: rowsOf(byCapacity(g.Records), columns, p), InFolder: true})
+}
+
+func headsOf(columns []column) (heads []tabular.Head) {
 	for _, c := range columns {
-		grid.Heads = append(grid.Heads, c.Head)
+		heads = append(heads, c.Head)
 	}
-	return p.grid(grid)
+	return heads
 }
 
 // byCapacity groups the records by capacity; otherwise their order stays.
@@ -295,21 +301,15 @@ func footer(g Group, p paint) string {
 	if i := slices.IndexFunc(g.Records, func(r records.Record) bool { return roleOf(r.Policy).Idle }); i >= 0 {
 		lines = append(lines, show.Printable(g.Records[i].Label)+": without a cache; the same at every capacity")
 	}
-	for _, line := range []string{FutureNote(g.Records), ratioLine(g.Records), elsewhereLine(g.Records)} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
+	lines = append(lines, FutureNote(g.Records), ratioLine(g.Records), elsewhereLine(g.Records))
 	for _, k := range records.PartKinds {
-		if k.RatioNote != "" && slices.ContainsFunc(g.Records, func(r records.Record) bool {
+		if slices.ContainsFunc(g.Records, func(r records.Record) bool {
 			return *k.Field(&r) != "" && r.Has(metric.CompetitiveRatio)
 		}) {
 			lines = append(lines, k.RatioNote)
 		}
 	}
-	if note := SampleNote(g.Records); note != "" {
-		lines = append(lines, note)
-	}
+	lines = append(lines, SampleNote(g.Records))
 	if e := g.Records[0].Embeddings; e != "" && e != "trace" {
 		lines = append(lines, "embeddings: "+e)
 	}
@@ -320,11 +320,9 @@ func footer(g Group, p paint) string {
 		} else if !slices.ContainsFunc(g.Records, func(r records.Record) bool { return r.Has(m) }) {
 			note = ""
 		}
-		if note != "" {
-			lines = append(lines, note)
-		}
+		lines = append(lines, note)
 	}
-	return p.lines(lines)
+	return p.lines(slices.DeleteFunc(lines, func(line string) bool { return line == "" }))
 }
 
 // ratioLine says which optimum the ratios of which policies refer to.

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -39,10 +40,7 @@ func (t *Tables) print(w io.Writer, p paint) error {
 
 // Heading is the text above table i.
 func (t *Tables) Heading(i int) string {
-	title := t.Title
-	if title == "" {
-		title = records.MetricName(t.Pivot.Cells)
-	}
+	title := cmp.Or(t.Title, records.MetricName(t.Pivot.Cells))
 	if name := t.Tables[i].Name; name != "" {
 		title += ": " + name
 	}
@@ -107,16 +105,11 @@ func (c *TableCell) printDifference(p paint) string {
 
 // encodeCSV writes one line per value.
 func (t *Tables) encodeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	panels := t.Panels
-	if panels == "" {
-		panels = "table"
-	}
-	header := []string{panels, t.Pivot.Rows, t.Pivot.Columns, t.Pivot.Cells, "margin", "seeds"}
+	header := []string{cmp.Or(t.Panels, "table"), t.Pivot.Rows, t.Pivot.Columns, t.Pivot.Cells, "margin", "seeds"}
 	if t.Against != nil {
 		header = append(header, "published", "agrees")
 	}
-	out.Write(header) // errors are kept until Error
+	lines := [][]string{header}
 	for i := range t.Tables {
 		for _, r := range t.Tables[i].Rows {
 			for j, c := range r.Cells {
@@ -126,23 +119,17 @@ func (t *Tables) encodeCSV(w io.Writer) error {
 				e := c.Estimate
 				line := []string{t.Tables[i].Place, r.Name, t.Tables[i].Columns[j].Place, number(e.Mean), number(e.Margin),
 					strconv.Itoa(e.Seeds)}
-				if t.Against != nil {
-					line = append(line, c.agreement()...)
+				switch {
+				case c.Published != "":
+					line = append(line, number(c.PublishedValue), strconv.FormatBool(!c.Off))
+				case t.Against != nil:
+					line = append(line, "", "")
 				}
-				out.Write(line)
+				lines = append(lines, line)
 			}
 		}
 	}
-	out.Flush()
-	return out.Error()
-}
-
-// agreement returns the published value and whether ours agrees; the texts are empty if nothing was published.
-func (c *TableCell) agreement() []string {
-	if c.Published == "" {
-		return []string{"", ""}
-	}
-	return []string{number(c.PublishedValue), strconv.FormatBool(!c.Off)}
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

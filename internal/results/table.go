@@ -10,9 +10,7 @@ import (
 // capacity marked, and the notes below. labels has the policy of each row as figures name it.
 func (g Group) Table() (grid tabular.Grid, labels, notes []string) {
 	columns := columnsFor(g)
-	for _, c := range columns {
-		grid.Heads = append(grid.Heads, c.Head)
-	}
+	grid.Heads = headsOf(columns)
 	recs := byCapacity(g.Records)
 	for i := range recs {
 		var row []string

@@ -51,16 +51,9 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 			return err
 		}
 	}
-	if err := r.checkBlocks(c); err != nil {
-		return err
-	}
-	if err := checkQueries(c, r.trace); err != nil {
-		return err
-	}
-	if err := cmp.Or(checkWrites(c, r.trace), checkLabels(c, r.trace)); err != nil {
-		return err
-	}
-	if err := checkNeeds(&c, r.trace); err != nil {
+	err := cmp.Or(r.checkBlocks(c), checkQueries(c, r.trace), checkWrites(c, r.trace), checkLabels(c, r.trace),
+		checkNeeds(&c, r.trace))
+	if err != nil {
 		return err
 	}
 	if c.Prefetcher != nil && c.Cache.Entry.ServesPrompts(r.trace) {
@@ -90,14 +83,12 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 			c.Model.Name(), r.trace.Name)
 	}
 	if c.Router != nil {
-		if err := replicas.CheckTrace(*c.Router, r.trace, c.Model != nil); err != nil {
-			return err
-		}
+		err = replicas.CheckTrace(*c.Router, r.trace, c.Model != nil)
 	}
-	if c.Model != nil && c.Model.Entry.Check != nil {
-		return c.Model.Entry.Check(c.Model.Params, r.trace)
+	if err == nil && c.Model != nil && c.Model.Entry.Check != nil {
+		err = c.Model.Entry.Check(c.Model.Params, r.trace)
 	}
-	return nil
+	return err
 }
 
 // CheckParts rejects policies, predictors, caches and models that do not fit together, whatever the trace.
@@ -119,43 +110,35 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("prefetcher %s: model %s says itself when objects arrive; remove %s", c.Prefetcher,
 			c.Model.Name(), prefetch.Delay)
 	}
+	var err error
 	if c.Router != nil {
-		if err := checkRouter(c); err != nil {
-			return err
-		}
+		err = checkRouter(c)
 	} else if kind.Shares != nil && kind.Shares(c.Cache.Params) {
-		return fmt.Errorf("cache %s: there is one node, so that nothing is shared; add --nodes 8, or remove shared",
-			c.Cache)
+		err = fmt.Errorf("cache %s: there is one node, so that nothing is shared; add --nodes 8, or remove shared", c.Cache)
 	}
-	if c.Predictor != nil {
-		if err := predict.CheckSimilar(*c.Predictor, cache.AnswersSimilar(c.Cache)); err != nil {
-			return err
+	if err == nil && c.Predictor != nil {
+		err = predict.CheckSimilar(*c.Predictor, cache.AnswersSimilar(c.Cache))
+	}
+	if err == nil && c.Allocator != nil && kind.CheckAllocator != nil {
+		err = kind.CheckAllocator(c.Cache.Params, *c.Allocator)
+		if err == nil && approximates(c.Model) {
+			err = checkMeasured(c)
 		}
 	}
-	if c.Allocator != nil && kind.CheckAllocator != nil {
-		if err := kind.CheckAllocator(c.Cache.Params, *c.Allocator); err != nil {
-			return err
-		}
-		if approximates(c.Model) {
-			if err := checkMeasured(c); err != nil {
-				return err
-			}
+	if err == nil && c.Admission != nil {
+		if err = kind.Admits(c.Cache.Params); err != nil {
+			err = fmt.Errorf("admission %s: %w", c.Admission.Name(), err)
 		}
 	}
-	if c.Admission != nil {
-		if err := kind.Admits(c.Cache.Params); err != nil {
-			return fmt.Errorf("admission %s: %w", c.Admission.Name(), err)
-		}
+	if err == nil && c.Model != nil && kind.CheckModel != nil {
+		err = kind.CheckModel(c.Model.Name(), c.Cache.Params, c.Prefetcher != nil)
 	}
-	if c.Model != nil && kind.CheckModel != nil {
-		if err := kind.CheckModel(c.Model.Name(), c.Cache.Params, c.Prefetcher != nil); err != nil {
-			return err
-		}
-	}
-	if cache.ServesHeads(c.Cache) {
+	switch {
+	case err != nil:
+		return err
+	case cache.ServesHeads(c.Cache):
 		return kv.Check(headsCell(c))
-	}
-	if kind.Check != nil {
+	case kind.Check != nil:
 		return kind.Check(c.Cache.Params, e)
 	}
 	return nil
@@ -170,7 +153,9 @@ func checkMeasured(c Cell) error {
 	if needs := a.Needs(); needs.Footprint || needs.Curves != nil && !needs.Forecast {
 		return fmt.Errorf("model %s serves no requests, but allocator %s measures them; choose another allocator, or a "+
 			"model that serves requests: %s", c.Model.Name(), c.Allocator.Name(),
-			strings.Join(servingModels(c.Cache.Entry.Name), ", "))
+			strings.Join(models.Registry.NamesOf(func(e *models.Entry) bool {
+				return e.WorksOn(c.Cache.Entry.Name) && !e.Approximates
+			}), ", "))
 	}
 	return nil
 }
@@ -193,11 +178,6 @@ func (p *Parts) policies() []policies.Spec {
 		return of(p.Cache.Params, p.Policy)
 	}
 	return []policies.Spec{p.Policy}
-}
-
-// servingModels returns the names of the models that serve requests from a kind of cache.
-func servingModels(cache string) []string {
-	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.WorksOn(cache) && !e.Approximates })
 }
 
 // CheckWarmup rejects a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
@@ -47,7 +48,7 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 	newStack func(*traces.Trace) (onepass.Stack, error)) ([]outcome, error) {
 	v := r.view(cells[0].Capacity)
 	sums := make([]outcome, len(cells))
-	var marks *stackMarks
+	var marks *marks
 	for _, part := range v.trace.Parts() {
 		stack, err := newStack(part)
 		if err != nil {
@@ -66,28 +67,30 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 			sums[k].add(outcomes[k])
 		}
 	}
+	sizes := sync.OnceValue(func() []int64 { return v.sizesOf(marks.at) })
 	for k, c := range cells {
-		sums[k].blocks = marks.blocks(v, c, k)
+		sums[k].blocks = marks.ofStack(v, c, k, sizes)
 	}
 	return sums, nil
 }
 
 func (r *Replayer) stackPart(ctx context.Context, stack onepass.Stack, cells []Cell, t *traces.Trace,
-	warmup int, marks *stackMarks) ([]outcome, error) {
+	warmup int, marks *marks) ([]outcome, error) {
 	start := time.Now()
 	if err := r.serveStack(ctx, stack, t, 0, warmup, false); err != nil {
 		return nil, err
 	}
 	before := stack.Resident()
+	hits := func() []cache.Counts { return hitsSoFar(stack, t) }
 	for from := warmup; from < len(t.Objects); {
-		to := marks.next(from, len(t.Objects))
+		to := marks.cut(from, len(t.Objects))
 		if err := r.serveStack(ctx, stack, t, from, to, true); err != nil {
 			return nil, err
 		}
-		marks.served(to, stack, t)
+		marks.served(to, hits)
 		from = to
 	}
-	marks.endPart(stack, t)
+	marks.endPart(len(t.Objects), hits)
 	after := stack.Resident()
 	tallies, err := talliesOf(stack, cells, t, warmup)
 	if err != nil {
@@ -174,11 +177,6 @@ func (r *Replayer) serveStack(ctx context.Context, stack onepass.Stack, t *trace
 		from = end
 	}
 	return nil
-}
-
-// newLRUStack returns the stack for a part of a trace on the CPU.
-func newLRUStack(t *traces.Trace, cells []Cell) (onepass.Stack, error) {
-	return onepass.New(t, cells[0].Cache, cells[0].Capacity.Bytes, simulated(cells), feed.LongestWindow)
 }
 
 func simulated(cells []Cell) []int64 {

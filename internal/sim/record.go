@@ -26,9 +26,10 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		Origin: records.Origin{
 			InputFormat: r.trace.InputFormat(),
 			ReadAs:      r.trace.ReadAs(),
-			LeftOut:     r.leftOut(c.Capacity),
-			ReadsCut:    r.trace.ReadsCut(),
-			BadLines:    r.trace.BadLines(),
+			// the reader left them out, or they have size 0 and sizes count
+			LeftOut:  r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c.Capacity)),
+			ReadsCut: r.trace.ReadsCut(),
+			BadLines: r.trace.BadLines(),
 		},
 		Policy:            c.Policy.Entry.Name,
 		Params:            c.Policy.ParamString(),
@@ -102,7 +103,9 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		times[predict.NsMetric.Name] = perRequest(out.predicting, out.served)
 	}
 	if rec.Has(prefetch.Prefetches) {
-		setPrefetchRatios(&rec)
+		loaded, used := rec.Float(prefetch.Prefetches), rec.Float(prefetch.UsefulPrefetches)
+		rec.SetQuotient(prefetch.Accuracy, used, loaded)
+		rec.SetQuotient(prefetch.Coverage, used, used+rec.Float(metric.Misses))
 	}
 	return Result{rec, times, out.series, out.blocks}
 }
@@ -118,19 +121,6 @@ func withoutHits(v metric.Values) metric.Values {
 		}
 	}
 	return v
-}
-
-// setPrefetchRatios sets the ratios that follow from a prefetcher's counts.
-func setPrefetchRatios(rec *records.Record) {
-	loaded, used := rec.Float(prefetch.Prefetches), rec.Float(prefetch.UsefulPrefetches)
-	rec.SetQuotient(prefetch.Accuracy, used, loaded)
-	rec.SetQuotient(prefetch.Coverage, used, used+rec.Float(metric.Misses))
-}
-
-// leftOut returns how many of the files' requests are not replayed: the reader left them out, or they have size 0 and
-// sizes count.
-func (r *Replayer) leftOut(c capacity.Capacity) int64 {
-	return r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c))
 }
 
 // perRequest divides a time by the number of served requests, in nanoseconds.

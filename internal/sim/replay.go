@@ -25,6 +25,7 @@ type ReplayOptions struct {
 func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptions) (Tally, error) {
 	f := feed.New(t, c, opt.Bytes)
 	var warm Tally
+	counts := func() []cache.Counts { return []cache.Counts{f.Counts} }
 	length := feed.ShortestWindow
 	last := time.Now()
 	for from := 0; from < len(t.Objects); {
@@ -40,7 +41,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		}
 		opt.sampler.Labels(f.Labels)
 		opt.sampler.Served(to, f.Counts)
-		opt.marks.served(to, f.Counts)
+		opt.marks.served(to, counts)
 		if opt.Progress != nil {
 			opt.Progress(to - from)
 		}
@@ -48,7 +49,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		now := time.Now()
 		length, last = feed.NextWindow(length, now.Sub(last)), now
 	}
-	opt.marks.endPart(len(t.Objects), f.Counts)
+	opt.marks.endPart(len(t.Objects), counts)
 	return f.Minus(warm), nil
 }
 

@@ -56,12 +56,11 @@ func cut(text string, most int) string {
 
 // Shell returns text as one word of a shell: between single quotes where it has characters that mean something there.
 func Shell(text string) string {
+	meansSomething := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:=%+@", r)
+	}
 	if text != "" && !strings.ContainsFunc(text, meansSomething) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-func meansSomething(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:=%+@", r)
 }

@@ -78,9 +78,8 @@ func encodeParquet(w io.Writer, rows []Row) error {
 // Parquet are recognised by content. An unknown or missing field, an impossible value and a truncated file are errors
 // with file and line.
 func Read(path string) ([]Row, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		if path = findIn(path); path == "" {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if path = records.FindIn(path, FileNames()); path == "" {
 			return nil, nil
 		}
 	}
@@ -97,16 +96,6 @@ func Read(path string) ([]Row, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: %w", path, err)
-}
-
-func findIn(dir string) string {
-	for _, name := range FileNames() {
-		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 func decode(data []byte) ([]Row, error) {

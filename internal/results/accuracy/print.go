@@ -53,8 +53,9 @@ func summaryTable(results []*Result) tabular.Grid {
 	}}
 	for _, r := range results {
 		t.Rows = append(t.Rows, []string{
-			r.Predictor, show.Share(r.Agreement), show.Share(r.Chance), decimals(r.All.Spearman), decimals(r.All.RMSE),
-			show.Share(r.All.SaidNever), share(r.NeverRight), show.Count(r.Trainings), fmt.Sprintf("%.0f", r.PredictionNs),
+			r.Predictor, show.Share(r.Agreement), show.Share(r.Chance), known(r.All.Spearman, decimals),
+			known(r.All.RMSE, decimals), show.Share(r.All.SaidNever), known(r.NeverRight, show.Share),
+			show.Count(r.Trainings), fmt.Sprintf("%.0f", r.PredictionNs),
 		})
 	}
 	return t
@@ -75,7 +76,7 @@ func horizonTable(results []*Result) tabular.Grid {
 			h := r.Horizons[i]
 			t.Rows = append(t.Rows, []string{
 				h.name(), r.Predictor, show.Count(int64(h.Questions)),
-				show.Count(int64(math.Round(h.Median))) + " " + r.Clock, decimals(h.Spearman), decimals(h.RMSE),
+				show.Count(int64(math.Round(h.Median))) + " " + r.Clock, known(h.Spearman, decimals), known(h.RMSE, decimals),
 				show.Share(h.SaidNever),
 			})
 		}
@@ -91,19 +92,15 @@ func (h Horizon) name() string {
 	return show.Count(int64(h.From)) + " to " + show.Count(int64(h.To)-1) + " requests"
 }
 
-func decimals(x *float64) string {
+// known writes a figure that may not exist.
+func known(x *float64, write func(float64) string) string {
 	if x == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", *x)
+	return write(*x)
 }
 
-func share(x *float64) string {
-	if x == nil {
-		return "-"
-	}
-	return show.Share(*x)
-}
+func decimals(x float64) string { return fmt.Sprintf("%.3f", x) }
 
 // encodeCSV writes one row per predictor and horizon; the row of all questions has no horizon.
 func encodeCSV(w io.Writer, results []*Result) error {

@@ -251,7 +251,7 @@ func (a *Answer) nowFor(best string) *Offer {
 // baselineOf returns what the baseline is called with the other parts of a policy; "" if it was not replayed with them.
 // It has no part of a kind that it does not work with, such as a predictor.
 func (a *Answer) baselineOf(policy string) string {
-	of := a.curves[slices.IndexFunc(a.curves, func(c curve) bool { return c.policy == policy })]
+	of := a.curveOf(policy)
 	for _, c := range a.curves {
 		differs := func(k records.PartKind) bool {
 			part := *k.Field(c.style)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/show"
-	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 )
@@ -63,8 +62,12 @@ var pageDefaults = []struct {
 func (a Answer) calculator() page.HTML {
 	c := calculation{Currency: a.Currency, Rate: a.PerSecond, Blocks: isOfPrompts(a.curves[0].style),
 		Today: a.Now != nil}
+	all := slices.Clone(a.none.uses) // what all capacities are paid for
+	for _, curve := range a.curves {
+		all = append(all, curve.points[0].uses...)
+	}
 	for _, k := range kinds {
-		if a.price(k.name).Per != "" && slices.ContainsFunc(a.allUses(), func(u use) bool { return u.price == k.name }) {
+		if a.price(k.name).Per != "" && slices.ContainsFunc(all, func(u use) bool { return u.price == k.name }) {
 			c.Prices = append(c.Prices, field{k.name, a.price(k.name).Per, a.price(k.name).Number})
 		}
 	}
@@ -95,11 +98,7 @@ func (a Answer) calculator() page.HTML {
 		return u
 	}
 	c.None = pointOf(a.none)
-	var all []records.Record
-	for _, line := range a.curves {
-		all = append(all, *line.style)
-	}
-	styles := plots.StylesOf(all, records.DimPolicy)
+	styles := a.styles()
 	for _, line := range a.curves {
 		l := useLine{Policy: show.Printable(line.policy), Competes: line.competes,
 			Color: plots.PropertyOf(styles[line.policy].Color)}
@@ -124,12 +123,4 @@ func (a Answer) calculator() page.HTML {
 	w.Element("div", page.Attributes{"class", "calculator", "data-costs", string(data)}, func() {})
 	w.Line()
 	return w.Written()
-}
-
-// allUses are what all capacities are paid for.
-func (a Answer) allUses() (uses []use) {
-	for _, c := range a.curves {
-		uses = append(uses, c.points[0].uses...)
-	}
-	return append(uses, a.none.uses...)
 }

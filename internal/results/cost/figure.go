@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -22,7 +23,7 @@ func Draw(ctx context.Context, answers []Answer) (drawn []plots.Drawing, err err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !a.hasFigure() {
+		if !slices.ContainsFunc(a.curves, func(c curve) bool { return len(c.points) > 1 }) {
 			continue
 		}
 		name := PerMonth.Name
@@ -38,15 +39,6 @@ func Draw(ctx context.Context, answers []Answer) (drawn []plots.Drawing, err err
 	return drawn, nil
 }
 
-func (a Answer) hasFigure() bool {
-	for _, c := range a.curves {
-		if len(c.points) > 1 {
-			return true
-		}
-	}
-	return false
-}
-
 func (a Answer) figure() *plots.Figure {
 	label := "cost per month"
 	if a.Currency != "" {
@@ -57,11 +49,7 @@ func (a Answer) figure() *plots.Figure {
 		capacity += " of the first tier"
 	}
 	f := plots.New("Cost per month: "+a.Name, capacity, label)
-	var all []records.Record
-	for _, c := range a.curves {
-		all = append(all, *c.style)
-	}
-	styles := plots.StylesOf(all, records.DimPolicy)
+	styles := a.styles()
 	low, high := a.None.Cost, a.None.Cost
 	smallest, largest := int64(math.MaxInt64), int64(0)
 	for _, c := range a.curves {
@@ -89,6 +77,15 @@ func (a Answer) figure() *plots.Figure {
 		f.SetY(plots.Log, plots.Number)
 	}
 	return f
+}
+
+// styles are the looks of the curves.
+func (a Answer) styles() plots.Styles {
+	var all []records.Record
+	for _, c := range a.curves {
+		all = append(all, *c.style)
+	}
+	return plots.StylesOf(all, records.DimPolicy)
 }
 
 // wideRing is a ring around the mark of a line.

@@ -39,15 +39,12 @@ func (b Bill) load(missed, missedBytes float64) load {
 
 // text says what reaches the origin: "23.4 M requests and 812 GB"; nouns are what requests are called.
 func (l load) text(nouns string) string {
-	text := requestsText(l.requests) + " " + nouns
+	text := scaled(l.requests, []string{"", " k", " M", " G", " T"}) + " " + nouns
 	if l.bytes > 0 {
 		text += " and " + bytesText(l.bytes)
 	}
 	return text
 }
-
-// requestsText writes a number of requests with three digits: "23.4 M", "812".
-func requestsText(x float64) string { return scaled(x, []string{"", " k", " M", " G", " T"}) }
 
 // bytesText writes an amount of data with three digits, as origins and networks bill it: "812 GB".
 func bytesText(x float64) string {

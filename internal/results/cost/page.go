@@ -10,9 +10,7 @@ import (
 // Parts returns what a page says of answers: each in a sentence and a table with a row per policy, after the cheapest
 // of several caches.
 func Parts(answers []Answer) (parts []page.Part) {
-	for _, sentence := range tabular.Sentences(Caches(answers)) {
-		parts = append(parts, page.Part{Answer: sentence})
-	}
+	parts = page.Answers(tabular.Sentences(Caches(answers)))
 	for i, sentence := range tabular.Sentences(answers) {
 		parts = append(parts, page.Part{Answer: sentence}, page.Part{HTML: answers[i].calculator()},
 			page.Part{Table: answers[i].table()})

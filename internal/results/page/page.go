@@ -93,6 +93,14 @@ func NewTable(caption string, g tabular.Grid, notes ...string) *Table {
 	return t
 }
 
+// Answers returns the parts that show sentences that people came for.
+func Answers(sentences []string) (parts []Part) {
+	for _, sentence := range sentences {
+		parts = append(parts, Part{Answer: sentence})
+	}
+	return parts
+}
+
 // FileLinks returns links to files next to the page, by their names.
 func FileLinks(names ...string) (links []Link) {
 	for _, name := range names {

@@ -90,7 +90,7 @@ func (b *bars) drawBar(c draw.Canvas, r bar, along, across func(float64) vg.Leng
 		if b.upright {
 			tip = barCap
 		}
-		for _, line := range whisker() {
+		for _, line := range whisker {
 			c.StrokeLines(line, []vg.Point{at(along(r.low), middle), at(along(r.high), middle)})
 			for _, end := range ends {
 				c.StrokeLines(line, []vg.Point{at(along(end), middle-tip), at(along(end), middle+tip)})
@@ -107,10 +107,8 @@ func (b *bars) drawBar(c draw.Canvas, r bar, along, across func(float64) vg.Leng
 	}
 }
 
-// whisker returns the strokes of an interval: black on white, to be seen on its bar and beside it.
-func whisker() []draw.LineStyle {
-	return []draw.LineStyle{{Color: paper, Width: 3}, {Color: ink, Width: 1}}
-}
+// whisker has the strokes of an interval: black on white, to be seen on its bar and beside it.
+var whisker = []draw.LineStyle{{Color: paper, Width: 3}, {Color: ink, Width: 1}}
 
 // dot is a value on a logarithmic axis.
 func dot(c color.NRGBA) draw.GlyphStyle {

@@ -21,6 +21,7 @@ type cells struct {
 	values  []float64 // row by row from the lowest; NaN where there is none
 	x, y    Places
 	colors  colorScale
+	label   string // of the values
 	text    func(value float64) string
 }
 
@@ -28,11 +29,19 @@ type cells struct {
 type Places struct {
 	Label string
 	First float64
-	Step  float64 // from one place to the next
+	Step  float64  // from one place to the next
+	names []string // of the places; nil for their numbers
 }
 
 func (p Places) start(cell int) float64 { return p.First + (float64(cell)-0.5)*p.Step }
 func (p Places) at(cell int) float64    { return p.First + float64(cell)*p.Step }
+
+func (p Places) name(cell int) string {
+	if p.names == nil {
+		return short(p.at(cell))
+	}
+	return p.names[cell]
+}
 
 func (g *cells) rows() int { return len(g.values) / g.columns }
 
@@ -141,21 +150,28 @@ func (g *cells) write(c draw.Canvas, p *plot.Plot) {
 			continue
 		}
 		style.Color = onDark
-		if isLight(heatPalette[g.colors.index(g.values[i])]) {
-			style.Color = onLight
+		if on := heatPalette[g.colors.index(g.values[i])]; color.GrayModel.Convert(on).(color.Gray).Y > 0x80 {
+			style.Color = onLight // dark letters are legible
 		}
 		at := vg.Point{X: x(g.x.at(i % g.columns)), Y: y(g.y.at(i/g.columns)) + style.FontExtents().Descent/2}
 		c.FillText(style, at, text)
 	}
 }
 
-// addCells fills a figure with cells, whose values are told under the mouse as text says.
-func (f *Figure) addCells(g *cells, text func(column, row int) string) {
+// addCells fills a figure with cells, whose values are told under the mouse.
+func (f *Figure) addCells(g *cells) {
 	f.Plot.Add(g)
 	for _, axis := range []*plot.Axis{&f.Plot.X, &f.Plot.Y} {
 		axis.Padding, axis.LineStyle.Width = 0, 0 // the frame of the cells is their line
 	}
-	told := spotLine{text: func(i int) string { return text(i%g.columns, i/g.columns) }}
+	told := spotLine{text: func(i int) string {
+		value := "no value"
+		if x := g.values[i]; isNumber(x) {
+			value = g.text(x)
+		}
+		return fmt.Sprintf("%s %s, %s %s: %s %s", g.x.Label, g.x.name(i%g.columns), g.y.Label, g.y.name(i/g.columns),
+			g.label, value)
+	}}
 	for i := range g.values {
 		told.points = append(told.points, plotter.XY{X: g.x.at(i % g.columns), Y: g.y.at(i / g.columns)})
 	}

@@ -77,9 +77,6 @@ func (s colorScale) index(x float64) uint8 {
 	return uint8(math.Round(min(max(s.norm(x), 0), 1) * (heatColors - 1)))
 }
 
-// isLight reports whether dark letters are legible on a colour.
-func isLight(c color.Color) bool { return color.GrayModel.Convert(c).(color.Gray).Y > 0x80 }
-
 // Room of a colour bar.
 const (
 	colorBarWidth = vg.Length(12)

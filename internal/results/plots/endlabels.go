@@ -27,8 +27,6 @@ type endLabel struct {
 	name string
 }
 
-func newEndLabels() *endLabels { return &endLabels{style: textStyle(8)} }
-
 func (e *endLabels) add(x, y float64, name string) {
 	e.labels = append(e.labels, endLabel{x, y, shorten(name, e.style, endLabelWidth)})
 }

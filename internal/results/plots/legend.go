@@ -32,15 +32,6 @@ func (l *legend) add(label string, thumbs ...plot.Thumbnailer) {
 	l.entries = append(l.entries, legendEntry{label, thumbs})
 }
 
-// join adds the entries of another legend whose labels are new.
-func (l *legend) join(other legend) {
-	for _, entry := range other.entries {
-		if !slices.ContainsFunc(l.entries, func(e legendEntry) bool { return e.label == entry.label }) {
-			l.entries = append(l.entries, entry)
-		}
-	}
-}
-
 // columnsFor returns the number of columns that make at most that many rows.
 func (l *legend) columnsFor(rows int) int { return (len(l.entries) + rows - 1) / rows }
 

@@ -12,6 +12,8 @@ import (
 
 const markRadius = vg.Length(4.2) // larger than the markers of lines, which then stay visible inside
 
+var roomOfMark = vg.Rectangle{Min: vg.Point{X: -markRadius, Y: -markRadius}, Max: vg.Point{X: markRadius, Y: markRadius}}
+
 // markShapes tell apart the numbers of several publications.
 var markShapes = []polygon{{4, 0}, {3, 0.25}, {3, 0.75}, {6, 0}}
 
@@ -54,10 +56,7 @@ func (m marks) DataRange() (xmin, xmax, ymin, ymax float64) {
 func (m marks) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	boxes := make([]plot.GlyphBox, len(m.marks))
 	for i, each := range m.marks {
-		boxes[i] = plot.GlyphBox{
-			X: p.X.Norm(each.X), Y: p.Y.Norm(each.Y),
-			Rectangle: vg.Rectangle{Min: vg.Point{X: -markRadius, Y: -markRadius}, Max: vg.Point{X: markRadius, Y: markRadius}},
-		}
+		boxes[i] = plot.GlyphBox{X: p.X.Norm(each.X), Y: p.Y.Norm(each.Y), Rectangle: roomOfMark}
 	}
 	return boxes
 }

@@ -46,9 +46,9 @@ func (m Matrix) Draw(formats ...Format) (Drawing, error) {
 
 // figure returns the figure of a matrix, a square if both axes have the same places.
 func (m Matrix) figure(title, heading string, colors colorScale, oneOfSeveral bool) (*Figure, *cells) {
-	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, text: m.Unit.exact, colors: colors}
+	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, label: m.Label, text: m.Unit.exact, colors: colors}
 	f := newPanel(title, heading, m.X.Label, m.Y.Label, oneOfSeveral)
-	f.addCells(c, m.told)
+	f.addCells(c)
 	if m.Columns == c.rows() && m.X.First == m.Y.First && m.X.Step == m.Y.Step {
 		f.makeSquare()
 	}
@@ -84,16 +84,7 @@ func (m Matrix) averaged(wide, high int) Matrix {
 
 // inBlocks returns the middles of blocks of n places.
 func (p Places) inBlocks(n int) Places {
-	return Places{p.Label, p.First + float64(n-1)/2*p.Step, float64(n) * p.Step}
-}
-
-func (m Matrix) told(column, row int) string {
-	told := "no value"
-	if x := m.Values[row*m.Columns+column]; isNumber(x) {
-		told = m.Unit.exact(x)
-	}
-	return fmt.Sprintf("%s %s, %s %s: %s %s", m.X.Label, short(m.X.at(column)), m.Y.Label, short(m.Y.at(row)), m.Label,
-		told)
+	return Places{Label: p.Label, First: p.First + float64(n-1)/2*p.Step, Step: float64(n) * p.Step}
 }
 
 // makeSquare makes the plot so narrow that the area of its data is a square.

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"hash/fnv"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -17,21 +16,16 @@ func PolicyStyle(policy, name, kind string) Style {
 	case isReference(policy, kind):
 		return referenceStyle(policy, kind)
 	case name == policy:
-		style.Color, style.Marker = palette[policyColor(policy)], markers[policyMarker(policy)]
+		// the mark by what of the hash does not choose the colour
+		mark := hashOf(policy) / len(palette) % len(markers)
+		if own := roleOf(policy).Mark; own > 0 {
+			mark = own - 1
+		}
+		style.Color, style.Marker = palette[policyColor(policy)], markers[mark]
 	default:
 		style.Color, style.Marker = palette[policyColor(policy)], markers[hashOf(name)%len(markers)]
 	}
 	return style
-}
-
-// policyStyle returns the look of a line of a record. A published number of a policy that was not replayed has only a
-// label.
-func policyStyle(r *records.Record, name string) Style {
-	policy := r.Policy
-	if policy == "" {
-		policy, _, _ = strings.Cut(r.Label, " (")
-	}
-	return PolicyStyle(policy, name, r.Kind)
 }
 
 // isReference reports whether other policies are compared with this one.
@@ -69,13 +63,6 @@ func policyColor(policy string) int {
 		return color - 1
 	}
 	return hashOf(policy) % len(palette)
-}
-
-func policyMarker(policy string) int {
-	if mark := roleOf(policy).Mark; mark > 0 {
-		return mark - 1
-	}
-	return hashOf(policy) / len(palette) % len(markers) // by what of the hash did not choose the colour
 }
 
 // hashOf returns a number that depends on a name alone. Without its top bit it is positive where int has 32 bits, too.

@@ -121,7 +121,11 @@ func (s Styles) add(name string, r *records.Record, lines string) {
 		s[name] = SeriesStyle(len(s))
 		return
 	}
-	s[name] = policyStyle(r, name)
+	policy := r.Policy
+	if policy == "" { // a published number of a policy that was not replayed has only a label
+		policy, _, _ = strings.Cut(r.Label, " (")
+	}
+	s[name] = PolicyStyle(policy, name, r.Kind)
 }
 
 // apart gives lines of one figure that share a colour unused ones, as long as there are any, and lines that would still

@@ -23,18 +23,15 @@ func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 		case slices.Contains(withoutEffect, f.Name):
 		case f.Value.Type() == "bool":
 			words = append(words, strings.TrimSuffix("--"+f.Name+"="+f.Value.String(), "=true"))
-		case isSlice(f.Value):
-			for _, value := range f.Value.(pflag.SliceValue).GetSlice() {
+		default:
+			values := []string{f.Value.String()}
+			if list, ok := f.Value.(pflag.SliceValue); ok {
+				values = list.GetSlice()
+			}
+			for _, value := range values {
 				words = append(words, "--"+f.Name, terminal.Shell(value))
 			}
-		default:
-			words = append(words, "--"+f.Name, terminal.Shell(f.Value.String()))
 		}
 	})
 	return strings.Join(append(words, "-o DIR"), " ")
-}
-
-func isSlice(v pflag.Value) bool {
-	_, ok := v.(pflag.SliceValue)
-	return ok
 }

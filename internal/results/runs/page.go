@@ -30,11 +30,7 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 		}
 	}
 	add("cost", "What it costs", cost.Parts(r.Costs))
-	var saves []page.Part
-	for _, sentence := range tabular.Sentences(r.Reaches) {
-		saves = append(saves, page.Part{Answer: sentence})
-	}
-	add("origin", "What reaches the origin", saves)
+	add("origin", "What reaches the origin", page.Answers(tabular.Sentences(r.Reaches)))
 	add("answer", "Which capacity", r.answers())
 	var starts []page.Part
 	for _, line := range r.ColdStart {
@@ -50,7 +46,9 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 		parts = append(parts, page.Part{Table: t})
 	}
 	add("table", "Table", parts)
-	add("labels", "Hits by label", r.byLabel())
+	if by := bylabel.Of(r.Records); len(by.Rows) > 0 {
+		add("labels", "Hits by label", []page.Part{{Table: page.NewTable(by.Title, by.Grid)}})
+	}
 	add("figures", "Figures", page.Drawings(drawn))
 	add("replayed", "What was replayed", []page.Part{{Settings: append(slices.Clone(r.Replayed), r.settings()...)}})
 	return p
@@ -95,15 +93,6 @@ func answerTable(a target.Answer) *page.Table {
 		t.Lines = append(t.Lines, n.Policy)
 	}
 	return t
-}
-
-// byLabel has a table for each trace and group of records.
-func (r Results) byLabel() (parts []page.Part) {
-	by := bylabel.Of(r.Records)
-	if len(by.Rows) == 0 {
-		return nil
-	}
-	return []page.Part{{Table: page.NewTable(by.Title, by.Grid)}}
 }
 
 func (r Results) groups() (tables []*page.Table) {

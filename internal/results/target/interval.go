@@ -1,15 +1,10 @@
 package target
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/show"
 )
-
-func (a Answer) someInterval() bool {
-	return slices.ContainsFunc(a.Needs, func(n Need) bool { return n.Interval != nil })
-}
 
 // InBrackets writes the interval of a need: " (3,050 to 3,390)"; "" if there is none.
 func (a Answer) InBrackets(n Need) string {

@@ -16,7 +16,10 @@ func Topics(t *traces.Trace) []int32 {
 	numbers := map[string]int32{}
 	topics := make([]int32, len(t.Keys))
 	for o, key := range t.Keys {
-		prefix, ok := keyPrefix(key.Text)
+		prefix, _, ok := strings.Cut(key.Text, ":") // the tenant or, of a path, the folder
+		if slash := strings.LastIndexByte(key.Text, '/'); slash >= 0 {
+			prefix, ok = key.Text[:slash], true
+		}
 		if !ok {
 			topics[o] = -1
 			continue
@@ -32,14 +35,4 @@ func Topics(t *traces.Trace) []int32 {
 		return nil
 	}
 	return topics
-}
-
-// keyPrefix returns the folder of a key that is a path (the text before the last "/"), or else the tenant (the text
-// before the first ":").
-func keyPrefix(key string) (prefix string, ok bool) {
-	if at := strings.LastIndexByte(key, '/'); at >= 0 {
-		return key[:at], true
-	}
-	tenant, _, ok := strings.Cut(key, ":")
-	return tenant, ok
 }
