@@ -38,13 +38,13 @@ func TestParseChoice(t *testing.T) {
 }
 
 func TestPack(t *testing.T) {
-	got, err := pack([]any{uint32(1), 0.5, int32(-1), Pointer(2), float32(1), uint64(3), int64(-2)})
+	got, err := Pack(uint32(1), 0.5, int32(-1), Pointer(2), float32(1), uint64(3), int64(-2))
 	want := []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 255, 255, 255, 255, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0,
 		0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 254, 255, 255, 255, 255, 255, 255, 255}
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
-	_, err = pack([]any{uint32(1), 2})
+	_, err = Pack(uint32(1), 2)
 	must.Fail(t, err, "argument 1 of a kernel is a int")
 }
 
@@ -53,14 +53,13 @@ func TestGridCheck(t *testing.T) {
 		grid Grid
 		want string
 	}{
-		{Grid{1, 32, 0}, ""},
-		{Grid{1<<31 - 1, 1024, 1 << 20}, ""},
-		{Grid{0, 32, 0}, "0 blocks"},
-		{Grid{1 << 31, 32, 0}, "blocks"},
-		{Grid{1, 0, 0}, "0 threads"},
-		{Grid{1, 33, 0}, "33 threads"},
-		{Grid{1, 1056, 0}, "threads"},
-		{Grid{1, 32, -1}, "-1 bytes"},
+		{Grid{1, 32}, ""},
+		{Grid{1<<31 - 1, 1024}, ""},
+		{Grid{0, 32}, "0 blocks"},
+		{Grid{1 << 31, 32}, "blocks"},
+		{Grid{1, 0}, "0 threads"},
+		{Grid{1, 33}, "33 threads"},
+		{Grid{1, 1056}, "threads"},
 	} {
 		err := test.grid.check()
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

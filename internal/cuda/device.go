@@ -43,10 +43,7 @@ type Module interface {
 }
 
 // Grid is the number of threads of a launch, in one dimension.
-type Grid struct {
-	Blocks, Threads int // Threads per block, a multiple of 32
-	Shared          int // bytes of dynamic shared memory per block
-}
+type Grid struct{ Blocks, Threads int } // Threads per block, a multiple of 32
 
 // Pointer is an address in the memory of a device. Sums with bytes point into the same allocation.
 type Pointer uint64

@@ -30,7 +30,6 @@ typedef unsigned long long CUdeviceptr;
 	X(cuCtxSynchronize, (void)) \
 	X(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *options, void **values)) \
 	X(cuModuleGetFunction, (void **function, void *module, const char *name)) \
-	X(cuFuncSetAttribute, (void *function, int attribute, int value)) \
 	X(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
 	X(cuMemAlloc_v2, (CUdeviceptr *at, size_t bytes)) \
 	X(cuMemFree_v2, (CUdeviceptr at)) \
@@ -102,12 +101,6 @@ static CUresult d_function(void *context, void **function, void *module, const c
 	return p_cuModuleGetFunction(function, module, name);
 }
 
-// d_shared allows a kernel more dynamic shared memory than the 48 KiB that all have.
-static CUresult d_shared(void *context, void *function, int bytes) {
-	IN(context)
-	return p_cuFuncSetAttribute(function, 8, bytes); // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-}
-
 static CUresult d_memory(void *context, size_t *free, size_t *total) {
 	IN(context)
 	return p_cuMemGetInfo_v2(free, total);
@@ -139,11 +132,11 @@ static CUresult d_fill(void *context, CUdeviceptr at, unsigned char value, size_
 }
 
 // d_launch starts a kernel on the default stream, on which copies are, too, so that all are in the order of the calls.
-static CUresult d_launch(void *context, void *function, unsigned blocks, unsigned threads, unsigned shared,
-		void *arguments, size_t bytes) {
+static CUresult d_launch(void *context, void *function, unsigned blocks, unsigned threads, void *arguments,
+		size_t bytes) {
 	IN(context)
 	void *extra[] = {(void *)1, arguments, (void *)2, &bytes, NULL}; // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END
-	return p_cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, NULL, NULL, bytes ? extra : NULL);
+	return p_cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, NULL, NULL, bytes ? extra : NULL);
 }
 
 static CUresult d_sync(void *context) {
@@ -408,19 +401,11 @@ type module struct {
 	gpu       *gpu
 	handle    unsafe.Pointer
 	mu        sync.Mutex
-	functions map[string]*function
-}
-
-type function struct {
-	handle unsafe.Pointer
-	shared int // bytes of dynamic shared memory that it may have
+	functions map[string]unsafe.Pointer
 }
 
 // logBytes is room for the messages of the driver's compiler.
 const logBytes = 4096
-
-// everyShared is the dynamic shared memory that each kernel may have.
-const everyShared = 48 << 10
 
 // Load implements Device. A module stays loaded as long as the device is open: computations load the same kernels again
 // and again, and a driver that cannot cache them on disk would compile them each time.
@@ -442,7 +427,7 @@ func (g *gpu) Load(ptx []byte) (Module, error) {
 }
 
 func (g *gpu) compile(ptx []byte) (*module, error) {
-	m := &module{gpu: g, functions: map[string]*function{}}
+	m := &module{gpu: g, functions: map[string]unsafe.Pointer{}}
 	image := append(append(make([]byte, 0, len(ptx)+1), ptx...), 0)
 	log := make([]byte, logBytes)
 	err := g.do("compiling kernels for the GPU", func() C.CUresult {
@@ -462,45 +447,35 @@ func (m *module) Launch(kernel string, grid Grid, arguments ...any) error {
 	if err := grid.check(); err != nil {
 		return fmt.Errorf("kernel %s: %w", kernel, err)
 	}
-	packed, err := pack(arguments)
+	packed, err := Pack(arguments...)
 	if err != nil {
 		return fmt.Errorf("kernel %s: %w", kernel, err)
 	}
-	f, err := m.function(kernel, grid.Shared)
+	f, err := m.function(kernel)
 	if err != nil {
 		return err
 	}
 	m.gpu.last.Store(kernel)
 	packed = append(packed, 0) // so that there is a first byte
 	return m.gpu.do("launching kernel "+kernel, func() C.CUresult {
-		return C.d_launch(m.gpu.context, f, C.unsigned(grid.Blocks), C.unsigned(grid.Threads), C.unsigned(grid.Shared),
-			unsafe.Pointer(&packed[0]), C.size_t(len(packed)-1))
+		return C.d_launch(m.gpu.context, f, C.unsigned(grid.Blocks), C.unsigned(grid.Threads), unsafe.Pointer(&packed[0]),
+			C.size_t(len(packed)-1))
 	})
 }
 
-// function returns a kernel that may have the given dynamic shared memory.
-func (m *module) function(kernel string, shared int) (unsafe.Pointer, error) {
+func (m *module) function(kernel string) (unsafe.Pointer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.functions[kernel]
 	if f == nil {
-		f = &function{shared: everyShared}
 		name := append([]byte(kernel), 0)
 		err := m.gpu.do("finding kernel "+kernel, func() C.CUresult {
-			return C.d_function(m.gpu.context, &f.handle, m.handle, (*C.char)(unsafe.Pointer(&name[0])))
+			return C.d_function(m.gpu.context, &f, m.handle, (*C.char)(unsafe.Pointer(&name[0])))
 		})
 		if err != nil {
 			return nil, err
 		}
 		m.functions[kernel] = f
 	}
-	if shared > f.shared {
-		doing := fmt.Sprintf("giving kernel %s %d bytes of shared memory", kernel, shared)
-		err := m.gpu.do(doing, func() C.CUresult { return C.d_shared(m.gpu.context, f.handle, C.int(shared)) })
-		if err != nil {
-			return nil, err
-		}
-		f.shared = shared
-	}
-	return f.handle, nil
+	return f, nil
 }

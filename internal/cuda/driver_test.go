@@ -82,8 +82,6 @@ func act(d cuda.Device, words []string) error {
 			err = launch(d, "other", cuda.Grid{Blocks: 1, Threads: 32})
 		case "missing":
 			err = launch(d, "missing", cuda.Grid{Blocks: 1, Threads: 32})
-		case "shared":
-			err = launch(d, "fill", cuda.Grid{Blocks: 1, Threads: 32, Shared: 200 << 10})
 		case "huge":
 			_, err = scope.Alloc(1 << 40)
 		case "outside":
@@ -121,7 +119,7 @@ func fill(d *cuda.Scope) error {
 	if err := d.Fill(at, 9, 24); err != nil {
 		return err
 	}
-	err = launch(d, "fill", cuda.Grid{Blocks: 2, Threads: 64, Shared: 96 << 10}, 2.5, uint32(4), at+4, int32(3))
+	err = launch(d, "fill", cuda.Grid{Blocks: 2, Threads: 64}, 2.5, uint32(4), at+4, int32(3))
 	if err != nil {
 		return err
 	}
@@ -189,7 +187,6 @@ func TestDriver(t *testing.T) {
 		{"ptx=2", "cuda fill fill", []string{"filled\nfilled\n", "error: <nil>"}}, // compiled once
 		{"", "cuda missing", []string{"error: finding kernel missing: named symbol not found (CUDA_ERROR_NOT_FOUND)"}},
 		{"", "cuda other", []string{"error: launching kernel other: operation not supported"}},
-		{"", "cuda shared", []string{"error: giving kernel fill 204800 bytes of shared memory: invalid argument"}},
 		{"memory=5000000", "cuda huge", []string{"error: allocating 1024.0 GiB on the GPU: out of " +
 			"memory (CUDA_ERROR_OUT_OF_MEMORY): 4.8 MiB of 4.8 MiB are free; end other programs on the GPU, or " + advice,
 			"again: <nil>"}},

@@ -1,5 +1,6 @@
-// Package ptx reads kernels in PTX, the assembly language of NVIDIA's GPUs, as compilers write it: functions, their
-// registers and variables, and the text of instructions. What instructions mean is up to package ptxrun.
+// Package ptx reads kernels in PTX, the assembly language of NVIDIA's GPUs, as clang writes them: their registers and
+// variables, and the text of instructions. What instructions mean is up to package ptxrun. Kernels call no functions,
+// and use no variables of the module but shared ones.
 //
 // Source: NVIDIA, Parallel thread execution ISA, version 7.0.
 package ptx
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"text/scanner"
 )
 
 // token is a word, a string or one other character of PTX, and its line.
@@ -16,7 +18,7 @@ type token struct {
 	line int
 }
 
-// longestText is how long a PTX text may be, in bytes; this program's have less than 100 KB.
+// longestText is how long a PTX text may be, in bytes; this program's have less than 110 KB.
 const longestText = 8 << 20
 
 // Problem says why a text is not PTX that can be run, with the line.
@@ -27,56 +29,33 @@ type Problem struct {
 
 func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.line, p.message) }
 
-// Refuse panics with a Problem. Parse recovers from it; later stages that call Refuse must do so, too.
+// Refuse panics with a Problem. Parse recovers from it; later stages that call Refuse must call Recover, too.
 func Refuse(line int, format string, a ...any) { panic(Problem{line, fmt.Sprintf(format, a...)}) }
 
-func wordLetter(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_$%.", c) >= 0
+// Recover, deferred, turns a Problem into an error.
+func Recover(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case Problem:
+		*err = r
+	default:
+		panic(r)
+	}
+}
+
+func wordLetter(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_$%.", c)
 }
 
 // tokens splits a text, without blanks and comments.
 func tokens(text string) (all []token) {
-	line := 1
-	for i := 0; i < len(text); {
-		c := text[i]
-		switch {
-		case c == '\n':
-			line++
-			i++
-		case c == ' ' || c == '\t' || c == '\r':
-			i++
-		case strings.HasPrefix(text[i:], "//"):
-			end := strings.IndexByte(text[i:], '\n')
-			if end < 0 {
-				return all
-			}
-			i += end
-		case strings.HasPrefix(text[i:], "/*"):
-			end := strings.Index(text[i:], "*/")
-			if end < 0 {
-				Refuse(line, "a comment does not end")
-			}
-			line += strings.Count(text[i:i+end], "\n")
-			i += end + 2
-		case c == '"':
-			end := strings.IndexAny(text[i+1:], "\"\n")
-			if end < 0 || text[i+1+end] != '"' {
-				Refuse(line, "a string does not end")
-			}
-			all = append(all, token{text[i : i+end+2], line})
-			i += end + 2
-		case wordLetter(c):
-			from := i
-			for i < len(text) && wordLetter(text[i]) {
-				i++
-			}
-			all = append(all, token{text[from:i], line})
-		case strings.IndexByte(",;:{}[]()|!@+-=<>", c) >= 0:
-			all = append(all, token{text[i : i+1], line})
-			i++
-		default:
-			Refuse(line, "unexpected character %q", c)
-		}
+	var s scanner.Scanner
+	s.Init(strings.NewReader(text))
+	s.Mode = scanner.ScanIdents | scanner.ScanStrings | scanner.ScanComments | scanner.SkipComments
+	s.IsIdentRune = func(c rune, _ int) bool { return wordLetter(c) }
+	s.Error = func(s *scanner.Scanner, message string) { Refuse(s.Pos().Line, "%s", message) }
+	for s.Scan() != scanner.EOF {
+		all = append(all, token{s.TokenText(), s.Line})
 	}
 	return all
 }
@@ -120,21 +99,43 @@ func (c *cursor) expect(text string) {
 	}
 }
 
+// ends reports whether a list ends here; otherwise it continues behind a comma.
+func (c *cursor) ends(text string) bool {
+	if c.accept(text) {
+		return true
+	}
+	c.expect(",")
+	return false
+}
+
 // name returns a token that is an identifier.
 func (c *cursor) name() string {
 	t := c.next()
-	if !wordLetter(t[0]) || t[0] == '.' || t[0] >= '0' && t[0] <= '9' {
+	if !wordLetter(rune(t[0])) || t[0] == '.' || t[0] >= '0' && t[0] <= '9' {
 		Refuse(c.line, "unexpected %q, expected a name", t)
 	}
 	return t
 }
 
-// count returns a whole number from 0 to most.
-func (c *cursor) count(most int64) int64 {
+// value returns a name or a number.
+func (c *cursor) value() string {
+	sign := ""
+	if c.accept("-") {
+		sign = "-"
+	}
 	t := c.next()
+	if !wordLetter(rune(t[0])) || t[0] == '.' {
+		Refuse(c.line, "unexpected %q, expected an operand", t)
+	}
+	return sign + t
+}
+
+// count returns a whole number from least to most.
+func (c *cursor) count(least, most int64) int64 {
+	t := c.value()
 	n, err := strconv.ParseInt(strings.TrimSuffix(t, "U"), 0, 64)
-	if err != nil || n < 0 || n > most {
-		Refuse(c.line, "%q is no number from 0 to %d", t, most)
+	if err != nil || n < least || n > most {
+		Refuse(c.line, "%q is no number from %d to %d", t, least, most)
 	}
 	return n
 }

@@ -4,10 +4,7 @@ import "math/bits"
 
 // barrierUse is an instruction at which warps wait for others.
 type barrierUse struct {
-	id, count int    // rows; count is -1 where all threads come
-	reduce    string // "", "popc", "and" or "or"
-	to, value int    // rows
-	negated   bool
+	id, count int // rows; count is -1 where all threads come
 	line      int
 }
 
@@ -16,8 +13,6 @@ type barrier struct {
 	warps    []*warp
 	uses     []*barrierUse
 	expected int // threads, 0 for all
-	trues    int // predicates
-	falses   int
 }
 
 // arrive makes a warp wait at a barrier.
@@ -44,15 +39,6 @@ func (b *block) arrive(w *warp, u *barrierUse) {
 	}
 	at.warps = append(at.warps, w)
 	at.uses = append(at.uses, u)
-	if u.reduce != "" {
-		for rest := w.live; rest != 0; rest &= rest - 1 {
-			if (w.rows[u.value][bits.TrailingZeros32(rest)]&1 != 0) != u.negated {
-				at.trues++
-			} else {
-				at.falses++
-			}
-		}
-	}
 }
 
 // passBarriers releases the warps of every barrier that all expected threads have reached.
@@ -91,20 +77,6 @@ func (b *block) pass(at *barrier) {
 			w.failTogether("the warp waits for all threads at another barrier than others, which are at line %d",
 				at.uses[0].line)
 		}
-		result := uint64(0)
-		switch u.reduce {
-		case "popc":
-			result = uint64(at.trues)
-		case "and":
-			result = truth(at.falses == 0)
-		case "or":
-			result = truth(at.trues > 0)
-		}
-		if u.reduce != "" {
-			for rest := w.live; rest != 0; rest &= rest - 1 {
-				w.rows[u.to][bits.TrailingZeros32(rest)] = result
-			}
-		}
 		w.known = b.now
 		w.waiting = false
 		w.groups[0].pc++
@@ -135,24 +107,9 @@ func (b *block) passSome(at *barrier) {
 
 // syncWarp is bar.warp.sync: each lane then knows what the others did before.
 func (w *warp) syncWarp(lanes uint32) {
+	if lanes != w.live {
+		w.failTogether("only lanes %08x wait for each other; the interpreter knows barriers of whole warps", lanes)
+	}
 	w.block.now++
-	if lanes == w.live {
-		w.known = w.block.now
-		return
-	}
-	if w.lanes == nil {
-		w.lanes = new([32]moment)
-	}
-	var all moment
-	for rest := lanes; rest != 0; rest &= rest - 1 {
-		for i, t := range w.lanes[bits.TrailingZeros32(rest)] {
-			all[i] = max(all[i], t)
-		}
-	}
-	for rest := lanes; rest != 0; rest &= rest - 1 {
-		all[bits.TrailingZeros32(rest)] = w.block.now
-	}
-	for rest := lanes; rest != 0; rest &= rest - 1 {
-		w.lanes[bits.TrailingZeros32(rest)] = all
-	}
+	w.known = w.block.now
 }

@@ -15,9 +15,6 @@ import (
 //go:embed testdata/violations.ptx
 var violations []byte
 
-//go:embed testdata/copies.ptx
-var copiesPTX []byte
-
 // runs executes a kernel with a column of numbers, one for results, and further arguments, and returns the results.
 func runs(o Options, ptx []byte, kernel string, grid cuda.Grid, in []uint32, out int, more ...any) ([]uint32, error) {
 	m := New(o)
@@ -117,11 +114,6 @@ func TestViolations(t *testing.T) {
 		expectFault(t, err, "nobody wrote|in the same kernel, without fences")
 		_, err = runs(Options{Seed: seed}, violations, "bad_fence", grid, numbers(64), 1, zeros(2), zeros(1))
 		expectFault(t, err, "of block .*, in the same kernel, without fences")
-		grid = cuda.Grid{Blocks: 1, Threads: 32}
-		_, err = runs(Options{Seed: seed}, copiesPTX, "bad_stages_wait", grid, numbers(256), 32)
-		expectFault(t, err, "nobody wrote")
-		_, err = runs(Options{Seed: seed}, copiesPTX, "bad_stages_barrier", grid, numbers(256), 32)
-		expectFault(t, err, "without a barrier between|nobody wrote")
 	}
 }
 
@@ -135,9 +127,9 @@ func expectFault(t *testing.T, err error, want string) {
 
 // TestGoodKernels runs those that are right, with the results that they must have.
 func TestGoodKernels(t *testing.T) {
-	in := numbers(256)
+	in := numbers(64)
 	sum := uint32(0)
-	for _, v := range in[:64] {
+	for _, v := range in {
 		sum += v
 	}
 	diverging := func(i int) uint32 {
@@ -151,41 +143,34 @@ func TestGoodKernels(t *testing.T) {
 		}
 		return v
 	}
-	var least, most, all, total uint32 = math.MaxUint32, 0, 0, 0
-	for _, v := range in[:32] {
-		least, most, all, total = min(least, v), max(most, v), all|v, total+v
-	}
 	for _, c := range []struct {
 		kernel  string
-		ptx     []byte
 		threads int
 		want    func(i int) uint32
 	}{
-		{"good_reverse", violations, 64, func(i int) uint32 { return in[i/32*32+31-i%32] }},
-		{"good_reverse_block", violations, 64, func(i int) uint32 { return in[63-i] }},
-		{"good_count", violations, 64, func(int) uint32 { return sum }},
-		{"good_local", violations, 64, func(i int) uint32 {
+		{"good_reverse", 64, func(i int) uint32 { return in[i/32*32+31-i%32] }},
+		{"good_reverse_block", 64, func(i int) uint32 { return in[63-i] }},
+		{"good_count", 64, func(int) uint32 { return sum }},
+		{"good_local", 64, func(i int) uint32 {
 			return 8*in[i] + 28
 		}},
-		{"good_diverging", violations, 64, func(i int) uint32 {
+		{"good_diverging", 64, func(i int) uint32 {
 			ballot := uint32(0)
 			for l := range 32 {
 				ballot |= diverging(i/32*32+l) & 1 << l
 			}
 			return ballot + diverging(i/32*32+7)
 		}},
-		{"good_partial", violations, 64, func(i int) uint32 {
+		{"good_partial", 64, func(i int) uint32 {
 			if i%32 < 20 {
 				return in[i/32*32+3]
 			}
 			return in[i]
 		}},
-		{"good_turns", violations, 64, func(i int) uint32 { return uint32(63 - i) }},
-		{"good_stages", copiesPTX, 32, func(i int) uint32 { return in[4*(31-i)] + in[128+4*(31-i)+3] }},
-		{"good_reductions", copiesPTX, 32, func(int) uint32 { return total + 3*least + 5*most + 7*all }},
+		{"good_turns", 64, func(i int) uint32 { return uint32(63 - i) }},
 	} {
 		for seed := range uint64(5) {
-			got, err := runs(Options{Seed: seed}, c.ptx, c.kernel, cuda.Grid{Blocks: 1, Threads: c.threads}, in, c.threads)
+			got, err := runs(Options{Seed: seed}, violations, c.kernel, cuda.Grid{Blocks: 1, Threads: c.threads}, in, c.threads)
 			if err != nil {
 				t.Errorf("%s: %v", c.kernel, err)
 				continue
@@ -234,37 +219,44 @@ func TestGoodKernelsOfSeveral(t *testing.T) {
 	}
 }
 
-// TestProduct multiplies matrices of halves, small enough that sums are exact in any order.
+// TestProduct multiplies matrices of halves, small enough that sums are exact in any order. Each lane has 8 words of
+// the column: 4 of the left matrix and 2 of the right one, which 4 of the product replace.
 func TestProduct(t *testing.T) {
+	const body = `mul.wide.u32 %rd1, %r0, 32; add.s64 %rd1, %rd0, %rd1; mov.f32 %f0, 0f00000000;
+ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1]; ld.global.v2.u32 {%r5, %r6}, [%rd1+16];
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6},
+	{%f0, %f0, %f0, %f0};
+st.global.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};`
 	rng := rand.New(rand.NewPCG(1, 2))
-	a, b := make([]uint32, 128), make([]uint32, 64)
-	values := func(words []uint32) []float64 {
-		v := make([]float64, 2*len(words))
-		for i := range words {
-			v[2*i], v[2*i+1] = float64(rng.IntN(201)-100)/8, float64(rng.IntN(201)-100)/8
-			words[i] = uint32(roundHalf(v[2*i], "rn")) | uint32(roundHalf(v[2*i+1], "rn"))<<16
+	var left [16][16]float64
+	var right [8][16]float64
+	for k := range 16 {
+		for i := range left {
+			left[i][k] = float64(rng.IntN(201)-100) / 8
 		}
-		return v
+		for i := range right {
+			right[i][k] = float64(rng.IntN(201)-100) / 8
+		}
 	}
-	left, right := values(a), values(b)
+	word := func(row [16]float64, k int) uint32 {
+		return uint32(roundHalf(row[k])) | uint32(roundHalf(row[k+1]))<<16
+	}
+	var column []uint32
+	for l := range 32 {
+		g, k := l>>2, l&3*2
+		column = append(column, word(left[g], k), word(left[g+8], k), word(left[g], k+8), word(left[g+8], k+8),
+			word(right[g], k), word(right[g], k+8), 0, 0)
+	}
 	for seed := range uint64(6) {
-		m := New(Options{Seed: seed})
-		module := must.Get(m.Load(copiesPTX))(t)
-		pa, _ := cuda.Upload(m, a)
-		pb, _ := cuda.Upload(m, b)
-		pc, _ := m.Alloc(512)
-		must.Do(t, module.Launch("good_product", cuda.Grid{Blocks: 1, Threads: 32}, pa, pb, pc))
-		c := make([]float32, 128)
-		must.Do(t, cuda.Download(m, c, pc))
-		for i := range 16 {
-			for j := range 8 {
-				want := 0.0
-				for k := range 16 {
-					want += left[16*i+k] * right[16*j+k]
-				}
-				if float64(c[8*i+j]) != want {
-					t.Fatalf("seed %d: element %d, %d is %v, want %v", seed, i, j, c[8*i+j], want)
-				}
+		got := must.Get(runSnippet(Options{Seed: seed}, body, 32, column))(t)
+		for i := range 128 {
+			l, r := i/4, i%4
+			row, at, want := l>>2+8*(r>>1), l&3*2+r&1, 0.0
+			for k := range 16 {
+				want += left[row][k] * right[at][k]
+			}
+			if x := math.Float32frombits(got[8*l+r]); float64(x) != want {
+				t.Fatalf("seed %d: element %d, %d is %v, want %v", seed, row, at, x, want)
 			}
 		}
 	}

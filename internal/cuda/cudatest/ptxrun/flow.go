@@ -9,51 +9,37 @@ func (p *program) flow() {
 	leads[0] = true
 	for i := range p.code {
 		s := &p.code[i]
-		if s.kind != plain {
-			leads[i+1] = true
-			if s.meets() {
-				leads[i] = true
-			}
-		}
-		for _, t := range s.targets {
-			leads[t] = true
+		leads[i] = leads[i] || s.meets()
+		leads[i+1] = leads[i+1] || s.kind != plain
+		if s.kind == jumps {
+			leads[s.target] = true
 		}
 	}
-	var first []int // of each block
-	of := make([]int, len(p.code))
+	of, exit := make([]int, len(p.code)), -1
 	for i := range p.code {
 		if leads[i] {
-			first = append(first, i)
+			exit++
 		}
-		of[i] = len(first) - 1
-		p.code[i].ends = leads[i+1]
+		of[i] = exit
 	}
-	exit := len(first)
-	after := make([][]int, exit+1)
-	before := make([][]int, exit+1)
+	exit++
+	after, before := make([][]int, exit+1), make([][]int, exit+1)
 	edge := func(from, to int) {
-		after[from] = append(after[from], to)
-		before[to] = append(before[to], from)
+		after[from], before[to] = append(after[from], to), append(before[to], from)
 	}
 	for i := range p.code {
 		s := &p.code[i]
-		if !s.ends {
+		if s.ends = leads[i+1]; !s.ends {
 			continue
 		}
-		for _, t := range s.targets {
-			edge(of[i], of[t])
-		}
-		always := s.guard < 0
-		if s.kind == leaves {
+		switch s.kind {
+		case jumps:
+			edge(of[i], of[s.target])
+		case leaves:
 			edge(of[i], exit)
 		}
-		if always && (s.kind == leaves || s.kind == jumps || s.kind == chooses) {
-			continue
-		}
-		if i+1 < len(p.code) {
+		if s.guard >= 0 || s.kind != jumps && s.kind != leaves {
 			edge(of[i], of[i+1])
-		} else {
-			edge(of[i], exit)
 		}
 	}
 	depth := postDominators(after, before, exit)
@@ -67,23 +53,18 @@ func (p *program) flow() {
 func postDominators(after, before [][]int, exit int) []int {
 	order, number := []int{}, make([]int, len(after)) // in postorder from the exit, backwards; numbers from 1
 	seen := make([]bool, len(after))
-	type visit struct{ block, next int }
-	for stack := []visit{{exit, 0}}; len(stack) > 0; {
-		top := &stack[len(stack)-1]
-		seen[top.block] = true
-		if top.next < len(before[top.block]) {
-			b := before[top.block][top.next]
-			top.next++
+	var visit func(block int)
+	visit = func(block int) {
+		seen[block] = true
+		for _, b := range before[block] {
 			if !seen[b] {
-				seen[b] = true
-				stack = append(stack, visit{b, 0})
+				visit(b)
 			}
-			continue
 		}
-		order = append(order, top.block)
-		number[top.block] = len(order)
-		stack = stack[:len(stack)-1]
+		order = append(order, block)
+		number[block] = len(order)
 	}
+	visit(exit)
 	up := make([]int, len(after)) // the next post-dominator, -1 if not known yet
 	for i := range up {
 		up[i] = -1

@@ -5,7 +5,8 @@
 // It reports, with the place in the PTX: accesses outside of allocations, or misaligned; reads of memory that was never
 // written; two threads that use the same memory without a barrier in between, one of them writing; lanes that do not
 // come together where they must; barriers that some threads do not reach; divisions by zero; and kernels that run too
-// long. An instruction that it does not know is an error when the text is loaded.
+// long. It knows the instructions of this program's kernels and of its tests; another one is an error when a text is
+// loaded.
 //
 // It shows neither how fast a kernel is on a GPU, nor errors of the driver's compiler, nor races between blocks that
 // fences hide. Instructions whose result NVIDIA does not define exactly, like approximate divisions, are unknown; sums
@@ -15,11 +16,10 @@
 package ptxrun
 
 import (
-	"encoding/binary"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -54,7 +54,7 @@ type Machine struct {
 	regions  []*region // by number; 0 is none
 	used     int64
 	serial   uint32
-	launchs  uint64
+	launches uint64
 	calls    int
 	executed int64               // warp instructions
 	spare    map[*program]*block // the memory of a kernel's last run, for the next one
@@ -62,30 +62,28 @@ type Machine struct {
 }
 
 func New(o Options) *Machine {
-	if o.Memory == 0 {
-		o.Memory = 64 << 20
-	}
 	if o.Major == 0 && o.Minor == 0 {
 		o.Major = 8
 	}
-	if o.Processors == 0 {
-		o.Processors = 4
-	}
-	if o.Instructions == 0 {
-		o.Instructions = 200_000_000
-	}
+	o.Memory, o.Processors = cmp.Or(o.Memory, 64<<20), cmp.Or(o.Processors, 4)
+	o.Instructions = cmp.Or(o.Instructions, 200_000_000)
 	return &Machine{options: o, regions: []*region{nil}, spare: map[*program]*block{}}
 }
 
 // ErrLost is the error that Options.Fail causes.
 var ErrLost = errors.New("the device was lost (the test asked for it)")
 
-// begin counts a call that may fail.
-func (m *Machine) begin() error {
+// do makes one of the calls that may fail, one at a time.
+func (m *Machine) do(call func() error) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
 	if m.calls++; m.calls == m.options.Fail && m.lost == nil {
 		m.lost = ErrLost
 	}
-	return m.lost
+	if m.lost != nil {
+		return m.lost
+	}
+	return call()
 }
 
 func (m *Machine) Name() string                   { return "PTX interpreter" }
@@ -93,133 +91,106 @@ func (m *Machine) Capability() (major, minor int) { return m.options.Major, m.op
 func (m *Machine) Processors() int                { return m.options.Processors }
 
 func (m *Machine) Memory() (free, total int64, err error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if err := m.begin(); err != nil {
-		return 0, 0, err
-	}
-	return m.options.Memory - m.used, m.options.Memory, nil
+	err = m.do(func() error {
+		free, total = m.options.Memory-m.used, m.options.Memory
+		return nil
+	})
+	return free, total, err
 }
 
-func (m *Machine) Alloc(bytes int64) (cuda.Pointer, error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if err := m.begin(); err != nil {
-		return 0, err
-	}
-	if bytes <= 0 {
-		return 0, fmt.Errorf("an allocation of %d bytes; expected at least one", bytes)
-	}
-	if m.options.Takes(bytes) > m.options.Memory-m.used {
-		return 0, fmt.Errorf("%w: no memory for %d bytes: the device has %d free", cuda.ErrOutOfMemory, bytes,
-			m.options.Memory-m.used)
-	}
-	return m.allocate("", bytes)
-}
-
-func (m *Machine) allocate(name string, bytes int64) (cuda.Pointer, error) {
-	if len(m.regions) >= mostRegions {
-		return 0, fmt.Errorf("more than %d allocations", mostRegions)
-	}
-	n := len(m.regions)
-	if name == "" {
-		name = fmt.Sprintf("allocation %d", n)
-	}
-	m.regions = append(m.regions, newRegion(name, bytes, true))
-	m.used += m.options.Takes(bytes)
-	return cuda.Pointer(uint64(n) << positionBits), nil
+func (m *Machine) Alloc(bytes int64) (at cuda.Pointer, err error) {
+	return at, m.do(func() error {
+		switch n, free := len(m.regions), m.options.Memory-m.used; {
+		case bytes <= 0:
+			return fmt.Errorf("an allocation of %d bytes; expected at least one", bytes)
+		case m.options.Takes(bytes) > free:
+			return fmt.Errorf("%w: no memory for %d bytes: the device has %d free", cuda.ErrOutOfMemory, bytes, free)
+		case n >= mostRegions:
+			return fmt.Errorf("more than %d allocations", mostRegions)
+		default:
+			at = cuda.Pointer(n << positionBits)
+			m.regions = append(m.regions, newRegion(fmt.Sprintf("allocation %d", n), bytes, true))
+			m.used += m.options.Takes(bytes)
+			return nil
+		}
+	})
 }
 
 func (m *Machine) Free(p cuda.Pointer) error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if err := m.begin(); err != nil {
-		return err
-	}
-	r, at, err := m.region(p, 0)
-	if err != nil {
-		return err
-	}
-	if at != 0 {
-		return fmt.Errorf("pointer %#x is %d bytes behind the start of %s", p, at, r.name)
-	}
-	m.used -= m.options.Takes(int64(len(r.data)))
-	// The number stays taken, so that a later use of the pointer is recognised.
-	*r = region{name: r.name, freed: true}
-	return nil
+	return m.do(func() error {
+		r, at, err := m.region(uint64(p))
+		if err != nil {
+			return err
+		}
+		if at != 0 {
+			return fmt.Errorf("pointer %#x is %d bytes behind the start of %s", p, at, r.name)
+		}
+		m.used -= m.options.Takes(int64(len(r.data)))
+		// The number stays taken, so that a later use of the pointer is recognised.
+		*r = region{name: r.name, freed: true}
+		return nil
+	})
 }
 
-// region returns where a pointer points to; there must be room for some bytes.
-func (m *Machine) region(p cuda.Pointer, bytes int64) (r *region, at int64, err error) {
-	n := uint64(p) >> positionBits
-	at = int64(uint64(p) & (positionLimit - 1))
-	switch {
-	case n == 0 || n >= uint64(len(m.regions)):
-		return nil, 0, fmt.Errorf("pointer %#x is in no allocation", p)
-	case m.regions[n].freed:
-		return nil, 0, fmt.Errorf("pointer %#x is in %s, which was freed", p, m.regions[n].name)
-	case at+bytes > int64(len(m.regions[n].data)):
-		return nil, 0, fmt.Errorf("%d bytes at %d of %s, which has %d", bytes, at, m.regions[n].name,
-			len(m.regions[n].data))
+// region returns where an address of global memory is.
+func (m *Machine) region(address uint64) (r *region, at int64, err error) {
+	n := address >> positionBits
+	if n == 0 || n >= uint64(len(m.regions)) {
+		return nil, 0, fmt.Errorf("address %#x is in no allocation", address)
 	}
-	return m.regions[n], at, nil
+	if r = m.regions[n]; r.freed {
+		return nil, 0, fmt.Errorf("address %#x is in %s, which was freed", address, r.name)
+	}
+	return r, int64(address & (positionLimit - 1)), nil
+}
+
+// copied is a call that works on some bytes of a region.
+func (m *Machine) copied(p cuda.Pointer, bytes int64, work func(r *region, at int64) error) error {
+	return m.do(func() error {
+		if bytes == 0 {
+			return nil
+		}
+		r, at, err := m.region(uint64(p))
+		if err != nil {
+			return err
+		}
+		if bytes < 0 || at+bytes > int64(len(r.data)) {
+			return fmt.Errorf("%d bytes at %d of %s, which has %d", bytes, at, r.name, len(r.data))
+		}
+		return work(r, at)
+	})
 }
 
 func (m *Machine) Write(to cuda.Pointer, from []byte) error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if err := m.begin(); err != nil || len(from) == 0 {
-		return err
-	}
-	r, at, err := m.region(to, int64(len(from)))
-	if err != nil {
-		return err
-	}
-	copy(r.data[at:], from)
-	r.mark(at, int64(len(from)), true)
-	return nil
+	return m.copied(to, int64(len(from)), func(r *region, at int64) error {
+		copy(r.data[at:], from)
+		r.mark(at, int64(len(from)))
+		return nil
+	})
 }
 
 // Read implements cuda.Device. Reading bytes that were never written is an error.
 func (m *Machine) Read(to []byte, from cuda.Pointer) error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if err := m.begin(); err != nil || len(to) == 0 {
-		return err
-	}
-	r, at, err := m.region(from, int64(len(to)))
-	if err != nil {
-		return err
-	}
-	if i := r.unwritten(at, int64(len(to))); i >= 0 {
-		return fmt.Errorf("the byte at %d of %s is read, which nobody wrote", i, r.name)
-	}
-	copy(to, r.data[at:])
-	return nil
+	return m.copied(from, int64(len(to)), func(r *region, at int64) error {
+		if i := r.unwritten(at, int64(len(to))); i >= 0 {
+			return fmt.Errorf("the byte at %d of %s is read, which nobody wrote", i, r.name)
+		}
+		copy(to, r.data[at:])
+		return nil
+	})
 }
 
 func (m *Machine) Fill(p cuda.Pointer, value byte, bytes int64) error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if err := m.begin(); err != nil || bytes == 0 {
-		return err
-	}
-	r, at, err := m.region(p, max(bytes, 0))
-	if err != nil {
-		return err
-	}
-	for i := range r.data[at : at+bytes] {
-		r.data[at+int64(i)] = value
-	}
-	r.mark(at, bytes, true)
-	return nil
+	return m.copied(p, bytes, func(r *region, at int64) error {
+		for i := range r.data[at : at+bytes] {
+			r.data[at+int64(i)] = value
+		}
+		r.mark(at, bytes)
+		return nil
+	})
 }
 
-func (m *Machine) Sync() error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	return m.begin()
-}
+func (m *Machine) Sync() error { return m.do(func() error { return nil }) }
 
 func (m *Machine) Close() error {
 	m.mutex.Lock()
@@ -231,168 +202,108 @@ func (m *Machine) Close() error {
 	return nil
 }
 
-// module implements cuda.Module.
+// module is a text with its programs. It does not depend on a machine.
 type module struct {
-	machine  *Machine
+	target   int
 	programs map[string]*program
 }
 
-func (m *Machine) Load(image []byte) (cuda.Module, error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if err := m.begin(); err != nil {
-		return nil, err
-	}
-	t, err := read(string(image))
-	if err != nil {
-		return nil, err
-	}
-	if has := 10*m.options.Major + m.options.Minor; t.Target > has {
-		return nil, fmt.Errorf("the kernels need compute capability %d.%d, the device has %d.%d", t.Target/10, t.Target%10,
-			m.options.Major, m.options.Minor)
-	}
-	globals, err := m.globals(t.Text)
-	if err != nil {
-		return nil, err
-	}
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	if len(globals) == 0 && t.programs != nil {
-		return &module{m, t.programs}, nil
-	}
-	mod := &module{m, map[string]*program{}}
-	for _, name := range slices.Sorted(maps.Keys(t.Functions)) {
-		f := t.Functions[name]
-		if !f.Kernel {
-			continue
-		}
-		if mod.programs[f.Name], err = build(t.Text, f, globals); err != nil {
-			return nil, err
-		}
-	}
-	if len(globals) == 0 {
-		t.programs = mod.programs
-	}
-	return mod, nil
+// loaded implements cuda.Module.
+type loaded struct {
+	*module
+	machine *Machine
 }
 
-// globals allocates the variables of a text, and returns their addresses.
-func (m *Machine) globals(t *ptx.Text) (map[*ptx.Variable]uint64, error) {
-	all := map[*ptx.Variable]uint64{}
-	for _, v := range t.Variables {
-		if v.Space == "shared" {
-			continue
-		}
-		if v.Bytes > m.options.Memory-m.used {
-			return nil, fmt.Errorf("no memory for the variable %s of %d bytes", v.Name, v.Bytes)
-		}
-		p, err := m.allocate(v.Name, v.Bytes)
+func (m *Machine) Load(image []byte) (on cuda.Module, err error) {
+	return on, m.do(func() error {
+		mod, err := find(string(image))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		r := m.regions[uint64(p)>>positionBits]
-		copy(r.data, v.Content)
-		r.mark(0, v.Bytes, true)
-		all[v] = uint64(p)
-	}
-	return all, nil
+		if has := 10*m.options.Major + m.options.Minor; mod.target > has {
+			return fmt.Errorf("the kernels need compute capability %d.%d, the device has %d.%d", mod.target/10, mod.target%10,
+				m.options.Major, m.options.Minor)
+		}
+		on = loaded{mod, m}
+		return nil
+	})
 }
 
-// library keeps parsed texts, as tests load the same ones a hundred times.
+// library keeps modules, as tests load the same ones a hundred times.
 var library struct {
-	mutex sync.Mutex
-	texts map[string]*shelved
+	mutex   sync.Mutex
+	modules map[string]*module
 }
 
-// shelved is a text with its programs, unless these have addresses of a machine's variables.
-type shelved struct {
-	*ptx.Text
-	mutex    sync.Mutex
-	programs map[string]*program
-}
+// mostKept is how many modules the library keeps.
+const mostKept = 16
 
-// mostShelved is how many texts the library keeps.
-const mostShelved = 16
-
-// read parses a text, or finds it in the library.
-func read(image string) (*shelved, error) {
+// find compiles a text, or finds it in the library.
+func find(image string) (*module, error) {
 	library.mutex.Lock()
 	defer library.mutex.Unlock()
-	if t := library.texts[image]; t != nil {
-		return t, nil
+	if m := library.modules[image]; m != nil {
+		return m, nil
 	}
-	parsed, err := ptx.Parse(image)
+	text, err := ptx.Parse(image)
 	if err != nil {
 		return nil, err
 	}
-	if library.texts == nil || len(library.texts) >= mostShelved {
-		library.texts = map[string]*shelved{}
+	m := &module{text.Target, map[string]*program{}}
+	for _, name := range slices.Sorted(maps.Keys(text.Kernels)) {
+		if m.programs[name], err = compile(text.Kernels[name]); err != nil {
+			return nil, err
+		}
 	}
-	t := &shelved{Text: parsed}
-	library.texts[image] = t
-	return t, nil
+	if library.modules == nil || len(library.modules) >= mostKept {
+		library.modules = map[string]*module{}
+	}
+	library.modules[image] = m
+	return m, nil
 }
 
 // Limits of a launch.
 const (
-	mostThreads  = 1024
-	mostBlocks   = 1 << 22
-	staticShared = 48 << 10
+	mostThreads = 1024
+	mostBlocks  = 1 << 22
+	mostShared  = 48 << 10 // bytes of variables that every GPU has
 )
 
 // Launch implements cuda.Module. The kernel has ended when it returns. As on a GPU, its error is returned by the next
 // call of the device.
-func (mod *module) Launch(kernel string, grid cuda.Grid, arguments ...any) error {
-	m := mod.machine
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if err := m.begin(); err != nil {
-		return err
-	}
-	p := mod.programs[kernel]
-	if p == nil {
-		return fmt.Errorf("no kernel %q in the module", kernel)
-	}
-	params, err := p.pack(arguments)
-	if err != nil {
-		return fmt.Errorf("kernel %s: %w", kernel, err)
-	}
-	bytes := p.shared + int64(grid.Shared)
-	switch {
-	case grid.Blocks < 1 || grid.Blocks > mostBlocks:
-		return fmt.Errorf("kernel %s: %d blocks; expected 1 to %d", kernel, grid.Blocks, mostBlocks)
-	case grid.Threads < 32 || grid.Threads > mostThreads || grid.Threads%32 != 0:
-		return fmt.Errorf("kernel %s: %d threads per block; expected a multiple of 32 up to %d", kernel, grid.Threads,
-			mostThreads)
-	case p.threads > 0 && int64(grid.Threads) > p.threads:
-		return fmt.Errorf("kernel %s: %d threads per block; it was compiled for %d", kernel, grid.Threads, p.threads)
-	case grid.Shared < 0 || p.shared > staticShared || bytes > m.mostShared():
-		return fmt.Errorf("kernel %s: %d bytes of shared memory, and %d of variables; the device has %d", kernel,
-			grid.Shared, p.shared, m.mostShared())
-	}
-	m.serial++
-	m.launchs++
-	l := &launch{machine: m, program: p, blocks: grid.Blocks, threads: grid.Threads, shared: bytes, params: params,
-		serial: m.serial, fenced: make([]uint32, grid.Blocks), left: m.options.Instructions}
-	if m.options.Seed != 0 {
-		l.draws = rand.New(rand.NewPCG(m.options.Seed, m.launchs))
-	}
-	m.lost = l.run()
-	m.executed += m.options.Instructions - l.left
-	return nil
-}
-
-// mostShared is how many bytes of shared memory a block may have.
-func (m *Machine) mostShared() int64 {
-	switch {
-	case m.options.Major < 8:
-		return 96 << 10
-	case m.options.Major == 8 && m.options.Minor == 0:
-		return 163 << 10
-	case m.options.Major == 8:
-		return 99 << 10
-	}
-	return ptx.MostShared
+func (on loaded) Launch(kernel string, grid cuda.Grid, arguments ...any) error {
+	m := on.machine
+	return m.do(func() error {
+		p := on.programs[kernel]
+		if p == nil {
+			return fmt.Errorf("no kernel %q in the module", kernel)
+		}
+		params, err := p.pack(arguments)
+		switch {
+		case err != nil:
+		case grid.Blocks < 1 || grid.Blocks > mostBlocks:
+			err = fmt.Errorf("%d blocks; expected 1 to %d", grid.Blocks, mostBlocks)
+		case grid.Threads < 32 || grid.Threads > mostThreads || grid.Threads%32 != 0:
+			err = fmt.Errorf("%d threads per block; expected a multiple of 32 up to %d", grid.Threads, mostThreads)
+		case p.threads > 0 && int64(grid.Threads) > p.threads:
+			err = fmt.Errorf("%d threads per block; it was compiled for %d", grid.Threads, p.threads)
+		case p.shared > mostShared:
+			err = fmt.Errorf("%d bytes of shared memory; a device may have only %d", p.shared, mostShared)
+		}
+		if err != nil {
+			return fmt.Errorf("kernel %s: %w", kernel, err)
+		}
+		m.serial++
+		m.launches++
+		l := &launch{machine: m, program: p, grid: grid, params: params, serial: m.serial,
+			fenced: make([]uint32, grid.Blocks), left: m.options.Instructions}
+		if m.options.Seed != 0 {
+			l.draws = rand.New(rand.NewPCG(m.options.Seed, m.launches))
+		}
+		m.lost = l.run()
+		m.executed += m.options.Instructions - l.left
+		return nil
+	})
 }
 
 // pack lays arguments out as a kernel expects its parameters.
@@ -402,49 +313,17 @@ func (p *program) pack(arguments []any) (*region, error) {
 	}
 	r := newRegion("the parameters", p.paramSize, false)
 	for i, a := range arguments {
-		var b []byte
-		switch a := a.(type) {
-		case uint32:
-			b = binary.LittleEndian.AppendUint32(nil, a)
-		case int32:
-			b = binary.LittleEndian.AppendUint32(nil, uint32(a))
-		case float32:
-			b = binary.LittleEndian.AppendUint32(nil, math.Float32bits(a))
-		case uint64:
-			b = binary.LittleEndian.AppendUint64(nil, a)
-		case int64:
-			b = binary.LittleEndian.AppendUint64(nil, uint64(a))
-		case float64:
-			b = binary.LittleEndian.AppendUint64(nil, math.Float64bits(a))
-		case cuda.Pointer:
-			b = binary.LittleEndian.AppendUint64(nil, uint64(a))
-		default:
+		packed, err := cuda.Pack(a)
+		if err != nil {
 			return nil, fmt.Errorf("argument %d is a %T, which no kernel can have", i, a)
 		}
-		if int64(len(b)) != p.params[i].Bytes {
-			return nil, fmt.Errorf("argument %d has %d bytes, the parameter %s has %d", i, len(b), p.params[i].Name,
-				p.params[i].Bytes)
+		if v := p.params[i]; int64(len(packed)) != v.Bytes {
+			return nil, fmt.Errorf("argument %d has %d bytes, the parameter %s has %d", i, len(packed), v.Name, v.Bytes)
 		}
-		copy(r.data[p.offsets[i]:], b)
-		r.mark(p.offsets[i], int64(len(b)), true)
+		copy(r.data[p.offsets[i]:], packed)
+		r.mark(p.offsets[i], int64(len(packed)))
 	}
 	return r, nil
-}
-
-// Kernels returns the names of the kernels of a module, in alphabetical order.
-func Kernels(image []byte) ([]string, error) {
-	t, err := ptx.Parse(string(image))
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, f := range t.Functions {
-		if f.Kernel {
-			names = append(names, f.Name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
 }
 
 // Executed returns how many instructions warps have executed.

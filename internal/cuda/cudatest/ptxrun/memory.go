@@ -27,32 +27,16 @@ func newRegion(name string, bytes int64, watched bool) *region {
 	return r
 }
 
-// mark records that bytes have values, or have none.
-func (r *region) mark(from, bytes int64, value bool) {
-	for i := from; i < from+bytes; {
-		if i%64 == 0 && i+64 <= from+bytes {
-			r.written[i/64] = 0
-			if value {
-				r.written[i/64] = ^uint64(0)
-			}
-			i += 64
-			continue
-		}
-		r.written[i/64] &^= 1 << (i % 64)
-		if value {
-			r.written[i/64] |= 1 << (i % 64)
-		}
-		i++
+// mark records that bytes have values.
+func (r *region) mark(from, bytes int64) {
+	for i := from; i < from+bytes; i++ {
+		r.written[i/64] |= 1 << (i % 64)
 	}
 }
 
 // unwritten returns the first byte that has no value, -1 if all have one.
 func (r *region) unwritten(from, bytes int64) int64 {
 	for i := from; i < from+bytes; i++ {
-		if i%64 == 0 && i+64 <= from+bytes && r.written[i/64] == ^uint64(0) {
-			i += 63
-			continue
-		}
 		if r.written[i/64]>>(i%64)&1 == 0 {
 			return i
 		}
@@ -85,13 +69,10 @@ func putBytes(b []byte, size int, x uint64) {
 	}
 }
 
-// An address belongs to a state space, or is generic: then its upper bits name the space. An address of global memory
-// is the number of a region, from 1, and a position, so that no sum reaches the next region by accident.
+// An address of global memory is the number of a region, from 1, and a position, so that no sum reaches the next region
+// by accident.
 const (
 	positionBits  = 40
-	sharedWindow  = uint64(1) << 60
-	localWindow   = uint64(2) << 60
-	windowMask    = uint64(3) << 60
 	mostRegions   = 1 << 19
 	positionLimit = uint64(1) << positionBits
 )
@@ -102,49 +83,31 @@ const (
 	reads    access = iota // by a load
 	writes                 // by a store
 	swaps                  // by an atomic operation: may meet others of its kind
-	posts                  // by a volatile store: the same, but nothing is read
-	watches                // by a volatile load: may meet those two
+	watches                // by a volatile load: may meet those
 	constant               // by a load for memory that nobody writes while the kernel runs
 )
 
 // find returns the region of an address and the position in it, where size bytes may be accessed.
-func (w *warp) find(space space, address uint64, size, lane int) (*region, int64) {
-	if space == generic {
-		switch address & windowMask {
-		case sharedWindow:
-			space, address = shared, address&^windowMask
-		case localWindow:
-			space, address = local, address&^windowMask
-		default:
-			space = global
-		}
-	}
+func (w *warp) find(in space, address uint64, size, lane int) (*region, int64) {
 	var r *region
-	limit, base := int64(0), int64(0)
-	at := int64(address)
-	switch space {
+	at, base := int64(address), int64(0)
+	switch in {
 	case shared:
 		r = w.block.shared
-		limit = int64(len(r.data))
 	case local:
 		r = w.local
-		limit = int64(len(r.data)) / 32
-		base = limit * int64(lane)
 	case param:
 		r = w.block.launch.params
-		limit = int64(len(r.data))
 	default:
-		m := w.block.launch.machine
-		n := address >> positionBits
-		if n == 0 || n >= uint64(len(m.regions)) {
-			w.fail(lane, "address %#x is in no allocation", address)
+		var err error
+		if r, at, err = w.block.launch.machine.region(address); err != nil {
+			w.fail(lane, "%v", err)
 		}
-		r = m.regions[n]
-		at = int64(address & (positionLimit - 1))
-		if r.freed {
-			w.fail(lane, "%d bytes at %d of %s, which was freed", size, at, r.name)
-		}
-		limit = int64(len(r.data))
+	}
+	limit := int64(len(r.data))
+	if in == local {
+		limit /= 32
+		base = limit * int64(lane)
 	}
 	// Addresses of 2^63 and above are negative here.
 	if at < 0 || at+int64(size) > limit {
@@ -160,7 +123,7 @@ func (w *warp) find(space space, address uint64, size, lane int) (*region, int64
 // last barrier, if one of the two writes.
 func (w *warp) use(r *region, at int64, size, lane int, how access) {
 	bits := (uint64(1)<<size - 1) << (at & 63)
-	if how == writes || how == posts {
+	if how == writes {
 		r.written[at>>6] |= bits
 	} else if r.written[at>>6]&bits != bits {
 		w.fail(lane, "%d bytes at %d of %s are read, which nobody wrote", size, w.position(r, at), r.name)
@@ -171,9 +134,13 @@ func (w *warp) use(r *region, at int64, size, lane int, how access) {
 		}
 		return
 	}
+	serial := w.block.launch.serial
+	if r == w.block.shared {
+		serial = w.block.serial
+	}
 	me := stamp{block: uint32(w.block.number) + 1, thread: uint16(32*w.number + lane), time: w.block.now}
 	for word := at >> 2; word <= (at+int64(size)-1)>>2; word++ {
-		c := r.cell(word, w.serial(r))
+		c := r.cell(word, serial)
 		if size >= 4 && c.split == 0 {
 			w.meet(r, c, me, lane, how, word*4)
 			continue
@@ -193,13 +160,6 @@ func (w *warp) position(r *region, at int64) int64 {
 		return at % (int64(len(r.data)) / 32)
 	}
 	return at
-}
-
-func (w *warp) serial(r *region) uint32 {
-	if r == w.block.shared {
-		return w.block.serial
-	}
-	return w.block.launch.serial
 }
 
 // cell says who used a word of memory since a kernel, or a block in its shared memory, began.
@@ -245,29 +205,29 @@ func (w *warp) meet(r *region, c *cell, me stamp, lane int, how access, at int64
 	if how == constant && (c.wrote.block != 0 || c.swapped.block != 0) {
 		w.fail(lane, "memory at %d of %s is read as constant (ld.global.nc), and written by the same kernel", at, r.name)
 	}
-	if !w.ordered(c.wrote, me, lane) {
+	if !w.ordered(c.wrote, me) {
 		w.race(r, at, lane, how, "wrote", c.wrote)
 	}
-	strong := how == swaps || how == posts || how == watches
-	if !strong && !w.ordered(c.swapped, me, lane) {
+	strong := how == swaps || how == watches
+	if !strong && !w.ordered(c.swapped, me) {
 		w.race(r, at, lane, how, "changed", c.swapped)
 	}
 	switch how {
 	case reads, constant:
 		switch {
-		case w.ordered(c.read1, me, lane):
+		case w.ordered(c.read1, me):
 			c.read1 = me
-		case w.ordered(c.read2, me, lane) || c.read2.block == c.read1.block && c.read2.thread>>5 == c.read1.thread>>5:
+		case w.ordered(c.read2, me) || c.read2.block == c.read1.block && c.read2.thread>>5 == c.read1.thread>>5:
 			c.read2 = me
 		}
 		return
 	case watches:
 		return
 	}
-	if !w.ordered(c.read1, me, lane) {
+	if !w.ordered(c.read1, me) {
 		w.race(r, at, lane, how, "read", c.read1)
 	}
-	if !w.ordered(c.read2, me, lane) {
+	if !w.ordered(c.read2, me) {
 		w.race(r, at, lane, how, "read", c.read2)
 	}
 	if how != writes {
@@ -278,7 +238,7 @@ func (w *warp) meet(r *region, c *cell, me stamp, lane int, how access, at int64
 }
 
 // ordered reports whether an earlier access by the thread s is known to come before this one.
-func (w *warp) ordered(s, me stamp, lane int) bool {
+func (w *warp) ordered(s, me stamp) bool {
 	switch b := w.block; {
 	case s.block == 0:
 		return true
@@ -290,15 +250,14 @@ func (w *warp) ordered(s, me stamp, lane int) bool {
 	case s.thread == me.thread || s.time < b.known:
 		return true
 	case int(s.thread>>5) == w.number:
-		return s.time < w.known || w.lanes != nil && s.time < w.lanes[lane][s.thread&31]
+		return s.time < w.known
 	default:
 		return b.warpsKnow != nil && s.time < b.warpsKnow[w.number][s.thread>>5]
 	}
 }
 
 func (w *warp) race(r *region, at int64, lane int, how access, did string, s stamp) {
-	does := map[access]string{reads: "reads", constant: "reads", watches: "reads", writes: "writes",
-		posts: "writes", swaps: "changes"}[how]
+	does := map[access]string{reads: "reads", constant: "reads", watches: "reads", writes: "writes", swaps: "changes"}[how]
 	who := fmt.Sprintf("thread %d", s.thread)
 	since := "without a barrier between"
 	if s.block != uint32(w.block.number)+1 {

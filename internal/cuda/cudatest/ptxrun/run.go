@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/cachesim/cachesim/internal/cuda"
 )
 
 type kind uint8
 
 const (
 	plain    kind = iota // lanes do it on their own
-	jumps                // to targets[0]
-	chooses              // brx.idx: to one of targets
-	leaves               // ret, exit
+	jumps                // to the target
+	leaves               // ret
 	together             // the lanes of a mask do it together
 	blocks               // a barrier of the block
 )
@@ -24,8 +25,8 @@ type step struct {
 	unless  bool // executed where the guard is false
 	guard   int  // row of the predicate, -1 without
 	depth   int  // of its block in the tree of post-dominators
-	mask    int  // row of the mask of lanes that do it together; of the index of chooses
-	targets []int
+	mask    int  // row of the mask of lanes that do it together
+	target  int
 	barrier *barrierUse
 	run     func(w *warp, active uint32)
 	line    int
@@ -43,9 +44,7 @@ const allLanes = ^uint32(0)
 type launch struct {
 	machine *Machine
 	program *program
-	blocks  int
-	threads int
-	shared  int64 // bytes per block
+	grid    cuda.Grid
 	params  *region
 	serial  uint32
 	fenced  []uint32 // by block, behind the time of its last fence, 0 without one
@@ -75,15 +74,11 @@ type warp struct {
 	live    uint32
 	groups  [32]group // lanes at the same step; the first n
 	n       int
-	waiting bool        // at a barrier of the block
-	known   uint32      // everything that its lanes did before this time has been seen by all of them
-	lanes   *[32]moment // the same of one lane about another, after barriers for some; nil before there are any
-	copies  *[32]copies // asynchronous copies under way; nil before there are any
-	pc      int         // of the step that runs, for messages
-	patient bool        // in the slice after one that was used up, the order of groups is reversed
+	waiting bool   // at a barrier of the block
+	known   uint32 // everything that its lanes did before this time has been seen by all of them
+	pc      int    // of the step that runs, for messages
+	patient bool   // in the slice after one that was used up, the order of groups is reversed
 }
-
-type moment [32]uint32
 
 type group struct {
 	pc    int
@@ -127,7 +122,7 @@ func (l *launch) run() (err error) {
 		}
 	}()
 	b := l.block()
-	order := make([]int, l.blocks)
+	order := make([]int, l.grid.Blocks)
 	for i := range order {
 		order[i] = i
 	}
@@ -144,13 +139,13 @@ func (l *launch) run() (err error) {
 // block returns a block for the launch. It reuses the block of the kernel's last launch if that has the same size.
 func (l *launch) block() *block {
 	p, spare := l.program, l.machine.spare
-	if b := spare[p]; b != nil && 32*len(b.warps) == l.threads && int64(len(b.shared.data)) == l.shared {
+	if b := spare[p]; b != nil && 32*len(b.warps) == l.grid.Threads {
 		b.launch = l
 		return b
 	}
-	b := &block{launch: l, shared: newRegion("the shared memory", l.shared, true)}
+	b := &block{launch: l, shared: newRegion("the shared memory", p.shared, true)}
 	spare[p] = b
-	for i := range l.threads / 32 {
+	for i := range l.grid.Threads / 32 {
 		w := &warp{block: b, number: i, rows: make([]row, len(p.rows))}
 		w.local = newRegion("the local memory", p.local*32, false)
 		for r, s := range p.rows {
@@ -177,13 +172,13 @@ func (b *block) begin(number int) {
 	b.now, b.known, b.warpsKnow = 1, 0, nil
 	b.barriers = [16]barrier{}
 	for _, w := range b.warps {
-		w.live, w.waiting, w.known, w.lanes, w.copies, w.patient = allLanes, false, 0, nil, nil, false
+		w.live, w.waiting, w.known, w.patient = allLanes, false, 0, false
 		w.groups[0], w.n = group{lanes: allLanes}, 1
 		clear(w.local.written)
 		for r, s := range b.launch.program.rows {
 			if s.special != nil {
 				for lane := range 32 {
-					w.rows[r][lane] = cut(s.special(w, lane), 32)
+					w.rows[r][lane] = uint64(s.special(w, lane))
 				}
 			}
 		}
@@ -252,15 +247,15 @@ func (w *warp) run(budget int) {
 	for left > 0 && w.n > 0 && !w.waiting {
 		g := w.pick()
 		for {
-			if g.pc >= len(code) { // after the last instruction, which is not ret
-				w.end(g, g.lanes)
-				break
-			}
 			s := &code[g.pc]
 			w.pc = g.pc
 			active := g.lanes
 			if s.guard >= 0 {
-				active = w.guarded(s, active)
+				taken := w.where(s.guard)
+				if s.unless {
+					taken = ^taken
+				}
+				active &= taken
 			}
 			left--
 			if s.kind == plain {
@@ -284,54 +279,25 @@ func (w *warp) run(budget int) {
 	}
 }
 
-// guarded returns the lanes whose predicate permits a step.
-func (w *warp) guarded(s *step, lanes uint32) uint32 {
-	p := &w.rows[s.guard]
-	taken := uint32(0)
-	for l, v := range p {
-		taken |= uint32(v&1) << l
-	}
-	if s.unless {
-		taken = ^taken
-	}
-	return lanes & taken
-}
-
 // control executes a jump, or a step at which lanes wait for each other.
 func (w *warp) control(g *group, s *step, active uint32) {
-	switch s.kind {
-	case jumps:
-		if active != 0 && active != g.lanes {
-			w.part(g, g.lanes&^active, g.pc+1)
-		}
-		if active == 0 {
-			g.pc++
-		} else {
-			g.pc = s.targets[0]
-		}
-	case chooses:
-		w.choose(g, s, active)
-	case leaves:
-		if active != g.lanes {
-			g.pc++
-		}
-		w.end(g, active)
-	case together, blocks:
-		if active != g.lanes {
-			if active == 0 {
-				g.pc++
-				return
-			}
-			w.part(g, g.lanes&^active, g.pc+1)
-		}
-		if s.kind == together {
-			w.together(g, s)
-			return
-		}
-		if g.lanes != w.live {
-			g.waits = true
-			return
-		}
+	if active == 0 {
+		g.pc++
+		return
+	}
+	if rest := g.lanes &^ active; rest != 0 {
+		w.part(g, rest, g.pc+1)
+	}
+	switch {
+	case s.kind == jumps:
+		g.pc = s.target
+	case s.kind == leaves:
+		w.end(g)
+	case s.kind == together:
+		w.together(g, s)
+	case g.lanes != w.live:
+		g.waits = true
+	default:
 		w.waiting = true
 		w.block.arrive(w, s.barrier)
 	}
@@ -344,43 +310,12 @@ func (w *warp) part(g *group, lanes uint32, pc int) {
 	w.n++
 }
 
-// end ends lanes. Lanes that waited for them no longer have to.
-func (w *warp) end(g *group, lanes uint32) {
-	w.live &^= lanes
-	g.lanes &^= lanes
+// end ends the lanes of a group. Lanes that waited for them no longer have to.
+func (w *warp) end(g *group) {
+	w.live &^= g.lanes
+	g.lanes = 0
 	for i := range w.groups[:w.n] {
 		w.groups[i].waits = false
-	}
-}
-
-// choose jumps to the target that each lane has the number of.
-func (w *warp) choose(g *group, s *step, active uint32) {
-	if rest := g.lanes &^ active; rest != 0 {
-		if active == 0 {
-			g.pc++
-			return
-		}
-		w.part(g, rest, g.pc+1)
-	}
-	which := &w.rows[s.mask]
-	for rest := active; ; {
-		first := bits.TrailingZeros32(rest)
-		n := which[first]
-		if n >= uint64(len(s.targets)) {
-			w.fail(first, "jumps to target %d of %d", n, len(s.targets))
-		}
-		same := uint32(0)
-		for m := rest; m != 0; m &= m - 1 {
-			if l := bits.TrailingZeros32(m); which[l] == n {
-				same |= 1 << l
-			}
-		}
-		if same == rest {
-			g.pc = s.targets[n]
-			return
-		}
-		w.part(g, same, s.targets[n])
-		rest &^= same
 	}
 }
 
@@ -394,10 +329,7 @@ func (w *warp) pick() *group {
 		if g.waits {
 			continue
 		}
-		d := -1
-		if g.pc < len(code) {
-			d = code[g.pc].depth
-		}
+		d := code[g.pc].depth
 		if best < 0 || (d > depth || d == depth && g.pc < w.groups[best].pc) != w.patient {
 			best, depth = i, d
 		}

@@ -103,7 +103,6 @@ CUresult cuModuleGetFunction(void **f, void *m, const char *name) {
 	*f = strdup(name);
 	return 0;
 }
-CUresult cuFuncSetAttribute(void *f, int a, int v) { CHECK return a == 8 && v <= 99 << 10 ? 0 : INVALID_VALUE; }
 CUresult cuMemGetInfo_v2(size_t *free, size_t *all) { CHECK *all = total(); *free = *all - used(); return 0; }
 static CUresult allocate(CUdeviceptr *p, size_t n) {
 	if (!n) return INVALID_VALUE;
