@@ -173,3 +173,34 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	}
 	return commandline.UnknownCommand(root, args[0])
 }
+
+// newGendocsCommand generates the command reference from the commands; `make docs` and `make install` call it.
+func newGendocsCommand() *cobra.Command {
+	man := false
+	cmd := &cobra.Command{
+		Use:    "gendocs DIR",
+		Short:  "Write the command reference as Markdown or man pages",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return commandline.WriteReference(cmd.Root(), args[0], "cachesim "+version.Release, man)
+		},
+	}
+	cmd.Flags().BoolVar(&man, "man", false, "write man pages instead of Markdown")
+	return cmd
+}
+
+func newVersionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the program",
+		Long: `Prints the same as cachesim --version: the release and the commit, as in records.
+
+If the program was built with uncommitted changes, the beginning of its checksum follows.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "cachesim version %s\n", version.Program())
+			return err
+		},
+	}
+}
