@@ -127,8 +127,13 @@ them with the offline optimum.
   cachesim policies                 list the policies, with parameters and sources
   cachesim formats                  list the trace formats
   cachesim devices                  list the devices that can compute`,
-		Version:       version.Program(),
-		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
+		Version: version.Program(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return commandline.UnknownCommand(cmd, args[0])
+		},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
@@ -164,14 +169,6 @@ them with the offline optimum.
 	commandline.FitHelp(root)
 	commandline.ExplainArguments(root)
 	return root
-}
-
-// unknownCommand prints the help if no command is given, and suggests the nearest one if the command does not exist.
-func unknownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return root.Help()
-	}
-	return commandline.UnknownCommand(root, args[0])
 }
 
 // newGendocsCommand generates the command reference from the commands; `make docs` and `make install` call it.

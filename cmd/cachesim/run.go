@@ -203,7 +203,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		commandline.Note(cmd, f.trace.quiet, "the nodes serve prompts in turn ("+*f.parts.texts[sim.RouterKind]+"); --route "+
 			"chooses other routers")
 	}
-	byCapacity(cells, resolved)
+	slices.SortStableFunc(cells, func(a, b experiment.Cell) int { // rows of one capacity are meant to be compared
+		return cmp.Compare(slices.Index(resolved, a.Capacity), slices.Index(resolved, b.Capacity))
+	})
 	replayed, stopped := f.execute(cmd, t, cells, 0, nil)
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
@@ -279,13 +281,6 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 		}
 	}
 	return nil, mode, nil
-}
-
-// byCapacity sorts cells by capacity, because rows of one capacity are meant to be compared.
-func byCapacity(cells []experiment.Cell, capacities []capacity.Capacity) {
-	slices.SortStableFunc(cells, func(a, b experiment.Cell) int {
-		return cmp.Compare(slices.Index(capacities, a.Capacity), slices.Index(capacities, b.Capacity))
-	})
 }
 
 // divide rejects allocators without tenants, and tenants without a cache that can be divided. If tenants are given

@@ -72,6 +72,16 @@ func (r *Record) Dim(name string) (v Value, ok bool) {
 	return Value{}, false
 }
 
+// Texts returns the different texts of records, without "", in order of first appearance.
+func Texts(recs []Record, of func(*Record) string) (texts []string) {
+	for i := range recs {
+		if text := of(&recs[i]); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // AxisNames returns the names of the further axes of recs, without duplicates, in order of first appearance.
 func AxisNames(recs []Record) (names []string) {
 	for i := range recs {

@@ -147,16 +147,15 @@ func (g Group) Setting() string {
 // SampleNote says which numbers of records refer to a sample and which to the whole trace; "" if no record is of a
 // sample.
 func SampleNote(recs []records.Record) string {
-	var rates []string
 	prompts := false
-	for i := range recs {
-		r := &recs[i]
-		if rate := show.Share(r.SampleRate); r.IsSample() && !slices.Contains(rates, rate) {
-			rates = append(rates, rate)
+	rates := records.Texts(recs, func(r *records.Record) string {
+		if !r.IsSample() {
+			return ""
 		}
 		_, ofPrompts := r.Get("prompts") // their hit ratio is not scaled
-		prompts = prompts || r.IsSample() && ofPrompts
-	}
+		prompts = prompts || ofPrompts
+		return show.Share(r.SampleRate)
+	})
 	if len(rates) == 0 {
 		return ""
 	}
@@ -174,26 +173,19 @@ const mostMarked = 3
 // roundings says at which capacities the cache of a sample is off its share of the whole by more than 1%, because it
 // holds whole objects, and at least one.
 func roundings(recs []records.Record) []string {
-	var at []string
-	for i := range recs {
-		r := &recs[i]
+	return marked("rounded in the sample's cache: ", records.Texts(recs, func(r *records.Record) string {
 		exact := float64(r.Capacity) * r.SampleRate / float64(max(1, r.BlockBytes))
 		held := float64(r.SimulatedCapacity)
 		if !r.IsSample() || held == 0 || math.Abs(held-exact) <= 0.01*exact {
-			continue
+			return ""
 		}
 		unit := r.CapacityUnit
 		if r.BlockBytes > 0 {
 			unit = "blocks"
 		}
-		text := fmt.Sprintf("%s as %s instead of %.3g %s", show.Capacity(r.Capacity, r.CapacityUnit),
-			show.Count(r.SimulatedCapacity),
-			exact, unit)
-		if !slices.Contains(at, text) {
-			at = append(at, text)
-		}
-	}
-	return marked("rounded in the sample's cache: ", at)
+		return fmt.Sprintf("%s as %s instead of %.3g %s", show.Capacity(r.Capacity, r.CapacityUnit),
+			show.Count(r.SimulatedCapacity), exact, unit)
+	}))
 }
 
 // belowZero says which hit ratios are 0 because the sample misses more often than its share of the requests.
@@ -223,20 +215,16 @@ func marked(says string, texts []string) []string {
 
 // FutureNote says which online policies do not compete because a part of theirs knows the future; "" if there are none.
 func FutureNote(recs []records.Record) string {
-	var names []string
-	for i := range recs {
-		part := recs[i].Foresees()
-		if part == "" {
-			continue
+	names := records.Texts(recs, func(r *records.Record) string {
+		switch part := r.Foresees(); {
+		case part == "":
+			return ""
+		case strings.Contains(r.Label, part):
+			return r.Label
+		default:
+			return r.Label + " with " + part
 		}
-		name := recs[i].Label
-		if !strings.Contains(name, part) {
-			name += " with " + part
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	})
 	switch len(names) {
 	case 0:
 		return ""

@@ -412,7 +412,11 @@ func (t *Table) printedRow(r TableRow, p paint) []string {
 		}
 		row = append(row, quiet(value))
 		if t.Columns[i].Compared {
-			row = append(row, quiet(c.Published), c.printDifference(p))
+			difference := p.dim(c.Difference)
+			if c.Off { // too large
+				difference = p.bold(c.Difference + " !")
+			}
+			row = append(row, quiet(c.Published), difference)
 		}
 	}
 	return row
@@ -427,14 +431,6 @@ func (c *TableCell) print(p paint) string {
 		return p.bold(c.Text + " *")
 	}
 	return c.Text
-}
-
-// printDifference marks a difference that is too large.
-func (c *TableCell) printDifference(p paint) string {
-	if c.Off {
-		return p.bold(c.Difference + " !")
-	}
-	return p.dim(c.Difference)
 }
 
 // encodeCSV writes one line per value.

@@ -327,24 +327,19 @@ func footer(g Group, p paint) string {
 
 // ratioLine says which optimum the ratios of which policies refer to.
 func ratioLine(recs []records.Record) string {
-	against := map[string][]string{} // policies by optimum
-	var optima []string
-	interval := map[string]bool{}
-	for i := range recs {
-		r := &recs[i]
-		if !r.Has(metric.CompetitiveRatio) {
-			continue
-		}
-		interval[r.Optimum] = interval[r.Optimum] || r.Has(metric.CompetitiveRatioMax)
-		if !slices.Contains(optima, r.Optimum) {
-			optima = append(optima, r.Optimum)
-		}
-		if !slices.Contains(against[r.Optimum], r.Label) {
-			against[r.Optimum] = append(against[r.Optimum], r.Label)
-		}
-	}
+	optima := records.Texts(recs, optimumOf)
 	if len(optima) == 0 {
 		return ""
+	}
+	against, interval := map[string][]string{}, map[string]bool{} // policies by optimum
+	for _, optimum := range optima {
+		against[optimum] = records.Texts(recs, func(r *records.Record) string {
+			if optimumOf(r) != optimum {
+				return ""
+			}
+			interval[optimum] = interval[optimum] || r.Has(metric.CompetitiveRatioMax)
+			return r.Label
+		})
 	}
 	// The optimum of most policies is named without listing the policies.
 	slices.SortStableFunc(optima, func(a, b string) int { return len(against[b]) - len(against[a]) })
@@ -369,23 +364,25 @@ func ratioLine(recs []records.Record) string {
 // elsewhereLine says which optima in the table are optimal under other rules alone, so that the ratios do not refer to
 // them.
 func elsewhereLine(recs []records.Record) string {
-	var optima, others []string
-	for i := range recs {
-		if recs[i].Has(metric.CompetitiveRatio) && !slices.Contains(optima, recs[i].Optimum) {
-			optima = append(optima, recs[i].Optimum)
+	optima := records.Texts(recs, optimumOf)
+	others := records.Texts(recs, func(r *records.Record) string {
+		if roleOf(r.Policy).Optimum && !slices.Contains(optima, r.Policy) {
+			return r.Label
 		}
-	}
-	for i := range recs {
-		r := &recs[i]
-		if roleOf(r.Policy).Optimum && len(optima) > 0 && !slices.Contains(optima, r.Policy) &&
-			!slices.Contains(others, r.Label) {
-			others = append(others, r.Label)
-		}
-	}
-	if len(others) == 0 {
+		return ""
+	})
+	if len(optima) == 0 || len(others) == 0 {
 		return ""
 	}
 	return strings.Join(others, ", ") + ": optimal under other rules only; no optimum here"
+}
+
+// optimumOf returns the optimum that a record has a ratio to; "" if it has none.
+func optimumOf(r *records.Record) string {
+	if r.Has(metric.CompetitiveRatio) {
+		return r.Optimum
+	}
+	return ""
 }
 
 // roleOf returns the role of a policy, which is empty if none is declared.

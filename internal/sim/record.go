@@ -82,8 +82,11 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		rec.Set(metric.ByteHitRatio, r.trace.Estimate(r.trace.BytesFrom, r.view(c.Capacity).trace,
 			rec.Int(metric.Requests), rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes)))
 	}
-	if delayed, ok := delayedHits(out.values); ok {
-		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
+	for _, delayed := range []metric.Metric{models.DelayedHits, prefetch.LateProposals} { // a cell has one of them
+		if out.values.Has(delayed) {
+			rec.Set(metric.HitsInFlight, r.hitRatio(out.values, out.values.Int(delayed)))
+			break
+		}
 	}
 	r.view(c.Capacity).logged().AddTo(&rec.Values, c.Capacity.Bytes)
 	if cache.ServesQueries(c.Cache) {
@@ -128,16 +131,6 @@ func withoutHits(v metric.Values) metric.Values {
 // perRequest divides a time by the number of served requests, in nanoseconds.
 func perRequest(elapsed time.Duration, served int64) float64 {
 	return float64(elapsed.Nanoseconds()) / float64(max(1, served))
-}
-
-// delayedHits returns how many misses found their object on its way; false if nothing arrives later.
-func delayedHits(v metric.Values) (n int64, ok bool) {
-	for _, m := range []metric.Metric{models.DelayedHits, prefetch.LateProposals} {
-		if v.Has(m) {
-			return v.Int(m), true
-		}
-	}
-	return 0, false
 }
 
 // hitRatio returns hits/requests, where some misses may count as hits. For a sample it returns the estimate for the

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Values are measured values, by metric. The zero value is empty. Copies are independent of each other.
@@ -130,7 +129,7 @@ func (v Values) Merge(other Values) Values {
 	}
 	for _, x := range both.all { // when all their inputs are there
 		if m, _ := Lookup(x.name); m.Merge.rule == quotient {
-			label := labelOf(x.name)
+			label := x.name[len(m.Name):] // [web] of tenant_hits[web], "" of hits
 			part, _ := both.Get(m.Merge.part + label)
 			whole, _ := both.Get(m.Merge.whole + label)
 			both.SetNamed(x.name, Divide(part, whole))
@@ -159,14 +158,6 @@ func (v Values) merged(other Values, part value) value {
 		}
 	}
 	return part
-}
-
-// labelOf returns a value's label with its brackets: [web] for tenant_hits[web], "" for hits.
-func labelOf(name string) string {
-	if at := strings.IndexByte(name, '['); at >= 0 {
-		return name[at:]
-	}
-	return ""
 }
 
 // Divide returns part/whole, 0 if the whole is 0.

@@ -216,19 +216,16 @@ func (s *Set) Remark(recs []records.Record) string {
 	if s == nil {
 		return ""
 	}
-	var traces []string
-	several := false
-	for i := range recs {
-		several = several || recs[i].Trace != recs[0].Trace
-		if b := s.Of(&recs[i]); b != nil && len(b.Each) == Count && s.planOf(recs[i].Trace).tooLong &&
-			!slices.Contains(traces, recs[i].Trace) {
-			traces = append(traces, recs[i].Trace)
+	traces := records.Texts(recs, func(r *records.Record) string {
+		if b := s.Of(r); b != nil && len(b.Each) == Count && s.planOf(r.Trace).tooLong {
+			return r.Trace
 		}
-	}
+		return ""
+	})
 	switch {
 	case len(traces) == 0:
 		return ""
-	case several:
+	case slices.ContainsFunc(recs, func(r records.Record) bool { return r.Trace != recs[0].Trace }):
 		return show.Printable(strings.Join(traces, ", ") + ": " + remark)
 	}
 	return remark

@@ -111,12 +111,7 @@ func (r Results) groups() (tables []*page.Table) {
 // settings says what was replayed on the trace.
 func (r Results) settings() (settings []records.Setting) {
 	add := func(name string, text func(*records.Record) string) {
-		var texts []string
-		for i := range r.Records {
-			if t := text(&r.Records[i]); t != "" && !slices.Contains(texts, t) {
-				texts = append(texts, t)
-			}
-		}
+		texts := records.Texts(r.Records, text)
 		if len(texts) > mostTexts {
 			texts = append(texts[:mostTexts], fmt.Sprintf("... (%d in all)", len(texts)))
 		}

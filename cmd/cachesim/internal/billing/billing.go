@@ -294,19 +294,14 @@ func (r rate) perSecond() float64 {
 	return (r.requests - r.atEnds/2) / r.span.Seconds() * r.scale
 }
 
-// noCachePolicy returns the policy that is what happens without a cache.
-func noCachePolicy() policies.Spec {
-	spec, _ := policies.Registry.Parse(records.NoCache())
-	return spec
-}
-
 // AddNoCache adds the row without a cache to a design: one at the smallest capacity, as all would be alike, in each
 // setup that it fits. A design that has such a policy already stays as it is.
 func AddNoCache(d *experiment.Design, resolved []capacity.Capacity) {
 	if slices.ContainsFunc(d.Entrants, func(e experiment.Entrant) bool { return e.Spec.Entry.Idle }) {
 		return
 	}
-	none := experiment.Entrants([]policies.Spec{noCachePolicy()}, nil)[0]
+	spec, _ := policies.Registry.Parse(records.NoCache())
+	none := experiment.Entrants([]policies.Spec{spec}, nil)[0]
 	none.Beside, none.Setups = true, map[int]string{}
 	for i, s := range d.Setups {
 		parts := s.Parts
