@@ -69,41 +69,33 @@ type Entrant struct {
 }
 
 // Setups combines the parts of the kinds that every policy works with. Without lists the only setup is the exact cache.
-func Setups(lists map[*sim.Kind][]sim.Part) []Setup {
-	setups := []Setup{{Parts: sim.Parts{Cache: cache.ExactSpec()}}}
-	for _, kind := range setupKinds() {
-		if len(lists[kind.Kind]) == 0 {
-			continue
+func Setups(lists map[*sim.Kind][]sim.Part) (setups []Setup) {
+	for _, parts := range combined(lists, func(k *sim.Kind) bool { return k.AskedBy == nil }) {
+		s := Setup{Parts: sim.Parts{Cache: cache.ExactSpec()}}
+		for _, part := range parts {
+			part.Into(&s.Parts)
 		}
-		var more []Setup
-		for _, s := range setups {
-			for _, part := range lists[kind.Kind] {
-				part.Into(&s.Parts)
-				more = append(more, s)
-			}
-		}
-		setups = more
+		setups = append(setups, s)
 	}
 	return setups
+}
+
+// combined returns the combinations of the parts of some kinds.
+func combined(lists map[*sim.Kind][]sim.Part, has func(*sim.Kind) bool) [][]sim.Part {
+	var some [][]sim.Part
+	for _, kind := range sim.Kinds {
+		if has(kind) && len(lists[kind]) > 0 {
+			some = append(some, lists[kind])
+		}
+	}
+	return combinations(some)
 }
 
 // Entrants returns the policies, each with every combination of the parts that it uses.
 func Entrants(specs []policies.Spec, lists map[*sim.Kind][]sim.Part) (entrants []Entrant) {
 	for _, spec := range specs {
-		choices := [][]sim.Part{nil}
-		for _, kind := range sim.Kinds {
-			if kind.AskedBy == nil || !kind.AskedBy(spec.Entry) || len(lists[kind]) == 0 {
-				continue
-			}
-			var more [][]sim.Part
-			for _, choice := range choices {
-				for _, part := range lists[kind] {
-					more = append(more, append(slices.Clone(choice), part))
-				}
-			}
-			choices = more
-		}
-		for _, asked := range choices {
+		uses := func(k *sim.Kind) bool { return k.AskedBy != nil && k.AskedBy(spec.Entry) }
+		for _, asked := range combined(lists, uses) {
 			entrants = append(entrants, Entrant{Label: spec.String(), Spec: spec, Asked: asked})
 		}
 	}

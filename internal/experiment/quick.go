@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // quickFlag marks the quick version in Changes.
@@ -77,20 +78,18 @@ func (f *File) checkQuick() error {
 }
 
 func (f *File) checkQuickValues(q *Quick) error {
-	if q.Limit < 0 {
-		return f.errorAt(fmt.Errorf("limit %d: want a number of requests, from 1", q.Limit), "quick", "limit")
-	}
-	for i, name := range q.Traces {
-		if names := f.traceNames(); !slices.Contains(names, name) {
-			return f.errorAt(suggest.Unknown("trace", name, names), "quick", "traces", i)
+	c := &checker{File: f}
+	c.refuse(q.Limit < 0, path{"quick", "limit"}, "limit %d: want a number of requests, from 1", q.Limit)
+	check := func(kind, key string, names, exist []string) {
+		for i, name := range names {
+			if !slices.Contains(exist, name) {
+				c.at(path{"quick", key, i}, suggest.Unknown(kind, name, exist))
+			}
 		}
 	}
-	for i, label := range q.Policies {
-		if labels := f.labels(); !slices.Contains(labels, label) {
-			return f.errorAt(suggest.Unknown("policy", label, labels), "quick", "policies", i)
-		}
-	}
-	return nil
+	check("trace", "traces", q.Traces, f.traceNames())
+	check("policy", "policies", q.Policies, f.labels())
+	return c.err
 }
 
 func (t *Trace) shorten(limit int) {
@@ -102,17 +101,9 @@ func (t *Trace) shorten(limit int) {
 	}
 }
 
-func (f *File) traceNames() (names []string) {
-	for _, t := range f.Traces {
-		names = append(names, t.Name)
-	}
-	return names
+func (f *File) traceNames() []string {
+	return records.Distinct(f.Traces, func(t Trace) string { return t.Name })
 }
 
 // labels returns the names of all policies.
-func (f *File) labels() (labels []string) {
-	for _, p := range f.Policies {
-		labels = append(labels, p.Label())
-	}
-	return labels
-}
+func (f *File) labels() []string { return records.Distinct(f.Policies, Policy.Label) }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 
@@ -69,21 +71,9 @@ func (f *File) Settings() (keys []string) {
 	for _, s := range allSettings() {
 		keys = append(keys, s.key)
 	}
-	for _, t := range f.Traces {
-		for _, axis := range sortedKeys(t.With) {
-			keys = append(keys, "traces."+t.Name+"."+axis)
-		}
-	}
-	for _, p := range f.Policies {
-		for _, axis := range sortedKeys(p.With) {
-			keys = append(keys, "policies."+p.Label()+"."+axis)
-		}
-	}
-	for _, kind := range partKinds {
-		for _, p := range *kind.of(f) {
-			for _, axis := range sortedKeys(p.With) {
-				keys = append(keys, kind.Plural+"."+p.Label()+"."+axis)
-			}
+	for _, o := range f.owners() {
+		for _, axis := range sortedKeys(o.with) {
+			keys = append(keys, o.plural+"."+o.label+"."+axis)
 		}
 	}
 	return keys
@@ -96,26 +86,29 @@ func (f *File) set(text string) error {
 	if !ok || value == "" {
 		return fmt.Errorf("want key=value, for example seeds=3 or capacities=1%%,5%%")
 	}
-	if rest, ok := strings.CutPrefix(text, "traces."); ok {
-		i, key, value, err := cutOwner("trace", rest, f.traceNames())
-		if err != nil {
-			return err
-		}
-		return f.Traces[i].set(key, value)
+	type member struct {
+		kind, plural string
+		labels       []string
+		set          func(i int, key, value string) error
 	}
-	if rest, ok := strings.CutPrefix(text, "policies."); ok {
-		i, key, value, err := cutOwner("policy", rest, f.labels())
-		if err != nil {
-			return err
-		}
-		return f.Policies[i].set(key, value)
+	members := []member{
+		{"trace", "traces", f.traceNames(), func(i int, key, value string) error { return f.Traces[i].set(key, value) }},
+		{"policy", "policies", f.labels(), func(i int, key, value string) error { return f.Policies[i].set(key, value) }},
 	}
-	names := []string{"traces.NAME.KEY", "policies.NAME.KEY"}
 	for _, kind := range partKinds {
-		if rest, ok := strings.CutPrefix(text, kind.Plural+"."); ok {
-			return kind.setParam(f, rest)
+		members = append(members, member{kind.Name, kind.Plural, labelsOf(*kind.of(f)),
+			func(i int, key, value string) error { return kind.setParam(f, i, key, value) }})
+	}
+	var names []string
+	for _, m := range members {
+		if rest, ok := strings.CutPrefix(text, m.plural+"."); ok {
+			i, key, value, err := cutOwner(m.kind, rest, m.labels)
+			if err != nil {
+				return err
+			}
+			return m.set(i, key, value)
 		}
-		names = append(names, kind.Plural+".NAME.KEY")
+		names = append(names, m.plural+".NAME.KEY")
 	}
 	for _, s := range allSettings() {
 		if s.key == key {
@@ -165,21 +158,13 @@ func (f *File) setPolicies(value string) error {
 	if err != nil {
 		return err
 	}
-	for i := range labels {
-		labels[i] = strings.TrimSpace(labels[i])
-	}
-	var chosen []Policy
-	for _, label := range labels {
-		at := slices.IndexFunc(f.Policies, func(p Policy) bool { return p.Label() == label })
-		if at >= 0 {
-			chosen = append(chosen, f.Policies[at])
-		} else {
-			chosen = append(chosen, Policy{Policy: label})
-			delete(f.Absent, label)
-		}
-	}
-	f.leaveOut(func(p Policy) bool { return !slices.Contains(labels, p.Label()) }, "left out by --set")
-	f.Policies = chosen
+	listed := chosen(f.Policies, labels, func(label string) Policy {
+		delete(f.Absent, label)
+		return Policy{Policy: label}
+	})
+	stays := records.Distinct(listed, Policy.Label)
+	f.leaveOut(func(p Policy) bool { return !slices.Contains(stays, p.Label()) }, "left out by --set")
+	f.Policies = listed
 	return nil
 }
 
@@ -211,42 +196,41 @@ func setCount(to *int, value string) (err error) {
 	return nil
 }
 
-// traceSettings are the keys of a trace that --set can change, except the parameters of its generator.
-var traceSettings = []struct {
-	key string
-	set func(t *Trace, value string) error
-}{
-	{"file", func(t *Trace, value string) error { t.File, t.Files, t.Generate = value, nil, ""; return nil }},
-	{"files", func(t *Trace, value string) error {
-		t.File, t.Files, t.Generate = "", splitList([]string{value}), ""
-		return nil
-	}},
-	{"generate", func(t *Trace, value string) error { t.File, t.Files, t.Generate = "", nil, value; return nil }},
-	{"format", func(t *Trace, value string) error { t.Format = value; return nil }},
-	{"merge", func(t *Trace, value string) error { return setBool(&t.Merge, value) }},
-	{"per-file", func(t *Trace, value string) error { return setBool(&t.PerFile, value) }},
-	{"warmup", func(t *Trace, value string) error { return setCount(&t.Warmup, value) }},
-	{"tenants", func(t *Trace, value string) error { t.Tenants = value; return nil }},
-	{"by", func(t *Trace, value string) error { t.By = value; return nil }},
-	{"kv", func(t *Trace, value string) error { t.KV = value; return nil }},
-	{"writes", func(t *Trace, value string) error { t.Writes = value; return nil }},
-	{"object-sizes", func(t *Trace, value string) error { t.ObjectSizes = splitList([]string{value}); return nil }},
-	{"object-overhead", func(t *Trace, value string) error { t.ObjectOverhead = value; return nil }},
-	{"embeddings", func(t *Trace, value string) error { t.Embeddings = value; return nil }},
-	{"capacities", func(t *Trace, value string) error { t.Capacities = splitList([]string{value}); return nil }},
-	{axisLimit, (*Trace).setLimit},
-	{axisSample, (*Trace).setSample},
+// setField sets a field of the experiment.
+func setField(field any, value string) (err error) {
+	switch to := field.(type) {
+	case *string:
+		*to = value
+	case *bool:
+		err = setBool(to, value)
+	case *int:
+		err = setCount(to, value)
+	case *Values:
+		*to = splitList([]string{value})
+	case *Capacities:
+		*to = splitList([]string{value})
+	}
+	return err
 }
+
+// traceKeys are the keys of a trace that --set can change, besides limit, sample and the parameters of its generator.
+var traceKeys = []string{"file", "files", "generate", "format", "merge", "per-file", "warmup", "tenants", "by", "kv",
+	"writes", "object-sizes", "object-overhead", "embeddings", "capacities"}
 
 // set changes a key of the trace or a parameter of its generator.
 func (t *Trace) set(key, value string) error {
-	var names []string
-	for _, s := range traceSettings {
-		if s.key == key {
-			return s.set(t, value)
+	switch {
+	case key == axisLimit:
+		return t.setLimit(value)
+	case key == axisSample:
+		return t.setSample(value)
+	case slices.Contains(traceKeys, key):
+		if slices.Contains([]string{"file", "files", "generate"}, key) {
+			t.File, t.Files, t.Generate = "", nil, ""
 		}
-		names = append(names, s.key)
+		return setField(reflect.ValueOf(t).Elem().Field(fieldIn[Trace]("yaml", key)).Addr().Interface(), value)
 	}
+	names := slices.Concat(traceKeys, []string{axisLimit, axisSample})
 	if t.Generate != "" {
 		spec, err := gen.Parse(t.Generate, "")
 		if err != nil {
@@ -291,25 +275,14 @@ func (t *Trace) setSample(value string) (err error) {
 	return err
 }
 
-// set changes a parameter of the policy, which keeps its name.
+// set changes a parameter of the policy.
 func (p *Policy) set(key, value string) error {
 	name, _, err := params.SplitCall(p.Policy)
 	if err != nil {
 		return err
 	}
-	var names []string
 	e, _ := policies.Registry.Find(name)
-	for _, param := range e.Params {
-		names = append(names, param.Name)
-	}
-	if !slices.Contains(names, key) {
-		return suggest.Unknown("parameter of policy "+p.Label(), key, names)
-	}
-	label := p.Label()
-	if p.Policy = withoutParam(p.Policy, key); p.Policy != label {
-		p.As = label
-	}
-	return setValues(&p.With, key, value)
+	return setParameter(&p.Policy, &p.As, &p.With, "policy", e.Params, key, value)
 }
 
 // withoutParam removes a parameter from "name(param=value,...)".

@@ -171,22 +171,6 @@ func (v Value) Is(text string) bool {
 	return err == nil && v.IsNumber && v.Number == x
 }
 
-// GroupBy groups items by key; groups and their items are in order of first appearance.
-func GroupBy[T any, K comparable](items []T, key func(T) K) (groups [][]T) {
-	index := map[K]int{}
-	for _, item := range items {
-		k := key(item)
-		at, ok := index[k]
-		if !ok {
-			at = len(groups)
-			index[k] = at
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], item)
-	}
-	return groups
-}
-
 // LabelsOf returns the kind of labels of a metric that has several values, such as "job" for job_hit_ratio: the
 // dimension that ByLabel adds. It is "" if the name means a single value, as job_hit_ratio[web] does.
 func LabelsOf(name string) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
@@ -23,6 +24,26 @@ const (
 
 // Formats lists the formats of Print.
 var Formats = []string{JUnit, GitHub}
+
+// CheckFormat refuses a format about checks, and says why, if there are none.
+func CheckFormat(format string, checked bool, why string, others []string) error {
+	if checked || !slices.Contains(Formats, format) {
+		return nil
+	}
+	return fmt.Errorf("--format %s %s use one of %s", format, why, suggest.List(others))
+}
+
+// MostNamed is how many failing cells an error names.
+const MostNamed = 10
+
+// Named lists the first of some things, and counts the others.
+func Named(things []string, most int) string {
+	text := strings.Join(things[:min(most, len(things))], "; ")
+	if more := len(things) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
 
 // FailedError says that a check failed. The program itself was used correctly.
 type FailedError struct{ error }

@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -83,11 +81,7 @@ func (f *Floors) GetSlice() (texts []string) {
 
 // CheckFormat refuses a format about floors if there are none.
 func (f *Floors) CheckFormat(format string, others []string) error {
-	if len(f.list) > 0 || !slices.Contains(Formats, format) {
-		return nil
-	}
-	return fmt.Errorf("--format %s says which rows reach --%s; add that flag, or use one of %s", format,
-		FloorFlag, suggest.List(others))
+	return CheckFormat(format, len(f.list) > 0, "says which rows reach --"+FloorFlag+"; add that flag, or", others)
 }
 
 // CheckNames refuses floors for places that none of the future records has. Capacities are known as they were written;
@@ -201,9 +195,6 @@ func (j *Judged) Print(w io.Writer, format string, markdown func(io.Writer) erro
 	})
 }
 
-// mostNamed is how many failing records an error names.
-const mostNamed = 10
-
 // Err returns why the check failed: nil if all records reach their floors.
 func (j *Judged) Err() error {
 	switch {
@@ -212,11 +203,6 @@ func (j *Judged) Err() error {
 	case len(j.failing) == 0:
 		return nil
 	}
-	named := j.failing[:min(mostNamed, len(j.failing))]
-	text := fmt.Sprintf("the check failed: %d of %d rows are below --%s: %s", len(j.failing), len(j.suite.Cases),
-		FloorFlag, strings.Join(named, "; "))
-	if more := len(j.failing) - len(named); more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return Failed(errors.New(text))
+	return Failed(fmt.Errorf("the check failed: %d of %d rows are below --%s: %s", len(j.failing), len(j.suite.Cases),
+		FloorFlag, Named(j.failing, MostNamed)))
 }

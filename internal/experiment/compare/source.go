@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -122,16 +123,20 @@ func (r *Run) addTheirs(name string, theirs *peers.Results) {
 	}
 }
 
-// tracesOf returns the names of the traces of results, without repetitions, in order of first appearance.
-func tracesOf(results []*result) (names []string) {
-	seen := map[string]bool{}
-	for _, res := range results {
-		if res.Trace != "" && !seen[res.Trace] {
-			seen[res.Trace] = true
-			names = append(names, res.Trace)
+// recordsOf returns the records of all results of runs.
+func recordsOf(runs ...*Run) (recs []records.Record) {
+	for _, r := range runs {
+		for _, res := range r.results {
+			recs = append(recs, res.Record)
 		}
 	}
-	return names
+	return recs
+}
+
+// tracesOf returns the names of the traces of results, without repetitions, in order of first appearance.
+func tracesOf(results []*result) []string {
+	names := records.Distinct(results, func(res *result) string { return res.Trace })
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // nameTraces gives the results of this program the name of the trace that the source was given.

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/parallel"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
@@ -105,9 +103,5 @@ func (f *sweepReportFlags) check(file *experiment.File) error {
 
 // refuse refuses a format for claims under a condition, and says why.
 func (f *sweepReportFlags) refuse(condition bool, why string) error {
-	if !condition || !slices.Contains(checks.Formats, string(f.format)) {
-		return nil
-	}
-	return fmt.Errorf("--format %s says which claims hold, and %s; use one of %s", f.format, why,
-		suggest.List(commandline.Formats))
+	return checks.CheckFormat(string(f.format), !condition, "says which claims hold, and "+why+";", commandline.Formats)
 }

@@ -1,0 +1,29 @@
+package records
+
+// GroupBy groups items by key; groups and their items are in order of first appearance.
+func GroupBy[T any, K comparable](items []T, key func(T) K) (groups [][]T) {
+	index := map[K]int{}
+	for _, item := range items {
+		k := key(item)
+		at, ok := index[k]
+		if !ok {
+			at = len(groups)
+			index[k] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], item)
+	}
+	return groups
+}
+
+// Distinct returns the keys of items, each once, in order of first appearance.
+func Distinct[T any, K comparable](items []T, key func(T) K) (keys []K) {
+	seen := map[K]bool{}
+	for _, item := range items {
+		if k := key(item); !seen[k] {
+			seen[k] = true
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
