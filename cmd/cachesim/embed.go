@@ -134,7 +134,6 @@ func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 	return f.checkService()
 }
 
-// checkNoService rejects flags for a service if no service is given.
 func (f *embedFlags) checkNoService(cmd *cobra.Command) error {
 	for _, name := range []string{"endpoint", "model", "dimensions", "key-env", "key-in-clear", "batch", "timeout",
 		"retries"} {

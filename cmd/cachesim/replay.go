@@ -90,7 +90,6 @@ func (f *replayFlags) check() error {
 // recorded reports whether the program writes records, which state what was replayed.
 func (f *replayFlags) recorded() bool { return f.out != "" || f.format == "json" || f.format == "csv" }
 
-// workload returns what the arguments name.
 func (f *replayFlags) workload(cmd *cobra.Command, args []string) (workload.Workload, error) {
 	w, err := f.trace.workload(cmd, args)
 	switch {
@@ -306,7 +305,6 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	return nil
 }
 
-// printAnswers prints the answers below a table.
 func (f *replayFlags) printAnswers(out io.Writer, r runs.Results) error {
 	markdown, width := f.format == "markdown", terminal.TextWidth(out)
 	return cmp.Or(tabular.PrintAnswers(out, r.Costs, markdown, width),

@@ -98,7 +98,6 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 	return s.Write(f.out, about)
 }
 
-// isAttention reports whether a command's workload is an attention trace.
 func isAttention(cmd *cobra.Command, w workload.Workload) bool {
 	return w.IsAttention(cmd.Context(), workload.Dirs(""))
 }

@@ -189,7 +189,6 @@ func (f *controllerFlags) train(cmd *cobra.Command, _ []string) (summary, error)
 	return s, out.Write(policy, s, f.options, drawCurve)
 }
 
-// drawCurve writes the learning curve as a PNG.
 func drawCurve(w io.Writer, s *trainer.Summary) error {
 	f := plots.New("Learning curve", fmt.Sprintf("episodes in each of %d environments", s.Environments),
 		"reward of an epoch, less the reward in hindsight")

@@ -101,7 +101,6 @@ func fieldOf(name string) (field, error) {
 		suggest.Unknown("field", name, fieldNames()))
 }
 
-// fieldNames are the fields that a file of records may have.
 func fieldNames() (names []string) {
 	for _, f := range identity {
 		names = append(names, f.name)

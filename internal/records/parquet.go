@@ -26,7 +26,6 @@ var (
 	parquetDigest = regexp.MustCompile(parquetDigestName + "\x18\x40" + "([0-9a-f]{64})")
 )
 
-// node is the type of a field's column.
 func (f field) node() parquet.Node {
 	n := map[reflect.Kind]parquet.Node{
 		reflect.String: parquet.String(), reflect.Int64: parquet.Int(64), reflect.Uint64: parquet.Uint(64),

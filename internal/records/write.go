@@ -80,7 +80,6 @@ func Rewrite(path string, recs []Record) error {
 	return writeAll(path, there, recs)
 }
 
-// encoderOf returns the encoder for the format of the records in a file.
 func encoderOf(path string) (encoder, error) {
 	data, err := filestate.ReadFile(path)
 	switch {

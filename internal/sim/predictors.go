@@ -15,7 +15,6 @@ import (
 // predictors are a cell's predictors: none, one or, in a cache that builds one for each of its pools, several.
 type predictors struct{ all []*predict.Counted }
 
-// cost returns what predictions have cost so far.
 func (p *predictors) cost() (sum predict.Cost) {
 	for _, one := range p.all {
 		sum = sum.Plus(one.Cost())

@@ -310,7 +310,6 @@ func MakeFolderIn(dir, name string) (path string, err error) {
 	return path, MakeFolder(path)
 }
 
-// createError explains why no file can be created at path.
 func createError(path string, err error) error {
 	dir := filepath.Dir(path)
 	info, statErr := os.Stat(dir)

@@ -132,7 +132,6 @@ func (m Metric) Text(x float64) string {
 	return m.text(x)
 }
 
-// text formats x with the digits of the metric.
 func (m Metric) text(x float64) string {
 	if m.Unit == Share {
 		return strconv.FormatFloat(x*100, 'f', m.Digits, 64) + "%"

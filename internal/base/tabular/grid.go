@@ -198,7 +198,6 @@ type layout struct {
 	fits    bool  // whether cells that are longer are broken
 }
 
-// total returns how wide a table of such columns is.
 func total(widths []int) int {
 	sum := 0
 	for _, w := range widths {

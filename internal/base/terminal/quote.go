@@ -28,7 +28,6 @@ func Shorten(message string) string {
 	return cut(quoteOrWord.ReplaceAllStringFunc(message, shortenOne), maxMessage)
 }
 
-// shortenOne cuts a quote or a word.
 func shortenOne(text string) string {
 	switch quoted, err := strconv.Unquote(text); {
 	case err == nil && utf8.RuneCountInString(quoted) <= maxQuote:

@@ -318,7 +318,6 @@ func circular(x []float64) (length float64) {
 	return length
 }
 
-// autocovariances returns those of lags 0 to last.
 func autocovariances(x []float64, last int) []float64 {
 	mean := 0.
 	for _, v := range x {

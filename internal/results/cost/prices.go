@@ -117,7 +117,6 @@ const highestPrice = 1e15
 // parts of "3.20 EUR/GiB-month" and "€3.20/GiB-month"
 var priceForm = regexp.MustCompile(`^\s*([\p{L}\p{Sc}]*)\s*(\d+\.?\d*|\.\d+)\s*([\p{L}\p{Sc}]*)\s*/\s*(\S+)\s*$`)
 
-// add sets one price.
 func (p *Prices) add(name, text string) error {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if i < 0 {

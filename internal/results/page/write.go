@@ -226,7 +226,6 @@ func writeNotes(w *Writer, notes []string) {
 	w.Line()
 }
 
-// writePivot writes tables of a value for each line and column.
 func writePivot(w *Writer, all *results.Tables) {
 	for i, table := range all.Tables {
 		writeTable(w, all.Heading(i), func() {

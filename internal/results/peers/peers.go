@@ -158,7 +158,6 @@ func (r *Row) setRounded(m metric.Metric, x, rounding float64) {
 	r.Rounding[m.Name] = rounding
 }
 
-// setMisses sets the counts of requests and of misses, and the hit ratio that follows.
 func (r *Row) setMisses(requests, misses int64) {
 	r.SetInt(metric.Requests, requests)
 	r.SetInt(metric.Misses, misses)

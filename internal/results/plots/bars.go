@@ -259,7 +259,6 @@ func (d *drawing) isBest(panel results.Panel, p results.Point) bool {
 	return beaten
 }
 
-// competes reports whether a value may be the best.
 func (d *drawing) competes(p results.Point) bool { return p.Seeds == 1 && p.Record.Competes() }
 
 // superlative says what the best value of the metric is; "" if none is better than others.

@@ -144,7 +144,6 @@ func placedBy(s results.Series, lines []results.Series) (points []results.Point)
 
 func (c Chart) title() string { return cmp.Or(c.Title, sentence(c.Y)+" by "+records.MetricName(c.X)) }
 
-// drawing is a chart being drawn.
 type drawing struct {
 	Chart
 	panels     []results.Panel // without what cannot be drawn
@@ -190,7 +189,6 @@ func newDrawing(c Chart, panels []results.Panel) *drawing {
 	return d
 }
 
-// ranked returns the lines of all panels with their values.
 func (d *drawing) ranked() (all []ranked) {
 	for _, p := range d.panels {
 		for _, s := range p.Lines {
@@ -334,7 +332,6 @@ func (d *drawing) addLines(f *Figure, p results.Panel) {
 	}
 }
 
-// lastMean returns the value at the right end.
 func (d *drawing) lastMean(s results.Series) float64 {
 	last := slices.MaxFunc(s.Points, func(a, b results.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
 	return last.Mean
@@ -383,7 +380,6 @@ func (d *drawing) interval(p results.Point) (low, high float64) {
 	return low, high
 }
 
-// addMarks draws the published numbers.
 func (d *drawing) addMarks(f *Figure, p results.Panel) {
 	within := func(v records.Value) bool { // the range of our numbers
 		return d.xMin <= v.Number && v.Number <= d.xMax
@@ -415,12 +411,10 @@ func (d *drawing) addMarksTo(f *Figure, p results.Panel, all marks, i int, name 
 	f.legend.add(name, all)
 }
 
-// ofMetric returns the marks that belong in this chart.
 func (d *drawing) ofMetric() []results.Published {
 	return slices.DeleteFunc(slices.Clone(d.Marks), func(p results.Published) bool { return p.Metric != d.Y })
 }
 
-// setAxes sets scales, ranges and ticks.
 func (d *drawing) setAxes(f *Figure, p results.Panel) {
 	axis := &f.Plot.Y
 	if axis.Min == axis.Max && !d.LogY {

@@ -186,7 +186,6 @@ func blank(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, margin, -margin, margin, -margin)
 }
 
-// drawNote writes a note at the lower edge.
 func drawNote(c draw.Canvas, note string) {
 	style := noteStyle()
 	style.YAlign = draw.YBottom

@@ -92,7 +92,6 @@ type heatPanel struct {
 	counted     string // what capacities count
 }
 
-// place is a column or a row.
 type place struct {
 	records.Value
 	label string

@@ -245,7 +245,6 @@ func (p Places) name(cell int) string {
 
 func (g *cells) rows() int { return len(g.values) / g.columns }
 
-// missing returns how many cells have no value.
 func (g *cells) missing() (n int) {
 	for _, x := range g.values {
 		if math.IsNaN(x) {

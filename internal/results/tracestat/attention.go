@@ -151,7 +151,6 @@ func (a *Attention) layerTable() tabular.Grid {
 	return t
 }
 
-// overlapTable shows the overlap by similarity of all layers.
 func (a *Attention) overlapTable() tabular.Grid {
 	t := tabular.Grid{Heads: []tabular.Head{{Name: "similarity", IsText: true, Weight: tabular.Key},
 		{Name: "pairs of steps", Weight: 1}, {Name: "overlap", Weight: 2}}}
@@ -162,7 +161,6 @@ func (a *Attention) overlapTable() tabular.Grid {
 	return t
 }
 
-// legend explains the columns.
 const legend = "Similarity is the cosine of two queries of a query head that are lag steps apart. A set is the tenth " +
 	"of the middle, all tokens but the first 4 (sink) and the last 64 (recent), that has the most probability, and the " +
 	"overlap is its share that was in the set lag steps before. The top tenth has the stated share of the middle's " +

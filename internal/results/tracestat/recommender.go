@@ -30,7 +30,6 @@ type RecommenderSummary struct {
 	ShardsRead *Distribution `json:"shards_per_request"`
 }
 
-// summarizeRecommender describes the requests of t.
 func summarizeRecommender(t *traces.Trace, c *recommender.Columns) *RecommenderSummary {
 	s := &RecommenderSummary{Requests: int64(len(c.Users)), Users: int64(t.NumObjects), Shards: int64(c.Shards),
 		ShardRows: int64(c.ShardRows)}

@@ -112,7 +112,6 @@ func newHitCounts(capacities []int64, distances int) *hitCounts {
 	return h
 }
 
-// perCapacity returns the hits at each capacity.
 func (h *hitCounts) perCapacity() []int64 {
 	hits, sum := make([]int64, len(h.counts)-1), int64(0)
 	for k := range hits {

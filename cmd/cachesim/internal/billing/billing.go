@@ -83,13 +83,11 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 	return f.withToday(specs, mode)
 }
 
-// hasToday reports whether there is a cache today.
 func (f *Flags) hasToday() bool { return f.today != "" && f.today != noCache }
 
 // HasNoCache reports whether what happens without a cache is asked for.
 func (f *Flags) HasNoCache() bool { return f.Asked() || f.today != "" }
 
-// withToday returns the capacities with today's.
 func (f *Flags) withToday(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.Spec, err error) {
 	if f.today == noCache {
 		f.bill.Today = new(int64)
@@ -170,7 +168,6 @@ func (f *Flags) Charge(b cost.Bill, recs []records.Record, t *traces.Trace) erro
 	return nil
 }
 
-// addTiers adds the sizes of the tiers to a record.
 func addTiers(r *records.Record, t *traces.Trace) error {
 	c, err := cache.Registry.Parse(r.Cache)
 	if err != nil || r.CapacityUnit != records.Bytes {

@@ -85,13 +85,11 @@ func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, er
 	return l, nil
 }
 
-// hasFiles reports whether every file of the workload exists.
 func hasFiles(w workload.Workload) bool {
 	_, err := workload.FindAll(w.Paths(), workload.Dirs(""))
 	return err == nil
 }
 
-// traces says which traces exist and which are missing.
 func (l experimentJSON) traces() string {
 	text := strings.Join(l.Traces, ", ")
 	if len(l.MissingTraces) == 0 {

@@ -87,7 +87,6 @@ func (l List) printTable(w io.Writer, format string) error {
 	return err
 }
 
-// wide returns the table with every column.
 func (l List) wide() tabular.Grid {
 	t := tabular.Grid{Heads: l.Columns}
 	for _, item := range l.Items {
@@ -107,7 +106,6 @@ func (l List) narrowWidth(w io.Writer, format string) int {
 	return terminal.Width(w)
 }
 
-// textHead is the head of a column of running text.
 func textHead(name string) tabular.Head {
 	return tabular.Head{Name: name, IsText: true, Weight: tabular.Key, Wrap: 30}
 }

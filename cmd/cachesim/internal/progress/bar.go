@@ -66,7 +66,6 @@ func New(w io.Writer, quiet bool, what string, unit Unit) *Bar {
 	return newBar(newContainer(w), what, unit)
 }
 
-// newContainer returns a container that draws bars on a terminal.
 func newContainer(w io.Writer) *mpb.Progress {
 	file, _ := terminal.File(w)
 	return mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth))
