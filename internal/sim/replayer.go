@@ -455,19 +455,9 @@ func addPrefetcher(c Cell, addresses *prefetch.Addresses, config *cache.Config) 
 		config.Capacity = math.MaxInt64 / 2 // addresses that the trace never requests need room, too
 	}
 	if config.Relations != nil && config.Relations.Topics != nil && addresses != nil {
-		config.Relations.Topics = withStrangers(config.Relations.Topics, -1, addresses)
+		strangers := slices.Repeat([]int32{-1}, addresses.Strangers()) // addresses outside the trace that may be proposed
+		config.Relations.Topics = slices.Concat(config.Relations.Topics, strangers)
 	}
-}
-
-// withStrangers returns the values of all objects, followed by the same value for each address outside the trace that a
-// prefetcher may propose.
-func withStrangers[T any](known []T, value T, a *prefetch.Addresses) []T {
-	all := make([]T, len(known), len(known)+a.Strangers())
-	copy(all, known)
-	for range a.Strangers() {
-		all = append(all, value)
-	}
-	return all
 }
 
 // cacheConfig returns the config of a cell's cache for a part of the trace, without predictors.

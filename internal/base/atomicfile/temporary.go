@@ -171,9 +171,12 @@ var searched sync.Map
 
 // removeLeftovers removes the temporary files of programs that were killed, once for each folder.
 func removeLeftovers(dir string) {
-	if _, done := searched.LoadOrStore(dir, true); done {
-		return
+	if _, done := searched.LoadOrStore(dir, true); !done {
+		removeLeftoversNow(dir)
 	}
+}
+
+func removeLeftoversNow(dir string) {
 	entries, _ := os.ReadDir(dir) // the killed program could not have written into a folder that cannot be read
 	for _, e := range entries {
 		name := e.Name()
