@@ -104,20 +104,15 @@ func fileTenants(paths []string) []string {
 	names := make([]string, len(paths))
 	for i, path := range paths {
 		names[i] = filepath.Base(path)
-		same := func(other string) bool { return other != path && filepath.Base(other) == names[i] }
-		if slices.ContainsFunc(paths, same) {
+		isOther := func(other string) bool { return other != path && filepath.Base(other) == names[i] }
+		if slices.ContainsFunc(paths, isOther) {
 			names[i] = path
 		}
 	}
-	for i := len(names) - 1; i >= 0; i-- {
-		before := 0
-		for _, earlier := range names[:i] {
-			if earlier == names[i] {
-				before++
-			}
-		}
-		if before > 0 {
-			names[i] += "#" + strconv.Itoa(before+1)
+	same := map[string]int{}
+	for i, name := range names {
+		if same[name]++; same[name] > 1 {
+			names[i] += "#" + strconv.Itoa(same[name])
 		}
 	}
 	return names
@@ -271,7 +266,7 @@ func (l *loader) finishTenants() (err error) {
 			order, t.Limited = order[:l.mixedLimit], true
 		}
 		reorder(t, order)
-		y.column.column = reordered(y.column.column, order)
+		y.column.column = stream.Pick(y.column.column, order)
 	}
 	if err := divide(t, y.column); err != nil {
 		return fmt.Errorf("%s: %w", t.Name, err)
@@ -419,22 +414,11 @@ func compareProducts(a, b, c, d int64) int {
 
 // reorder reorders the requests; order has the current position of each.
 func reorder(t *traces.Trace, order []uint32) {
-	t.Objects = reordered(t.Objects, order)
-	t.RequestSizes = reordered(t.RequestSizes, order)
-	t.Times = reordered(t.Times, order)
-	t.Ops = reordered(t.Ops, order)
-	t.Served = reordered(t.Served, order)
-}
-
-func reordered[T any](column []T, order []uint32) []T {
-	if column == nil {
-		return nil
-	}
-	result := make([]T, len(order))
-	for i, pos := range order {
-		result[i] = column[pos]
-	}
-	return result
+	t.Objects = stream.Pick(t.Objects, order)
+	t.RequestSizes = stream.Pick(t.RequestSizes, order)
+	t.Times = stream.Pick(t.Times, order)
+	t.Ops = stream.Pick(t.Ops, order)
+	t.Served = stream.Pick(t.Served, order)
 }
 
 // divide makes an object of each pair of tenant and object, numbered in order of first appearance, and sets Tenants.

@@ -22,7 +22,7 @@ func (l *loader) applyWrites() (*traces.Trace, error) {
 	if l.ttls == nil && !l.opts.WantTimes(l.keep) {
 		t.Times = nil // kept for times to live, but there are none
 	}
-	if l.opts.Ops || t.Ops == nil && l.ttls == nil && l.flushed == nil {
+	if l.opts.Ops || t.Ops == nil && l.ttls == nil && l.flushed.rows == nil {
 		return t, nil
 	}
 	if l.ttls != nil && l.tenancy.mixes() && !l.opts.Merge {
@@ -30,7 +30,7 @@ func (l *loader) applyWrites() (*traces.Trace, error) {
 			"--tenant 'file(mix=none)'", t.Name)
 	}
 	t.Written = traces.Written{Mode: l.writes, Rows: len(t.Objects)}
-	removeObjects(t, l.ttls, l.flushed)
+	removeObjects(t, l.ttls, &l.flushed)
 	l.ttls = nil
 	if !l.opts.Keys {
 		t.Keys = nil
@@ -106,7 +106,7 @@ type follower struct {
 	valid   *validity // nil without times to live
 	lives   []life
 	present []bool   // a cache may have the object
-	flushed *flushes // nil if nothing is deleted all at once
+	flushed *flushes
 }
 
 // removeObjects fills Removals, from the operations and the times to live, and counts what it finds. An object that no
@@ -120,7 +120,7 @@ func removeObjects(t *traces.Trace, ttls []int64, flushed *flushes) {
 			f.flush(pos)
 			f.valid.reset()
 			clear(f.lives)
-			f.flushed.reset()
+			f.flushed.over = nil
 		}
 		pos = f.follow(pos)
 	}
@@ -395,10 +395,9 @@ func (f *follower) delete(pos int) {
 	f.valid.clear(o)
 }
 
-// flushes are the rows that delete all objects, and the objects that were mentioned since. Its methods may be called on
-// nil: there are none.
+// flushes are the rows that delete all objects, and the objects that were mentioned since.
 type flushes struct {
-	rows      []flushRow // that come
+	rows      []flushRow // that come; nil if nothing is deleted all at once
 	over      []string   // the keys of those that came
 	mentioned []uint32   // objects that were not deleted all at once since
 	listed    []bool     // per object: it is among mentioned
@@ -410,7 +409,7 @@ type flushRow struct {
 	key    string
 }
 
-func (f *flushes) waits(pos int) bool { return f != nil && len(f.rows) > 0 && f.rows[0].before <= pos }
+func (f *flushes) waits(pos int) bool { return len(f.rows) > 0 && f.rows[0].before <= pos }
 
 // next returns the objects that the next row deletes, of those that were mentioned.
 func (f *flushes) next(keys []stream.Key) (gone []uint32) {
@@ -436,25 +435,19 @@ func (f *flushes) next(keys []stream.Key) (gone []uint32) {
 
 // covers reports whether an object that was not mentioned before was deleted with all others.
 func (f *flushes) covers(o uint32, keys []stream.Key) bool {
-	return f != nil && slices.ContainsFunc(f.over, func(key string) bool {
+	return slices.ContainsFunc(f.over, func(key string) bool {
 		return key == stream.FlushAll || deletes(key, keys[o])
 	})
 }
 
 func (f *flushes) mention(o uint32) {
-	if f == nil {
+	if f.rows == nil {
 		return
 	}
 	f.listed = padded(f.listed, int(o)+1)
 	if !f.listed[o] {
 		f.listed[o] = true
 		f.mentioned = append(f.mentioned, o)
-	}
-}
-
-func (f *flushes) reset() {
-	if f != nil {
-		f.over = nil
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	signed
 	float
 	text
+	scsi // the code of an operation of SCSI
 )
 
 // layout says where the fields of a record are.
@@ -32,13 +33,13 @@ type layout struct {
 	record int // bytes
 	fields []field
 
-	key, time, size, keySize, op, ttl, tenant field
+	key, time, size, keySize, op, ttl, tenant, version field
 	// extends says that sizes of 32 bits were extended to 64 as if they were signed, which libCacheSim undoes.
 	extends bool
 }
 
 // roles are the numbers of fields, from 1; 0: there is none.
-type roles struct{ key, time, size, keySize, op, ttl, tenant int }
+type roles struct{ key, time, size, keySize, op, ttl, tenant, version int }
 
 // assign gives fields their roles.
 func (l *layout) assign(r roles) error {
@@ -47,7 +48,7 @@ func (l *layout) assign(r roles) error {
 		name   string
 		to     *field
 	}{{r.key, "key", &l.key}, {r.time, "time", &l.time}, {r.size, "size", &l.size}, {r.keySize, "key size", &l.keySize},
-		{r.op, "op", &l.op}, {r.ttl, "ttl", &l.ttl}, {r.tenant, "tenant", &l.tenant}} {
+		{r.op, "op", &l.op}, {r.ttl, "ttl", &l.ttl}, {r.tenant, "tenant", &l.tenant}, {r.version, "version", &l.version}} {
 		if f.number < 0 || f.number > len(l.fields) {
 			return fmt.Errorf("%s is field %d: the format has %d, counted from 1", f.name, f.number, len(l.fields))
 		}
@@ -197,7 +198,7 @@ func (f *field) timeFrom(record []byte, unit int64) (int64, error) {
 		return 0, fmt.Errorf("time %g: want one from 0 that fits 2^63 nanoseconds", value)
 	}
 	if f.negative(n) || n > uint64(math.MaxInt64/unit) {
-		return 0, fmt.Errorf("time %d: want one from 0 that fits 2^63 nanoseconds", f.extended(n))
+		return 0, fmt.Errorf("time %d %s: want one from 0 that fits 2^63 nanoseconds", f.extended(n), source.UnitName(unit))
 	}
 	return int64(n) * unit, nil
 }

@@ -48,7 +48,9 @@ func cutStep(text string, first bool) (s step, rest string, ok bool) {
 	case strings.HasPrefix(text, "["):
 		inside, rest, found := strings.Cut(text[1:], "]")
 		if strings.HasPrefix(inside, `"`) {
-			return cutBracketed(text)
+			s, rest, ok = cutQuoted(text[1:])
+			rest, closed := strings.CutPrefix(rest, "]")
+			return s, rest, ok && closed
 		}
 		n, err := strconv.Atoi(inside)
 		return step{index: n}, rest, found && err == nil && n >= 0 && n <= mostElement
@@ -62,13 +64,6 @@ func cutStep(text string, first bool) (s step, rest string, ok bool) {
 		end = len(text)
 	}
 	return step{text[:end], field}, text[end:], end > 0
-}
-
-// cutBracketed cuts ["name"] off a path.
-func cutBracketed(text string) (s step, rest string, ok bool) {
-	s, rest, ok = cutQuoted(text[1:])
-	rest, closed := strings.CutPrefix(rest, "]")
-	return s, rest, ok && closed
 }
 
 // cutQuoted cuts a name in double quotes off a path, with escapes as in Go.
