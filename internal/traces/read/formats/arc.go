@@ -15,13 +15,10 @@ var arcFormat = source.Format{
 	// Other files have four numbers too, so the name or the unused column must agree.
 	Detect: func(head source.Head, name string) source.Confidence {
 		named := strings.HasSuffix(name, ".lis")
-		if head.EveryLine(func(_ int, line []byte) bool {
+		return source.Likely.If(head.EveryLine(func(_ int, line []byte) bool {
 			var words [4][]byte
 			return source.CutWords(line, words[:]) && source.AllDigits(words[:]) && (named || string(words[2]) == "0")
-		}) {
-			return source.Likely
-		}
-		return source.No
+		}))
 	},
 	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
 		src.Reading.Key = "key block, of runs of blocks"

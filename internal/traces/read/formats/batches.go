@@ -53,13 +53,8 @@ func detectBatches(head source.Head, name string) source.Confidence {
 	if len(lines) > 0 && strings.HasSuffix(name, ".batches") {
 		return source.Certain
 	}
-	if !several {
-		return source.No
-	}
-	if _, table := source.GuessDelimiter(lines); table && !oneLong {
-		return source.No
-	}
-	return source.Likely
+	_, table := source.GuessDelimiter(lines)
+	return source.Likely.If(several && (oneLong || !table))
 }
 
 // batchesReader reads key by key. It does not read whole lines, since a batch may be longer than any line of other

@@ -32,10 +32,7 @@ func detectLIRS(head source.Head, name string) source.Confidence {
 		}
 	}
 	named := strings.HasSuffix(name, ".trace") || strings.HasSuffix(name, ".trc")
-	if numbers > 0 && (marks > 0 || named) {
-		return source.Likely
-	}
-	return source.No
+	return source.Likely.If(numbers > 0 && (marks > 0 || named))
 }
 
 // isMark reports whether a line is blank or marks a point in the trace.

@@ -20,7 +20,7 @@ var seqIDSizeFormat = source.Format{
 	// Three numbers in every line, and a first column that goes up by one.
 	Detect: func(head source.Head, _ string) source.Confidence {
 		var first uint64
-		if head.EveryLine(func(number int, line []byte) bool {
+		return source.Likely.If(head.EveryLine(func(number int, line []byte) bool {
 			var words [3][]byte
 			if !source.CutWords(line, words[:]) || !source.AllDigits(words[:]) {
 				return false
@@ -30,10 +30,7 @@ var seqIDSizeFormat = source.Format{
 				first = seq
 			}
 			return ok && first <= 1 && seq == first+uint64(number)
-		}) {
-			return source.Likely
-		}
-		return source.No
+		}))
 	},
 	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 		src.Reading.Key = "key " + strings.ReplaceAll(opts.Text("key"), "-", " and ")

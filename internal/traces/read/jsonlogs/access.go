@@ -201,10 +201,7 @@ var accessFormat = source.Format{
 	Open: openAccess("access-json", chooseByNames),
 	Detect: func(head source.Head, _ string) source.Confidence {
 		first := head.Lines[:min(len(head.Lines), mostLooked)]
-		if source.NoTextTrace(head) == "" || chooseByNames(surveyLines(first)) == nil {
-			return source.No
-		}
-		return source.Likely
+		return source.Likely.If(source.NoTextTrace(head) != "" && chooseByNames(surveyLines(first)) != nil)
 	},
 }
 

@@ -58,30 +58,24 @@ func Described(f *layouts.File) (source.Format, error) {
 		}
 		r, known := roleNames[field.Is[0]]
 		isAccess = isAccess || known && (r == target || r == line)
-		for _, text := range field.Path {
-			p, err := parsePath(text)
-			if err != nil {
-				return source.Format{}, f.ErrorAt("", err, "layouts", 0, "fields", i)
-			}
-			s.fields[r] = append(s.fields[r], p)
-			if field.Is[0] == "key" {
-				s.keys = append(s.keys, p)
-			}
+		paths, err := parsePaths(field.Path)
+		if err != nil {
+			return source.Format{}, f.ErrorAt("", err, "layouts", 0, "fields", i)
 		}
+		s.fields[r] = append(s.fields[r], paths...)
 		name := field.Is[0]
+		if name == "key" {
+			s.keys = append(s.keys, paths...)
+		}
 		values[name] = strings.TrimPrefix(values[name]+"+"+field.Path[0], "+")
 		if field.Unit != "" {
 			values[name+"-unit"] = field.Unit
 		}
 	}
 	for i, either := range l.Needs {
-		var paths []path
-		for _, text := range either {
-			p, err := parsePath(text)
-			if err != nil {
-				return source.Format{}, f.ErrorAt("", err, "layouts", 0, "needs", i)
-			}
-			paths = append(paths, p)
+		paths, err := parsePaths(either)
+		if err != nil {
+			return source.Format{}, f.ErrorAt("", err, "layouts", 0, "needs", i)
 		}
 		s.needs = append(s.needs, paths)
 	}
