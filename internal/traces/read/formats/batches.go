@@ -53,8 +53,11 @@ func detectBatches(head source.Head, name string) source.Confidence {
 	if len(lines) > 0 && strings.HasSuffix(name, ".batches") {
 		return source.Certain
 	}
+	if !several {
+		return source.No
+	}
 	_, table := source.GuessDelimiter(lines)
-	return source.Likely.If(several && (oneLong || !table))
+	return source.Likely.If(oneLong || !table)
 }
 
 // batchesReader reads key by key. It does not read whole lines, since a batch may be longer than any line of other

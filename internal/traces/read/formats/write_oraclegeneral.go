@@ -142,8 +142,8 @@ func (o *oracleGeneralWriter) fillNextAccesses() error {
 	return nil
 }
 
-// checkTextIDs makes sure that no two keys were written as the same number, as is expected once in 37 million files of a
-// million keys.
+// checkTextIDs makes sure that no two keys were written as the same number, as is expected once in 37 million files of
+// a million keys.
 func (o *oracleGeneralWriter) checkTextIDs() error {
 	if !o.hasText {
 		return nil
