@@ -132,14 +132,8 @@ func WithoutRepetitions(cells []Cell) (once []Cell) {
 	return once
 }
 
-func Rows(cells []Cell) (rows int) {
-	for _, c := range cells {
-		if !c.Auxiliary {
-			rows++
-		}
-	}
-	return rows
-}
+// Rows returns how many records the cells have.
+func Rows(cells []Cell) int { return records.Count(cells, func(c Cell) bool { return !c.Auxiliary }) }
 
 // Execute replays cells on several cores, trace by trace in the order of the cells. A trace is loaded once, when the
 // first of its cells can start, and released when its last cell has ended. On cancellation or after a failure it

@@ -27,3 +27,13 @@ func Distinct[T any, K comparable](items []T, key func(T) K) (keys []K) {
 	}
 	return keys
 }
+
+// Count returns how many items are of some kind.
+func Count[T any](items []T, is func(T) bool) (n int) {
+	for _, item := range items {
+		if is(item) {
+			n++
+		}
+	}
+	return n
+}

@@ -63,10 +63,9 @@ func (e *evaluator) prepare() {
 // again returns an evaluator of the same claim at the same points, for other values. It finds the policies in the same
 // order.
 func (e *evaluator) again() *evaluator {
-	return &evaluator{
-		d: e.d, claim: e.claim, bySeeds: e.bySeeds, groupOf: e.groupOf, leftOut: e.leftOut, filters: e.filters,
-		slots: e.slots, hasRequired: e.hasRequired, points: e.points, skipped: e.skipped, joined: e.joined,
-	}
+	again := *e
+	again.overs, again.subject, again.shown, again.reason = nil, "", nil, ""
+	return &again
 }
 
 func (e *evaluator) newFilter(c records.Condition) filter {
@@ -267,11 +266,7 @@ func freeOf(e *evaluator, parts ...node) []bool {
 }
 
 func (e *evaluator) allFree() []bool {
-	free := make([]bool, len(e.d.dimensions))
-	for d := range free {
-		free[d] = true
-	}
-	return free
+	return slices.Repeat([]bool{true}, len(e.d.dimensions))
 }
 
 // bound lists the dimensions that are not free, except those in except.
