@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 type Claim struct {
@@ -38,14 +39,9 @@ type Reading struct {
 
 // indexedOf returns the records of an experiment as its claims see them.
 func indexedOf(f *experiment.File, recs []records.Record) indexed {
-	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, References: map[string]claims.Reference{}}
+	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, References: map[string]results.Published{}}
 	for _, ref := range f.References {
-		p := published(ref)
-		numbers := claims.Reference{Within: p.Within}
-		for _, point := range p.Points {
-			numbers.Points = append(numbers.Points, claims.Number{At: point.At, Value: point.Value})
-		}
-		in.References[ref.Name] = numbers
+		in.References[ref.Name] = *published(ref)
 	}
 	for _, p := range f.Policies {
 		if p.AtOneCapacity() {
