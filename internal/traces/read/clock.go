@@ -23,7 +23,6 @@ type span struct {
 	first, last int64
 }
 
-// open begins a file.
 func (c *clock) open(path string) {
 	if n := len(c.files); n > 0 && c.ended {
 		c.files = c.files[:n-1] // no request was seen
@@ -31,7 +30,6 @@ func (c *clock) open(path string) {
 	c.files, c.ended = append(c.files, span{path: path}), true
 }
 
-// see takes the time of a request.
 func (c *clock) see(at int64) {
 	file := &c.files[len(c.files)-1]
 	if c.ended {

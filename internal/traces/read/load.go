@@ -388,7 +388,10 @@ func (l *loader) addBatch(batch []byte, first int) error {
 	}
 	batch = batch[:n*formats.OracleGeneralRecord]
 	l.seen, l.counted, l.kept = l.seen+n, l.counted+n, l.kept+n
-	l.seeTimes(batch)
+	for i := range min(2, n) { // the first and the last time
+		seconds, _, _, _ := formats.OracleGeneralFields(batch[i*(len(batch)-formats.OracleGeneralRecord):])
+		l.clock.see(int64(seconds) * 1e9)
+	}
 	l.numberBatch(batch, first)
 	if l.numbering.Full {
 		return stream.ErrTooManyObjects
@@ -399,17 +402,6 @@ func (l *loader) addBatch(batch []byte, first int) error {
 		return errLimit
 	}
 	return nil
-}
-
-// seeTimes shows the clock the first and the last time of a batch.
-func (l *loader) seeTimes(batch []byte) {
-	if len(batch) == 0 { // the previous batch reached the limit
-		return
-	}
-	for _, at := range []int{0, len(batch) - formats.OracleGeneralRecord} {
-		seconds, _, _, _ := formats.OracleGeneralFields(batch[at:])
-		l.clock.see(int64(seconds) * 1e9)
-	}
 }
 
 // numberBatch appends the object numbers of a batch.
@@ -557,7 +549,13 @@ func (l *loader) expect(n int) {
 	t.Objects = objects[:len(t.Objects)]
 	if l.statesUses {
 		t.StatedUses = withRoom(true, t.StatedUses, n)
-		l.repeatHints(before)
+		// The hints of addFile for which the column was too short before it grew.
+		column := t.Objects[:cap(t.Objects)]
+		for pos, again := range t.StatedUses {
+			if int(again) >= before && int(again) < len(column) {
+				column[again] = column[pos] + 1
+			}
+		}
 	}
 	t.Times = withRoom(l.keep.Time, t.Times, n)
 	t.RequestSizes = withRoom(false, t.RequestSizes, n)

@@ -61,7 +61,11 @@ func (l *loader) requestsOf(t *traces.Trace) (*traces.Trace, error) {
 	case len(t.Objects):
 		return t, nil
 	case 0:
-		return nil, errOnlyWrites(t)
+		if t.Written.Writes == 0 {
+			return nil, fmt.Errorf("%s: holds no requests: all of its %d rows delete", t.Name, t.Written.Rows)
+		}
+		return nil, fmt.Errorf("%s: holds no requests: all of its %d rows write or delete; --writes count makes requests "+
+			"of writes", t.Name, t.Written.Rows)
 	}
 	if err := l.opts.Memory.Need(t.Bytes(), t.Name+": its requests without those that write or delete"); err != nil {
 		return nil, err
@@ -81,14 +85,6 @@ func (l *loader) requestsOf(t *traces.Trace) (*traces.Trace, error) {
 	return kept, nil
 }
 
-func errOnlyWrites(t *traces.Trace) error {
-	if t.Written.Writes == 0 {
-		return fmt.Errorf("%s: holds no requests: all of its %d rows delete", t.Name, t.Written.Rows)
-	}
-	return fmt.Errorf("%s: holds no requests: all of its %d rows write or delete; --writes count makes requests of writes",
-		t.Name, t.Written.Rows)
-}
-
 // life is what the log has said about an object so far.
 type life uint8
 
@@ -105,7 +101,7 @@ type follower struct {
 	ttls    []int64   // per row; nil without times to live
 	valid   *validity // nil without times to live
 	lives   []life
-	present []bool   // a cache may have the object
+	present []bool // a cache may have the object
 	flushed *flushes
 }
 
@@ -159,7 +155,6 @@ func (f *follower) endOfCommand(pos int) int {
 	return pos + 1
 }
 
-// expire removes what is no longer valid at the time of a row.
 func (f *follower) expire(pos int) {
 	if f.valid == nil {
 		return
@@ -387,7 +382,6 @@ func (f *follower) pass(pos int, op stream.Op) {
 	f.trace.Written.Passing++
 }
 
-// delete removes the object of a row.
 func (f *follower) delete(pos int) {
 	o := f.trace.Objects[pos]
 	f.lives[o] = missing

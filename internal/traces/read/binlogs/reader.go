@@ -27,7 +27,6 @@ type reader struct {
 	text    []byte // of the tenant
 }
 
-// fields returns what the records carry.
 func (r *reader) fields() stream.Fields {
 	return stream.Fields{Time: r.time.exists(), Size: r.size.exists(), Op: r.op.exists(), TTL: r.ttl.exists(),
 		Tenant: r.tenants, SizeMayLack: r.size.exists() && r.lacksSizes()}
@@ -111,7 +110,6 @@ func (l *layout) checkVersion(record []byte) error {
 	return nil
 }
 
-// setSize sets the size of an object in a cache.
 func (r *reader) setSize(record []byte, rec *stream.Record) (err error) {
 	if r.extends {
 		const ones = 0xffffffff << 32

@@ -33,7 +33,6 @@ var batchesFormat = source.Format{
 	},
 }
 
-// endsKey reports whether a byte separates keys or lines.
 func endsKey(c byte) bool { return source.IsBlank(c) || c == ',' || c == '\n' || c == '\r' }
 
 // detectBatches rejects what looks like a table, for the formats with columns, unless the name decides.

@@ -41,7 +41,6 @@ var ratingFormat = source.Format{
 	},
 }
 
-// parseRating reads a rating, of which one column is the key.
 func parseRating(line []byte, key int, rec *stream.Record) error {
 	var cells [4][]byte
 	if !cutRating(line, cells[:]) {
@@ -61,7 +60,6 @@ func parseRating(line []byte, key int, rec *stream.Record) error {
 
 var ratingSeparator = []byte("::")
 
-// cutRating cuts line into exactly len(cells) cells.
 func cutRating(line []byte, cells [][]byte) bool {
 	found := true
 	for i := range len(cells) - 1 {

@@ -127,14 +127,12 @@ func (r *jsonlReader) choose(first *survey, opts params.Values) error {
 	return nil
 }
 
-// slot makes the scanner read a path.
 func (r *jsonlReader) slot(p path) int {
 	slot := r.scanner.add(p)
 	r.paths[slot] = p.String()
 	return slot
 }
 
-// units states the units of times.
 func (r *jsonlReader) units(first *survey, opts params.Values) {
 	if r.time != none {
 		var example []byte
@@ -149,7 +147,6 @@ func (r *jsonlReader) units(first *survey, opts params.Values) {
 	}
 }
 
-// chooseKey returns the paths of the key.
 func chooseKey(first *survey, choice string) ([]path, error) {
 	if choice == "" {
 		if f := first.known("key"); f != nil {
@@ -192,7 +189,6 @@ func noKey(first *survey) error {
 		suggest.List(others))
 }
 
-// chooseField returns the path of a field, nil for none.
 func chooseField(first *survey, option, choice string) (path, error) {
 	switch choice {
 	case "none":

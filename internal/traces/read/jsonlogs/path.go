@@ -40,7 +40,6 @@ func parsePath(text string) (path, error) {
 	return p, nil
 }
 
-// cutStep cuts the first step off a path.
 func cutStep(text string, first bool) (s step, rest string, ok bool) {
 	dotted := strings.HasPrefix(text, ".")
 	text = strings.TrimPrefix(text, ".")
@@ -102,7 +101,6 @@ func (p path) surveyed() bool {
 	return len(p) <= surveyedDepth && !slices.ContainsFunc(p, func(s step) bool { return s.index > 0 })
 }
 
-// last returns the last name of a path.
 func (p path) last() string {
 	for _, s := range slices.Backward(p) {
 		if s.index == field {

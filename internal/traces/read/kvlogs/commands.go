@@ -261,17 +261,14 @@ func moved(r *redisReader, args [][]byte) {
 	r.addTo(args[1], args[0], access{op: take | stream.IfAbsent})
 }
 
-// flushDB deletes all keys of the database.
 func flushDB(r *redisReader, _ [][]byte) {
 	r.accesses = append(r.accesses, access{key: append(slices.Clone(r.db), "/*"...), op: stream.OpFlush})
 }
 
-// flushAll deletes all keys of all databases.
 func flushAll(r *redisReader, _ [][]byte) {
 	r.accesses = append(r.accesses, access{key: []byte(stream.FlushAll), op: stream.OpFlush})
 }
 
-// migrate moves keys to another server, or copies them.
 func migrate(r *redisReader, args [][]byte) {
 	op, keys := remove, args[2:3]
 	for i, word := range args[5:] {
@@ -514,16 +511,12 @@ func (r *redisReader) expiry(options [][]byte) (e expiry) {
 			}
 			e.stated = true
 			e.ttl, e.gone = r.ttlOf(options[i], unit, at)
-			e.fails = isNegative(options[i])
+			e.fails = len(options[i]) == 0 || string(options[i]) == "0" || options[i][0] == '-'
 		}
 	}
 	return e
 }
 
-// isNegative reports whether a word is 0 or a number below: no time to live, and no time.
-func isNegative(word []byte) bool { return len(word) == 0 || string(word) == "0" || word[0] == '-' }
-
-// isAny reports whether a word is one of some in lower case, whatever its own case.
 func isAny(word []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(string(word), w) })
 }

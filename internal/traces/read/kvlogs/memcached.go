@@ -104,8 +104,9 @@ func (r *memcachedReader) next() error {
 	if r.err = r.read(&r.ahead); r.err != nil {
 		return nil // after this get
 	}
-	if !r.ahead.includes(&r.now) {
-		r.looked = true
+	w, get := &r.ahead, &r.now
+	if !w.stores || !bytes.Equal(w.key, get.key) || !bytes.Equal(w.connection, get.connection) {
+		r.looked = true // the get is no part of it
 		return nil
 	}
 	r.src.Reading.LeftOut++
@@ -113,17 +114,11 @@ func (r *memcachedReader) next() error {
 	return nil
 }
 
-// includes reports whether the get in the line before w is a part of it.
-func (w *watched) includes(get *watched) bool {
-	return w.stores && bytes.Equal(w.key, get.key) && bytes.Equal(w.connection, get.connection)
-}
-
 func (r *memcachedReader) read(into *watched) error {
 	r.into = into
 	return r.lines.Read(&into.Record)
 }
 
-// parse reads a line.
 func (w *watched) parse(line []byte) error {
 	if isNotice(line) {
 		return source.ErrLeftOut

@@ -20,18 +20,16 @@ var redisFormat = source.Format{
 			"the number of the database, or the name of the command; by default none",
 	}},
 	Writes: stream.WritesStore,
-	Detect: source.CertainIf(looksLikeMonitor),
-	Open:   openRedis,
-}
-
-func looksLikeMonitor(head source.Head) bool {
-	return source.MostLines(head.Lines, func(line []byte) error {
-		if string(line) == monitorOK {
-			return source.ErrLeftOut
-		}
-		_, err := parseEvent(line)
-		return err
-	})
+	Detect: source.CertainIf(func(head source.Head) bool {
+		return source.MostLines(head.Lines, func(line []byte) error {
+			if string(line) == monitorOK {
+				return source.ErrLeftOut
+			}
+			_, err := parseEvent(line)
+			return err
+		})
+	}),
+	Open: openRedis,
 }
 
 // monitorOK is the answer to MONITOR, the first line.
@@ -268,10 +266,8 @@ func (r *redisReader) fail(format string, args ...any) {
 	r.err = cmp.Or(r.err, fmt.Errorf(format, args...))
 }
 
-// add adds a key that the command uses.
 func (r *redisReader) add(op stream.Op, word []byte) { r.addTo(r.db, word, access{op: op}) }
 
-// store adds a key that gets a value.
 func (r *redisReader) store(op stream.Op, word, value []byte, ttl int64) {
 	r.addTo(r.db, word, access{op: op, size: length(value), ttl: ttl})
 }

@@ -233,7 +233,6 @@ func isUnsafe(method []byte) bool {
 	return false
 }
 
-// setSize sets the size of the object that a request is to.
 func (r *Rules) setSize(e *Entry, rec *stream.Record, key []byte) {
 	size := e.Bytes
 	if rec.Op != stream.OpRead || e.Status == statusNotModified || string(e.Method) == "HEAD" {
