@@ -48,7 +48,8 @@ func TestPrintSaysWhyAClaimDoesNotHold(t *testing.T) {
 }
 
 func TestTotal(t *testing.T) {
-	notRun := Summary{Failure: "trace a is missing", Claims: []Claim{{Finding: claims.Finding{Verdict: claims.NotCheckable}}}}
+	notRun := Summary{Failure: "trace a is missing",
+		Claims: []Claim{{Finding: claims.Finding{Verdict: claims.NotCheckable}}}}
 	got := Total([]Summary{failing(), notRun})
 	want := "2 experiments, 1 of them not run; checked 2 of 3 claims: 1 holds, 1 does not hold, 1 is not checkable here"
 	if got != want {
