@@ -132,7 +132,7 @@ func (f *joinFlags) compare(cmd *cobra.Command, t *traces.Trace, taus []float64,
 		return nil, err
 	}
 	return func(w io.Writer) error { return overlap.WriteNearest(w, t, nearest) },
-		overlap.PrintNearest(cmd.OutOrStdout(), rows, string(f.format))
+		overlap.Print(cmd.OutOrStdout(), rows, string(f.format))
 }
 
 func (f *joinFlags) check(cmd *cobra.Command) error {
