@@ -98,27 +98,18 @@ var Formats = []source.Format{
 		Summary:   "this program's own format of attention: head by head as float16, in one pass (gen attention, convert)",
 		Detection: "its first bytes, " + strings.Trim(fmt.Sprintf("%q", magic), `"`),
 		Binary:    true, NoRequests: "stat, convert, gen", Detect: source.CertainIf(isOwn), Open: refuse,
-		Impossible: unless(isOwn, "it does not begin like one"),
+		Impossible: source.ImpossibleUnless(isOwn, "it does not begin like one"),
 	},
 	{
 		Name: "safetensors", Carries: "queries, keys and values of a language model",
 		Summary:   "tensors q.L00, k.L00, v.L00 and so on: queries, keys and values of a layer",
 		Detection: "a header of tensors",
 		Binary:    true, NoRequests: "stat, convert", Detect: source.CertainIf(isTensors), Open: refuse,
-		Impossible: unless(isTensors, "it does not begin with a header of tensors"),
+		Impossible: source.ImpossibleUnless(isTensors, "it does not begin with a header of tensors"),
 	},
 }
 
 func isTensors(head source.Head) bool { return looksLikeTensors(head.Bytes) }
-
-func unless(is func(source.Head) bool, why string) func(source.Head) string {
-	return func(head source.Head) string {
-		if is(head) {
-			return ""
-		}
-		return why
-	}
-}
 
 // ErrNoRequests says that what was named as a trace of requests is the attention of a model.
 var ErrNoRequests = errors.New("is an attention trace, not a list of requests: use cachesim run --cache attention, " +

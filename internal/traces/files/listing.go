@@ -116,7 +116,7 @@ func readListing(src *source.Source) (*Listing, error) {
 	}
 	l := NewListing(filepath.Base(src.In.Path))
 	next := nextPath(src)
-	if len(head.Lines) > 0 && slices.ContainsFunc(source.CutLoosely(nil, head.Lines[0], ','), isPathColumn) {
+	if slices.ContainsFunc(source.FirstNames(head), isPath) {
 		if next, err = nextRow(src); err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func (l *Listing) reserve(budget *memory.Budget, place string) error {
 
 func (l *Listing) bytes() int64 { return l.paths.TextBytes() + 8*int64(cap(l.sizes)) }
 
-func isPathColumn(cell []byte) bool { return isColumn("path")(string(cell)) }
+func isPath(column string) bool { return source.PlainName(column) == "path" }
 
 // nextPath reads a path per line.
 func nextPath(src *source.Source) func() ([]byte, int64, error) {
@@ -177,8 +177,8 @@ func nextRow(src *source.Source) (func() ([]byte, int64, error), error) {
 	if err := rows.ReadHeader(); err != nil {
 		return nil, err
 	}
-	path, size := slices.IndexFunc(rows.Header, isColumn("path")), rows.Known([]string{"size", "filesize", "bytes"})
-	if slices.ContainsFunc(rows.Header[path+1:], isColumn("path")) {
+	path, size := slices.IndexFunc(rows.Header, isPath), rows.Known([]string{"size", "filesize", "bytes"})
+	if slices.ContainsFunc(rows.Header[path+1:], isPath) {
 		return nil, src.Errorf("two columns path in the header: want one")
 	}
 	return func() ([]byte, int64, error) {

@@ -16,23 +16,10 @@ import (
 
 var tableFormat = source.Format{
 	Name: "reads",
-	Options: append(slices.Concat(Options("the column job"), ColumnOptions()),
-		params.Param{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named time"},
-		source.TimeUnitOption()),
-	Detect: source.CertainIf(looksLikeTable),
+	Options: append(slices.Concat(Options("the column job"), ColumnOptions(),
+		source.NamedOptions("", tableColumns[len(tableColumns)-1:])), source.TimeUnitOption()),
+	Detect: source.CertainIf(func(head source.Head) bool { return HasReads(source.FirstNames(head)) }),
 	Open:   openTable,
-}
-
-// looksLikeTable reports whether the first line has the columns that every table of reads has.
-func looksLikeTable(head source.Head) bool {
-	if len(head.Lines) == 0 {
-		return false
-	}
-	var header []string
-	for _, cell := range source.CutLoosely(nil, head.Lines[0], ',') {
-		header = append(header, string(cell))
-	}
-	return HasReads(header)
 }
 
 // tableReader reads a read per row. It implements Accesses.
@@ -51,34 +38,19 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	clock := t.at.Time >= 0
-	if clock {
-		first := t.rows.NextCell(t.at.Time)
-		t.unit = source.TimeUnit(opts, first)
-		src.Reading.Time = "time" + source.TimeKind(first, t.unit)
-	}
+	t.unit = t.rows.TimeOf(t.at.Time, opts)
 	src.Reading.Why = "reads of no bytes of the file"
-	return NewReader(src, t, opts, clock)
+	return NewReader(src, t, opts, t.at.Time >= 0)
 }
 
-func (t *tableReader) Next(a *Access) error {
-	if err := t.rows.Next(); err == io.EOF {
-		return err
-	} else if err != nil {
-		return t.rows.Src.CutOff(err)
-	}
-	*a = Access{Head: Head{FileSize: -1}}
-	if err := t.parse(a); err != nil {
-		return t.rows.Src.CutOff(t.At(err))
-	}
-	return nil
-}
+func (t *tableReader) Next(a *Access) error { return t.rows.Parse(func() error { return t.parse(a) }) }
 
 func (t *tableReader) At(err error) error { return t.rows.Src.LineErrorf("%w", err) }
 
 // parse reads the cells of a row. An empty job or file size is not known.
 func (t *tableReader) parse(a *Access) (err error) {
 	cells := t.rows.Cells
+	*a = Access{Head: Head{FileSize: -1}}
 	a.Path = cells[t.at.Path]
 	if err := a.extent(cells[t.at.Offset], cells[t.at.Length]); err != nil {
 		return err
@@ -104,9 +76,7 @@ var tableWritable = source.Writable{
 
 // tableWriter writes a read per row.
 type tableWriter struct {
-	rows  *source.CSVRows
-	clock bool
-	cells []string
+	*source.CSVRows
 	TableLosses
 }
 
@@ -114,12 +84,8 @@ func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fiel
 	if _, ok := fields.Kind.(Kind); !ok {
 		return nil, errors.New("the requests are not reads of files: write csv or parquet instead")
 	}
-	t := &tableWriter{rows: source.NewCSVRows(w), clock: fields.Time, TableLosses: NewTableLosses(fields.Kind)}
-	header := []string{"job", "path", "offset", "length", "file_size"}
-	if t.clock {
-		header = append([]string{"time"}, header...)
-	}
-	return t, t.rows.Write(header)
+	rows, err := source.NewCSVRows(w, fields.Time, "job", "path", "offset", "length", "file_size")
+	return &tableWriter{rows, NewTableLosses(fields.Kind)}, err
 }
 
 // Write implements source.RecordWriter. The blocks of a read that follow its first say nothing new.
@@ -127,10 +93,6 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 	head := HeadOf(rec)
 	if head == nil {
 		return nil
-	}
-	t.cells = t.cells[:0]
-	if t.clock {
-		t.cells = append(t.cells, string(source.AppendSeconds(nil, rec.Time)))
 	}
 	for _, text := range [][]byte{head.Path, head.Job} {
 		if bytes.Contains(text, []byte("\r\n")) { // readers of CSV make a line end of the two
@@ -142,10 +104,6 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 	if head.FileSize >= 0 {
 		size = strconv.FormatInt(head.FileSize, 10)
 	}
-	t.cells = append(t.cells, string(head.Job), string(head.Path), strconv.FormatInt(head.Offset, 10),
+	return t.WriteRow(rec.Time, string(head.Job), string(head.Path), strconv.FormatInt(head.Offset, 10),
 		strconv.FormatInt(head.Length, 10), size)
-	return t.rows.Write(t.cells)
 }
-
-func (t *tableWriter) Finish() error { return nil }
-func (t *tableWriter) Discard()      {}

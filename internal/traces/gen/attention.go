@@ -42,7 +42,7 @@ var attentionParams = []params.Param{
 	{Name: "innovations", Default: "random", Choices: []string{"random", "orthogonal"}, Doc: "what is new in a step: " +
 		"random: any direction; orthogonal: one that is orthogonal to those before, so that the similarity of a part after " +
 		"m steps is its rate to the power of m"},
-	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
+	seedParam,
 }
 
 // Shares and gains that are no parameters.

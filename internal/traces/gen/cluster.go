@@ -35,7 +35,7 @@ var clusterParams = []params.Param{
 	{Name: "read-kib", Default: 1024, Min: 1, Max: 1 << 20, Doc: "KiB that a job reads at once, at most"},
 	{Name: "names", Default: "", File: true, Doc: "file with the names of the training images of ImageNet, " +
 		"one per line: class/file, or class_number.JPEG; by default names are made up"},
-	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
+	seedParam,
 }
 
 // maxClusterRequests bounds the trace: reads and blocks are counted before any is made.

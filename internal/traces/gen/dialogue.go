@@ -32,9 +32,8 @@ var dialogueParams = []params.Param{
 	{Name: "a", Default: 0.45, Min: 0, Max: 1, Doc: "similarity of queries of one topic that are not related otherwise"},
 	{Name: "b", Default: 0.10, Min: 0, Max: 1, Doc: "what following the same anchor adds to the similarity of two " +
 		"queries"},
-	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 " +
-		"on; 0: no clock"},
-	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
+	rateParam(1, "requests"),
+	seedParam,
 }
 
 // dialogueTrace is the queries of a generated trace of dialogues, in order.
@@ -148,10 +147,7 @@ func (t *dialogueTrace) Read(rec *stream.Record) error {
 	}
 	turn := t.turns[t.turn]
 	t.turn++
-	*rec = stream.Record{Num: uint64(turn.question) + 1, Extra: &t.head}
-	if t.rate > 0 {
-		rec.Time = int64(float64(t.given) * 1e9 / t.rate)
-	}
+	*rec = stream.Record{Num: uint64(turn.question) + 1, Time: timeOf(t.given, t.rate), Extra: &t.head}
 	t.given++
 	t.head.Vector = t.space.question(turn.question, turn.anchor)
 	if !turn.again && t.asked[turn.question] && random.Unit(t.bits) < t.paraphrases {

@@ -23,19 +23,6 @@ var (
 		"row each day"}
 )
 
-// dlrmSource looks up samples of keys in embedding tables, many samples per batch.
-type dlrmSource struct {
-	tables  []embeddingTable
-	pooling int
-	batch   int // keys
-	inBatch int // keys of the current batch that have been returned
-	day     int
-	today   int // keys returned since the ranks last moved
-	drift   float64
-	bits    *rand.PCG // of lookups
-	moves   *rand.PCG
-}
-
 // embeddingTable has the rows of a table by popularity.
 type embeddingTable struct {
 	first uint64 // key of its row 0
@@ -43,56 +30,46 @@ type embeddingTable struct {
 	rowAt []uint32 // per rank
 }
 
+// groupOfDLRM returns how many keys come together: those of the samples of a batch.
+func groupOfDLRM(v params.Values) int { return v.Int("pooling") * v.Int("batch") }
+
+// buildDLRM looks up samples of keys in embedding tables, many samples per batch.
 func buildDLRM(v params.Values, keys *keyspace, seed uint64) (source, error) {
-	rows, tables := v.Int("rows"), v.Int("tables")
-	if rows < tables {
-		return nil, fmt.Errorf("rows=%d: want at least one for each of the %d tables", rows, tables)
+	rows := v.Int("rows")
+	tables := make([]embeddingTable, v.Int("tables"))
+	if rows < len(tables) {
+		return nil, fmt.Errorf("rows=%d: want at least one for each of the %d tables", rows, len(tables))
 	}
-	d := &dlrmSource{
-		tables:  make([]embeddingTable, tables),
-		pooling: v.Int("pooling"),
-		batch:   v.Int("pooling") * v.Int("batch"),
-		day:     v.Int("day"),
-		drift:   v.Float("drift"),
-		bits:    random.Stream(seed, requestBits),
-		moves:   random.Stream(seed, driftBits),
-	}
-	for i := range d.tables {
-		n := rows / tables
-		if i < rows%tables {
+	for i := range tables {
+		n := rows / len(tables)
+		if i < rows%len(tables) {
 			n++
 		}
 		first, err := keys.reserve(n)
 		if err != nil {
 			return nil, err
 		}
-		d.tables[i] = newEmbeddingTable(first, n, v.Float("skew"))
+		tables[i] = embeddingTable{first: first, ranks: random.NewZipf(n, v.Float("skew")), rowAt: ascending(n)}
 	}
-	return d, nil
-}
-
-func newEmbeddingTable(first uint64, rows int, skew float64) embeddingTable {
-	return embeddingTable{first: first, ranks: random.NewZipf(rows, skew), rowAt: ascending(rows)}
-}
-
-func (d *dlrmSource) next() uint64 {
-	if d.today == d.day {
-		d.today = 0
-		for i := range d.tables {
-			d.tables[i].move(d.drift, d.moves)
+	pooling, day, drift := v.Int("pooling"), v.Int("day"), v.Float("drift")
+	lookups, moves := random.Stream(seed, requestBits), random.Stream(seed, driftBits)
+	looked, today := 0, 0 // keys of the current sample, and since the ranks last moved
+	return func() uint64 {
+		if today == day {
+			today = 0
+			for i := range tables {
+				tables[i].move(drift, moves)
+			}
 		}
-	}
-	d.today++
-	if d.inBatch == d.batch {
-		d.inBatch = 0
-	}
-	t := &d.tables[d.inBatch%d.pooling%len(d.tables)]
-	d.inBatch++
-	return t.first + uint64(t.rowAt[t.ranks.Draw(d.bits)])
+		today++
+		if looked == pooling {
+			looked = 0
+		}
+		t := &tables[looked%len(tables)]
+		looked++
+		return t.first + uint64(t.rowAt[t.ranks.Draw(lookups)])
+	}, nil
 }
-
-// begins reports whether the key that next last returned begins a group.
-func (d *dlrmSource) begins() bool { return d.inBatch == 1 }
 
 // move swaps the rows of randomly drawn pairs of ranks, so that about the given share of the ranks changes its row.
 func (t *embeddingTable) move(share float64, bits *rand.PCG) {

@@ -40,14 +40,21 @@ const (
 	scatterBits
 )
 
+var seedParam = params.Param{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"}
+
+// rateParam is how many per second of what a trace has.
+func rateParam(rate float64, what string) params.Param {
+	return params.Param{Name: "rate", Default: rate, Min: 0, Max: 1e9, Doc: what + " per second of the trace's clock, " +
+		"evenly spaced from 0 on; 0: no clock"}
+}
+
 // Common are the parameters of every generator that makes plain requests.
 var Common = []params.Param{
 	{Name: "requests", Default: 1_000_000, Min: 1, Doc: "length of the trace"},
-	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
+	seedParam,
 	{Name: "size", Default: "none", Doc: "sizes of the objects: none, fixed(bytes=...), lognormal(mean=...,sigma=...) " +
 		"or popularity(first=...,last=...)"},
-	{Name: "rate", Default: 1000.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced " +
-		"from 0 on; 0: no clock"},
+	rateParam(1000, "requests"),
 	{Name: "keys", Default: "plain", Choices: []string{"plain", "hashed"}, Doc: "plain: 1 is the most popular object; " +
 		"hashed: numbers of 64 bits without order"},
 }
@@ -214,8 +221,8 @@ type Generator struct {
 	hash     bool
 	hashSeed uint64
 	sizes    sizer
-	known    []int64     // size of key i+1, for the keys that are requested repeatedly
-	groups   *dlrmSource // the source if its requests come in groups, otherwise nil
+	known    []int64 // size of key i+1, for the keys that are requested repeatedly
+	group    int     // requests that come together; 0: each comes alone
 
 	records RecordSource // if set, makes the records instead
 }
@@ -227,7 +234,11 @@ func New(ctx context.Context, s Spec, progress func(done, total int64)) (*Genera
 		return nil, attention.ErrNoRequests
 	}
 	if s.Entry.Records != nil {
-		return newRecordGenerator(ctx, s, progress)
+		r, err := s.Entry.Records(ctx, s.Params, progress)
+		if err != nil {
+			return nil, err
+		}
+		return &Generator{Fields: r.Fields(), records: r, requests: r.Requests()}, nil
 	}
 	seed := uint64(s.Params.Int("seed"))
 	if err := checkClock(s.Params.Int("requests"), s.Params.Float("rate")); err != nil {
@@ -246,20 +257,22 @@ func New(ctx context.Context, s Spec, progress func(done, total int64)) (*Genera
 		source: src, requests: s.Params.Int("requests"), rate: s.Params.Float("rate"), sizes: sizes,
 		hash: s.Params.Text("keys") == "hashed", hashSeed: random.Scramble(seed + keyBits),
 	}
-	g.groups, _ = src.(*dlrmSource)
-	g.Fields = stream.Fields{Time: g.rate > 0, Size: sizes != nil, Groups: g.groups != nil}
+	if s.Entry.group != nil {
+		g.group = s.Entry.group(s.Params)
+	}
+	g.Fields = stream.Fields{Time: g.rate > 0, Size: sizes != nil, Groups: g.group > 0}
 	if sizes != nil {
 		g.known = sizeTable(sizes, keys)
 	}
 	return g, nil
 }
 
-func newRecordGenerator(ctx context.Context, s Spec, progress func(done, total int64)) (*Generator, error) {
-	r, err := s.Entry.Records(ctx, s.Params, progress)
-	if err != nil {
-		return nil, err
+// timeOf returns the time of a request, counted from 0, in nanoseconds: 0 without a clock.
+func timeOf(number int, rate float64) int64 {
+	if rate == 0 {
+		return 0
 	}
-	return &Generator{Fields: r.Fields(), records: r, requests: r.Requests()}, nil
+	return int64(float64(number) * 1e9 / rate)
 }
 
 // checkClock refuses a trace whose last time would not fit: 2^63 ns are 292 years.
@@ -305,27 +318,19 @@ func (g *Generator) Read(rec *stream.Record) error {
 	if g.made == g.requests {
 		return io.EOF
 	}
-	key := g.source.next()
-	*rec = stream.Record{Num: key}
+	key := g.source()
+	*rec = stream.Record{Num: key, Time: timeOf(g.made, g.rate), Begins: g.group > 0 && g.made%g.group == 0}
 	if g.hash {
 		rec.Num = random.Scramble(key ^ g.hashSeed)
 	}
-	rec.Begins = g.groups != nil && g.groups.begins()
-	if g.rate > 0 {
-		rec.Time = int64(float64(g.made) * 1e9 / g.rate)
-	}
-	if g.sizes != nil {
-		rec.Size = g.size(key)
+	switch {
+	case key <= uint64(len(g.known)):
+		rec.Size = g.known[key-1]
+	case g.sizes != nil:
+		rec.Size = g.sizes(key, onceOnly, onceOnly)
 	}
 	g.made++
 	return nil
-}
-
-func (g *Generator) size(key uint64) int64 {
-	if key <= uint64(len(g.known)) {
-		return g.known[key-1]
-	}
-	return g.sizes(key, onceOnly, onceOnly)
 }
 
 // onceOnly is the rank, and the number of objects, that a sizer gets for objects that are requested once: the least

@@ -45,9 +45,8 @@ var llmParams = []params.Param{
 	{Name: "active", Default: asShape, Min: asShape, Max: 1 << 24,
 		Doc: "number of conversations at a time, with next-turn=closed"},
 	{Name: "block", Default: 16, Min: 1, Max: 1 << 20, Doc: "tokens in a block"},
-	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "prompts per second of the trace's clock, evenly spaced from 0 " +
-		"on; 0: no clock"},
-	{Name: "seed", Default: 0, Min: 0, Doc: "seed of all random choices"},
+	rateParam(1, "prompts"),
+	seedParam,
 }
 
 // shapes have the values of the parameters that are left to a shape.
@@ -58,49 +57,19 @@ var shapes = []struct {
 	// Online-QA of LCR (arXiv 2509.20979, section 5.2): conversations, prompts, mean prompt, outputs of 256 tokens that no
 	// prompt repeats, and gaps as stated there. Our choice: geometric turns, and lognormal lengths with a standard
 	// deviation equal to their mean.
-	{
-		"online-qa",
-		params.Values{
-			"conversations": 2000,
-			"prompts":       7268,
-			"turns":         "geometric",
-			"turns-sd":      0.0,
-			"prompt-mean":   3455.0,
-			"lengths":       "lognormal",
-			"length-cv":     1.0,
-			"output-mean":   256.0,
-			"history":       "inputs",
-			"shared":        0,
-			"systems":       1,
-			"next-turn":     "gaps",
-			"gap-mean":      266.0,
-			"gap-sd":        77.5,
-			"active":        1,
-		},
-	},
+	{"online-qa", params.Values{
+		"conversations": 2000, "prompts": 7268, "turns": "geometric", "turns-sd": 0.0, "prompt-mean": 3455.0,
+		"lengths": "lognormal", "length-cv": 1.0, "output-mean": 256.0, "history": "inputs", "shared": 0,
+		"systems": 1, "next-turn": "gaps", "gap-mean": 266.0, "gap-sd": 77.5, "active": 1,
+	}},
 	// Aibrix-Synthetic, same section, by the generator multiturn_prefix_sharing of vllm-project/aibrix. The shared prefix
 	// follows from the distinct tokens that cache sizes and ratios imply; the deviation of the turns and the outputs are
 	// our choice.
-	{
-		"aibrix",
-		params.Values{
-			"conversations": 500,
-			"prompts":       1817,
-			"turns":         "normal",
-			"turns-sd":      1.0,
-			"prompt-mean":   2761.0,
-			"lengths":       "pareto",
-			"length-cv":     1.0,
-			"output-mean":   100.0,
-			"history":       "all",
-			"shared":        2000,
-			"systems":       1,
-			"next-turn":     "closed",
-			"gap-mean":      0.0,
-			"gap-sd":        0.0,
-			"active":        5,
-		},
-	},
+	{"aibrix", params.Values{
+		"conversations": 500, "prompts": 1817, "turns": "normal", "turns-sd": 1.0, "prompt-mean": 2761.0,
+		"lengths": "pareto", "length-cv": 1.0, "output-mean": 100.0, "history": "all", "shared": 2000,
+		"systems": 1, "next-turn": "closed", "gap-mean": 0.0, "gap-sd": 0.0, "active": 5,
+	}},
 }
 
 func shapeNames() (names []string) {
@@ -371,12 +340,9 @@ func (t *llmTrace) Read(rec *stream.Record) error {
 		}
 		t.beginPrompt()
 	}
-	*rec = stream.Record{Num: t.of.id(t.block, t.blockTokens), Begins: begins}
+	*rec = stream.Record{Num: t.of.id(t.block, t.blockTokens), Time: timeOf(t.given-1, t.rate), Begins: begins}
 	if begins {
 		rec.Extra = &t.head
-	}
-	if t.rate > 0 {
-		rec.Time = int64(float64(t.given-1) * 1e9 / t.rate)
 	}
 	if t.block++; t.block == t.head.Blocks {
 		t.of = nil

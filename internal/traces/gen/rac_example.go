@@ -14,8 +14,7 @@ import (
 )
 
 var racExampleParams = []params.Param{
-	{Name: "rate", Default: 1.0, Min: 0, Max: 1e9, Doc: "requests per second of the trace's clock, evenly spaced from 0 " +
-		"on; 0: no clock"},
+	rateParam(1, "requests"),
 	{Name: "rounds", Default: 2, Min: 2, Max: 100, Doc: "how often both topics come; 2 is the example, and in each " +
 		"further round all queries but a0 and b2 are new"},
 }
@@ -80,10 +79,7 @@ func (e *racExample) Read(rec *stream.Record) error {
 		Topic: []byte(topic), Session: fmt.Appendf(nil, "%s%d", topic, 1+e.given/racExampleRound), Answer: []byte(query),
 		Vector: e.embedding(query),
 	}
-	*rec = stream.Record{Text: []byte(query), Extra: &e.head}
-	if e.rate > 0 {
-		rec.Time = int64(float64(e.given) * 1e9 / e.rate)
-	}
+	*rec = stream.Record{Text: []byte(query), Time: timeOf(e.given, e.rate), Extra: &e.head}
 	e.given++
 	return nil
 }

@@ -15,10 +15,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// A source chooses the object of each request. Objects are keys from 1 on.
-type source interface {
-	next() (key uint64)
-}
+// A source chooses the object of the next request. Objects are keys from 1 on.
+type source func() (key uint64)
 
 // keyspace hands out keys. Each source reserves the keys of the objects that it requests repeatedly, one block after
 // another from 1 on. Objects that are requested once get the keys after all blocks, one by one.
@@ -55,7 +53,8 @@ type Entry struct {
 	Summary string // one line: which object comes next
 	Params  []params.Param
 	build   func(v params.Values, keys *keyspace, seed uint64) (source, error)
-	Records Prepare // instead of build, and without the common parameters
+	group   func(v params.Values) int // requests that come together; nil: each comes alone
+	Records Prepare                   // instead of build, and without the common parameters
 	// Attention is set instead of Records for attention traces, which have no requests.
 	Attention func(v params.Values) (attention.Maker, error)
 	sized     bool                        // the records have sizes
@@ -141,7 +140,7 @@ func newEntries() []Entry {
 			Summary: "batches of lookups into embedding tables: samples of pooling keys, the keys of each table by Zipf's " +
 				"law; each day part of the ranks moves",
 			Params: []params.Param{rowsParam, tablesParam, skewParam, poolingParam, batchParam, dayParam, driftParam},
-			build:  buildDLRM},
+			build:  buildDLRM, group: groupOfDLRM},
 		{Name: "llm",
 			Summary: "prompts of conversations with a language model, as chains of blocks: each repeats the turns before it; " +
 				"shapes of published workloads",
@@ -191,98 +190,64 @@ var (
 		Doc: "generator:requests, separated by semicolons; identical generators continue each other"}
 )
 
-// zipfSource draws by Zipf's law from n objects.
-type zipfSource struct {
+// zipfObjects are objects with a popularity by Zipf's law.
+type zipfObjects struct {
 	first uint64
 	table random.Zipf
 	bits  *rand.PCG
 }
 
-func newZipf(v params.Values, keys *keyspace, seed uint64) (*zipfSource, error) {
-	n := v.Int("objects")
-	first, err := keys.reserve(n)
+func newZipf(v params.Values, keys *keyspace, seed uint64) (*zipfObjects, error) {
+	first, err := keys.reserve(v.Int("objects"))
 	if err != nil {
 		return nil, err
 	}
-	return &zipfSource{first, random.NewZipf(n, v.Float("alpha")), random.Stream(seed, requestBits)}, nil
+	return &zipfObjects{first, random.NewZipf(v.Int("objects"), v.Float("alpha")), random.Stream(seed, requestBits)}, nil
 }
+
+func (z *zipfObjects) draw() uint64 { return z.first + uint64(z.table.Draw(z.bits)) }
 
 func buildZipf(v params.Values, keys *keyspace, seed uint64) (source, error) {
-	return newZipf(v, keys, seed)
-}
-
-func (z *zipfSource) next() uint64 { return z.first + uint64(z.table.Draw(z.bits)) }
-
-type uniformSource struct {
-	first uint64
-	n     int
-	bits  *rand.PCG
+	z, err := newZipf(v, keys, seed)
+	return z.draw, err
 }
 
 func buildUniform(v params.Values, keys *keyspace, seed uint64) (source, error) {
-	n := v.Int("objects")
+	n, bits := v.Int("objects"), random.Stream(seed, requestBits)
 	first, err := keys.reserve(n)
-	return &uniformSource{first, n, random.Stream(seed, requestBits)}, err
+	return func() uint64 {
+		i, _ := random.Below(bits, n)
+		return first + uint64(i)
+	}, err
 }
 
-func (u *uniformSource) next() uint64 {
-	i, _ := random.Below(u.bits, u.n)
-	return u.first + uint64(i)
+func buildScan(_ params.Values, keys *keyspace, _ uint64) (source, error) { return keys.fresh, nil }
+
+// cycle requests key(0) to key(period-1), repeatedly.
+func cycle(period int, key func(i int) uint64) source {
+	i := -1
+	return func() uint64 {
+		if i++; i == period {
+			i = 0
+		}
+		return key(i)
+	}
 }
 
-type scanSource struct{ keys *keyspace }
-
-func buildScan(_ params.Values, keys *keyspace, _ uint64) (source, error) {
-	return scanSource{keys}, nil
-}
-
-func (s scanSource) next() uint64 { return s.keys.fresh() }
-
-type loopSource struct {
-	first, n, i uint64
-}
-
-func newLoop(n int, keys *keyspace) (*loopSource, error) {
+func newLoop(n int, keys *keyspace) (source, error) {
 	first, err := keys.reserve(n)
-	return &loopSource{first: first, n: uint64(n)}, err
+	return cycle(n, func(i int) uint64 { return first + uint64(i) }), err
 }
 
 func buildLoop(v params.Values, keys *keyspace, _ uint64) (source, error) {
 	return newLoop(v.Int("objects"), keys)
 }
 
-func (l *loopSource) next() uint64 {
-	key := l.first + l.i
-	if l.i++; l.i == l.n {
-		l.i = 0
-	}
-	return key
-}
-
-// zigzagSource goes through its objects and back.
-type zigzagSource struct {
-	first, n, i uint64 // i counts the requests of a period, which is one way and back
-}
-
+// buildZigzag goes through its objects and back.
 func buildZigzag(v params.Values, keys *keyspace, _ uint64) (source, error) {
-	n := v.Int("objects")
-	first, err := keys.reserve(n)
-	return &zigzagSource{first: first, n: uint64(n)}, err
-}
-
-func (z *zigzagSource) next() uint64 {
-	period := max(2*(z.n-1), 1)
-	key := z.first + min(z.i, period-z.i)
-	if z.i++; z.i == period {
-		z.i = 0
-	}
-	return key
-}
-
-// sequenceSource repeats a given list of keys.
-type sequenceSource struct {
-	keys []uint64
-	i    int
+	first, err := keys.reserve(v.Int("objects"))
+	period := max(2*(v.Int("objects")-1), 1) // one way and back
+	return cycle(period, func(i int) uint64 { return first + uint64(min(i, period-i)) }), err
 }
 
 // maxSequence bounds the numbers of a sequence, and its greatest number.
@@ -293,124 +258,94 @@ func buildSequence(v params.Values, keys *keyspace, _ uint64) (source, error) {
 	if len(words) == 0 || len(words) > maxSequence {
 		return nil, fmt.Errorf("order has %d numbers, want 1 to %d", len(words), maxSequence)
 	}
-	s := &sequenceSource{}
-	for _, word := range words {
-		n, err := strconv.ParseUint(word, 10, 32)
-		if err != nil || n < 1 || n > maxSequence {
+	numbers := make([]uint64, len(words))
+	for i, word := range words {
+		var err error
+		if numbers[i], err = strconv.ParseUint(word, 10, 32); err != nil || numbers[i] < 1 || numbers[i] > maxSequence {
 			return nil, fmt.Errorf("order: %q: want the number of an object, from 1 to %d", word, maxSequence)
 		}
-		s.keys = append(s.keys, n)
 	}
-	first, err := keys.reserve(int(slices.Max(s.keys)))
-	for i := range s.keys {
-		s.keys[i] += first - 1
-	}
-	return s, err
+	first, err := keys.reserve(int(slices.Max(numbers)))
+	return cycle(len(numbers), func(i int) uint64 { return first - 1 + numbers[i] }), err
 }
 
-func (s *sequenceSource) next() uint64 {
-	key := s.keys[s.i]
-	if s.i++; s.i == len(s.keys) {
-		s.i = 0
-	}
-	return key
-}
-
-// driftSource is a zipfSource whose rank r belongs to object (r + moves*shift) mod n, both counted from 0.
-type driftSource struct {
-	zipf          *zipfSource
-	period, shift int
-	untilMove     int
-	offset        int // moves*shift mod n
-}
-
+// buildDrift makes rank r belong to object (r + moves*shift) mod n, both counted from 0.
 func buildDrift(v params.Values, keys *keyspace, seed uint64) (source, error) {
 	zipf, err := newZipf(v, keys, seed)
-	period := v.Int("period")
-	return &driftSource{zipf: zipf, period: period, shift: v.Int("shift") % v.Int("objects"), untilMove: period}, err
+	n, period := v.Int("objects"), v.Int("period")
+	shift, untilMove := v.Int("shift")%n, period
+	offset := 0 // moves*shift mod n
+	return func() uint64 {
+		if untilMove == 0 {
+			untilMove = period
+			offset = (offset + shift) % n
+		}
+		untilMove--
+		i := zipf.table.Draw(zipf.bits) + offset
+		if i >= n {
+			i -= n
+		}
+		return zipf.first + uint64(i)
+	}, err
 }
 
-func (d *driftSource) next() uint64 {
-	n := len(d.zipf.table)
-	if d.untilMove == 0 {
-		d.untilMove = d.period
-		d.offset = (d.offset + d.shift) % n
-	}
-	d.untilMove--
-	i := d.zipf.table.Draw(d.zipf.bits) + d.offset
-	if i >= n {
-		i -= n
-	}
-	return d.zipf.first + uint64(i)
-}
-
-// zipfScanSource decides before each request outside a scan whether a scan starts.
-type zipfScanSource struct {
-	zipf   *zipfSource
-	scan   source
-	length int
-	start  float64 // probability that a scan starts
-	left   int     // requests left of the current scan
-}
-
+// buildZipfScan decides before each request outside a scan whether a scan starts.
 func buildZipfScan(v params.Values, keys *keyspace, seed uint64) (source, error) {
 	zipf, err := newZipf(v, keys, seed)
 	if err != nil {
 		return nil, err
 	}
+	scan := source(keys.fresh)
+	if n := v.Int("scan-objects"); n > 0 {
+		scan, err = newLoop(n, keys)
+	}
 	share, length := v.Float("scan-share"), v.Int("scan-length")
-	s := &zipfScanSource{zipf: zipf, scan: scanSource{keys}, length: length}
 	// A decision yields length requests of a scan with probability start, else one outside: share = start*length /
 	// (start*length + 1 - start).
-	s.start = share / (float64(float64(length)*(1-share)) + share)
-	if n := v.Int("scan-objects"); n > 0 {
-		s.scan, err = newLoop(n, keys)
-	}
-	return s, err
+	start := share / (float64(float64(length)*(1-share)) + share)
+	left := 0 // requests of the current scan
+	return func() uint64 {
+		if left == 0 && random.Unit(zipf.bits) < start {
+			left = length
+		}
+		if left == 0 {
+			return zipf.draw()
+		}
+		left--
+		return scan()
+	}, err
 }
 
-func (s *zipfScanSource) next() uint64 {
-	if s.left == 0 && random.Unit(s.zipf.bits) < s.start {
-		s.left = s.length
-	}
-	if s.left == 0 {
-		return s.zipf.next()
-	}
-	s.left--
-	return s.scan.next()
-}
-
-// mixedSource runs its phases in turn, without end.
-type mixedSource struct {
-	phases  []phase
-	current int
-	left    int // requests left of the current phase
-}
-
-type phase struct {
-	source   source
-	requests int
-}
-
+// buildMixed runs its phases in turn, without end.
 func buildMixed(v params.Values, keys *keyspace, seed uint64) (source, error) {
-	m := &mixedSource{}
+	type phase struct {
+		source   source
+		requests int
+	}
+	var phases []phase
 	started := map[string]source{}
 	for part := range strings.SplitSeq(v.Text("phases"), ";") {
 		text, requests, err := splitPhase(part)
 		if err != nil {
 			return nil, err
 		}
-		src := started[text]
-		if src == nil {
-			if src, err = buildPhase(text, keys, random.Scramble(seed+uint64(len(started)))); err != nil {
+		if started[text] == nil {
+			started[text], err = buildPhase(text, keys, random.Scramble(seed+uint64(len(started))))
+			if err != nil {
 				return nil, err
 			}
-			started[text] = src
 		}
-		m.phases = append(m.phases, phase{src, requests})
+		phases = append(phases, phase{started[text], requests})
 	}
-	m.left = m.phases[0].requests
-	return m, nil
+	current, left := 0, phases[0].requests // left of the current phase
+	return func() uint64 {
+		if left == 0 {
+			current = (current + 1) % len(phases)
+			left = phases[current].requests
+		}
+		left--
+		return phases[current].source()
+	}, nil
 }
 
 // splitPhase cuts "generator(...):requests".
@@ -446,18 +381,8 @@ func buildPhase(text string, keys *keyspace, seed uint64) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("phase %q: %w", text, err)
 	}
-	src, err := e.build(v, keys, seed)
-	if _, isGrouped := src.(*dlrmSource); isGrouped {
+	if e.group != nil {
 		return nil, fmt.Errorf("phase %q: generators of groups of requests cannot be phases", text)
 	}
-	return src, err
-}
-
-func (m *mixedSource) next() uint64 {
-	if m.left == 0 {
-		m.current = (m.current + 1) % len(m.phases)
-		m.left = m.phases[m.current].requests
-	}
-	m.left--
-	return m.phases[m.current].source.next()
+	return e.build(v, keys, seed)
 }

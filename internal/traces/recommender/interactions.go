@@ -35,21 +35,22 @@ var interactionsFormat = source.Format{
 		{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "mean requests per second, to which times are scaled; 0: " +
 			"times stay as in the log"},
 	},
-	Detect:     func(source.Head, string) source.Confidence { return source.No },
-	Formats:    []string{"csv", "rating"},
-	Impossible: notInteractions,
-	Open:       openInteractions,
+	Detect:  func(source.Head, string) source.Confidence { return source.No },
+	Formats: []string{"csv", "rating"},
+	Impossible: source.ImpossibleUnless(func(head source.Head) bool { return !source.IsBinary(head.Bytes) },
+		"it is not text"),
+	Open: openInteractions,
 }
-
-// Names of columns as source.PlainName writes them. If a file has several, the first in this list counts.
-var (
-	userNames = []string{"userid", "user", "reviewerid", "uid", "customerid"}
-	itemNames = []string{"itemid", "item", "movieid", "parentasin", "asin", "productid", "iid"}
-	timeNames = []string{"timestamp", "time", "unixreviewtime", "ts"}
-)
 
 // columnNames are the columns of a log, and the options that choose them.
 var columnNames = [3]string{"user", "item", "time"}
+
+// knownNames are those of the columns as source.PlainName writes them. If a file has several, the first counts.
+var knownNames = [3][]string{
+	{"userid", "user", "reviewerid", "uid", "customerid"},
+	{"itemid", "item", "movieid", "parentasin", "asin", "productid", "iid"},
+	{"timestamp", "time", "unixreviewtime", "ts"},
+}
 
 // checkApart refuses equal columns.
 func checkApart(src *source.Source, columns [3]int) error {
@@ -62,26 +63,17 @@ func checkApart(src *source.Source, columns [3]int) error {
 	return nil
 }
 
-// notInteractions says why a file is no log.
-func notInteractions(head source.Head) string {
-	if source.IsBinary(head.Bytes) {
-		return "it is not text"
-	}
-	return ""
-}
-
 // interaction is one row of a log. Its texts are valid until the next one.
 type interaction struct {
 	user, item []byte
 	time       int64
 }
 
-// interactions reads a log; io.EOF after the last.
-type interactions interface {
-	next(to *interaction) error
-	at(err error) error // with its place in the file
-	// taken names the columns or fields that user, item and time are taken from.
-	taken() [3]string
+// interactions reads a log.
+type interactions struct {
+	next  func(to *interaction) error // io.EOF after the last
+	unit  int64                       // of times
+	taken [3]string                   // the columns or fields of user, item and time
 }
 
 func openInteractions(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -95,19 +87,18 @@ func openInteractions(src *source.Source, opts params.Values) (stream.Reader, st
 				"time", name)
 		}
 	}
-	rows, unit, err := interactionsOf(src, opts)
+	rows, err := interactionsOf(src, opts)
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	columns := rows.taken()
-	src.Reading.Key = fmt.Sprintf("user %s, item %s", columns[0], columns[1])
-	src.Reading.Time = fmt.Sprintf("time %s in %s", columns[2], source.UnitName(unit))
+	src.Reading.Key = fmt.Sprintf("user %s, item %s", rows.taken[0], rows.taken[1])
+	src.Reading.Time = fmt.Sprintf("time %s in %s", rows.taken[2], source.UnitName(rows.unit))
 	if rate := opts.Float("rate"); rate > 0 {
-		src.Reading.Time = fmt.Sprintf("times %s scaled to %g requests per second", columns[2], rate)
+		src.Reading.Time = fmt.Sprintf("times %s scaled to %g requests per second", rows.taken[2], rate)
 	}
 	src.Reading.Layout = "sorted by time"
 	src.Reading.Why = fmt.Sprintf("fewer than %d interactions of the user before", opts.Int("min"))
-	r := &historyReader{src: src, rows: rows, histories: h, least: uint32(opts.Int("min")), rate: opts.Float("rate")}
+	r := &historyReader{src: src, next: rows.next, histories: h, least: uint32(opts.Int("min")), rate: opts.Float("rate")}
 	return r, stream.Fields{Time: true, Kind: Kind{recipe: h}}, nil
 }
 
@@ -161,7 +152,7 @@ type event struct {
 // memory, 20 bytes per interaction and 40 per user and item, which grow by moving. It implements stream.Reader.
 type historyReader struct {
 	src       *source.Source
-	rows      interactions
+	next      func(to *interaction) error
 	histories *histories
 	least     uint32 // interactions before the first request
 	rate      float64
@@ -223,7 +214,7 @@ func (r *historyReader) load() error {
 		return of.OfRecord(&key)
 	}
 	for {
-		if err := r.rows.next(&row); err == io.EOF {
+		if err := r.next(&row); err == io.EOF {
 			break
 		} else if err != nil {
 			if err := r.src.Skip(err); err != nil {
@@ -233,7 +224,7 @@ func (r *historyReader) load() error {
 		}
 		e := event{row.time, number(users, row.user), number(items, row.item)}
 		if len(r.events) == maxEvents || items.Len() > maxShards {
-			return r.rows.at(errors.New("more than 2^31 interactions, or 2^27 items: want fewer; cut the log"))
+			return r.src.LineErrorf("more than 2^31 interactions, or 2^27 items: want fewer; cut the log")
 		}
 		r.events = append(r.events, e)
 		if err := r.reserve(users, items); err != nil {
@@ -333,101 +324,107 @@ func (c *scaledClock) time(events []event, i int) int64 {
 	return int64(c.scale * (float64(events[i].time-c.start) + float64(share*c.following)))
 }
 
-// interactionsOf chooses how to read the rows of a log by its first line. It returns the unit of their times, too.
-func interactionsOf(src *source.Source, opts params.Values) (interactions, int64, error) {
+// interactionsOf chooses how to read the rows of a log by its first line.
+func interactionsOf(src *source.Source, opts params.Values) (interactions, error) {
 	head, err := src.Head()
 	if err != nil {
-		return nil, 0, err
+		return interactions{}, err
 	}
 	lines := source.WithoutBlankEnd(head.Lines)
 	switch {
 	case bytes.HasPrefix(head.Bytes, []byte("{")): // before any look at lines: a review may be longer than head
-		names := [3]string{opts.Text("user"), opts.Text("item"), opts.Text("time")}
-		j := &jsonInteractions{src: src, names: names}
-		cells, _, _ := j.cells(&source.JSONScanner{Text: head.Bytes})
-		j.unit = source.TimeUnit(opts, cells[2])
-		return j, j.unit, nil
+		return jsonInteractionsOf(src, head, opts), nil
 	case len(lines) == 0:
-		return nil, 0, src.Errorf("want rows of user, item and time, the first of at most %d bytes", source.HeadLen)
-	case bytes.Contains(lines[0], doubleColon):
-		c, err := newColonInteractions(src, lines[0], opts)
-		return c, c.unit, err
+		return interactions{}, src.Errorf("want rows of user, item and time, the first of at most %d bytes", source.HeadLen)
 	}
-	t, err := newTableInteractions(src, lines, opts)
-	return t, t.unit, err
+	return rowInteractionsOf(src, lines, opts)
 }
 
-type tableInteractions struct {
-	rows    source.Rows
+// rowInteractions are the rows of a table, or lines such as user::item::rating::time.
+type rowInteractions struct {
+	source.Rows
+	colons  bool
 	columns [3]int // of user, item and time
 	unit    int64
 	first   bool // the first row is data and was read
 }
 
-func newTableInteractions(src *source.Source, lines [][]byte, opts params.Values) (*tableInteractions, error) {
-	t := &tableInteractions{rows: source.Rows{Src: src, Delimiter: ','}}
+var doubleColon = []byte("::")
+
+func rowInteractionsOf(src *source.Source, lines [][]byte, opts params.Values) (all interactions, err error) {
+	t := &rowInteractions{Rows: source.Rows{Src: src, Delimiter: ','}, colons: bytes.Contains(lines[0], doubleColon)}
 	if guess, ok := source.GuessDelimiter(lines); ok {
-		t.rows.Delimiter = guess
+		t.Delimiter = guess
 	}
-	choices := []string{opts.Text("user"), opts.Text("item"), opts.Text("time")}
-	header := !slices.ContainsFunc(source.CutLoosely(nil, lines[0], t.rows.Delimiter), source.IsNumber)
-	var err error
-	if header {
-		err = t.rows.ReadHeader()
-	} else if err = t.rows.Next(); err == nil {
-		t.first = true
+	t.first = t.colons || slices.ContainsFunc(source.CutLoosely(nil, lines[0], t.Delimiter), source.IsNumber)
+	if t.first {
+		err = t.nextRow()
+	} else {
+		err = t.ReadHeader()
 	}
 	if err != nil {
-		return t, err
+		return all, err
 	}
-	for i, known := range [][]string{userNames, itemNames, timeNames} {
-		if t.columns[i], err = t.rows.Choose(choices[i], known); err != nil {
-			return t, err
+	for i, name := range columnNames {
+		if t.columns[i], err = t.Choose(opts.Text(name), knownNames[i]); err != nil {
+			return all, err
 		}
-		if t.columns[i] >= 0 {
-			continue
+		if t.columns[i] < 0 {
+			if !t.first {
+				return all, src.Errorf("no known column of the %s in the header: name it with the option %s (columns %s)", name,
+					name, suggest.List(t.Header))
+			}
+			if t.columns[i] = i; i == 2 {
+				t.columns[i] = t.Columns - 1
+			}
 		}
-		name := columnNames[i]
-		if header {
-			return t, src.Errorf("no known column of the %s in the header: name it with the option %s (columns %s)", name,
-				name, suggest.List(t.rows.Header))
-		}
-		if t.columns[i] = i; i == 2 {
-			t.columns[i] = t.rows.Columns - 1
-		}
+		all.taken[i] = t.DescribeColumn(t.columns[i])
 	}
-	if t.rows.Columns < 3 {
-		return t, src.Errorf("%d columns: want at least user, item and time", t.rows.Columns)
+	if t.Columns < 3 {
+		return all, src.Errorf("%d columns: want at least user, item and time", t.Columns)
 	}
 	if t.first {
-		t.unit = source.TimeUnit(opts, t.rows.Cells[t.columns[2]])
+		t.unit = source.TimeUnit(opts, t.Cells[t.columns[2]])
 	} else {
-		t.unit = source.TimeUnit(opts, t.rows.NextCell(t.columns[2]))
+		t.unit = source.TimeUnit(opts, t.NextCell(t.columns[2]))
 	}
-	return t, checkApart(src, t.columns)
+	all.next, all.unit = t.next, t.unit
+	return all, checkApart(src, t.columns)
 }
 
-func (t *tableInteractions) taken() (from [3]string) {
-	for i, column := range t.columns {
-		from[i] = t.rows.DescribeColumn(column)
+func (t *rowInteractions) nextRow() error {
+	if !t.colons {
+		return t.Next()
 	}
-	return from
+	line, err := t.Src.Line()
+	if err == nil && len(line) == 0 {
+		err = t.Src.OnlyBlankLines()
+	}
+	if err != nil {
+		return err
+	}
+	t.Cells = t.Cells[:0]
+	for cell := range bytes.SplitSeq(line, doubleColon) {
+		t.Cells = append(t.Cells, cell)
+	}
+	t.Columns = cmp.Or(t.Columns, len(t.Cells))
+	if t.Lacking = t.Columns - len(t.Cells); t.Lacking != 0 {
+		return t.Src.LineErrorf("%w", t.WrongColumns())
+	}
+	return nil
 }
 
-func (t *tableInteractions) at(err error) error { return t.rows.Src.LineErrorf("%w", err) }
-
-func (t *tableInteractions) next(to *interaction) error {
+func (t *rowInteractions) next(to *interaction) error {
 	if t.first {
 		t.first = false
-	} else if err := t.rows.Next(); err == io.EOF {
+	} else if err := t.nextRow(); err == io.EOF {
 		return err
 	} else if err != nil {
-		return t.rows.Src.CutOff(err)
+		return t.Src.CutOff(err)
 	}
-	cells := t.rows.Cells
-	to.user, to.item = cells[t.columns[0]], cells[t.columns[1]]
-	if err := to.finish(source.TrimBlanks(cells[t.columns[2]]), t.unit); err != nil {
-		return t.rows.Src.CutOff(t.at(err))
+	to.user, to.item = t.Cells[t.columns[0]], t.Cells[t.columns[1]]
+	if err := to.finish(source.TrimBlanks(t.Cells[t.columns[2]]), t.unit); err != nil {
+		return t.Src.CutOff(t.Src.LineErrorf("%w", err))
 	}
 	return nil
 }
@@ -444,75 +441,6 @@ func (i *interaction) finish(time []byte, unit int64) (err error) {
 	return err
 }
 
-var doubleColon = []byte("::")
-
-// colonInteractions are lines such as user::item::rating::time.
-type colonInteractions struct {
-	src     *source.Source
-	columns [3]int
-	cells   [][]byte
-	count   int
-	unit    int64
-}
-
-// newColonInteractions reads rows such as the first, which it gets.
-func newColonInteractions(src *source.Source, row []byte, opts params.Values) (*colonInteractions, error) {
-	cells := bytes.Split(row, doubleColon)
-	count := len(cells)
-	c := &colonInteractions{src: src, columns: [3]int{0, 1, count - 1}, count: count}
-	if count < 3 {
-		return c, src.Errorf("%d columns with :: between them: want at least user, item and time", count)
-	}
-	rows := source.Rows{Src: src, Columns: count}
-	for i, name := range columnNames {
-		if choice := opts.Text(name); choice != "" {
-			at, err := rows.Choose(choice, nil)
-			if err != nil || at < 0 {
-				return c, src.Errorf("option %s=%s: want the number of a column, from 1 to %d", name, choice, count)
-			}
-			c.columns[i] = at
-		}
-	}
-	c.unit = source.TimeUnit(opts, cells[c.columns[2]])
-	return c, checkApart(src, c.columns)
-}
-
-func (c *colonInteractions) taken() (from [3]string) {
-	for i, column := range c.columns {
-		from[i] = fmt.Sprintf("column %d", column+1)
-	}
-	return from
-}
-
-func (c *colonInteractions) at(err error) error { return c.src.LineErrorf("%w", err) }
-
-func (c *colonInteractions) next(to *interaction) error {
-	line, err := c.src.Line()
-	if err != nil {
-		return err
-	}
-	if len(line) == 0 {
-		return c.src.OnlyBlankLines()
-	}
-	c.cells = c.cells[:0]
-	for {
-		cell, rest, more := bytes.Cut(line, doubleColon)
-		c.cells = append(c.cells, cell)
-		if !more {
-			break
-		}
-		line = rest
-	}
-	if len(c.cells) != c.count {
-		return c.src.CutOff(c.at(fmt.Errorf("%d columns, but the first line has %d", len(c.cells), c.count)))
-	}
-	to.user, to.item = c.cells[c.columns[0]], c.cells[c.columns[1]]
-	if err := to.finish(c.cells[c.columns[2]], c.unit); err != nil {
-		return c.src.CutOff(c.at(err))
-	}
-	return nil
-}
-
 // jsonInteractions are JSON objects, one per line.
 type jsonInteractions struct {
 	src   *source.Source
@@ -520,7 +448,26 @@ type jsonInteractions struct {
 	unit  int64
 }
 
-func (j *jsonInteractions) at(err error) error { return j.src.LineErrorf("%w", err) }
+// jsonInteractionsOf takes the unit of times, and which fields are read, from the first row as far as it is at hand.
+func jsonInteractionsOf(src *source.Source, head source.Head, opts params.Values) interactions {
+	j := &jsonInteractions{src: src}
+	for i, name := range columnNames {
+		j.names[i] = opts.Text(name)
+	}
+	cells, rank, _ := j.cells(&source.JSONScanner{Text: head.Bytes})
+	j.unit = source.TimeUnit(opts, cells[2])
+	all := interactions{next: j.next, unit: j.unit, taken: j.names}
+	for i, known := range knownNames {
+		switch {
+		case j.names[i] != "":
+		case rank[i] < len(known):
+			all.taken[i] = known[rank[i]]
+		default:
+			all.taken[i] = "by a known name"
+		}
+	}
+	return all
+}
 
 func (j *jsonInteractions) next(to *interaction) error {
 	line, err := j.src.Line()
@@ -535,29 +482,6 @@ func (j *jsonInteractions) next(to *interaction) error {
 	}
 	return nil
 }
-
-// taken implements interactions: the fields of the first row, as far as they are at hand.
-func (j *jsonInteractions) taken() (from [3]string) {
-	head, err := j.src.Head()
-	if err != nil {
-		return j.names
-	}
-	_, rank, _ := j.cells(&source.JSONScanner{Text: head.Bytes})
-	for i, known := range jsonNames {
-		switch {
-		case j.names[i] != "":
-			from[i] = j.names[i]
-		case rank[i] < len(known):
-			from[i] = known[rank[i]]
-		default:
-			from[i] = "by a known name"
-		}
-	}
-	return from
-}
-
-// jsonNames are the known names of fields with the user, the item and the time.
-var jsonNames = [3][]string{userNames, itemNames, timeNames}
 
 func (j *jsonInteractions) parse(line []byte, to *interaction) error {
 	s := source.JSONScanner{Text: line}
@@ -582,7 +506,7 @@ func (j *jsonInteractions) parse(line []byte, to *interaction) error {
 func (j *jsonInteractions) cells(s *source.JSONScanner) (cells [3][]byte, rank [3]int, err error) {
 	rank = [3]int{math.MaxInt, math.MaxInt, math.MaxInt}
 	err = s.Object(func(key []byte) error {
-		for i, known := range jsonNames {
+		for i, known := range knownNames {
 			at := slices.Index(known, source.PlainName(string(key)))
 			if j.names[i] != "" {
 				if at = -1; j.names[i] == string(key) {

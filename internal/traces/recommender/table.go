@@ -22,7 +22,7 @@ var (
 
 var tableFormat = source.Format{
 	Name: "recommender",
-	Options: append(columnOptions(),
+	Options: append(source.NamedOptions("", columns),
 		source.TimeUnitOption(),
 		params.Param{Name: "rows-per-shard", Default: DefaultShardRows, Min: 1, Max: maxShardRows,
 			Doc: "rows of a shard where no column states it"}),
@@ -31,54 +31,25 @@ var tableFormat = source.Format{
 }
 
 // tableColumns are the indexes of the columns, -1 where there is none.
-type tableColumns struct{ time, user, tokens, shards, rows, shardRows, hot int }
+type tableColumns struct{ user, tokens, shards, rows, time, shardRows, hot int }
 
-type column struct {
-	name   string // by default
-	option string // names another column
-	what   string // in words
-	index  func(*tableColumns) *int
-}
-
-var columns = []column{
-	{"user", "user", "user", func(c *tableColumns) *int { return &c.user }},
-	{"tokens", "tokens", "length of the sequence", func(c *tableColumns) *int { return &c.tokens }},
-	{"shards", "shards", "shards that are read, with the number of rows of each, such as 17:1024 93:2048",
-		func(c *tableColumns) *int { return &c.shards }},
-	{"rows", "rows", "numbers of the rows that are read, such as 17500 93",
-		func(c *tableColumns) *int { return &c.rows }},
-	{"time", "time", "time", func(c *tableColumns) *int { return &c.time }},
-	{"shard_rows", "shard-rows", "rows of a shard, the same in all rows of the table",
-		func(c *tableColumns) *int { return &c.shardRows }},
-	{"hot", "hot", "hot users: 1, others: 0, -1 if that is not known", func(c *tableColumns) *int { return &c.hot }},
-}
-
-// neededColumns is how many of the columns are always there.
-const neededColumns = 2
-
-func columnOptions() (options []params.Param) {
-	for i, c := range columns {
-		none := ""
-		if i >= neededColumns {
-			none = " (none: ignore it)"
-		}
-		options = append(options, params.Param{Name: c.option, Default: "",
-			Doc: fmt.Sprintf("column of the %s%s; by default one named %s", c.what, none, c.name)})
-	}
-	return options
+// columns are in the order of tableColumns.
+var columns = []source.NamedColumn{
+	{Name: "user", Option: "user", What: "user", Needed: true},
+	{Name: "tokens", Option: "tokens", What: "length of the sequence", Needed: true},
+	{Name: "shards", Option: "shards",
+		What: "shards that are read, with the number of rows of each, such as 17:1024 93:2048"},
+	{Name: "rows", Option: "rows", What: "numbers of the rows that are read, such as 17500 93"},
+	{Name: "time", Option: "time", What: "time"},
+	{Name: "shard_rows", Option: "shard-rows", What: "rows of a shard, the same in all rows of the table"},
+	{Name: "hot", Option: "hot", What: "hot users: 1, others: 0, -1 if that is not known"},
 }
 
 // looksLikeTable reports whether the first line has the columns of requests.
 func looksLikeTable(head source.Head) bool {
-	if len(head.Lines) == 0 {
-		return false
-	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(source.CutLoosely(nil, head.Lines[0], ','), func(cell []byte) bool {
-			return source.PlainName(string(source.TrimBlanks(cell))) == name
-		})
-	}
-	return has("user") && has("tokens") && (has("shards") || has("rows"))
+	names := source.FirstNames(head)
+	isList := func(name string) bool { return source.PlainName(name) == "shards" || source.PlainName(name) == "rows" }
+	return source.HasNamed(columns, names) && slices.ContainsFunc(names, isList)
 }
 
 // tableReader reads a request per row. It implements stream.Reader.
@@ -101,33 +72,17 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	src.Reading.Key = "user"
-	if t.at.time >= 0 {
-		first := t.rows.NextCell(t.at.time)
-		t.unit = source.TimeUnit(opts, first)
-		src.Reading.Time = "time" + source.TimeKind(first, t.unit)
-	}
+	src.Reading.Key, t.unit = "user", t.rows.TimeOf(t.at.time, opts)
 	return t, stream.Fields{Time: t.at.time >= 0, Kind: Kind{}}, nil
 }
 
 // choose finds the columns.
 func (t *tableReader) choose(opts params.Values) error {
-	for i, c := range columns {
-		choice := opts.Text(c.option)
-		at, err := t.rows.Choose(choice, []string{source.PlainName(c.name)})
-		if err != nil {
-			return err
-		}
-		isColumn := func(name string) bool { return source.PlainName(name) == source.PlainName(c.name) }
-		switch {
-		case at < 0 && i < neededColumns:
-			return t.rows.Src.Errorf("no column %s in the header: want user, tokens, and shards or rows; options such as "+
-				"user=NAME name others", c.name)
-		case choice == "" && at >= 0 && slices.ContainsFunc(t.rows.Header[at+1:], isColumn):
-			return t.rows.Src.Errorf("two columns %s in the header: want one, or name it with the option %s", c.name, c.option)
-		}
-		*c.index(&t.at) = at
+	at, err := t.rows.ChooseNamed(columns, opts, "user, tokens, and shards or rows; options such as user=NAME name others")
+	if err != nil {
+		return err
 	}
+	t.at = tableColumns{at[0], at[1], at[2], at[3], at[4], at[5], at[6]}
 	switch {
 	case t.at.shards < 0 && t.at.rows < 0:
 		return t.rows.Src.Errorf("neither a column shards nor rows in the header: want one of them; the options shards and " +
@@ -139,15 +94,7 @@ func (t *tableReader) choose(opts params.Values) error {
 }
 
 func (t *tableReader) Read(rec *stream.Record) error {
-	if err := t.rows.Next(); err == io.EOF {
-		return err
-	} else if err != nil {
-		return t.rows.Src.CutOff(err)
-	}
-	if err := t.parse(rec); err != nil {
-		return t.rows.Src.CutOff(t.rows.Src.LineErrorf("%w", err))
-	}
-	return nil
+	return t.rows.Parse(func() error { return t.parse(rec) })
 }
 
 func (t *tableReader) parse(rec *stream.Record) (err error) {
@@ -227,9 +174,7 @@ var tableWritable = source.Writable{
 
 // tableWriter writes a request per row. It implements source.RecordWriter.
 type tableWriter struct {
-	rows    *source.CSVRows
-	clock   bool
-	cells   []string
+	*source.CSVRows
 	lookups []Lookup
 	text    []byte
 }
@@ -238,12 +183,8 @@ func newTableWriter(_ context.Context, w io.Writer, _ string, fields stream.Fiel
 	if _, ok := fields.Kind.(Kind); !ok {
 		return nil, errors.New("the requests are not recommender requests: write csv or parquet instead")
 	}
-	t := &tableWriter{rows: source.NewCSVRows(w), clock: fields.Time}
-	header := []string{"user", "tokens", "shard_rows", "hot", "shards"}
-	if t.clock {
-		header = append([]string{"time"}, header...)
-	}
-	return t, t.rows.Write(header)
+	rows, err := source.NewCSVRows(w, fields.Time, "user", "tokens", "shard_rows", "hot", "shards")
+	return &tableWriter{CSVRows: rows}, err
 }
 
 func (t *tableWriter) Write(rec *stream.Record) error {
@@ -254,19 +195,11 @@ func (t *tableWriter) Write(rec *stream.Record) error {
 	if bytes.ContainsAny(rec.Text, "\r\n") { // readers of CSV make a line end of the two
 		return fmt.Errorf("user %.60q: a name with a line end cannot be written as CSV: write Parquet instead", rec.Text)
 	}
-	t.cells = t.cells[:0]
-	if t.clock {
-		t.cells = append(t.cells, string(source.AppendSeconds(nil, rec.Time)))
-	}
 	t.lookups = head.Lookups(t.lookups[:0])
 	t.text = appendList(t.text[:0], t.lookups)
-	t.cells = append(t.cells, string(source.AppendKey(nil, rec)), strconv.FormatInt(head.Tokens, 10),
+	return t.WriteRow(rec.Time, string(source.AppendKey(nil, rec)), strconv.FormatInt(head.Tokens, 10),
 		strconv.FormatInt(head.ShardRows, 10), strconv.FormatInt(head.Hot, 10), string(t.text))
-	return t.rows.Write(t.cells)
 }
 
 // errWithoutHead is reported if plain objects come among requests.
 var errWithoutHead = errors.New("a request without tokens and lookups among recommender requests")
-
-func (t *tableWriter) Finish() error { return nil }
-func (t *tableWriter) Discard()      {}

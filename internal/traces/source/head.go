@@ -69,6 +69,16 @@ func CertainIf(looksSo func(Head) bool) func(Head, string) Confidence {
 	}
 }
 
+// ImpossibleUnless makes a Format.Impossible for files that look like only one format; why says what others lack.
+func ImpossibleUnless(looksSo func(Head) bool, why string) func(Head) string {
+	return func(head Head) string {
+		if looksSo(head) {
+			return ""
+		}
+		return why
+	}
+}
+
 // LooksLikeJSON reports whether the file begins with a JSON object that has fields of these names.
 func LooksLikeJSON(head Head, names ...string) bool { return beginsLikeJSON(head, "{", names) }
 

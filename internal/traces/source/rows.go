@@ -62,6 +62,20 @@ func (r *Rows) Next() error {
 	return nil
 }
 
+// Parse reads the next row, and calls parse for its cells. Errors advise where the file may be cut off within the row.
+func (r *Rows) Parse(parse func() error) error {
+	err := r.Next()
+	if err == io.EOF {
+		return err
+	}
+	if err == nil {
+		if err = parse(); err != nil {
+			err = r.Src.LineErrorf("%w", err)
+		}
+	}
+	return r.Src.CutOff(err)
+}
+
 // WrongColumns says that the last row has another number of cells than those before.
 func (r *Rows) WrongColumns() error {
 	return fmt.Errorf("%d columns, but the lines before have %d", r.Columns-r.Lacking, r.Columns)
@@ -210,24 +224,17 @@ func (r *Rows) column(choice string) (int, error) {
 
 // ColumnOptions are the options of formats that have named columns.
 func ColumnOptions() []params.Param {
-	return []params.Param{
-		{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from 1, or several joined " +
-			"by +; by default one named " + strings.Join(KeyNames, ", ") + " (case and the characters _-.# do not matter)"},
-		{Name: "time", Default: "", Doc: "column of the time (none: ignore it); by default one named " +
-			strings.Join(timeNames, ", ")},
-		{Name: "size", Default: "", Doc: "column of the size in bytes (none: ignore it); by default one named " +
-			strings.Join(sizeNames, ", ")},
-		{Name: "op", Default: "", Doc: "column of the operation (none: ignore it); by default one named " +
-			strings.Join(opNames, ", ")},
-		{Name: "ttl", Default: "", Doc: "column of the time to live (none: ignore it); by default one named " +
-			strings.Join(ttlNames, ", ")},
-		{Name: "served", Default: "", Doc: "column of what the server's own cache found, hit or miss (none: ignore it); by " +
-			"default one named " + strings.Join(servedNames, ", ")},
-		{Name: "tenant", Default: "",
-			Doc: "column of the tenant, for dividing a cache among tenants; by default none"},
-		TimeUnitOption(),
-		TTLUnitOption(),
+	options := []params.Param{{Name: "key", Default: "", Doc: "column of the key: a name in the header or a number from " +
+		"1, or several joined by +; by default one named " + strings.Join(KeyNames, ", ") +
+		" (case and the characters _-.# do not matter)"}}
+	for _, c := range columnsBesideKey {
+		doc := "column of " + c.what + " (none: ignore it); by default one named " + strings.Join(c.known, ", ")
+		if c.known == nil {
+			doc = "column of " + c.what + "; by default none"
+		}
+		options = append(options, params.Param{Name: c.name, Default: "", Doc: doc})
 	}
+	return append(options, TimeUnitOption(), TTLUnitOption())
 }
 
 // TTLUnitOption is the unit of times to live.
@@ -238,19 +245,13 @@ func TTLUnitOption() params.Param {
 // KnownNames returns the names of columns, as PlainName writes them, for an option: key, time, size, op, ttl or served.
 // The first that a file has is read.
 func KnownNames(option string) []string {
-	switch option {
-	case "key":
+	if option == "key" {
 		return KeyNames
-	case "time":
-		return timeNames
-	case "size":
-		return sizeNames
-	case "op":
-		return opNames
-	case "ttl":
-		return ttlNames
-	case "served":
-		return servedNames
+	}
+	for _, c := range columnsBesideKey {
+		if c.name == option {
+			return c.known
+		}
 	}
 	return nil
 }
@@ -310,21 +311,25 @@ type ChosenColumns struct {
 type chosenColumn struct {
 	index  *int
 	name   string   // of the option
+	what   string   // in words
 	known  []string // names by which it is found
-	stated *string  // in the reading; nil: not stated there
+	stated *string  // in the reading
 }
 
 // list returns all columns but the key.
 func (c *ChosenColumns) list(r *stream.Reading) []chosenColumn {
 	return []chosenColumn{
-		{&c.Time, "time", timeNames, &r.Time},
-		{&c.Size, "size", sizeNames, &r.Size},
-		{&c.Op, "op", opNames, &r.Op},
-		{&c.TTL, "ttl", ttlNames, &r.TTL},
-		{&c.Served, "served", servedNames, &r.Served},
-		{&c.Tenant, "tenant", nil, &r.Tenant},
+		{&c.Time, "time", "the time", timeNames, &r.Time},
+		{&c.Size, "size", "the size in bytes", sizeNames, &r.Size},
+		{&c.Op, "op", "the operation", opNames, &r.Op},
+		{&c.TTL, "ttl", "the time to live", ttlNames, &r.TTL},
+		{&c.Served, "served", "what the server's own cache found, hit or miss", servedNames, &r.Served},
+		{&c.Tenant, "tenant", "the tenant, for dividing a cache among tenants", nil, &r.Tenant},
 	}
 }
+
+// columnsBesideKey are those of any file.
+var columnsBesideKey = new(ChosenColumns).list(new(stream.Reading))
 
 // Fields returns what records with these columns carry.
 func (c ChosenColumns) Fields() stream.Fields {
@@ -416,8 +421,9 @@ func statedColumn(use, name string) string {
 
 // isNoKey reports whether a name is known for something other than a key.
 func isNoKey(name string) bool {
-	return slices.ContainsFunc([][]string{timeNames, sizeNames, opNames, ttlNames, servedNames},
-		func(names []string) bool { return slices.Contains(names, PlainName(name)) })
+	return slices.ContainsFunc(columnsBesideKey, func(c chosenColumn) bool {
+		return slices.Contains(c.known, PlainName(name))
+	})
 }
 
 // DescribeColumn returns the name of a column for people, or its number.
@@ -635,9 +641,9 @@ func (r *Rows) Begin(opts params.Values) error {
 			r.Delimiter = d.Char
 		}
 	}
-	wanted := strings.Split(opts.Text("key"), "+")
-	for _, option := range []string{"key", "time", "size", "op", "ttl", "served", "tenant"} {
-		wanted = append(wanted, opts.Text(option))
+	wanted := append(strings.Split(opts.Text("key"), "+"), opts.Text("key"))
+	for _, c := range columnsBesideKey {
+		wanted = append(wanted, opts.Text(c.name))
 	}
 	wanted = slices.DeleteFunc(wanted, func(w string) bool { return w == "" })
 	if h := opts.Text("header"); h == "true" || (h == "auto" && GuessHeader(lines, r.Delimiter, wanted)) {

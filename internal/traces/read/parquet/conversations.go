@@ -62,25 +62,20 @@ func part(node *parquet.Column, names ...string) *parquet.Column {
 	return nil
 }
 
-// conversationOptions are those of conversations in JSON. block is that of reads of files here.
+// nameHere is the name of an option of conversations in JSON: block is that of reads of files here.
+func nameHere(option params.Param) string {
+	if option.Name == "block" {
+		return "block-tokens"
+	}
+	return option.Name
+}
+
 func conversationOptions() []params.Param {
 	options := promptlogs.ConversationOptions()
 	for i := range options {
-		if options[i].Name == "block" {
-			options[i].Name = "block-tokens"
-		}
-		options[i].Doc = "of conversations: " + options[i].Doc
+		options[i].Name, options[i].Doc = nameHere(options[i]), "of conversations: "+options[i].Doc
 	}
 	return options
-}
-
-// valuesOfConversations are the values of promptlogs.ConversationOptions.
-func valuesOfConversations(opts params.Values) params.Values {
-	values := params.Values{}
-	for i, o := range promptlogs.ConversationOptions() {
-		values[o.Name] = opts[conversationOptions()[i].Name]
-	}
-	return values
 }
 
 // checkConversationOptions refuses options that are for conversations where there are none, and others where there are.
@@ -127,7 +122,11 @@ func (p *reader) openConversations(all []*parquet.Column, column *parquet.Column
 			p.chosen = append(p.chosen, c.time)
 		}
 	}
-	made, err := promptlogs.NewConversations(p.src, valuesOfConversations(opts))
+	values := params.Values{}
+	for _, option := range promptlogs.ConversationOptions() {
+		values[option.Name] = opts[nameHere(option)]
+	}
+	made, err := promptlogs.NewConversations(p.src, values)
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -142,19 +141,15 @@ func (p *reader) openConversations(all []*parquet.Column, column *parquet.Column
 
 // next reads a row.
 func (c *conversationColumns) next(to *promptlogs.Conversations) error {
-	for c.rows == 0 {
-		if err := c.nextGroup(); err != nil {
-			return err
-		}
+	if err := c.nextRow(); err != nil {
+		return err
 	}
-	c.rows--
-	c.row++
 	whole, err := c.readRow()
 	if err == nil {
 		err = to.Add(c.turns, whole)
 	}
 	if err != nil {
-		return c.src.Errorf("row %d: %w", c.row, err)
+		return c.At(err)
 	}
 	return nil
 }
@@ -196,33 +191,26 @@ func (c *conversationColumns) readRow() (whole promptlogs.Turn, err error) {
 	if err != nil {
 		return whole, err
 	}
-	if err := c.readTimes(); err != nil || c.time == nil {
+	if c.turnTime != nil {
+		at := 0
+		err = c.turnTime.next(func(v parquet.Value) (err error) {
+			if at < len(c.turns) && !v.IsNull() {
+				c.turns[at].Timed = true
+				c.turns[at].Time, err = c.turnTime.timeOf(v)
+			}
+			at++
+			return err
+		})
+	}
+	if err != nil || c.time == nil {
 		return whole, err
 	}
-	v, err := c.time.nextOrNull()
-	if err == nil && !v.IsNull() {
-		whole.Timed = true
-		whole.Time, err = c.time.timeOf(v)
+	whole.Time = -1
+	err = readAny(c.time, &whole.Time, (*cursor).timeOf)
+	if whole.Timed = whole.Time >= 0; !whole.Timed {
+		whole.Time = 0
 	}
 	return whole, err
-}
-
-var errContradictory = errors.New(contradictory)
-
-// readTimes reads the times of messages, of which some may be missing.
-func (c *conversationColumns) readTimes() error {
-	if c.turnTime == nil {
-		return nil
-	}
-	at := 0
-	return c.turnTime.next(func(v parquet.Value) (err error) {
-		if at < len(c.turns) && !v.IsNull() {
-			c.turns[at].Timed = true
-			c.turns[at].Time, err = c.turnTime.timeOf(v)
-		}
-		at++
-		return err
-	})
 }
 
 // list reads a part of the structs in a list, row by row.

@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -53,19 +51,11 @@ func keyOfKind(tables []*stream.Table, names *source.Rows) string {
 // kindReader reads what a kind adds to keys and times.
 type kindReader struct {
 	table   *stream.Table
-	columns []cellReader // per column of the table
+	cursors []*cursor      // of texts and whole numbers, then of vectors
+	fields  []func() error // each reads one of cells
+	cells   []any          // of row
 	row     stream.Row
-	cells   []any      // of row
 	first   stream.Row // with which the later rows must agree
-}
-
-// cellReader reads the values of a column of a kind.
-type cellReader struct {
-	name    string  // of the column
-	cursor  *cursor // of texts and whole numbers
-	vectors *vectors
-	text    []byte // buffer for the next text; empty is different from missing
-	vector  []float32
 }
 
 // findKind returns the kind whose columns the file has, nil if its rows are plain objects.
@@ -83,9 +73,10 @@ func findKind(tables []*stream.Table, names *source.Rows, all []*parquet.Column,
 // newKindReader chooses the columns of a kind. The result is nil if rows with them are not of the kind.
 func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Column,
 	opts params.Values) (*kindReader, error) {
-	k := &kindReader{table: table, columns: make([]cellReader, len(table.Columns)), row: table.New()}
+	k := &kindReader{table: table, row: table.New()}
 	k.cells = k.row.Cells(nil)
 	has := make([]bool, len(table.Columns))
+	var lists []*cursor
 	for i, column := range table.Columns {
 		index, err := names.Choose(opts.Text(column.Name), []string{source.PlainName(column.Name)})
 		if err != nil {
@@ -95,48 +86,52 @@ func newKindReader(table *stream.Table, names *source.Rows, all []*parquet.Colum
 			continue
 		}
 		has[i] = true
-		if k.columns[i], err = newCellReader(all[index], k.cells[i]); err != nil {
+		c, field, err := cellReader(all[index], k.cells[i])
+		if err != nil {
 			return nil, fmt.Errorf("column %q cannot be the %s: it holds %s, want %w; parquet:%s=none ignores it",
 				all[index].Name(), column.Name, describeColumn(all[index]), err, column.Name)
+		}
+		k.fields = append(k.fields, field)
+		if _, isList := k.cells[i].(*[]float32); isList {
+			lists = append(lists, c)
+		} else {
+			k.cursors = append(k.cursors, c)
 		}
 	}
 	if !table.Is(has) {
 		return nil, nil
 	}
+	k.cursors = append(k.cursors, lists...)
 	return k, nil
 }
 
-// newCellReader checks that a column has values for a cell of a row.
-func newCellReader(column *parquet.Column, cell any) (c cellReader, err error) {
-	c = cellReader{name: column.Name(), text: []byte{}}
-	if _, isList := cell.(*[]float32); isList {
-		c.vectors, err = newVectors(column)
-		return c, err
-	}
-	c.cursor = &cursor{column: column}
-	if _, isNumber := cell.(*int64); isNumber {
-		return c, c.cursor.acceptInteger()
-	}
-	return c, c.cursor.acceptKey()
-}
-
-func (k *kindReader) cursors() (cursors []*cursor) {
-	for _, c := range k.columns {
-		if c.cursor != nil {
-			cursors = append(cursors, c.cursor)
+// cellReader returns the cursor of a column, and what reads its next value into a cell of a row. It is an error if the
+// column cannot have such values.
+func cellReader(column *parquet.Column, cell any) (c *cursor, read func() error, err error) {
+	c = &cursor{column: column, use: "value"}
+	switch cell := cell.(type) {
+	case *[]float32:
+		v, err := newVectors(column)
+		if err != nil {
+			return nil, nil, err
 		}
+		return &v.cursor, func() error { return v.read(cell) }, nil
+	case *int64:
+		return c, func() error { return c.readNumber(cell) }, c.acceptInteger()
+	case *[]byte:
+		return c, func() error { return readAny(c, cell, (*cursor).textOf) }, c.acceptKey()
 	}
-	for _, c := range k.columns {
-		if c.vectors != nil {
-			cursors = append(cursors, &c.vectors.cursor)
-		}
-	}
-	return cursors
+	return nil, nil, fmt.Errorf("no column for a %T", cell)
 }
 
 func (k *kindReader) read() (stream.Extra, error) {
-	for i := range k.columns {
-		if err := k.columns[i].read(k.cells[i]); err != nil {
+	for _, cell := range k.cells {
+		if text, ok := cell.(*[]byte); ok {
+			*text = nil // whoever took the cells of the last row may have written it
+		}
+	}
+	for _, field := range k.fields {
+		if err := field(); err != nil {
 			return nil, err
 		}
 	}
@@ -146,79 +141,25 @@ func (k *kindReader) read() (stream.Extra, error) {
 	return k.row, k.table.Check(k.first, k.row)
 }
 
-func (c *cellReader) read(cell any) (err error) {
-	switch cell := cell.(type) {
-	case *int64:
-		return c.readNumber(cell)
-	case *[]float32:
-		return c.readVector(cell)
-	case *[]byte:
-		return c.readText(cell)
-	}
-	return nil
-}
-
-func (c *cellReader) readNumber(to *int64) error {
-	if c.cursor == nil {
-		return nil
-	}
-	v, err := c.cursor.next()
+func (c *cursor) readNumber(to *int64) error {
+	v, err := c.next()
 	if err != nil {
 		return err
 	}
 	var ok bool
-	if *to, ok = whole(v, c.cursor.unsigned); !ok {
-		return fmt.Errorf("column %q: %v: want a whole number", c.name, v)
+	if *to, ok = whole(v, c.unsigned); !ok {
+		return fmt.Errorf("column %q: %v: want a whole number", c.column.Name(), v)
 	}
 	return nil
-}
-
-func (c *cellReader) readText(to *[]byte) error {
-	*to = nil
-	if c.cursor == nil {
-		return nil
-	}
-	v, err := c.cursor.nextOrNull()
-	if err != nil || v.IsNull() {
-		return err
-	}
-	c.text = c.cursor.appendText(c.text[:0], v)
-	*to = c.text
-	return nil
-}
-
-func (c *cellReader) readVector(to *[]float32) (err error) {
-	*to = nil
-	if c.vectors == nil {
-		return nil
-	}
-	if c.vector, err = c.vectors.next(c.vector[:0]); err != nil {
-		return fmt.Errorf("column %q: %w", c.vectors.name, err)
-	}
-	if len(c.vector) > 0 {
-		*to = c.vector
-	}
-	return nil
-}
-
-// appendText appends a text, or the digits of a whole number.
-func (c *cursor) appendText(to []byte, v parquet.Value) []byte {
-	switch kind := v.Kind(); {
-	case kind != parquet.Int32 && kind != parquet.Int64:
-		return append(to, v.ByteArray()...)
-	case c.unsigned:
-		return strconv.AppendUint(to, uint64(integer(v, true)), 10)
-	}
-	return strconv.AppendInt(to, integer(v, false), 10)
 }
 
 // vectors reads lists of numbers: a LIST, as pyarrow writes lists and lists of a fixed size, or a repeated column. It
 // also reads the bytes of little-endian float32, of fixed length or not, as writers without lists store them.
 type vectors struct {
-	cursor
-	name     string // of the column; the cursor has the name of the numbers in it
-	elements int    // the least definition level of an element, null or not; below it, the list is null or empty
-	packed   bool   // a value is the bytes of a whole embedding
+	list
+	name   string // of the column; the cursor has the name of the numbers in it
+	packed bool   // a value is the bytes of a whole embedding
+	vector []float32
 }
 
 // newVectors finds the numbers in a column of lists.
@@ -231,7 +172,7 @@ func newVectors(column *parquet.Column) (*vectors, error) {
 			level++
 		}
 		if node.Repeated() {
-			v.elements = level
+			v.present = level // null elements, too
 		}
 		if node.Leaf() {
 			v.column = node
@@ -251,59 +192,51 @@ func newVectors(column *parquet.Column) (*vectors, error) {
 	return v, nil
 }
 
-// next appends the numbers of the next row: none if the list is empty or null.
-func (v *vectors) next(to []float32) ([]float32, error) {
+// read sets to to the numbers of the next row: nil if the list is empty or null.
+func (v *vectors) read(to *[]float32) (err error) {
+	v.vector, *to = v.vector[:0], nil
 	if v.packed {
-		return v.nextPacked(to)
+		err = readAny(&v.cursor, &v.vector, v.unpack)
+	} else {
+		err = v.next(v.add)
 	}
-	for first := true; ; first = false {
-		if len(v.filled) == 0 {
-			if err := v.fill(); err == io.EOF && !first {
-				return to, nil
-			} else if err == io.EOF {
-				return nil, errors.New("damaged Parquet: fewer lists than its row group has rows")
-			} else if err != nil {
-				return nil, err
-			}
-		}
-		value := v.filled[0]
-		if begins := value.RepetitionLevel() == 0; begins && !first {
-			return to, nil
-		} else if !begins && first {
-			return nil, errors.New("damaged Parquet: a list that continues in another row group")
-		}
-		v.filled = v.filled[1:]
-		switch {
-		case value.DefinitionLevel() < v.elements:
-		case value.IsNull():
-			return nil, errors.New("a number is missing (null): want finite numbers")
-		case value.Kind() == parquet.Float:
-			to = append(to, value.Float())
-		default:
-			x, err := queries.Narrowed(value.Double())
-			if err != nil {
-				return nil, err
-			}
-			to = append(to, x)
-		}
-		if len(to) > queries.MaxDim {
-			return nil, fmt.Errorf("more than %d numbers in a list, the limit for embeddings", queries.MaxDim)
-		}
+	if err != nil {
+		return fmt.Errorf("column %q: %w", v.name, err)
 	}
+	if len(v.vector) > 0 {
+		*to = v.vector
+	}
+	return nil
 }
 
-// nextPacked appends the numbers in the next bytes: none if they are null.
-func (v *vectors) nextPacked(to []float32) ([]float32, error) {
-	value, err := v.nextOrNull()
-	if err != nil || value.IsNull() {
-		return to, err
+// add appends an element of a list to the vector.
+func (v *vectors) add(value parquet.Value) error {
+	switch {
+	case value.IsNull():
+		return errors.New("a number is missing (null): want finite numbers")
+	case value.Kind() == parquet.Float:
+		v.vector = append(v.vector, value.Float())
+	default:
+		x, err := queries.Narrowed(value.Double())
+		if err != nil {
+			return err
+		}
+		v.vector = append(v.vector, x)
 	}
+	if len(v.vector) > queries.MaxDim {
+		return fmt.Errorf("more than %d numbers in a list, the limit for embeddings", queries.MaxDim)
+	}
+	return nil
+}
+
+// unpack returns the vector that bytes are.
+func (v *vectors) unpack(_ *cursor, value parquet.Value) ([]float32, error) {
 	packed := value.ByteArray()
 	if len(packed)%4 != 0 || len(packed) > 4*queries.MaxDim {
 		return nil, fmt.Errorf("%d bytes: want embeddings of up to %d numbers of 4 bytes", len(packed), queries.MaxDim)
 	}
 	for ; len(packed) > 0; packed = packed[4:] {
-		to = append(to, math.Float32frombits(binary.LittleEndian.Uint32(packed)))
+		v.vector = append(v.vector, math.Float32frombits(binary.LittleEndian.Uint32(packed)))
 	}
-	return to, nil
+	return v.vector, nil
 }

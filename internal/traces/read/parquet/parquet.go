@@ -3,13 +3,13 @@
 package parquet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -38,9 +38,9 @@ func Format(kinds []stream.Kind) source.Format {
 			"user, tokens, shards or rows, shard_rows, hot",
 		Detection:  "its signature PAR1",
 		Options:    options,
-		Detect:     detect,
+		Detect:     source.CertainIf(looksLikeParquet),
 		Binary:     true,
-		Impossible: impossible,
+		Impossible: source.ImpossibleUnless(looksLikeParquet, fmt.Sprintf("it does not begin with %q", Magic)),
 		Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 			return open(src, opts, tables, reads)
 		},
@@ -50,20 +50,7 @@ func Format(kinds []stream.Kind) source.Format {
 // Magic begins and ends a file.
 const Magic = "PAR1"
 
-func detect(head source.Head, _ string) source.Confidence {
-	if strings.HasPrefix(string(head.Bytes), Magic) {
-		return source.Certain
-	}
-	return source.No
-}
-
-// impossible says why a file is not Parquet.
-func impossible(head source.Head) string {
-	if strings.HasPrefix(string(head.Bytes), Magic) {
-		return ""
-	}
-	return fmt.Sprintf("it does not begin with %q", Magic)
-}
+func looksLikeParquet(head source.Head) bool { return bytes.HasPrefix(head.Bytes, []byte(Magic)) }
 
 // reader reads the chosen columns side by side, one row group after another. It implements stream.Reader.
 type reader struct {
@@ -76,14 +63,43 @@ type reader struct {
 	ops    source.OpFilter
 	chosen []*cursor // of the columns that are read
 
-	key            []*cursor // of its parts
-	time, size, op *cursor   // nil without such a column
-	ttl, served    *cursor   // likewise
-	tenant         *cursor
-	kind           *kindReader // nil if rows are plain objects
-	keyParts       source.KeyParts
-	keyText        []byte // of a negative number, or of a number that is part of a key
-	tenantText     []byte // of a number
+	key      []*cursor // of its parts
+	keyParts source.KeyParts
+	fields   []func() error // each reads what is beside the key into rec
+	rec      stream.Record
+}
+
+// use is what a column may be read for.
+type use struct {
+	index  int // of the column; -1: none
+	name   string
+	accept func(*cursor) error // refuses other types than it can read
+	read   func(*cursor) error
+}
+
+// chooseAll creates the cursors of columns, and returns what reads them.
+func (p *reader) chooseAll(all []*parquet.Column, uses []use) (fields []func() error, err error) {
+	for _, u := range uses {
+		if u.index < 0 {
+			continue
+		}
+		c, err := p.choose(all, u.index, u.name, u.accept)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, func() error { return u.read(c) })
+	}
+	return fields, nil
+}
+
+func (p *reader) choose(all []*parquet.Column, index int, use string, accept func(*cursor) error) (*cursor, error) {
+	c := &cursor{column: all[index], use: use}
+	if err := accept(c); err != nil {
+		return nil, p.src.Errorf("column %q cannot be the %s: it holds %s, want %w", c.column.Name(), use,
+			describeColumn(c.column), err)
+	}
+	p.chosen = append(p.chosen, c)
+	return c, nil
 }
 
 // open begins to read a file. reads says that its rows may be reads of files.
@@ -107,7 +123,11 @@ func open(src *source.Source, opts params.Values, tables []*stream.Table, reads 
 	}
 	p := &reader{src: src, file: file, check: check, groups: file.RowGroups(), ops: source.NewOpFilter(opts.Text("ops"))}
 	src.Reading.Why = "not " + opts.Text("ops")
-	table, all := p.header()
+	all := file.Root().Columns()
+	table := &source.Rows{Src: src, Columns: len(all)}
+	for _, c := range all {
+		table.Header = append(table.Header, c.Name())
+	}
 	if reads {
 		if reads, err = p.isReads(table.Header, opts); err != nil {
 			return nil, stream.Fields{}, err
@@ -127,22 +147,13 @@ func open(src *source.Source, opts params.Values, tables []*stream.Table, reads 
 	return p, fields, err
 }
 
-func (p *reader) header() (*source.Rows, []*parquet.Column) {
-	all := p.file.Root().Columns()
-	table := &source.Rows{Src: p.src, Columns: len(all)}
-	for _, c := range all {
-		table.Header = append(table.Header, c.Name())
-	}
-	return table, all
-}
-
-// contradictory is reported if the Parquet package panics: its own message is about its code.
-const contradictory = "damaged Parquet: the description of its columns contradicts their content"
+// errContradictory is reported if the Parquet package panics: its own message is about its code.
+var errContradictory = errors.New("damaged Parquet: the description of its columns contradicts their content")
 
 // recovered turns a panic of the Parquet package into an error: it panics on some damaged files.
 func recovered(err *error, src *source.Source) {
 	if r := recover(); r != nil {
-		*err = src.Errorf("%s", contradictory)
+		*err = src.Errorf("%w", errContradictory)
 	}
 }
 
@@ -163,37 +174,45 @@ func (p *reader) chooseColumns(table *source.Rows, all []*parquet.Column, opts p
 			return stream.Fields{}, err
 		}
 	}
-	for _, c := range []struct {
-		cursor **cursor
-		index  int
-		use    string
-		parse  func(*cursor) error
-	}{
-		{&p.time, chosen.Time, "time", func(c *cursor) error { return p.acceptTime(c, opts) }},
-		{&p.size, chosen.Size, "size", (*cursor).acceptInteger},
-		{&p.op, chosen.Op, "operation", (*cursor).acceptText},
-		{&p.ttl, chosen.TTL, "time to live", func(c *cursor) error { return c.acceptTTL(opts.Text("ttl-unit")) }},
-		{&p.served, chosen.Served, "hit or miss", (*cursor).acceptServed},
-		{&p.tenant, chosen.Tenant, "tenant", (*cursor).acceptKey},
-	} {
-		if *c.cursor, err = p.choose(all, c.index, c.use, c.parse); err != nil {
-			return stream.Fields{}, err
-		}
-	}
 	table.State(chosen, opts)
-	if p.time != nil {
-		p.src.Reading.Time += p.time.timeKind()
+	rec := &p.rec
+	p.fields, err = p.chooseAll(all, []use{
+		{chosen.Time, "time", func(c *cursor) error { return p.acceptTime(c, opts) },
+			func(c *cursor) error { return read(c, &rec.Time, (*cursor).timeOf) }},
+		{chosen.Size, "size", (*cursor).acceptInteger, func(c *cursor) error {
+			rec.Size = -1
+			err := readAny(c, &rec.Size, (*cursor).sizeOf)
+			if rec.SizeUnknown = rec.Size < 0; rec.SizeUnknown {
+				rec.Size = 0
+			}
+			return err
+		}},
+		{chosen.Op, "operation", (*cursor).acceptText, func(c *cursor) error { return read(c, &rec.Op, (*cursor).opOf) }},
+		{chosen.TTL, "time to live", func(c *cursor) error { return c.acceptTTL(opts.Text("ttl-unit")) },
+			func(c *cursor) error { return readAny(c, &rec.TTL, (*cursor).timeToLive) }},
+		{chosen.Served, "hit or miss", (*cursor).acceptServed,
+			func(c *cursor) error { return readAny(c, &rec.Served, (*cursor).servedAs) }},
+		{chosen.Tenant, "tenant", (*cursor).acceptKey,
+			func(c *cursor) error { return read(c, &rec.Tenant, (*cursor).textOf) }},
+	})
+	if err != nil {
+		return stream.Fields{}, err
 	}
-	if p.ttl != nil {
+	if chosen.TTL >= 0 {
 		p.src.Reading.TTL += " in " + opts.Text("ttl-unit")
 	}
 	fields := chosen.Fields()
-	if p.kind, err = findKind(tables, table, all, opts); err != nil {
+	kind, err := findKind(tables, table, all, opts)
+	if err != nil {
 		return stream.Fields{}, p.src.Errorf("%w", err)
 	}
-	if p.kind != nil {
-		p.chosen = append(p.chosen, p.kind.cursors()...)
-		fields.Kind = p.kind.table.Of
+	if kind != nil {
+		p.chosen = append(p.chosen, kind.cursors...)
+		p.fields = append(p.fields, func() (err error) {
+			rec.Extra, err = kind.read()
+			return err
+		})
+		fields.Kind = kind.table.Of
 		p.src.Reading.Request = fields.Kind.Name()
 	}
 	return fields, nil
@@ -212,7 +231,7 @@ func ignoreUnfit(chosen *source.ChosenColumns, all []*parquet.Column, opts param
 	}
 }
 
-// acceptTime is cursor.acceptTime with the unit of the user or, without one, of the first time.
+// acceptTime is cursor.acceptTime with the unit of the user or, without one, of the first time. The reading states it.
 func (p *reader) acceptTime(c *cursor, opts params.Values) error {
 	if err := c.acceptTime(source.TimeUnit(opts, p.firstNumber(c.column))); err != nil {
 		return err
@@ -221,6 +240,11 @@ func (p *reader) acceptTime(c *cursor, opts params.Values) error {
 		if _, ok := logical.Value.(*format.TimestampType); ok {
 			opts["time-unit"] = "auto" // the file states it
 		}
+	}
+	if c.isBytes() {
+		p.src.Reading.Time += " as dates"
+	} else {
+		p.src.Reading.Time += " in " + source.UnitName(c.unit)
 	}
 	return nil
 }
@@ -253,23 +277,37 @@ func describeColumn(c *parquet.Column) string {
 
 func (p *reader) Read(rec *stream.Record) error {
 	for {
-		if p.rows == 0 {
-			if err := p.nextGroup(); err != nil {
-				return err
-			}
-			continue
+		if err := p.nextRow(); err != nil {
+			return err
 		}
-		p.rows--
-		p.row++
-		*rec = stream.Record{}
-		if err := p.readRow(rec); err != nil {
-			return p.src.Errorf("row %d: %w", p.row, err)
+		p.rec = stream.Record{}
+		err := p.readKey(&p.rec)
+		for i := 0; i < len(p.fields) && err == nil; i++ {
+			err = p.fields[i]()
 		}
-		if p.ops.Has(rec.Op) {
+		if err != nil {
+			return p.At(err)
+		}
+		if *rec = p.rec; p.ops.Has(rec.Op) {
 			return nil
 		}
 		p.src.Reading.LeftOut++
 	}
+}
+
+// At returns an error about the last row.
+func (p *reader) At(err error) error { return p.src.Errorf("row %d: %w", p.row, err) }
+
+// nextRow goes to the next row, in the next row group if it begins one; io.EOF after the last.
+func (p *reader) nextRow() error {
+	for p.rows == 0 {
+		if err := p.nextGroup(); err != nil {
+			return err
+		}
+	}
+	p.rows--
+	p.row++
+	return nil
 }
 
 // nextGroup begins the next row group; io.EOF after the last.
@@ -299,133 +337,98 @@ func (p *reader) nextGroup() (err error) {
 	return nil
 }
 
-func (p *reader) readRow(rec *stream.Record) error {
-	if err := p.readKey(rec); err != nil {
-		return err
-	}
-	var err error
-	if p.time != nil {
-		if rec.Time, err = p.time.nextTime(); err != nil {
-			return err
-		}
-	}
-	if p.size != nil {
-		v, err := p.size.nextOrNull()
-		if rec.SizeUnknown = v.IsNull(); err == nil && !rec.SizeUnknown {
-			rec.Size, err = p.size.size(v)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if p.op != nil {
-		op, err := p.op.next()
-		if err != nil {
-			return err
-		}
-		var ok bool
-		if rec.Op, ok = source.ParseOp(op.ByteArray()); !ok {
-			return fmt.Errorf("column %q: operation %.60q: want one such as get, set, read, write or delete; or use "+
-				"parquet:op=none to ignore the column", p.op.column.Name(), op.ByteArray())
-		}
-	}
-	if err := p.readCaching(rec); err != nil {
-		return err
-	}
-	if p.tenant != nil {
-		tenant, err := p.tenant.next()
-		if err != nil {
-			return err
-		}
-		if rec.Tenant, err = p.tenant.text(p.tenantText[:0], tenant, "tenant"); err != nil {
-			return err
-		}
-		p.tenantText = rec.Tenant
-	}
-	if p.kind != nil {
-		rec.Extra, err = p.kind.read()
+// read sets to to the next value, which must not be null.
+func read[T any](c *cursor, to *T, as func(*cursor, parquet.Value) (T, error)) error {
+	v, err := c.next()
+	if err == nil {
+		*to, err = as(c, v)
 	}
 	return err
 }
 
-// readCaching reads the time to live and what the server's own cache found. Neither need be known of every request.
-func (p *reader) readCaching(rec *stream.Record) error {
-	if p.ttl != nil {
-		v, err := p.ttl.nextOrNull()
-		if err == nil && !v.IsNull() {
-			rec.TTL, err = p.ttl.timeToLive(v)
-		}
-		if err != nil {
-			return err
-		}
+// readAny is read for a value that may be null, which leaves to as it is.
+func readAny[T any](c *cursor, to *T, as func(*cursor, parquet.Value) (T, error)) error {
+	v, err := c.nextOrNull()
+	if err == nil && !v.IsNull() {
+		*to, err = as(c, v)
 	}
-	if p.served != nil {
-		v, err := p.served.nextOrNull()
-		if err != nil {
-			return err
-		}
-		rec.Served = p.served.servedAs(v)
-	}
-	return nil
+	return err
 }
 
-// text returns a text, or appends a number in decimal to the buffer, as in text formats. use says what the column is.
-func (c *cursor) text(buffer []byte, v parquet.Value, use string) ([]byte, error) {
-	if v.Kind() == parquet.ByteArray || v.Kind() == parquet.FixedLenByteArray {
-		return v.ByteArray(), nil
+func (c *cursor) opOf(v parquet.Value) (stream.Op, error) {
+	op, ok := source.ParseOp(v.ByteArray())
+	if !ok {
+		return op, fmt.Errorf("column %q: operation %.60q: want one such as get, set, read, write or delete; or use "+
+			"parquet:op=none to ignore the column", c.column.Name(), v.ByteArray())
+	}
+	return op, nil
+}
+
+// sizeOf returns a number of bytes.
+func (c *cursor) sizeOf(v parquet.Value) (int64, error) {
+	size, ok := whole(v, c.unsigned)
+	if !ok || size < 0 || size > source.MaxSize {
+		return 0, fmt.Errorf("column %q: size %v: want a whole number of bytes from 0 to 2^50", c.column.Name(), v)
+	}
+	return size, nil
+}
+
+// isText reports whether a value is the bytes of a text.
+func isText(v parquet.Value) bool {
+	return v.Kind() == parquet.ByteArray || v.Kind() == parquet.FixedLenByteArray
+}
+
+// textOf returns a text, which is not nil, or a number in decimal, as in text formats. It is valid until the next call.
+func (c *cursor) textOf(v parquet.Value) ([]byte, error) {
+	if isText(v) {
+		if text := v.ByteArray(); text != nil {
+			return text, nil
+		}
+		return []byte{}, nil
 	}
 	n, ok := whole(v, c.unsigned)
-	if !ok {
+	switch {
+	case !ok:
 		return nil, fmt.Errorf("column %q: %s %v: want a text or a whole number, below 2^53 in a column of floating-point "+
-			"numbers", c.column.Name(), use, v)
+			"numbers", c.column.Name(), c.use, v)
+	case c.unsigned:
+		c.text = strconv.AppendUint(c.text[:0], uint64(n), 10)
+	default:
+		c.text = strconv.AppendInt(c.text[:0], n, 10)
 	}
-	if c.unsigned {
-		return strconv.AppendUint(buffer, uint64(n), 10), nil
-	}
-	return strconv.AppendInt(buffer, n, 10), nil
+	return c.text, nil
 }
 
-// readKey reads the key from its column, or joins it from several.
+// readKey reads the key from its column, or joins it from several. A number stays one, except that negative ones become
+// text, as in text formats.
 func (p *reader) readKey(rec *stream.Record) error {
-	if len(p.key) == 1 {
-		key, err := p.key[0].next()
-		if err != nil {
-			return err
-		}
-		return p.setKey(rec, key)
-	}
 	p.keyParts.Reset()
 	for _, c := range p.key {
 		v, err := c.next()
 		if err != nil {
 			return err
 		}
-		text, err := c.text(p.keyText[:0], v, "key")
-		if err != nil {
+		if len(p.key) == 1 && !isText(v) {
+			n, ok := whole(v, c.unsigned)
+			switch {
+			case !ok:
+				return fmt.Errorf("column %q: key %v: want a whole number, below 2^53 in a column of floating-point numbers",
+					c.column.Name(), v)
+			case n >= 0 || c.unsigned:
+				rec.Num = uint64(n)
+				return nil
+			}
+		}
+		text, err := c.textOf(v)
+		switch {
+		case err != nil:
 			return err
+		case len(p.key) == 1:
+			return p.setText(rec, text)
 		}
 		p.keyParts.Add(text)
 	}
 	return p.setText(rec, p.keyParts.Text())
-}
-
-// setKey stores a number as it is, except that negative ones become text, as in text formats.
-func (p *reader) setKey(rec *stream.Record, key parquet.Value) error {
-	c := p.key[0]
-	if kind := key.Kind(); kind == parquet.ByteArray || kind == parquet.FixedLenByteArray {
-		return p.setText(rec, key.ByteArray())
-	}
-	n, ok := whole(key, c.unsigned)
-	if !ok {
-		return fmt.Errorf("column %q: key %v: want a whole number, below 2^53 in a column of floating-point numbers",
-			c.column.Name(), key)
-	}
-	rec.Num = uint64(n)
-	if n < 0 && !c.unsigned {
-		p.keyText = strconv.AppendInt(p.keyText[:0], n, 10)
-		rec.Num, rec.Text = 0, p.keyText
-	}
-	return nil
 }
 
 func (p *reader) setText(rec *stream.Record, text []byte) error {
@@ -472,8 +475,10 @@ func float(v parquet.Value) (f float64, ok bool) {
 // cursor reads the values of one column.
 type cursor struct {
 	column   *parquet.Column
-	unsigned bool  // integers are unsigned
-	unit     int64 // nanoseconds in a unit of time
+	use      string // what it is read for
+	unsigned bool   // integers are unsigned
+	unit     int64  // nanoseconds in a unit of time
+	text     []byte // of a number
 
 	pages  parquet.Pages
 	page   parquet.Page
@@ -578,44 +583,25 @@ func (c *cursor) timeToLive(v parquet.Value) (int64, error) {
 }
 
 // servedAs returns what a word, a number or a truth value says about the cache of the server.
-func (c *cursor) servedAs(v parquet.Value) stream.Served {
+func (c *cursor) servedAs(v parquet.Value) (stream.Served, error) {
 	hit := false
 	switch {
-	case v.IsNull():
-		return stream.ServedUnknown
-	case v.Kind() == parquet.ByteArray || v.Kind() == parquet.FixedLenByteArray:
-		return source.ParseServed(v.ByteArray())
+	case isText(v):
+		return source.ParseServed(v.ByteArray()), nil
 	case v.Kind() == parquet.Boolean:
 		hit = v.Boolean()
 	default:
 		hit = integer(v, c.unsigned) != 0
 	}
 	if hit {
-		return stream.ServedHit
+		return stream.ServedHit, nil
 	}
-	return stream.ServedMiss
-}
-
-// timeKind says what the times are: dates, or numbers of units.
-func (c *cursor) timeKind() string {
-	if c.isBytes() {
-		return " as dates"
-	}
-	return " in " + source.UnitName(c.unit)
-}
-
-// nextTime returns the next value in nanoseconds.
-func (c *cursor) nextTime() (int64, error) {
-	v, err := c.next()
-	if err != nil {
-		return 0, err
-	}
-	return c.timeOf(v)
+	return stream.ServedMiss, nil
 }
 
 // timeOf returns a value in nanoseconds.
 func (c *cursor) timeOf(v parquet.Value) (int64, error) {
-	if kind := v.Kind(); kind == parquet.ByteArray || kind == parquet.FixedLenByteArray {
+	if isText(v) {
 		ns, err := source.ParseTime(v.ByteArray(), c.unit)
 		if err != nil {
 			err = fmt.Errorf("column %q: %w", c.column.Name(), err)
@@ -660,7 +646,7 @@ func (c *cursor) nextOrNull() (parquet.Value, error) {
 func (c *cursor) fill() (err error) {
 	defer func() {
 		if r := recover(); r != nil { // the package panics on some damaged files
-			err = fmt.Errorf("column %q: %s", c.column.Name(), contradictory)
+			err = fmt.Errorf("column %q: %w", c.column.Name(), errContradictory)
 		}
 	}()
 	for {

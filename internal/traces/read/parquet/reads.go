@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"fmt"
 	"io"
 	"slices"
 
@@ -25,11 +24,10 @@ func holdsReads(kinds []stream.Kind) bool {
 	})
 }
 
-// readColumns are the cursors of a file whose rows are reads of files. They implement files.Accesses.
+// readColumns are the columns of a file whose rows are reads of files. They implement files.Accesses.
 type readColumns struct {
 	*reader
-	path, offset, length, time, job, fileSize *cursor // the last three are nil without such a column
-	pathText, jobText                         []byte
+	access files.Access
 }
 
 // isReads decides whether rows are reads of files: they have the columns, or options name some, and no key is named.
@@ -66,146 +64,75 @@ func (p *reader) openReads(table *source.Rows, all []*parquet.Column, opts param
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
+	if chosen.Time >= 0 {
+		p.src.Reading.Time = "time"
+	}
 	r := &readColumns{reader: p}
-	for _, c := range []struct {
-		cursor **cursor
-		index  int
-		use    string
-		accept func(*cursor) error
-	}{
-		{&r.path, chosen.Path, "path", (*cursor).acceptKey},
-		{&r.offset, chosen.Offset, "offset", (*cursor).acceptInteger},
-		{&r.length, chosen.Length, "length", (*cursor).acceptInteger},
-		{&r.time, chosen.Time, "time", func(c *cursor) error { return p.acceptTime(c, opts) }},
-		{&r.job, chosen.Job, "job", (*cursor).acceptKey},
-		{&r.fileSize, chosen.FileSize, "size of the file", (*cursor).acceptInteger},
-	} {
-		if *c.cursor, err = p.choose(all, c.index, c.use, c.accept); err != nil {
-			return nil, stream.Fields{}, err
-		}
+	a := &r.access
+	p.fields, err = p.chooseAll(all, []use{
+		{chosen.Path, "path", (*cursor).acceptKey, func(c *cursor) error { return read(c, &a.Path, (*cursor).textOf) }},
+		{chosen.Offset, "offset", (*cursor).acceptInteger,
+			func(c *cursor) error { return read(c, &a.Offset, (*cursor).sizeOf) }},
+		{chosen.Length, "length", (*cursor).acceptInteger,
+			func(c *cursor) error { return read(c, &a.Length, (*cursor).sizeOf) }},
+		{chosen.Time, "time", func(c *cursor) error { return p.acceptTime(c, opts) },
+			func(c *cursor) error { return read(c, &a.Time, (*cursor).timeOf) }},
+		{chosen.Job, "job", (*cursor).acceptKey, func(c *cursor) error { return readAny(c, &a.Job, (*cursor).textOf) }},
+		{chosen.FileSize, "size of the file", (*cursor).acceptInteger,
+			func(c *cursor) error { return readAny(c, &a.FileSize, (*cursor).sizeOf) }},
+	})
+	if err != nil {
+		return nil, stream.Fields{}, err
 	}
 	p.src.Reading.Why = "reads of no bytes of the file"
-	if r.time != nil {
-		p.src.Reading.Time = "time" + r.time.timeKind()
-	}
-	return files.NewReader(p.src, r, opts, r.time != nil)
-}
-
-// choose returns the cursor of a column; nil without one.
-func (p *reader) choose(all []*parquet.Column, index int, use string, accept func(*cursor) error) (*cursor, error) {
-	if index < 0 {
-		return nil, nil
-	}
-	c := &cursor{column: all[index]}
-	if err := accept(c); err != nil {
-		return nil, p.src.Errorf("column %q cannot be the %s: it holds %s, want %w", c.column.Name(), use,
-			describeColumn(c.column), err)
-	}
-	p.chosen = append(p.chosen, c)
-	return c, nil
+	return files.NewReader(p.src, r, opts, chosen.Time >= 0)
 }
 
 func (r *readColumns) Next(a *files.Access) error {
-	for r.rows == 0 {
-		if err := r.nextGroup(); err != nil {
-			return err
+	if err := r.nextRow(); err != nil {
+		return err
+	}
+	r.access = files.Access{Head: files.Head{FileSize: -1}}
+	for _, field := range r.fields {
+		if err := field(); err != nil {
+			return r.At(err)
 		}
 	}
-	r.rows--
-	r.row++
-	*a = files.Access{Head: files.Head{FileSize: -1}}
-	if err := r.readAccess(a); err != nil {
-		return r.At(err)
+	if *a = r.access; len(a.Job) == 0 {
+		a.Job = nil // as where it is null
 	}
 	return nil
-}
-
-func (r *readColumns) At(err error) error { return r.src.Errorf("row %d: %w", r.row, err) }
-
-func (r *readColumns) readAccess(a *files.Access) error {
-	path, err := r.path.next()
-	if err != nil {
-		return err
-	}
-	r.pathText = r.path.appendText(r.pathText[:0], path)
-	a.Path = r.pathText
-	if a.Offset, err = r.offset.nextSize(); err != nil {
-		return err
-	}
-	if a.Length, err = r.length.nextSize(); err != nil {
-		return err
-	}
-	if r.time != nil {
-		if a.Time, err = r.time.nextTime(); err != nil {
-			return err
-		}
-	}
-	if r.job != nil {
-		job, err := r.job.nextOrNull()
-		if err != nil {
-			return err
-		}
-		if r.jobText = r.jobText[:0]; !job.IsNull() {
-			r.jobText = r.job.appendText(r.jobText, job)
-		}
-		if len(r.jobText) > 0 {
-			a.Job = r.jobText
-		}
-	}
-	if r.fileSize != nil {
-		size, err := r.fileSize.nextOrNull()
-		if err != nil {
-			return err
-		}
-		if !size.IsNull() {
-			a.FileSize, err = r.fileSize.size(size)
-		}
-		return err
-	}
-	return nil
-}
-
-// nextSize returns the next value, a number of bytes.
-func (c *cursor) nextSize() (int64, error) {
-	v, err := c.next()
-	if err != nil {
-		return 0, err
-	}
-	return c.size(v)
-}
-
-func (c *cursor) size(v parquet.Value) (int64, error) {
-	size, ok := whole(v, c.unsigned)
-	if !ok || size < 0 || size > source.MaxSize {
-		return 0, fmt.Errorf("column %q: size %v: want a whole number of bytes from 0 to 2^50", c.column.Name(), v)
-	}
-	return size, nil
 }
 
 // readsWriter writes a row per read: time (TIMESTAMP in ns, if there is a clock), job (a string or null), path (a
 // string), offset, length (INT64, bytes) and file_size (INT64 or null).
 type readsWriter struct {
 	files.TableLosses
-	out     *parquet.GenericWriter[any]
-	columns []string // in the order of their values in a row
-	row     parquet.Row
-	rows    int
+	rowWriter
 }
 
 func newReadsWriter(w io.Writer, fields stream.Fields) *readsWriter {
-	text := func() parquet.Node { return parquet.Encoded(parquet.String(), &parquet.RLEDictionary) }
-	group := parquet.Group{"job": parquet.Optional(text()), "path": text(), "offset": parquet.Int(64),
-		"length": parquet.Int(64), "file_size": parquet.Optional(parquet.Int(64))}
+	text, number := parquet.Encoded(parquet.String(), &parquet.RLEDictionary), parquet.Int(64)
+	var columns []outColumn
 	if fields.Time {
-		group["time"] = parquet.Timestamp(parquet.Nanosecond)
+		columns = append(columns, timeColumn)
 	}
-	schema := parquet.NewSchema("reads", group)
-	p := &readsWriter{TableLosses: files.NewTableLosses(fields.Kind)}
-	for _, path := range schema.Columns() {
-		p.columns = append(p.columns, path[0])
+	add := func(name string, node parquet.Node, value func(*files.Head) parquet.Value) {
+		columns = append(columns, outColumn{name: name, node: node, value: func(rec *stream.Record) (parquet.Value, error) {
+			return value(files.HeadOf(rec)), nil
+		}})
 	}
-	p.out = parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Zstd))
-	return p
+	add("path", text, func(h *files.Head) parquet.Value { return parquet.ByteArrayValue(h.Path) })
+	add("offset", number, func(h *files.Head) parquet.Value { return parquet.Int64Value(h.Offset) })
+	add("length", number, func(h *files.Head) parquet.Value { return parquet.Int64Value(h.Length) })
+	add("job", parquet.Optional(text), func(h *files.Head) parquet.Value { return textOrNull(h.Job) })
+	add("file_size", parquet.Optional(number), func(h *files.Head) parquet.Value {
+		if h.FileSize < 0 {
+			return parquet.NullValue()
+		}
+		return parquet.Int64Value(h.FileSize)
+	})
+	return &readsWriter{files.NewTableLosses(fields.Kind), newRowWriter(w, "reads", groupRows, columns)}
 }
 
 // Write implements source.RecordWriter. The blocks of a read that follow its first say nothing new.
@@ -215,40 +142,5 @@ func (p *readsWriter) Write(rec *stream.Record) error {
 		return nil
 	}
 	p.Saw(head)
-	p.row = p.row[:0]
-	for i, name := range p.columns {
-		p.row = append(p.row, readValue(rec, head, name, i))
-	}
-	if _, err := p.out.WriteRows([]parquet.Row{p.row}); err != nil {
-		return err
-	}
-	if p.rows++; p.rows%groupRows == 0 {
-		return p.out.Flush()
-	}
-	return nil
+	return p.rowWriter.Write(rec)
 }
-
-func readValue(rec *stream.Record, head *files.Head, name string, column int) parquet.Value {
-	switch name {
-	case "time":
-		return parquet.Int64Value(rec.Time).Level(0, 0, column)
-	case "path":
-		return parquet.ByteArrayValue(head.Path).Level(0, 0, column)
-	case "offset":
-		return parquet.Int64Value(head.Offset).Level(0, 0, column)
-	case "length":
-		return parquet.Int64Value(head.Length).Level(0, 0, column)
-	case "job":
-		if head.Job != nil {
-			return parquet.ByteArrayValue(head.Job).Level(0, 1, column)
-		}
-	case "file_size":
-		if head.FileSize >= 0 {
-			return parquet.Int64Value(head.FileSize).Level(0, 1, column)
-		}
-	}
-	return parquet.Value{}.Level(0, 0, column)
-}
-
-func (p *readsWriter) Finish() error { return p.out.Close() }
-func (p *readsWriter) Discard()      {}

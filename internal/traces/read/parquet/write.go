@@ -21,19 +21,87 @@ const (
 	kindGroupRows = 1 << 13
 )
 
+// rowWriter writes a row per record.
+type rowWriter struct {
+	out     *parquet.GenericWriter[any]
+	columns []outColumn // in the order of their values in a row
+	row     parquet.Row
+	rows    int
+	group   int // rows in a row group
+}
+
+// outColumn is a column that is written: one value of each record, null where its node is optional, or a list.
+type outColumn struct {
+	name  string
+	node  parquet.Node
+	value func(rec *stream.Record) (parquet.Value, error)
+	list  func() []float32 // instead of value; not empty
+}
+
+var timeColumn = outColumn{name: "time", node: parquet.Timestamp(parquet.Nanosecond),
+	value: func(rec *stream.Record) (parquet.Value, error) { return parquet.Int64Value(rec.Time), nil }}
+
+func newRowWriter(w io.Writer, name string, group int, columns []outColumn) rowWriter {
+	nodes := parquet.Group{}
+	for _, c := range columns {
+		nodes[c.name] = c.node
+	}
+	schema := parquet.NewSchema(name, nodes)
+	p := rowWriter{group: group, out: parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Zstd))}
+	for _, path := range schema.Columns() {
+		at := slices.IndexFunc(columns, func(c outColumn) bool { return c.name == path[0] })
+		p.columns = append(p.columns, columns[at])
+	}
+	return p
+}
+
+func (p *rowWriter) Write(rec *stream.Record) error {
+	p.row = p.row[:0]
+	for i, c := range p.columns {
+		if c.list != nil {
+			for k, x := range c.list() { // the first begins the row
+				p.row = append(p.row, parquet.FloatValue(x).Level(min(k, 1), 1, i))
+			}
+			continue
+		}
+		v, err := c.value(rec)
+		if err != nil {
+			return err
+		}
+		present := 0 // the definition level
+		if c.node.Optional() && !v.IsNull() {
+			present = 1
+		}
+		p.row = append(p.row, v.Level(0, present, i))
+	}
+	if _, err := p.out.WriteRows([]parquet.Row{p.row}); err != nil {
+		return err
+	}
+	if p.rows++; p.rows%p.group == 0 {
+		return p.out.Flush()
+	}
+	return nil
+}
+
+func (p *rowWriter) Finish() error { return p.out.Close() }
+func (p *rowWriter) Discard()      {}
+
+func textOrNull(text []byte) parquet.Value {
+	if text == nil {
+		return parquet.NullValue()
+	}
+	return parquet.ByteArrayValue(text)
+}
+
 // writer writes the columns that the records carry: time (TIMESTAMP in ns), key (UINT_64, or a string if any of the
 // first keys, up to the rows of a row group, is text), size (INT64, bytes) and op (a string); and the columns of the
 // kind's Table: texts (strings or null), whole numbers (INT64) and, if the first record has any, lists (LIST of FLOAT).
 type writer struct {
+	rowWriter
 	dst      io.Writer
 	fields   stream.Fields
-	group    int             // rows in a row group
 	pending  []stream.Record // until the type of the key is decided
-	out      *parquet.GenericWriter[any]
 	textKeys bool
-	rows     int
-	row      parquet.Row
-	columns  []outColumn // in the order of their values in a row
 
 	table *stream.Table // of the kind; nil for plain objects
 	none  stream.Row    // for a record without one
@@ -41,17 +109,12 @@ type writer struct {
 	cells []any // of the current row
 }
 
-type outColumn struct {
-	name string
-	cell int // index in Table.Columns; -1 for the columns that all records have
-}
-
 // NewWriter implements source.Writable.Create. Requests are rows; of reads of files, each read is one.
 func NewWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
 	if _, ok := fields.Kind.(files.Kind); ok {
 		return newReadsWriter(w, fields), nil
 	}
-	p := &writer{dst: w, fields: fields, group: groupRows}
+	p := &writer{rowWriter: rowWriter{group: groupRows}, dst: w, fields: fields}
 	if fields.Kind != nil && fields.Kind.Table() != nil {
 		p.group, p.table = kindGroupRows, fields.Kind.Table()
 		p.none = p.table.New()
@@ -77,41 +140,7 @@ func (p *writer) Write(rec *stream.Record) error {
 
 // begin decides the schema and writes the pending records.
 func (p *writer) begin() error {
-	key := p.keyColumn()
-	group := parquet.Group{key: parquet.Uint(64)}
-	if p.textKeys {
-		group[key] = parquet.String()
-	}
-	if p.fields.Time {
-		group["time"] = parquet.Timestamp(parquet.Nanosecond)
-	}
-	if p.fields.Size {
-		group["size"] = parquet.Int(64)
-		if p.fields.SizeMayLack {
-			group["size"] = parquet.Optional(parquet.Int(64))
-		}
-	}
-	if p.fields.Op {
-		group["op"] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
-	}
-	if p.fields.TTL {
-		group["ttl"] = parquet.Leaf(parquet.DoubleType) // seconds, 0 for ever
-	}
-	if p.fields.Served {
-		group["served"] = parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
-	}
-	if p.table != nil {
-		p.addKindColumns(group)
-	}
-	schema := parquet.NewSchema("trace", group)
-	for _, path := range schema.Columns() {
-		column := outColumn{path[0], -1}
-		if p.table != nil {
-			column.cell = slices.IndexFunc(p.table.Columns, func(c stream.TableColumn) bool { return c.Name == path[0] })
-		}
-		p.columns = append(p.columns, column)
-	}
-	p.out = parquet.NewGenericWriter[any](p.dst, schema, parquet.Compression(&parquet.Zstd))
+	p.rowWriter = newRowWriter(p.dst, "trace", p.group, append(p.plainColumns(), p.kindColumns()...))
 	pending := p.pending
 	p.pending = nil
 	for i := range pending {
@@ -122,39 +151,82 @@ func (p *writer) begin() error {
 	return nil
 }
 
-func (p *writer) keyColumn() string {
+// plainColumns are those that do not depend on the kind.
+func (p *writer) plainColumns() []outColumn {
+	key := outColumn{name: "key", node: parquet.Uint(64), value: p.keyValue}
 	if p.table != nil && p.table.Key != "" {
-		return p.table.Key
+		key.name = p.table.Key
 	}
-	return "key"
+	if p.textKeys {
+		key.node = parquet.String()
+	}
+	columns := []outColumn{key}
+	add := func(has bool, name string, node parquet.Node, value func(rec *stream.Record) parquet.Value) {
+		if has {
+			columns = append(columns, outColumn{name: name, node: node,
+				value: func(rec *stream.Record) (parquet.Value, error) { return value(rec), nil }})
+		}
+	}
+	if p.fields.Time {
+		columns = append(columns, timeColumn)
+	}
+	size, word := parquet.Int(64), parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
+	if p.fields.SizeMayLack {
+		size = parquet.Optional(size)
+	}
+	add(p.fields.Size, "size", size, func(rec *stream.Record) parquet.Value {
+		if rec.SizeUnknown && p.fields.SizeMayLack {
+			return parquet.NullValue()
+		}
+		return parquet.Int64Value(rec.Size)
+	})
+	add(p.fields.Op, "op", word, func(rec *stream.Record) parquet.Value {
+		return parquet.ByteArrayValue([]byte(rec.Op.String()))
+	})
+	add(p.fields.TTL, "ttl", parquet.Leaf(parquet.DoubleType), func(rec *stream.Record) parquet.Value {
+		return parquet.DoubleValue(float64(rec.TTL) / 1e9) // seconds, 0 for ever
+	})
+	add(p.fields.Served, "served", word, func(rec *stream.Record) parquet.Value {
+		return parquet.ByteArrayValue([]byte(rec.Served.String()))
+	})
+	return columns
 }
 
-// addKindColumns adds the columns of the kind, except a list that the first record does not have.
-func (p *writer) addKindColumns(group parquet.Group) {
+// kindColumns are those of the kind, except a list that the first record does not have.
+func (p *writer) kindColumns() (columns []outColumn) {
+	if p.table == nil {
+		return nil
+	}
 	p.first = p.none
 	if len(p.pending) > 0 {
 		p.first = p.rowOf(&p.pending[0])
 	}
 	for i, cell := range p.first.Cells(nil) {
-		column := p.table.Columns[i]
-		if column.ReadOnly {
-			continue
-		}
+		column := outColumn{name: p.table.Columns[i].Name}
 		switch cell := cell.(type) {
 		case *int64:
-			group[column.Name] = parquet.Int(64)
+			column.node = parquet.Int(64)
+			column.value = func(*stream.Record) (parquet.Value, error) {
+				return parquet.Int64Value(*p.cells[i].(*int64)), nil
+			}
 		case *[]float32:
-			if len(*cell) > 0 {
-				group[column.Name] = parquet.List(parquet.Leaf(parquet.FloatType))
+			if len(*cell) == 0 {
+				continue
 			}
+			column.node = parquet.List(parquet.Leaf(parquet.FloatType))
+			column.list = func() []float32 { return *p.cells[i].(*[]float32) }
 		default:
-			node := parquet.String()
-			if column.Repeats {
-				node = parquet.Encoded(node, &parquet.RLEDictionary)
+			column.node = parquet.Optional(parquet.String())
+			if p.table.Columns[i].Repeats {
+				column.node = parquet.Optional(parquet.Encoded(parquet.String(), &parquet.RLEDictionary))
 			}
-			group[column.Name] = parquet.Optional(node)
+			column.value = func(*stream.Record) (parquet.Value, error) { return textOrNull(*p.cells[i].(*[]byte)), nil }
+		}
+		if !p.table.Columns[i].ReadOnly {
+			columns = append(columns, column)
 		}
 	}
+	return columns
 }
 
 // rowOf returns the fields of a record's kind.
@@ -173,77 +245,7 @@ func (p *writer) writeRow(rec *stream.Record) (err error) {
 		}
 		p.cells = row.Cells(p.cells[:0])
 	}
-	p.row = p.row[:0]
-	for i, column := range p.columns {
-		if column.cell >= 0 {
-			p.appendCell(p.cells[column.cell], i)
-			continue
-		}
-		v, err := p.value(rec, column.name)
-		if err != nil {
-			return err
-		}
-		present := 0 // the definition level of a value that may be null, and is not
-		if column.name == "size" && p.fields.SizeMayLack && !v.IsNull() {
-			present = 1
-		}
-		p.row = append(p.row, v.Level(0, present, i))
-	}
-	if _, err := p.out.WriteRows([]parquet.Row{p.row}); err != nil {
-		return err
-	}
-	if p.rows++; p.rows%p.group == 0 {
-		return p.out.Flush()
-	}
-	return nil
-}
-
-// value returns the value of a record in a column that does not depend on its kind.
-func (p *writer) value(rec *stream.Record, name string) (parquet.Value, error) {
-	switch name {
-	case "time":
-		return parquet.Int64Value(rec.Time), nil
-	case "size":
-		if rec.SizeUnknown && p.fields.SizeMayLack {
-			return parquet.NullValue(), nil
-		}
-		return parquet.Int64Value(rec.Size), nil
-	case "op":
-		return parquet.ByteArrayValue([]byte(rec.Op.String())), nil
-	case "ttl":
-		return parquet.DoubleValue(float64(rec.TTL) / 1e9), nil
-	case "served":
-		return parquet.ByteArrayValue([]byte(rec.Served.String())), nil
-	}
-	return p.keyValue(rec)
-}
-
-// appendCell appends to the row the value of a record in a column of its kind.
-func (p *writer) appendCell(cell any, column int) {
-	switch cell := cell.(type) {
-	case *int64:
-		p.row = append(p.row, parquet.Int64Value(*cell).Level(0, 0, column))
-	case *[]float32:
-		p.appendVector(*cell, column)
-	case *[]byte:
-		p.appendText(*cell, column)
-	}
-}
-
-// appendText appends a text, or null if there is none.
-func (p *writer) appendText(text []byte, column int) {
-	v := parquet.Value{}.Level(0, 0, column)
-	if text != nil {
-		v = parquet.ByteArrayValue(text).Level(0, 1, column)
-	}
-	p.row = append(p.row, v)
-}
-
-// appendVector appends the elements of a list; the first one begins the row.
-func (p *writer) appendVector(vector []float32, column int) {
-	for i, x := range vector {
-		p.row = append(p.row, parquet.FloatValue(x).Level(min(i, 1), 1, column))
-	}
+	return p.rowWriter.Write(rec)
 }
 
 func (p *writer) keyValue(rec *stream.Record) (parquet.Value, error) {
@@ -265,5 +267,3 @@ func (p *writer) Finish() error {
 	}
 	return p.out.Close()
 }
-
-func (p *writer) Discard() {}
