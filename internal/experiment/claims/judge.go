@@ -140,20 +140,12 @@ func (t trend) judge(e *evaluator) []outcome {
 		return nil
 	}
 	e.shown = bound(free, along)
-	series := map[string]int{}
 	var all []outcome
-	for _, at := range e.distinct(append(slices.Clone(e.shown), along)) {
-		k := keyOn(e.points[at].at, e.shown)
-		i, ok := series[k]
-		if !ok {
-			i = len(all)
-			series[k] = i
-			all = append(all, outcome{point: at})
-		}
-		all[i].points = append(all[i].points, at)
-	}
-	for i := range all {
-		t.judgeSeries(e, &all[i], value, along)
+	for _, points := range records.GroupBy(e.distinct(append(slices.Clone(e.shown), along)),
+		func(at int) string { return keyOn(e.points[at].at, e.shown) }) {
+		o := outcome{point: points[0], points: points}
+		t.judgeSeries(e, &o, value, along)
+		all = append(all, o)
 	}
 	return all
 }
@@ -333,14 +325,20 @@ func (r ranking) decides(o outcome) int {
 	if verdict == Undecided || r.rank != second && r.rank != third {
 		return nearestTest(o.tests, verdict)
 	}
-	order := make([]int, len(o.tests))
+	order := r.order(o.values[1:])
+	return order[min(r.ahead(), len(order)-1)]
+}
+
+// order returns the indices of values, the best first.
+func (r ranking) order(values []float64) []int {
+	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		return records.CompareNumbers(r.sign()*o.values[j+1], r.sign()*o.values[i+1])
+		return records.CompareNumbers(r.sign()*values[j], r.sign()*values[i])
 	})
-	return order[min(r.ahead(), len(order)-1)]
+	return order
 }
 
 // ahead is the number of policies that are better than one of that rank.

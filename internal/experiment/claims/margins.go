@@ -103,13 +103,8 @@ func (v Verdict) answer() answer {
 	return no
 }
 
-func answered(tests []test, is answer) (n int) {
-	for _, t := range tests {
-		if t.answer() == is {
-			n++
-		}
-	}
-	return n
+func answered(tests []test, is answer) int {
+	return records.Count(tests, func(t test) bool { return t.answer() == is })
 }
 
 // apart is by how much a is above b, and 0 if they differ by the rounding of a few operations.
