@@ -72,6 +72,8 @@ func (c comparison) testsOf(e *evaluator, i int, left, right float64) []test {
 	isAtMost, isAtLeast := newTest(right+tolerance, left, left, right), newTest(left, right-tolerance, left, right)
 	switch c.ops[i] {
 	case "==", "!=":
+		isAtLeast.slack = tolerance - math.Abs(left-right)
+		isAtMost.slack = isAtLeast.slack
 		return []test{isAtLeast, isAtMost}
 	case "<", "<=":
 		isAtMost.strict = c.ops[i] == "<"
@@ -202,7 +204,7 @@ func (m movement) tests(values []float64, tolerance float64) (tests []test) {
 			from, to = -from, -to
 		}
 		step := newTest(to, from-tolerance, from, to)
-		step.strict = m == increases || m == decreases
+		step.strict, step.slack = m == increases || m == decreases, to-from+tolerance
 		tests = append(tests, step)
 	}
 	return tests
@@ -298,7 +300,9 @@ func (r ranking) tests(x float64, others []float64) (tests []test) {
 		sign = -sign
 	}
 	for _, other := range others {
-		tests = append(tests, newTest(sign*x+r.within.beside(other), sign*other, x, other))
+		beats := newTest(sign*x+r.within.beside(other), sign*other, x, other)
+		beats.slack = beats.margin
+		tests = append(tests, beats)
 	}
 	return tests
 }
