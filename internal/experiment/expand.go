@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// maxCells limits the number of cells of an experiment.
 const maxCells = 100_000
 
 // CellOptions are what the cells depend on in addition to the experiment.
@@ -118,7 +117,6 @@ func (f *File) design(options CellOptions) (*Design, error) {
 	return d, nil
 }
 
-// setting is one place on one axis.
 type setting struct{ name, value string }
 
 // entrants returns a policy at every place on its axes, with each combination of the parts that it works with.
@@ -303,7 +301,6 @@ func (f *File) seeds() []uint64 {
 	return f.Seeds
 }
 
-// mode returns which sizes count.
 func (f *File) mode() capacity.Mode {
 	switch {
 	case f.UnitSize:
@@ -314,7 +311,6 @@ func (f *File) mode() capacity.Mode {
 	return capacity.AsWritten
 }
 
-// modeOf returns which sizes count in a trace.
 func (f *File) modeOf(t Trace) capacity.Mode {
 	in := Input{Workload: workload.Workload{KV: t.KV}}
 	return in.sizes(f.mode())
@@ -471,7 +467,6 @@ func (known checksums) of(w workload.Workload, options CellOptions) (sum string,
 	return known[files], err
 }
 
-// isServedBy reports whether the trace is replayed in the caches of the given name.
 func (t Trace) isServedBy(cache string) bool {
 	return len(t.Caches) == 0 || slices.Contains(t.Caches, cache)
 }
@@ -501,28 +496,32 @@ const (
 	axisSample = "sample"
 )
 
-// sampleRate returns the share of the objects to keep; 1 for all.
-func (t Trace) sampleRate(axes []setting) (float64, error) {
+// at returns the trace at a place on its axes, and the settings that are parameters of its generator.
+func (t Trace) at(axes []setting) (at Trace, ofGenerator []setting, err error) {
 	for _, axis := range axes {
-		if axis.name == axisSample {
+		switch axis.name {
+		case axisSample:
 			rate, err := parseNumber(axis.value)
 			if err != nil || !(rate > 0 && rate <= 1) {
-				return 0, fmt.Errorf("sample=%s: want a share above 0, and up to 1", axis.value)
+				return t, nil, fmt.Errorf("sample=%s: want a share above 0, and up to 1", axis.value)
 			}
-			return rate, nil
+			t.Sample = Number(rate)
+		case axisLimit:
+			if t.Limit, err = strconv.Atoi(axis.value); err != nil || t.Limit < 1 {
+				return t, nil, fmt.Errorf("limit=%s: want a number of requests, from 1", axis.value)
+			}
+		default:
+			ofGenerator = append(ofGenerator, axis)
 		}
 	}
-	if t.Sample == 0 {
-		return 1, nil
-	}
-	return float64(t.Sample), nil
+	return t, ofGenerator, nil
 }
 
 // dependsOnSeed reports whether the requests differ from seed to seed: for a generator or a format without its own
 // seed, and for a sample.
 func (t Trace) dependsOnSeed(axes []setting) bool {
-	rate, err := t.sampleRate(axes)
-	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate) ||
+	at, _, err := t.at(axes)
+	return err == nil && at.Sample > 0 && at.Sample < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate) ||
 		!t.Workload().FixesSeed()
 }
 
@@ -536,24 +535,13 @@ func (t Trace) Workload() workload.Workload {
 // workload returns the workload at a place on the trace's axes, without its checksum. A generator, a format and a
 // sample without their own seed use this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
-	w = t.Workload().Seeded(seed)
-	if w.SampleRate, err = t.sampleRate(axes); err != nil {
+	t, ofGenerator, err := t.at(axes)
+	if err != nil {
 		return w, err
 	}
-	if w.SampleRate < 1 {
+	w = t.Workload().Seeded(seed)
+	if w.SampleRate = cmp.Or(float64(t.Sample), 1); w.SampleRate < 1 {
 		w.SampleSeed = seed
-	}
-	var ofGenerator []setting
-	for _, axis := range axes {
-		switch axis.name {
-		case axisSample:
-		case axisLimit:
-			if w.Limit, err = strconv.Atoi(axis.value); err != nil || w.Limit < 1 {
-				return w, fmt.Errorf("limit=%s: want a number of requests, from 1", axis.value)
-			}
-		default:
-			ofGenerator = append(ofGenerator, axis)
-		}
 	}
 	if t.Generate == "" {
 		return w, nil

@@ -28,10 +28,7 @@ type Part struct {
 	With map[string]Values `yaml:"with,omitempty"`
 }
 
-// Label returns the part's place on the axis of its kind.
-func (p Part) Label() string {
-	return cmp.Or(p.As, p.Use)
-}
+func (p Part) Label() string { return cmp.Or(p.As, p.Use) }
 
 type plainPart Part
 

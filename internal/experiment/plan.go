@@ -141,7 +141,6 @@ func (d *Design) Needs(bytes bool) traces.Needs {
 	return needs
 }
 
-// sizes returns which sizes count for the workload, given those of the design.
 func (in *Input) sizes(design capacity.Mode) capacity.Mode {
 	if in.Workload.KV != "" {
 		return design.OfBlocks()
@@ -191,7 +190,6 @@ func numberCells(cells []Cell) []Cell {
 	return cells
 }
 
-// planner creates a design's cells.
 type planner struct {
 	*Design
 	fitted     map[fitKey]*fit // what is known about parts is valid for all inputs and capacities
@@ -232,7 +230,6 @@ type reference struct {
 	label string
 }
 
-// task distinguishes the cells of one input and capacity.
 type task struct {
 	parts partTexts
 	seed  uint64
@@ -352,7 +349,6 @@ func (p *planner) holdBeside(c *Cell, f *fit) {
 	}
 }
 
-// addCell adds a cell, or counts it.
 func (p *planner) addCell(c Cell) {
 	c = p.named(c)
 	p.asked[c.task()] = c.Hash
@@ -372,7 +368,6 @@ func (p *planner) named(c Cell) Cell {
 
 func (c Cell) task() task { return task{c.Parts.texts, c.Seed} }
 
-// fit determines the properties of a policy in a setup.
 func (p *planner) fit(setup, entrant int, bytes bool) *fit {
 	key := fitKey{setup, entrant, bytes}
 	found, ok := p.fitted[key]

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -38,7 +39,6 @@ func (f *File) Apply(sets []string, quick bool) error {
 	return f.validate()
 }
 
-// fileSetting is a key of the experiment that --set can change.
 type fileSetting struct {
 	key string
 	set func(f *File, value string) error
@@ -58,7 +58,6 @@ var settings = []fileSetting{
 	{"traces-in", func(f *File, value string) error { f.TracesIn = value; return nil }},
 }
 
-// allSettings returns the keys of the kinds of parts, and the others.
 func allSettings() (all []fileSetting) {
 	for _, kind := range partKinds {
 		all = append(all, fileSetting{kind.Plural, kind.setParts})
@@ -247,7 +246,6 @@ func (t *Trace) set(key, value string) error {
 	return setValues(&t.With, key, value)
 }
 
-// setWarmup sets the warm-up of all traces, also of those that have one of their own.
 func (f *File) setWarmup(value string) error {
 	for i := range f.Traces {
 		f.Traces[i].Warmup = 0
@@ -322,3 +320,101 @@ func setValues(with *map[string]Values, key, value string) error {
 	(*with)[key] = values
 	return nil
 }
+
+// quickFlag marks the quick version in Changes.
+const quickFlag = "--quick"
+
+// IsQuick reports whether the experiment is the quick version of another.
+func (f *File) IsQuick() bool { return slices.Contains(f.Changes, quickFlag) }
+
+// IsChanged reports whether the experiment differs from the one of its name, and from that one's quick version.
+func (f *File) IsChanged() bool {
+	return len(f.Only) > 0 || slices.ContainsFunc(f.Changes, func(change string) bool { return change != quickFlag })
+}
+
+// makeQuick turns the experiment into its quick version. A quick version, as stored by a sweep, stays as it is.
+func (f *File) makeQuick() error {
+	if f.IsQuick() {
+		return nil
+	}
+	q := f.Quick
+	if q == nil {
+		return fmt.Errorf("%s: has no quick version; add one under the key quick, or run without --quick", f.describe())
+	}
+	f.Quick = nil
+	f.Changes = append(f.Changes, quickFlag)
+	if err := f.checkQuickValues(q); err != nil {
+		return err
+	}
+	if q.Traces != nil {
+		f.Traces = slices.DeleteFunc(f.Traces, func(t Trace) bool { return !slices.Contains(q.Traces, t.Name) })
+	}
+	if q.Policies != nil {
+		f.leaveOut(func(p Policy) bool { return !slices.Contains(q.Policies, p.Label()) }, "left out by --quick")
+	}
+	if q.Capacities != nil {
+		f.setCapacities(q.Capacities)
+	}
+	if q.Seeds != nil {
+		f.Seeds = q.Seeds
+	}
+	for i := range f.Traces {
+		if q.Limit > 0 {
+			f.Traces[i].shorten(q.Limit)
+		}
+	}
+	for _, set := range q.Set {
+		if err := f.set(set); err != nil {
+			return f.errorAt(fmt.Errorf("%s: %w", set, err), "quick", "set")
+		}
+	}
+	return nil
+}
+
+// checkQuick creates the quick version of a copy, so that errors show before someone needs it.
+func (f *File) checkQuick() error {
+	if f.Quick == nil || f.source.body == nil {
+		return nil
+	}
+	quick := &File{source: f.source}
+	if err := decode(f.source.body, quick); err != nil {
+		return f.source.locate(err)
+	}
+	quick.Only = nil // a sweep stores its --only, which may name what the quick version leaves out
+	err := quick.Apply(nil, true)
+	var placed *placedError
+	if errors.As(err, &placed) && quick.source.body == nil {
+		return f.errorAt(fmt.Errorf("the quick version: %s: %w", placed.path, placed.err), "quick")
+	}
+	return err
+}
+
+func (f *File) checkQuickValues(q *Quick) error {
+	c := &checker{File: f}
+	c.refuse(q.Limit < 0, path{"quick", "limit"}, "limit %d: want a number of requests, from 1", q.Limit)
+	check := func(kind, key string, names, exist []string) {
+		for i, name := range names {
+			if !slices.Contains(exist, name) {
+				c.at(path{"quick", key, i}, suggest.Unknown(kind, name, exist))
+			}
+		}
+	}
+	check("trace", "traces", q.Traces, f.traceNames())
+	check("policy", "policies", q.Policies, f.labels())
+	return c.err
+}
+
+func (t *Trace) shorten(limit int) {
+	if delete(t.With, axisLimit); len(t.With) == 0 {
+		t.With = nil
+	}
+	if t.Limit == 0 || t.Limit > limit {
+		t.Limit = limit
+	}
+}
+
+func (f *File) traceNames() []string {
+	return records.Distinct(f.Traces, func(t Trace) string { return t.Name })
+}
+
+func (f *File) labels() []string { return records.Distinct(f.Policies, Policy.Label) }

@@ -81,7 +81,6 @@ func align(runs []*Run) error {
 	return nil
 }
 
-// aligner aligns the results of one run.
 type aligner struct {
 	*Run
 	others []*result // of the other runs
@@ -209,7 +208,6 @@ func (a aligner) seeds() {
 	}
 }
 
-// checkComplete refuses results without a trace or a capacity.
 func (r *Run) checkComplete() error {
 	for _, res := range r.results {
 		switch {

@@ -16,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Options say what is compared.
 type Options struct {
 	Metric string   // by name; "" for the hit ratio
 	Only   []string // conditions on results: "policy=lru,arc" leaves those of two policies
@@ -29,7 +28,6 @@ type Options struct {
 	Gate             Gate
 }
 
-// Comparison is the outcome.
 type Comparison struct {
 	Runs       []string
 	Versus     []Versus    // each further run against the first; nil if there is one run
@@ -168,7 +166,6 @@ func (c *Comparison) removeRepetitions(runs []*Run) error {
 	return nil
 }
 
-// addVersus compares each further run with the first.
 func (c *Comparison) addVersus(runs []*Run, o Options) error {
 	if len(runs) < 2 {
 		return nil
@@ -239,7 +236,6 @@ func (m matcher) nearest(r *records.Record, among []*result) *result {
 	return best
 }
 
-// estimate makes rows and cells of pairs.
 func (c *Comparison) estimate(v *Versus, cells []pairs, dimensions []string) error {
 	var recs []records.Record
 	for _, each := range cells {

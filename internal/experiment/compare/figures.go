@@ -45,7 +45,6 @@ func (c *Comparison) Figures() (drawn []plots.Drawing, err error) {
 	return drawn, nil
 }
 
-// drawDifferences draws a dot for the difference of each row, with its interval.
 func (c *Comparison) drawDifferences(v *Versus, name string) (plots.Drawing, error) {
 	label, scale := fmt.Sprintf("%s, %s − %s", c.quantity.Label(), v.New, v.Old), 1.0
 	if c.quantity.Unit == metric.Share {

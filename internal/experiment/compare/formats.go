@@ -43,7 +43,6 @@ type printable string
 
 func (p printable) MarshalText() ([]byte, error) { return []byte(show.Printable(string(p))), nil }
 
-// estimateHeads are the columns of an estimate in CSV.
 var estimateHeads = []string{"old", "new", "difference", "low", "high", "n", "ratio", "outcome"}
 
 // csv returns an estimate as CSV has it. A single sample has no interval.
@@ -69,7 +68,6 @@ func writeCSV(w io.Writer, heads []string, rows [][]string) error {
 	return out.Error()
 }
 
-// rowsCSV writes the rows of all comparisons, with all digits.
 func (c *Comparison) rowsCSV(w io.Writer) error {
 	heads := slices.Concat([]string{"metric", "old_run", "new_run"}, c.Versus[0].Dimensions, estimateHeads,
 		[]string{"won", "lost", "tied"})
@@ -83,7 +81,6 @@ func (c *Comparison) rowsCSV(w io.Writer) error {
 	return writeCSV(w, heads, rows)
 }
 
-// cellsCSV writes the cells of all comparisons, with all digits.
 func (c *Comparison) cellsCSV(w io.Writer) error {
 	heads := append([]string{"metric", "old_run", "new_run", "trace", "policy", "capacity", "capacity_unit"},
 		estimateHeads...)
@@ -97,7 +94,6 @@ func (c *Comparison) cellsCSV(w io.Writer) error {
 	return writeCSV(w, heads, rows)
 }
 
-// reductionsCSV writes the distributions, with all digits.
 func (c *Comparison) reductionsCSV(w io.Writer) error {
 	heads := []string{"metric", "baseline", "capacity", "run", "policy", "mean", "low", "high"}
 	for _, p := range percentiles {
@@ -127,7 +123,6 @@ func (d distribution) MarshalJSON() ([]byte, error) {
 	return jsonlines.Marshal(named)
 }
 
-// json returns the comparison as JSON has it.
 func (c *Comparison) json() any {
 	out := struct {
 		Metric      string      `json:"metric"`

@@ -11,13 +11,11 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// What a gate fails on.
 const (
 	FailIfMoved = "moved" // in either direction
 	FailIfWorse = "worse"
 )
 
-// FailIfs lists what a gate can fail on.
 var FailIfs = []string{FailIfMoved, FailIfWorse}
 
 // Gate says which cells fail: those that moved, or became worse, by more than their tolerance. A tie never fails.
@@ -26,7 +24,6 @@ type Gate struct {
 	Rules  []baseline.Rule
 }
 
-// check refuses rules that cannot apply.
 func (g Gate) check(c *Comparison) error {
 	if g.FailIf == "" {
 		return nil
@@ -47,7 +44,6 @@ func (g Gate) check(c *Comparison) error {
 	return nil
 }
 
-// judgement is a gate's verdict on a cell.
 type judgement struct {
 	fails   bool
 	beyond  bool // its tolerance, in the direction that counts
@@ -100,7 +96,6 @@ func (c *Comparison) toCase(cell *Cell) checks.Case {
 	return made
 }
 
-// describe says in a line how a cell changed.
 func (c *Comparison) describe(cell *Cell) string {
 	m := c.exact(cell.Estimate)
 	text := fmt.Sprintf("%s %s → %s (%s", m.Label(), m.Text(cell.Old), m.Text(cell.New),
@@ -128,7 +123,6 @@ func (c *Comparison) failing() (texts []string) {
 	return texts
 }
 
-// gateSummary says in a line how many cells of a comparison fail.
 func (c *Comparison) gateSummary(v *Versus) string {
 	failed, undecided := 0, 0 // ties that are beyond their tolerance
 	for i := range v.Cells {

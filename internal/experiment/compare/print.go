@@ -9,15 +9,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots"
 )
 
-// Formats are the formats of Print.
 var Formats = slices.Concat([]string{"table", "csv", "json", "markdown"}, checks.Formats)
 
 // Print writes the comparison in one of Formats. A table fits a terminal of width columns; 0 means that the output is
@@ -60,7 +61,6 @@ func (c *Comparison) exact(of ...Estimate) metric.Metric {
 	return m
 }
 
-// printTables writes the tables with explanations.
 func (c *Comparison) printTables(w io.Writer, format string, width int) error {
 	p := printer{format: format, width: width}
 	for i := range c.Versus {
@@ -73,7 +73,6 @@ func (c *Comparison) printTables(w io.Writer, format string, width int) error {
 	return err
 }
 
-// printer collects headings, tables and notes.
 type printer struct {
 	format string
 	width  int
@@ -116,7 +115,6 @@ func (c *Comparison) printVersus(p *printer, v *Versus) {
 	}
 }
 
-// over says what the rows are over.
 func (v *Versus) over() string {
 	if v.traces > 1 {
 		return show.Counted(v.traces, "trace")
@@ -124,7 +122,6 @@ func (v *Versus) over() string {
 	return v.Cells[0].Record.Trace
 }
 
-// ratioHead is the name of the column of geometric means.
 func (c *Comparison) ratioHead() string { return c.quantity.noun + " ×" }
 
 func (c *Comparison) rowsGrid(v *Versus) tabular.Grid {
@@ -200,7 +197,6 @@ func ratioText(x number) string {
 	return strconv.FormatFloat(float64(x), 'f', 3, 64)
 }
 
-// explain says what the columns mean.
 func (c *Comparison) explain(v *Versus) (lines []string) {
 	difference := fmt.Sprintf("difference: %s − %s", v.New, v.Old)
 	if c.quantity.Unit == metric.Share {
@@ -347,7 +343,6 @@ func (r *Reduction) name() string {
 	return r.Policy
 }
 
-// percentText writes a share with its sign.
 func percentText(x float64) string {
 	text := strconv.FormatFloat(100*x, 'f', 1, 64) + "%"
 	if text == "-0.0%" {
@@ -372,4 +367,29 @@ func (r *Reductions) explain() (lines []string) {
 	}
 	return append(lines, "best on: traces on which no online policy of the run is better; worse on: on which "+
 		r.Baseline+" is better")
+}
+
+// Write writes the comparison into a folder, which is created if missing: comparison.md, comparison.json, the rows and
+// the cells as CSV, the reductions if there are any, and the figures. After an error no file has changed.
+func (c *Comparison) Write(dir string) error {
+	drawn, err := c.Figures()
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	as := func(format string) func(io.Writer) error {
+		return func(w io.Writer) error { return c.Print(w, format, 0) }
+	}
+	outputs := []atomicfile.Output{{Name: "comparison.md", Write: as("markdown")},
+		{Name: "comparison.json", Write: as("json")}}
+	if len(c.Versus) > 0 {
+		outputs = append(outputs, atomicfile.Output{Name: "rows.csv", Write: c.rowsCSV},
+			atomicfile.Output{Name: "cells.csv", Write: c.cellsCSV})
+	}
+	if c.Reductions != nil {
+		outputs = append(outputs, atomicfile.Output{Name: "reductions.csv", Write: c.reductionsCSV})
+	}
+	return atomicfile.WriteAllIn(dir, append(outputs, plots.Outputs(drawn)...)...)
 }

@@ -22,7 +22,6 @@ type Source struct {
 	peers.Options
 }
 
-// options are the keys of the options of a source.
 var options = []string{"name", "trace", "capacity"}
 
 // optionsOf matches a path with options: caffeine.csv:trace=oltp,capacity=1000.
@@ -86,7 +85,6 @@ type result struct {
 	run *Run
 }
 
-// Run are the results in one source.
 type Run struct {
 	Name    string
 	Notes   []string // how the source was read
@@ -100,7 +98,6 @@ func (r *Run) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// add adds records of this program.
 func (r *Run) add(name string, recs []records.Record) {
 	for _, note := range []string{records.WithoutDigest(name, recs), records.Incomplete(name, recs)} {
 		if note != "" {
@@ -112,7 +109,6 @@ func (r *Run) add(name string, recs []records.Record) {
 	}
 }
 
-// addTheirs adds results of another simulator.
 func (r *Run) addTheirs(name string, theirs *peers.Results) {
 	r.theirs = true
 	for _, note := range theirs.Notes() {

@@ -86,7 +86,6 @@ func requestsOf(r *records.Record) (n int64, known bool) {
 	return n + r.Warmup, known
 }
 
-// short returns enough of a checksum to tell it from another.
 func short(checksum string) string {
 	const most = len("sha256:") + 12
 	if len(checksum) > most {
