@@ -475,7 +475,7 @@ func onlyThere(t *testing.T, calls *regexp.Regexp, there map[string]string, prob
 // ownJSON are the sources that make JSON without package jsonlines, and why.
 var ownJSON = map[string]string{
 	"base/jsonlines/jsonlines.go": "all others use it",
-	"experiment/planned.go":       "of the hashes of cells, which stay as they are",
+	"experiment/cell.go":          "of the hashes of cells, which stay as they are",
 	"traces/workload/workload.go": "of keys that no one reads",
 }
 

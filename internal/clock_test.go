@@ -30,7 +30,7 @@ var clockUsers = map[string]string{
 	"internal/cache/kv/replay.go":                    "measures ns_per_request",
 	"internal/cuda/cudatest/bench.go":                "measures a benchmark",
 	"internal/experiment/estimate.go":                "measures how long an experiment will take",
-	"internal/experiment/execute.go":                 "measures how long a cell took",
+	"internal/experiment/replay.go":                  "measures how long a cell took",
 	"internal/oracle/predictors/learner.go":          "measures the training",
 	"internal/oracle/predict/predictor.go":           "measures predictions",
 	"internal/serving/hlem/pools/border.go":          "measures decision_ns",

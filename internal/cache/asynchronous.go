@@ -6,14 +6,15 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
+// NoProposals is the part of requests.Asynchronous that caches without a prefetcher have in common.
+type NoProposals struct{}
+
+func (NoProposals) Proposals(to []requests.Fetch) []requests.Fetch   { return to }
+func (NoProposals) More(_ int, to []requests.Fetch) []requests.Fetch { return to }
+func (NoProposals) Cancelled(policies.Object)                        {}
+
 func (p *Pool) Ask(r policies.Request, _ int) (hit bool) {
-	if p.expirer != nil {
-		p.expire(r.Time)
-	}
-	if p.members != nil {
-		r.Object = p.number(r.Object)
-		r.Query = r.Object
-	}
+	p.prepare(&r)
 	p.pos, p.time = r.Pos, r.Time
 	if !p.Has(r.Object) {
 		return false
@@ -25,10 +26,7 @@ func (p *Pool) Ask(r policies.Request, _ int) (hit bool) {
 func (p *Pool) Arrive(r policies.Request) (resident bool) { return p.Load(r) || p.Resident(r.Object) }
 
 // Waited implements requests.Asynchronous. The object has arrived, so a policy that bypassed it may load it now.
-func (p *Pool) Waited(r policies.Request)                         { p.Request(r) }
-func (p *Pool) Cancelled(policies.Object)                         {}
-func (c *Exact) Proposals(to []requests.Fetch) []requests.Fetch   { return to }
-func (c *Exact) More(_ int, to []requests.Fetch) []requests.Fetch { return to }
+func (p *Pool) Waited(r policies.Request) { p.Request(r) }
 
 func (c *prefetching) Ask(r policies.Request, at int) (hit bool) {
 	if c.changing {
@@ -56,12 +54,7 @@ func (c *prefetching) fetch(p prefetch.Proposal, to []requests.Fetch) []requests
 		return to
 	}
 	c.coming[o] = true
-	if c.charging != nil {
-		c.charging.Expect(o)
-	}
-	if c.watcher != nil {
-		c.watcher.Loaded(p)
-	}
+	c.expect(o, p)
 	return append(to, requests.Fetch{Object: o, Size: c.size(o, p, c.last)})
 }
 
@@ -117,35 +110,10 @@ func (c *prefetching) lose(o policies.Object) {
 }
 
 func (d *Divided) Ask(r policies.Request, at int) (hit bool) {
-	if d.due(r.Time) {
-		d.redivide(r)
-	}
-	d.asking = d.owners[r.Object]
-	hit = d.pools[d.pool(r.Object)].Ask(r, at)
+	hit = d.poolFor(r).Ask(r, at)
 	d.count(r, hit)
 	return hit
 }
 
-func (d *Divided) Proposals(to []requests.Fetch) []requests.Fetch   { return to }
-func (d *Divided) More(_ int, to []requests.Fetch) []requests.Fetch { return to }
-
-func (d *Divided) Arrive(r policies.Request) (resident bool) {
-	return d.pools[d.pool(r.Object)].Arrive(r)
-}
-
-func (d *Divided) Waited(r policies.Request) { d.pools[d.pool(r.Object)].Waited(r) }
-func (d *Divided) Cancelled(policies.Object) {}
-
-func (d *Divided) Evictions() (n int64) {
-	for _, p := range d.pools {
-		n += p.Evictions()
-	}
-	return n
-}
-
-func (d *Divided) Oversized() (n int64) {
-	for _, p := range d.pools {
-		n += p.Oversized()
-	}
-	return n
-}
+func (d *Divided) Arrive(r policies.Request) (resident bool) { return d.poolWith(r.Object).Arrive(r) }
+func (d *Divided) Waited(r policies.Request)                 { d.poolWith(r.Object).Waited(r) }

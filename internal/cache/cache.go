@@ -181,6 +181,31 @@ func WindowOf(t *traces.Trace, from, to int, bytes bool, buffer []int64) Window 
 	return w
 }
 
+// ServeEach serves the requests of a window one by one, and counts what happens.
+func ServeEach(c interface {
+	Request(r policies.Request) (hit bool)
+	Evictions() int64
+	Oversized() int64
+}, w Window, n *Counts) {
+	evictions, oversized := c.Evictions(), c.Oversized()
+	for i := range w.Objects {
+		r := w.Request(i)
+		if w.Sizes != nil {
+			n.Bytes += r.Size
+		}
+		if !c.Request(r) {
+			continue
+		}
+		n.Hits++
+		if w.Sizes != nil {
+			n.HitBytes += r.Size
+		}
+	}
+	n.Requests += int64(len(w.Objects))
+	n.Evictions += c.Evictions() - evictions
+	n.Oversized += c.Oversized() - oversized
+}
+
 // Counts are the sums over the requests that a cache served.
 type Counts struct {
 	Requests  int64

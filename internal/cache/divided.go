@@ -14,6 +14,7 @@ import (
 // Memory in addition to the pools: 4 bytes per object of the trace, 4 more if the allocator needs footprints, and the
 // monitors of its curves. It implements requests.Asynchronous, Occupied, Cache and Store.
 type Divided struct {
+	NoProposals
 	allocator allocate.Allocator
 	needs     allocate.Needs
 	shared    bool            // one pool for all tenants
@@ -168,12 +169,18 @@ func (d *Divided) Tenants() []Tenant {
 	return all
 }
 
-func (d *Divided) Used() (used int64) {
+func (d *Divided) Used() int64      { return d.sum((*Pool).Used) }
+func (d *Divided) Evictions() int64 { return d.sum((*Pool).Evictions) }
+func (d *Divided) Oversized() int64 { return d.sum((*Pool).Oversized) }
+
+func (d *Divided) sum(of func(*Pool) int64) (sum int64) {
 	for _, p := range d.pools {
-		used += p.Used()
+		sum += of(p)
 	}
-	return used
+	return sum
 }
+
+func (d *Divided) poolWith(o policies.Object) *Pool { return d.pools[d.pool(o)] }
 
 func (d *Divided) pool(o policies.Object) int {
 	if d.shared {
@@ -229,38 +236,26 @@ func (d *Divided) sizeData(c Config) {
 }
 
 // Holds implements Dropping.
-func (d *Divided) Holds(o policies.Object) bool { return d.pools[d.pool(o)].Resident(o) }
+func (d *Divided) Holds(o policies.Object) bool { return d.poolWith(o).Resident(o) }
 
 // Drop implements Dropping.
-func (d *Divided) Drop(o policies.Object) bool { return d.pools[d.pool(o)].Drop(o) }
+func (d *Divided) Drop(o policies.Object) bool { return d.poolWith(o).Drop(o) }
 
-func (d *Divided) Serve(w Window, n *Counts) {
-	for i := range w.Objects {
-		r := w.Request(i)
-		if w.Sizes != nil {
-			n.Bytes += r.Size
-		}
-		if d.due(r.Time) {
-			n.Evictions += d.redivide(r)
-		}
-		d.serve(r, n)
-	}
-	n.Requests += int64(len(w.Objects))
+func (d *Divided) Serve(w Window, n *Counts) { ServeEach(d, w, n) }
+
+func (d *Divided) Request(r policies.Request) (hit bool) {
+	hit = d.poolFor(r).Request(r)
+	d.count(r, hit)
+	return hit
 }
 
-func (d *Divided) serve(r policies.Request, n *Counts) {
-	pool := d.pools[d.pool(r.Object)]
-	evictions, oversized := pool.Evictions(), pool.Oversized()
-	hit := pool.Request(r)
-	n.Evictions += pool.Evictions() - evictions
-	n.Oversized += pool.Oversized() - oversized
-	if hit {
-		n.Hits++
-		if d.sized {
-			n.HitBytes += r.Size
-		}
+// poolFor divides the capacity again if that is due before a request, and returns the pool of the request.
+func (d *Divided) poolFor(r policies.Request) *Pool {
+	if d.due(r.Time) {
+		d.redivide(r)
 	}
-	d.count(r, hit)
+	d.asking = d.owners[r.Object]
+	return d.poolWith(r.Object)
 }
 
 // count counts a request for its tenant, and shows it to the allocator.
@@ -294,8 +289,8 @@ func (d *Divided) due(now int64) bool {
 }
 
 // redivide calls the allocator and resizes the pools, shrinking ones first, so that they never hold more than the
-// capacity together. It returns the number of evicted objects.
-func (d *Divided) redivide(r policies.Request) (evicted int64) {
+// capacity together.
+func (d *Divided) redivide(r policies.Request) {
 	d.state.Time = r.Time
 	if d.started {
 		d.state.Elapsed = r.Time - d.since
@@ -305,9 +300,7 @@ func (d *Divided) redivide(r policies.Request) (evicted int64) {
 	d.since, d.late = r.Time, r.Time+d.needs.Period
 	for i, p := range d.pools {
 		if d.targets[i] < p.Capacity() {
-			before := p.Evictions()
 			p.Resize(d.targets[i])
-			evicted += p.Evictions() - before
 		}
 	}
 	for i, p := range d.pools {
@@ -316,7 +309,6 @@ func (d *Divided) redivide(r policies.Request) (evicted int64) {
 			p.Resize(d.targets[i])
 		}
 	}
-	return evicted
 }
 
 // divide asks the allocator for the capacities of the pools and starts the next epoch.

@@ -9,23 +9,28 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// mostTenantsReported is the number of tenants that a record lists one by one.
-const mostTenantsReported = 20
+// mostReported is the number of tenants, or of streams, that a record lists one by one.
+const mostReported = 20
 
 // Counters implements Reporting: the counters of all policies, and the counts of tenants.
 func (d *Divided) Counters() []policies.Counter {
 	var all []policies.Counter
 	for _, p := range d.pools {
-		for _, c := range p.Counters() {
-			at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name() == c.Name() })
-			if at < 0 {
-				all = append(all, c)
-			} else {
-				all[at].Value += c.Value
-			}
-		}
+		all = AddCounters(all, p.Counters())
 	}
 	return append(all, d.counted()...)
+}
+
+// AddCounters adds counters of a further policy to those of others, as if one policy served all.
+func AddCounters(all, more []policies.Counter) []policies.Counter {
+	for _, c := range more {
+		if at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name() == c.Name() }); at >= 0 {
+			all[at].Value += c.Value
+		} else {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 func (d *Divided) counted() []policies.Counter {
@@ -51,24 +56,18 @@ type TenantCounts struct {
 	owners  []uint32 // per object: the number of its tenant; nil for prompts
 	prompts []uint32 // per prompt: likewise; nil for anything else
 	firsts  []int    // per prompt: the position of its first request
-	tallies []tally
-	sized   bool // capacities count bytes
-	warmup  int  // requests that do not count
+	tallies []Counts // per tenant
+	sized   bool     // capacities count bytes
+	warmup  int      // requests that do not count
 	served  int
 	split   int // keys of several tenants
-}
-
-// tally has the counts of one tenant.
-type tally struct {
-	requests, hits, bytes, hitBytes int64
-	prompts, tokens, hitTokens      int64
 }
 
 // NewTenantCounts returns the counts of the tenants of a cache's trace, before the first request.
 func NewTenantCounts(c Config) TenantCounts {
 	tenants := c.Trace.Tenants
 	return TenantCounts{tenants: tenants.Names, owners: tenants.Of, prompts: tenants.OfPrompt, firsts: c.Trace.Groups,
-		tallies: make([]tally, len(tenants.Names)), sized: !c.Unit, warmup: c.Warmup,
+		tallies: make([]Counts, len(tenants.Names)), sized: !c.Unit, warmup: c.Warmup,
 		split: tenants.Shared}
 }
 
@@ -87,29 +86,26 @@ func (t *TenantCounts) CountPrompt(prompt int, n Counts) {
 		return
 	}
 	of := &t.tallies[t.prompts[prompt]]
-	of.requests += n.Requests
-	of.hits += n.Hits
-	of.prompts += n.Prompts
-	of.tokens += n.Tokens
-	of.hitTokens += n.HitTokens
+	*of = of.Plus(n)
 }
 
 // Count counts a request for its tenant.
 func (t *TenantCounts) Count(r policies.Request, hit bool) {
+	if t == nil {
+		return
+	}
 	if t.served++; t.served <= t.warmup {
 		return
 	}
-	of := &t.tallies[t.owners[r.Object]]
-	of.requests++
-	if hit {
-		of.hits++
-	}
+	of, size := &t.tallies[t.owners[r.Object]], r.Size
 	if !t.sized {
-		return
+		size = 0
 	}
-	of.bytes += r.Size
+	of.Requests++
+	of.Bytes += size
 	if hit {
-		of.hitBytes += r.Size
+		of.Hits++
+		of.HitBytes += size
 	}
 }
 
@@ -120,7 +116,7 @@ func (t *TenantCounts) Tenants() []Tenant {
 	}
 	all := make([]Tenant, len(t.tenants))
 	for i, name := range t.tenants {
-		all[i] = Tenant{Name: name, Requests: t.tallies[i].requests, Hits: t.tallies[i].hits}
+		all[i] = Tenant{Name: name, Requests: t.tallies[i].Requests, Hits: t.tallies[i].Hits}
 	}
 	return all
 }
@@ -145,7 +141,7 @@ func (t *TenantCounts) means() []policies.Counter {
 	}
 	least, sum, with := 1.0, 0.0, 0
 	for _, of := range t.tallies {
-		if of.requests > 0 {
+		if of.Requests > 0 {
 			least = min(least, of.hitRatio())
 			sum += of.hitRatio()
 			with++
@@ -163,34 +159,40 @@ func (t *TenantCounts) ofTenant(i int) (counters []policies.Counter) {
 	add := func(m metric.Metric, value float64) {
 		counters = append(counters, policies.CountOf(m, t.tenants[i], value))
 	}
-	add(allocate.TenantRequests, float64(of.requests))
-	add(allocate.TenantHits, float64(of.hits))
+	add(allocate.TenantRequests, float64(of.Requests))
+	add(allocate.TenantHits, float64(of.Hits))
 	add(allocate.TenantHitRatio, of.hitRatio())
-	if of.bytes > 0 {
-		add(allocate.TenantBytes, float64(of.bytes))
-		add(allocate.TenantHitBytes, float64(of.hitBytes))
-		add(allocate.TenantByteHitRatio, float64(of.hitBytes)/float64(of.bytes))
+	if of.Bytes > 0 {
+		add(allocate.TenantBytes, float64(of.Bytes))
+		add(allocate.TenantHitBytes, float64(of.HitBytes))
+		add(allocate.TenantByteHitRatio, float64(of.HitBytes)/float64(of.Bytes))
 	}
-	if of.prompts > 0 {
-		add(allocate.TenantPrompts, float64(of.prompts))
-		add(allocate.TenantTokens, float64(of.tokens))
-		add(allocate.TenantHitTokens, float64(of.hitTokens))
-		add(allocate.TenantTokenHitRatio, float64(of.hitTokens)/float64(of.tokens))
+	if of.Prompts > 0 {
+		add(allocate.TenantPrompts, float64(of.Prompts))
+		add(allocate.TenantTokens, float64(of.Tokens))
+		add(allocate.TenantHitTokens, float64(of.HitTokens))
+		add(allocate.TenantTokenHitRatio, float64(of.HitTokens)/float64(of.Tokens))
 	}
 	return counters
 }
 
 // hitRatio returns hits over requests, 0 without any.
-func (t tally) hitRatio() float64 { return float64(t.hits) / float64(max(1, t.requests)) }
+func (c Counts) hitRatio() float64 { return float64(c.Hits) / float64(max(1, c.Requests)) }
 
-// largest returns the tenants with the most requests, in the order of their numbers; ties go to the lower number.
+// largest returns the tenants with the most requests, in the order of their numbers.
 func (t *TenantCounts) largest() []int {
-	order := make([]int, len(t.tallies))
+	return Largest(len(t.tallies), func(i int) int64 { return t.tallies[i].Requests })
+}
+
+// Largest returns which of n parts of a cache have the most requests and are reported one by one, in their order; ties
+// go to the earlier one.
+func Largest(n int, requests func(i int) int64) []int {
+	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.tallies[b].requests, t.tallies[a].requests) })
-	order = order[:min(len(order), mostTenantsReported)]
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(requests(b), requests(a)) })
+	order = order[:min(n, mostReported)]
 	slices.Sort(order)
 	return order
 }

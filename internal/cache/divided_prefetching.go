@@ -1,15 +1,12 @@
 package cache
 
-import (
-	"github.com/cachesim/cachesim/internal/cache/prefetch"
-	"github.com/cachesim/cachesim/internal/policies"
-)
+import "github.com/cachesim/cachesim/internal/policies"
 
 // prefetchingTenants is a divided cache that prefetches. A prefetched object is charged to its tenant; a stranger,
 // which the trace never requests, to the tenant whose request it was proposed after.
 type prefetchingTenants struct {
 	Prefetching
-	divided *Divided
+	Tenanted
 }
 
 func newPrefetchingTenants(c Config) (*prefetchingTenants, error) {
@@ -18,16 +15,11 @@ func newPrefetchingTenants(c Config) (*prefetchingTenants, error) {
 		return nil, err
 	}
 	d.strangers = make([]uint32, c.Room()-c.Trace.NumObjects)
-	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{
-		Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit,
-	})
-	return &prefetchingTenants{NewPrefetching(c, d, prefetcher), d}, nil
+	return &prefetchingTenants{NewPrefetching(c, d, c.NewPrefetcher(c.Capacity)), d}, nil
 }
 
-// Tenants returns the state of every tenant, in the order of their numbers.
-func (p *prefetchingTenants) Tenants() []Tenant    { return p.divided.Tenants() }
 func (d *Divided) Capacity() int64                 { return d.state.Capacity }
-func (d *Divided) Resident(o policies.Object) bool { return d.pools[d.pool(o)].Resident(o) }
+func (d *Divided) Resident(o policies.Object) bool { return d.poolWith(o).Resident(o) }
 
 func (d *Divided) Observe(o Observer) {
 	for _, p := range d.pools {
@@ -35,18 +27,8 @@ func (d *Divided) Observe(o Observer) {
 	}
 }
 
-func (d *Divided) Request(r policies.Request) (hit bool) {
-	if d.due(r.Time) {
-		d.redivide(r)
-	}
-	d.asking = d.owners[r.Object]
-	hit = d.pools[d.pool(r.Object)].Request(r)
-	d.count(r, hit)
-	return hit
-}
-
 func (d *Divided) Load(r policies.Request) (loaded bool) {
-	pool := d.pools[d.pool(r.Object)]
+	pool := d.poolWith(r.Object)
 	return !pool.Resident(r.Object) && pool.Load(r)
 }
 

@@ -166,7 +166,7 @@ func TestOptimalBeatsEveryStaticDivision(t *testing.T) {
 			c.Warmup = warmup
 			served, _ := serveAll(t, c)
 			for _, tally := range served.(*Divided).tallies {
-				hits += tally.hits
+				hits += tally.Hits
 			}
 			return hits
 		}
@@ -226,14 +226,11 @@ func TestPoolsFollowTheAllocator(t *testing.T) {
 				t.Fatalf("%s: pool %d holds %d of %d, allocated %d", policy, i, p.Used(), p.Capacity(), d.targets[i])
 			}
 		}
-		var sum tally
+		var sum Counts
 		for _, t := range d.tallies {
-			sum.requests += t.requests
-			sum.hits += t.hits
-			sum.bytes += t.bytes
-			sum.hitBytes += t.hitBytes
+			sum = sum.Plus(t)
 		}
-		if want := (tally{requests: n.Requests, hits: n.Hits, bytes: n.Bytes, hitBytes: n.HitBytes}); sum != want {
+		if want := (Counts{Requests: n.Requests, Hits: n.Hits, Bytes: n.Bytes, HitBytes: n.HitBytes}); sum != want {
 			t.Fatalf("tenants add up to %+v, want %+v", sum, want)
 		}
 		if _, again := serveAll(t, c); again != n {
@@ -339,7 +336,7 @@ func TestManyTenants(t *testing.T) {
 		for _, capacity := range brief.Sample[int64](2, 50, 25000) {
 			served, n := serveAll(t, configOf(t, tr, "lru", allocator, capacity, true))
 			v := values(served)
-			if n.Requests != 60000 || v["tenant_count"] != float64(len(tr.Tenants.Names)) || len(v) > 5+4*mostTenantsReported {
+			if n.Requests != 60000 || v["tenant_count"] != float64(len(tr.Tenants.Names)) || len(v) > 5+4*mostReported {
 				t.Errorf("%s: %d values, %+v", allocator, len(v), n)
 			}
 		}

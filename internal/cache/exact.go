@@ -25,7 +25,7 @@ func newExactCache(c Config) (Cache, error) {
 		return nil, err
 	}
 	if c.Prefetcher != nil {
-		return newPrefetching(c, p), nil
+		return NewPrefetching(c, NewPool(p, c.Capacity, c.Room()), c.NewPrefetcher(c.Capacity)), nil
 	}
 	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.plain() {
 		return NewBatchExact(batch), nil

@@ -12,6 +12,7 @@ import (
 //
 // Memory: 1 byte per object, 8 if sizes count, in addition to the policy's. It implements requests.Asynchronous.
 type Pool struct {
+	NoProposals
 	policy   policies.Policy       // or a wrapper that reports its hits
 	admitter policies.Admitter     // nil if the policy admits everything
 	expirer  policies.Expirer      // nil if nothing expires
@@ -172,14 +173,18 @@ func (p *Pool) Has(o policies.Object) bool {
 
 // Charge returns the charged size of an object, 0 if it is not resident.
 func (p *Pool) Charge(o policies.Object) int64 {
-	if p.members != nil {
-		n, ok := p.members.find(o)
-		if !ok {
-			return 0
-		}
-		o = n
+	if o, ok := p.find(o); ok {
+		return p.charge(o)
 	}
-	return p.charge(o)
+	return 0
+}
+
+// find returns the number of an object in the pool, if it may be resident.
+func (p *Pool) find(o policies.Object) (number policies.Object, ok bool) {
+	if p.members == nil {
+		return o, true
+	}
+	return p.members.find(o)
 }
 
 func (p *Pool) charge(o policies.Object) int64 {
@@ -203,13 +208,7 @@ func (p *Pool) residentMember(o policies.Object) bool {
 // Request serves a request of the trace: a resident object hits, any other is loaded, unless it is larger than the
 // capacity or the policy bypasses it. A write that hits changes what its object is charged.
 func (p *Pool) Request(r policies.Request) (hit bool) {
-	if p.expirer != nil {
-		p.expire(r.Time)
-	}
-	if p.members != nil {
-		r.Object = p.number(r.Object)
-		r.Query = r.Object
-	}
+	p.prepare(&r)
 	if !p.Has(r.Object) {
 		p.Miss(r)
 		return false
@@ -217,6 +216,17 @@ func (p *Pool) Request(r policies.Request) (hit bool) {
 	p.pos, p.time = r.Pos, r.Time
 	p.hit(r)
 	return true
+}
+
+// prepare removes what expires before a request, and numbers its object as the pool does.
+func (p *Pool) prepare(r *policies.Request) {
+	if p.expirer != nil {
+		p.expire(r.Time)
+	}
+	if p.members != nil {
+		r.Object = p.number(r.Object)
+		r.Query = r.Object
+	}
 }
 
 func (p *Pool) hit(r policies.Request) {
@@ -269,13 +279,7 @@ func (p *Pool) rewrite(r policies.Request) {
 // served request's. It returns false if the object is already resident, is larger than the capacity, or is bypassed by
 // the policy.
 func (p *Pool) Load(r policies.Request) (loaded bool) {
-	if p.expirer != nil {
-		p.expire(r.Time)
-	}
-	if p.members != nil {
-		r.Object = p.number(r.Object)
-		r.Query = r.Object
-	}
+	p.prepare(&r)
 	return !p.Has(r.Object) && p.Miss(r)
 }
 
@@ -396,14 +400,8 @@ func (p *Pool) makeRoom(size int64, why Departure) {
 
 // Drop removes an object, and notifies the policy. It reports whether the object was resident.
 func (p *Pool) Drop(o policies.Object) bool {
-	if p.members != nil {
-		n, ok := p.members.find(o)
-		if !ok {
-			return false
-		}
-		o = n
-	}
-	if !p.Has(o) {
+	o, ok := p.find(o)
+	if !ok || !p.Has(o) {
 		return false
 	}
 	p.policy.Remove(o)
@@ -413,14 +411,7 @@ func (p *Pool) Drop(o policies.Object) bool {
 
 // Forget is Drop for a resident object that the cache has already removed from the policy, in a pool without members.
 // The observer is not notified, since the cache knows.
-func (p *Pool) Forget(o policies.Object) {
-	size := p.discharge(o)
-	if size == 0 {
-		p.accuse(o)
-	}
-	p.used -= size
-	p.evictions++
-}
+func (p *Pool) Forget(o policies.Object) { p.discharge(o) }
 
 // Expire removes what has expired by a time. Request and Load call it first, Hit and Miss do not; a cache must call it
 // if it looks at residency before them.
@@ -440,15 +431,9 @@ func (p *Pool) expire(now int64) {
 	}
 }
 
-// leave removes an object that the policy has forgotten from the accounts. It panics if the policy names an object
-// twice, or one that is not resident.
+// leave removes an object that the policy has forgotten, and notifies those who want to know.
 func (p *Pool) leave(o policies.Object, why Departure) {
 	size := p.discharge(o)
-	if size == 0 {
-		p.accuse(o)
-	}
-	p.used -= size
-	p.evictions++
 	// What expired or was dropped would not have hit with more capacity either.
 	if p.ghosts != nil && why <= Shrunk {
 		p.ghosts.Add(p.rank, p.name(o))
@@ -458,13 +443,19 @@ func (p *Pool) leave(o policies.Object, why Departure) {
 	}
 }
 
-// discharge marks an object as not resident, and returns its charged size: 0 if it was not resident.
+// discharge removes an object from the accounts, and returns its charged size. It panics if the policy names an object
+// twice, or one that is not resident.
 func (p *Pool) discharge(o policies.Object) (size int64) {
 	if int(o) < len(p.stored) {
 		size, p.stored[o] = p.stored[o], 0
 	} else if int(o) < len(p.here) && p.here[o] {
 		size, p.here[o] = 1, false
 	}
+	if size == 0 {
+		p.accuse(o)
+	}
+	p.used -= size
+	p.evictions++
 	return size
 }
 

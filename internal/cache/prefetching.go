@@ -88,11 +88,9 @@ const (
 	times   = counted - 1 // how often it was prefetched since its last request: 0 if it was requested
 )
 
-func newPrefetching(c Config, p policies.Policy) *prefetching {
-	prefetcher := prefetch.New(*c.Prefetcher, prefetch.Config{
-		Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity, Unit: c.Unit,
-	})
-	return NewPrefetching(c, NewPool(p, c.Capacity, c.Room()), prefetcher).(*prefetching)
+// NewPrefetcher returns the prefetcher of a cache that has one, into a store of some capacity.
+func (c Config) NewPrefetcher(capacity int64) prefetch.Prefetcher {
+	return prefetch.New(*c.Prefetcher, prefetch.Config{Trace: c.Trace, Layout: c.Layout, Capacity: capacity, Unit: c.Unit})
 }
 
 // Prefetching is an exact cache that prefetches.
@@ -184,33 +182,15 @@ func (c *prefetching) Loaded(o policies.Object, size int64, why policies.Reason)
 	}
 }
 
-func (c *prefetching) Serve(w Window, n *Counts) {
-	evictions, oversized := c.Evictions(), c.Oversized()
-	for i := range w.Objects {
-		r := w.Request(i)
-		if w.Sizes != nil {
-			n.Bytes += r.Size
-		}
-		if !c.serve(r) {
-			continue
-		}
-		n.Hits++
-		if w.Sizes != nil {
-			n.HitBytes += r.Size
-		}
-	}
-	n.Requests += int64(len(w.Objects))
-	n.Evictions += c.Evictions() - evictions
-	n.Oversized += c.Oversized() - oversized
-}
+func (c *prefetching) Serve(w Window, n *Counts) { ServeEach(c, w, n) }
 
-// serve serves a request and then loads the prefetcher's proposals.
-func (c *prefetching) serve(r policies.Request) (hit bool) {
+// Request serves a request and then loads the prefetcher's proposals.
+func (c *prefetching) Request(r policies.Request) (hit bool) {
 	if c.changing {
 		c.known[r.Object] = r.Size
 	}
 	late := c.delayed != nil && c.delayed.take(r.Object)
-	hit = c.Request(r)
+	hit = c.Store.Request(r)
 	if late && !c.Resident(r.Object) {
 		c.lose(r.Object)
 	}
@@ -295,6 +275,11 @@ func (c *prefetching) send(o policies.Object, size int64, p prefetch.Proposal, r
 		return
 	}
 	c.delayed.add(o, size, r.Pos)
+	c.expect(o, p)
+}
+
+// expect notes that a proposal is on its way.
+func (c *prefetching) expect(o policies.Object, p prefetch.Proposal) {
 	if c.charging != nil {
 		c.charging.Expect(o)
 	}

@@ -58,7 +58,6 @@ func EstimateCost(ctx context.Context, cells []Cell, dirs []string) (Cost, error
 	return cost, nil
 }
 
-// sample is the start of a trace.
 type sample struct {
 	trace    *traces.Trace
 	scale    float64            // requests of the whole trace per request of the sample

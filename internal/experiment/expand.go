@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// maxCells limits the number of cells of an experiment.
 const maxCells = 100_000
 
 // CellOptions are what the cells depend on in addition to the experiment.
@@ -117,61 +117,58 @@ func (f *File) design(options CellOptions) (*Design, error) {
 	return d, nil
 }
 
-// setting is one place on one axis.
 type setting struct{ name, value string }
 
 // entrants returns a policy at every place on its axes, with each combination of the parts that it works with.
-func (f *File) entrants(index int) (all []Entrant, err error) {
+func (f *File) entrants(index int) (entrants []Entrant, err error) {
 	p := f.Policies[index]
-	combinations, err := f.askedOf(index)
-	if err != nil {
-		return nil, err
-	}
-	capacities, err := p.capacities()
-	if err != nil {
-		return nil, f.errorAt(err, "policies", index, "capacities")
-	}
-	for axes := range places(p.With) {
-		spec, err := p.spec(axes)
-		if err != nil {
-			return nil, f.errorAt(err, "policies", index, "policy")
-		}
-		for _, c := range combinations {
-			both := append(f.qualify("policy", slices.Clone(axes)), c.axes...)
-			all = append(all, Entrant{Label: p.Label(), Spec: spec, Asked: c.parts, Axes: formatAxes(both),
-				Capacities: capacities, index: index})
-		}
-	}
-	return all, nil
-}
-
-// combination is parts of different kinds, with their axes.
-type combination struct {
-	parts []sim.Part
-	axes  []setting
-}
-
-// askedOf combines the parts of askedKinds that a policy runs with, the last kind varying fastest; a single empty
-// combination if it works with none.
-func (f *File) askedOf(index int) ([]combination, error) {
-	combinations := []combination{{}}
+	var asked [][]partVariant // of the kinds that the policy works with, the last one varying fastest
 	for _, kind := range askedKinds() {
 		variants, err := f.variantsOf(kind, index)
 		if err != nil {
 			return nil, err
 		}
-		if variants == nil {
-			continue
+		if variants != nil {
+			asked = append(asked, variants)
 		}
-		var more []combination
-		for _, c := range combinations {
+	}
+	capacities, err := p.capacities()
+	if err != nil {
+		return nil, f.errorAt(err, "policies", index, "capacities")
+	}
+	for _, axes := range places(p.With) {
+		spec, err := p.spec(axes)
+		if err != nil {
+			return nil, f.errorAt(err, "policies", index, "policy")
+		}
+		axes = f.qualify("policy", axes)
+		for _, variants := range combinations(asked) {
+			e := Entrant{Label: p.Label(), Spec: spec, Capacities: capacities, index: index}
+			all := slices.Clone(axes)
 			for _, v := range variants {
-				more = append(more, combination{append(slices.Clip(c.parts), v.part), append(slices.Clip(c.axes), v.axes...)})
+				e.Asked, all = append(e.Asked, v.part), append(all, v.axes...)
+			}
+			e.Axes = formatAxes(all)
+			entrants = append(entrants, e)
+		}
+	}
+	return entrants, nil
+}
+
+// combinations returns every way to take one item of each list; the last list varies fastest. Without lists there is
+// one empty combination.
+func combinations[T any](lists [][]T) [][]T {
+	all := [][]T{nil}
+	for _, list := range lists {
+		var more [][]T
+		for _, before := range all {
+			for _, item := range list {
+				more = append(more, append(slices.Clip(before), item))
 			}
 		}
-		combinations = more
+		all = more
 	}
-	return combinations, nil
+	return all
 }
 
 // variantsOf returns the parts of a kind that a policy runs with; nil if it does not work with any.
@@ -206,12 +203,7 @@ func (f *File) variantsOf(kind partKind, index int) ([]partVariant, error) {
 }
 
 // Label returns the name of the policy in figures, tables and claims.
-func (p Policy) Label() string {
-	if p.As != "" {
-		return p.As
-	}
-	return p.Policy
-}
+func (p Policy) Label() string { return cmp.Or(p.As, p.Policy) }
 
 // capacities returns those that the policy chooses; nil if it does not choose.
 func (p Policy) capacities() ([]capacity.Spec, error) {
@@ -244,27 +236,38 @@ func joinArgs(args string, more []setting) string {
 	return strings.Join(all, ",")
 }
 
-// places iterates over every combination of values; the last name varies fastest. Without parameters there is one empty
-// combination.
-func places(with map[string]Values) func(yield func([]setting) bool) {
-	names := sortedKeys(with)
-	return func(yield func([]setting) bool) {
-		at := make([]setting, len(names))
-		var visit func(depth int) bool
-		visit = func(depth int) bool {
-			if depth == len(names) {
-				return yield(slices.Clone(at))
-			}
-			for _, value := range with[names[depth]] {
-				at[depth] = setting{names[depth], value}
-				if !visit(depth + 1) {
-					return false
-				}
-			}
-			return true
+// places returns every combination of values; the last name varies fastest.
+func places(with map[string]Values) [][]setting {
+	var lists [][]setting
+	for _, name := range sortedKeys(with) {
+		var list []setting
+		for _, value := range with[name] {
+			list = append(list, setting{name, value})
 		}
-		visit(0)
+		lists = append(lists, list)
 	}
+	return combinations(lists)
+}
+
+// owner is what has parameters that are axes: a trace, a policy or a part.
+type owner struct {
+	kind, plural, label string
+	with                map[string]Values
+}
+
+func (f *File) owners() (all []owner) {
+	for _, t := range f.Traces {
+		all = append(all, owner{"trace", "traces", t.Name, t.With})
+	}
+	for _, p := range f.Policies {
+		all = append(all, owner{"policy", "policies", p.Label(), p.With})
+	}
+	for _, kind := range partKinds {
+		for _, p := range *kind.of(f) {
+			all = append(all, owner{kind.Name, kind.Plural, p.Label(), p.With})
+		}
+	}
+	return all
 }
 
 // qualify gives axes the names that they have in records: the names of the parameters. A prefix ("trace.", "policy.",
@@ -279,20 +282,10 @@ func (f *File) qualify(owner string, axes []setting) []setting {
 }
 
 func (f *File) isAmbiguous(axis string) bool {
-	owners := 0
-	count := func(has bool) {
-		if has {
-			owners++
-		}
-	}
-	count(slices.ContainsFunc(f.Traces, func(t Trace) bool { return t.With[axis] != nil }))
-	count(slices.ContainsFunc(f.Policies, func(p Policy) bool { return p.With[axis] != nil }))
-	reserved := slices.Contains(dimensions, axis) || metric.IsLabels(axis)
-	for _, kind := range partKinds {
-		count(slices.ContainsFunc(*kind.of(f), func(p Part) bool { return p.With[axis] != nil }))
-		reserved = reserved || kind.Name == axis
-	}
-	return owners > 1 || reserved
+	having := slices.DeleteFunc(f.owners(), func(o owner) bool { return o.with[axis] == nil })
+	return len(records.Distinct(having, func(o owner) string { return o.kind })) > 1 ||
+		slices.Contains(dimensions, axis) || metric.IsLabels(axis) ||
+		slices.ContainsFunc(partKinds, func(k partKind) bool { return k.Name == axis })
 }
 
 // dimensions are the dimensions that every record has.
@@ -308,7 +301,6 @@ func (f *File) seeds() []uint64 {
 	return f.Seeds
 }
 
-// mode returns which sizes count.
 func (f *File) mode() capacity.Mode {
 	switch {
 	case f.UnitSize:
@@ -319,7 +311,6 @@ func (f *File) mode() capacity.Mode {
 	return capacity.AsWritten
 }
 
-// modeOf returns which sizes count in a trace.
 func (f *File) modeOf(t Trace) capacity.Mode {
 	in := Input{Workload: workload.Workload{KV: t.KV}}
 	return in.sizes(f.mode())
@@ -404,32 +395,27 @@ func (f *File) setupsOf(p *Policy, setups []fileSetup) map[int]string {
 	return runs
 }
 
-// setups combines the parts of all kinds, the last kind varying slowest.
-func (f *File) setups() ([]fileSetup, error) {
-	setups := []fileSetup{{Setup: Setup{Parts: sim.Parts{Cache: cache.ExactSpec()}}}}
+// setups combines the parts of all kinds, the last kind varying fastest.
+func (f *File) setups() (setups []fileSetup, err error) {
+	var lists [][]partVariant
 	for _, kind := range setupKinds() {
 		parts, err := f.partVariants(kind)
 		if err != nil {
 			return nil, err
 		}
-		var more []fileSetup
-		for _, s := range setups {
-			for _, p := range parts {
-				more = append(more, s.with(p))
+		lists = append(lists, parts)
+	}
+	for _, parts := range combinations(lists) {
+		s := fileSetup{Setup{Parts: sim.Parts{Cache: cache.ExactSpec()}}, parts}
+		for _, p := range parts {
+			if p.part != nil {
+				p.part.Into(&s.Parts)
 			}
 		}
-		setups = more
+		s.Axes = s.axes(func(partKind) bool { return true })
+		setups = append(setups, s)
 	}
 	return setups, nil
-}
-
-func (s fileSetup) with(p partVariant) fileSetup {
-	s.parts = append(slices.Clip(s.parts), p)
-	if p.part != nil {
-		p.part.Into(&s.Parts)
-	}
-	s.Axes = joinAxes(s.Axes, formatAxes(p.axes))
-	return s
 }
 
 // inputs returns the workloads of a trace at every place on its axes.
@@ -450,7 +436,7 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 			serving = append(serving, i)
 		}
 	}
-	for axes := range places(t.With) {
+	for _, axes := range places(t.With) {
 		for _, seeds := range f.workloadSeeds(t, axes) {
 			w, err := t.workload(axes, seeds[0])
 			if err != nil {
@@ -481,7 +467,6 @@ func (known checksums) of(w workload.Workload, options CellOptions) (sum string,
 	return known[files], err
 }
 
-// isServedBy reports whether the trace is replayed in the caches of the given name.
 func (t Trace) isServedBy(cache string) bool {
 	return len(t.Caches) == 0 || slices.Contains(t.Caches, cache)
 }
@@ -511,28 +496,32 @@ const (
 	axisSample = "sample"
 )
 
-// sampleRate returns the share of the objects to keep; 1 for all.
-func (t Trace) sampleRate(axes []setting) (float64, error) {
+// at returns the trace at a place on its axes, and the settings that are parameters of its generator.
+func (t Trace) at(axes []setting) (at Trace, ofGenerator []setting, err error) {
 	for _, axis := range axes {
-		if axis.name == axisSample {
+		switch axis.name {
+		case axisSample:
 			rate, err := parseNumber(axis.value)
 			if err != nil || !(rate > 0 && rate <= 1) {
-				return 0, fmt.Errorf("sample=%s: want a share above 0, and up to 1", axis.value)
+				return t, nil, fmt.Errorf("sample=%s: want a share above 0, and up to 1", axis.value)
 			}
-			return rate, nil
+			t.Sample = Number(rate)
+		case axisLimit:
+			if t.Limit, err = strconv.Atoi(axis.value); err != nil || t.Limit < 1 {
+				return t, nil, fmt.Errorf("limit=%s: want a number of requests, from 1", axis.value)
+			}
+		default:
+			ofGenerator = append(ofGenerator, axis)
 		}
 	}
-	if t.Sample == 0 {
-		return 1, nil
-	}
-	return float64(t.Sample), nil
+	return t, ofGenerator, nil
 }
 
 // dependsOnSeed reports whether the requests differ from seed to seed: for a generator or a format without its own
 // seed, and for a sample.
 func (t Trace) dependsOnSeed(axes []setting) bool {
-	rate, err := t.sampleRate(axes)
-	return err == nil && rate < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate) ||
+	at, _, err := t.at(axes)
+	return err == nil && at.Sample > 0 && at.Sample < 1 || t.Generate != "" && !gen.FixesSeed(t.Generate) ||
 		!t.Workload().FixesSeed()
 }
 
@@ -546,24 +535,13 @@ func (t Trace) Workload() workload.Workload {
 // workload returns the workload at a place on the trace's axes, without its checksum. A generator, a format and a
 // sample without their own seed use this one.
 func (t Trace) workload(axes []setting, seed uint64) (w workload.Workload, err error) {
-	w = t.Workload().Seeded(seed)
-	if w.SampleRate, err = t.sampleRate(axes); err != nil {
+	t, ofGenerator, err := t.at(axes)
+	if err != nil {
 		return w, err
 	}
-	if w.SampleRate < 1 {
+	w = t.Workload().Seeded(seed)
+	if w.SampleRate = cmp.Or(float64(t.Sample), 1); w.SampleRate < 1 {
 		w.SampleSeed = seed
-	}
-	var ofGenerator []setting
-	for _, axis := range axes {
-		switch axis.name {
-		case axisSample:
-		case axisLimit:
-			if w.Limit, err = strconv.Atoi(axis.value); err != nil || w.Limit < 1 {
-				return w, fmt.Errorf("limit=%s: want a number of requests, from 1", axis.value)
-			}
-		default:
-			ofGenerator = append(ofGenerator, axis)
-		}
 	}
 	if t.Generate == "" {
 		return w, nil

@@ -77,7 +77,6 @@ func (f *File) ShownMetrics() []string {
 	return f.Metrics
 }
 
-// Trace is a workload: files or a generator.
 type Trace struct {
 	Name  string `yaml:"name"`
 	File  string `yaml:"file,omitempty"`  // relative to the folder of the experiment file or to $CACHESIM_TRACES
@@ -129,7 +128,6 @@ type Policy struct {
 	Capacities Capacities `yaml:"capacities,omitempty"`
 }
 
-// Values is one value or a list of them, as texts.
 type Values []string
 
 // Capacities is a list of capacities and ranges, or one text with commas.
@@ -161,7 +159,6 @@ type Number float64
 // Numbers is one number or a list.
 type Numbers []Number
 
-// Figure is a plot of records.
 type Figure struct {
 	Name  string `yaml:"name"`
 	Title string `yaml:"title,omitempty"`
@@ -187,7 +184,6 @@ type Figure struct {
 // Metric returns the metric whose values the figure shows.
 func (f *Figure) Metric() string { return cmp.Or(f.Color, f.Y) }
 
-// Table is a table of one metric.
 type Table struct {
 	Name    string            `yaml:"name"`
 	Title   string            `yaml:"title,omitempty"`

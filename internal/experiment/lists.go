@@ -28,10 +28,7 @@ type Part struct {
 	With map[string]Values `yaml:"with,omitempty"`
 }
 
-// Label returns the part's place on the axis of its kind.
-func (p Part) Label() string {
-	return cmp.Or(p.As, p.Use)
-}
+func (p Part) Label() string { return cmp.Or(p.As, p.Use) }
 
 type plainPart Part
 
@@ -139,7 +136,7 @@ func (f *File) partVariants(kind partKind) (all []partVariant, err error) {
 		return []partVariant{{}}, nil
 	}
 	for i, p := range parts {
-		for axes := range places(p.With) {
+		for _, axes := range places(p.With) {
 			part, err := kind.parse(withArgs(p.Use, axes))
 			if err != nil {
 				return nil, f.errorAt(err, kind.Plural, i)
@@ -164,88 +161,7 @@ func withArgs(call string, more []setting) string {
 	return name + "(" + joinArgs(args, more) + ")"
 }
 
-// checkParts rejects parts that cannot be distinguished, or whose names cannot be places on an axis.
-func (f *File) checkParts() error {
-	for _, kind := range partKinds {
-		parts := *kind.of(f)
-		seen := map[string]bool{}
-		for i, p := range parts {
-			if err := f.required([]any{kind.Plural, i}, "use", p.Use); err != nil {
-				return err
-			}
-			label := p.Label()
-			if seen[label] {
-				return f.errorAt(fmt.Errorf("two %s are called %s; give one of them another name under as", kind.Plural,
-					label), kind.Plural, i)
-			}
-			seen[label] = true
-			if err := f.checkAxes(p.With, kind.Name+" "+label, kind.Plural, i); err != nil {
-				return err
-			}
-			if len(parts) == 1 {
-				continue
-			}
-			if err := f.checkAxes(map[string]Values{kind.Name: {label}}, "several "+kind.Plural, kind.Plural, i); err != nil {
-				return f.errorAt(fmt.Errorf("the name %q cannot be a place on the axis %s; choose a simple one: {use: %[1]q, as: "+
-					"NAME}", label, kind.Name), kind.Plural, i)
-			}
-		}
-		if _, err := f.partVariants(kind); err != nil {
-			return err
-		}
-	}
-	for i, p := range f.Policies {
-		for _, kind := range partKinds {
-			if err := f.checkPartNames(kind, kind.chosen(&p), "policies", i); err != nil {
-				return err
-			}
-		}
-		if err := f.checkCapacitiesOf(p, i); err != nil {
-			return err
-		}
-	}
-	for i, t := range f.Traces {
-		if err := f.checkPartNames(cacheKind, t.Caches, "traces", i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkPartNames rejects names of parts that do not exist; path leads to the key of their kind.
-func (f *File) checkPartNames(kind partKind, names Values, path ...any) error {
-	for _, name := range names {
-		if labels := labelsOf(*kind.of(f)); !slices.Contains(labels, name) && len(f.Changes) == 0 {
-			return f.errorAt(suggest.Unknown(kind.Name, name, labels), append(path, kind.Plural)...)
-		}
-	}
-	return nil
-}
-
-// checkCapacitiesOf rejects capacities of a policy that the experiment does not have.
-func (f *File) checkCapacitiesOf(p Policy, index int) error {
-	specs, err := p.capacities()
-	if err != nil {
-		return f.errorAt(err, "policies", index, "capacities")
-	}
-	if len(f.Changes) > 0 {
-		return nil
-	}
-	known := f.placesOn(records.DimCapacity)
-	for _, spec := range specs {
-		if !slices.Contains(known, spec.String()) {
-			return f.errorAt(suggest.Unknown("capacity", spec.String(), known), "policies", index, "capacities")
-		}
-	}
-	return nil
-}
-
-func labelsOf(parts []Part) (labels []string) {
-	for _, p := range parts {
-		labels = append(labels, p.Label())
-	}
-	return labels
-}
+func labelsOf(parts []Part) []string { return records.Distinct(parts, Part.Label) }
 
 // setParts keeps the listed parts, with their parameters, and adds those that are new.
 func (k partKind) setParts(f *File, value string) error {
@@ -253,46 +169,46 @@ func (k partKind) setParts(f *File, value string) error {
 	if err == nil {
 		labels, err = params.ExpandCalls(k.Name, labels)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		parts := k.of(f)
+		*parts = chosen(*parts, labels, func(label string) Part { return Part{Use: label} })
 	}
-	parts := k.of(f)
-	var chosen []Part
-	for _, label := range labels {
-		label = strings.TrimSpace(label)
-		if at := slices.IndexFunc(*parts, func(p Part) bool { return p.Label() == label }); at >= 0 {
-			chosen = append(chosen, (*parts)[at])
-		} else {
-			chosen = append(chosen, Part{Use: label})
-		}
-	}
-	*parts = chosen
-	return nil
+	return err
 }
 
-// setParam sets the values of a parameter of one of the parts: "NAME.KEY=VALUE".
-func (k partKind) setParam(f *File, text string) error {
-	parts := *k.of(f)
-	i, key, value, err := cutOwner(k.Name, text, labelsOf(parts))
-	if err != nil {
-		return err
+// chosen returns the items of a list with some labels, and new ones for other labels.
+func chosen[T interface{ Label() string }](list []T, labels []string, create func(label string) T) (chosen []T) {
+	for _, label := range labels {
+		label = strings.TrimSpace(label)
+		if at := slices.IndexFunc(list, func(item T) bool { return item.Label() == label }); at >= 0 {
+			chosen = append(chosen, list[at])
+		} else {
+			chosen = append(chosen, create(label))
+		}
 	}
-	p := &parts[i]
+	return chosen
+}
+
+// setParam sets the values of a parameter of one of the parts.
+func (k partKind) setParam(f *File, index int, key, value string) error {
+	p := &(*k.of(f))[index]
 	part, err := k.Parse(withArgs(p.Use, firstPlace(p.With))) // it may need a parameter that is an axis
 	if err != nil {
 		return err
 	}
-	accepts := part.Accepts()
-	if !slices.ContainsFunc(accepts, func(param params.Param) bool { return param.Name == key }) {
-		var names []string
-		for _, param := range accepts {
-			names = append(names, param.Name)
-		}
-		return suggest.Unknown("parameter of "+k.Name+" "+p.Label(), key, names)
+	return setParameter(&p.Use, &p.As, &p.With, k.Name, part.Accepts(), key, value)
+}
+
+// setParameter sets the values of a parameter of a policy or part, which keeps its name.
+func setParameter(call, as *string, with *map[string]Values, kind string, accepts []params.Param, key,
+	value string) error {
+	label := cmp.Or(*as, *call)
+	names := records.Distinct(accepts, func(p params.Param) string { return p.Name })
+	if !slices.Contains(names, key) {
+		return suggest.Unknown("parameter of "+kind+" "+label, key, names)
 	}
-	label := p.Label()
-	if p.Use = withoutParam(p.Use, key); p.Use != label {
-		p.As = label
+	if *call = withoutParam(*call, key); *call != label {
+		*as = label
 	}
-	return setValues(&p.With, key, value)
+	return setValues(with, key, value)
 }

@@ -70,7 +70,6 @@ func LoadAll(ctx context.Context, names []string, quick bool) ([]*File, error) {
 	return files, err
 }
 
-// ReadText returns the text of an experiment file.
 func ReadText(path string) ([]byte, error) {
 	if path == "-" {
 		return nil, errors.New("an experiment cannot be read from standard input; give the name of its file")
@@ -104,7 +103,6 @@ func (f *File) tracesDir() string {
 	return filepath.Join(f.source.dir, f.TracesIn)
 }
 
-// parse parses and checks the text of an experiment file.
 func parse(text []byte, from source) (*File, error) {
 	node, err := parseYAML(text, from.name)
 	if err != nil {
@@ -204,7 +202,6 @@ func (s source) locate(err error) error {
 	return fmt.Errorf("%s:%d: %s", s.name, at.GetToken().Position.Line, strings.ReplaceAll(at.GetMessage(), "\n", " "))
 }
 
-// placedError is an error about a value of the experiment.
 type placedError struct {
 	where string // file and line, or file and path
 	path  string // of the value

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
@@ -34,13 +34,10 @@ func (f *File) SpeaksOfTimes() bool {
 	return slices.ContainsFunc(metric.NamesOfMachine(), func(name string) bool { return strings.Contains(all, name) })
 }
 
-func (f *File) checkMetrics() error {
-	for i, name := range f.Metrics {
-		if err := records.CheckMetric(name); err != nil {
-			return f.errorAt(err, "metrics", i)
-		}
+func (c *checker) metrics() {
+	for i, name := range c.Metrics {
+		c.at(path{"metrics", i}, records.CheckMetric(name))
 	}
-	return nil
 }
 
 // axes returns the places on each axis of the experiment, and on the axes of absent policies with published numbers.
@@ -54,18 +51,11 @@ func (f *File) axes() map[string][]string {
 			all[name] = append(all[name], values...)
 		}
 	}
-	for _, t := range f.Traces {
-		add("trace", t.With)
-	}
-	for _, p := range f.Policies {
-		add("policy", p.With)
+	for _, o := range f.owners() {
+		add(o.kind, o.with)
 	}
 	for _, kind := range partKinds {
-		parts := *kind.of(f)
-		for _, p := range parts {
-			add(kind.Name, p.With)
-		}
-		if len(parts) > 1 {
+		if parts := *kind.of(f); len(parts) > 1 {
 			all[kind.Name] = labelsOf(parts)
 		}
 	}
@@ -92,41 +82,37 @@ func checkShown(name string) error {
 	return records.CheckMetric(name)
 }
 
-// checkDimension rejects a name that is not a dimension of a metric; "" is the default of its key.
-func (f *File) checkDimension(metric, name string, path ...any) error {
-	names := f.Dimensions()
+// dimension refuses a name that is not a dimension of a metric; "" is the default of its key.
+func (c *checker) dimension(metric, name string, at path) {
+	names := c.Dimensions()
 	if labels := records.LabelsOf(metric); labels != "" {
 		names = append(names, labels)
 	}
-	if name != "" && !slices.Contains(names, name) && len(f.Changes) == 0 {
-		return f.errorAt(suggest.Unknown("dimension", name, names), path...)
+	if name != "" {
+		c.known("dimension", name, names, at)
 	}
-	return nil
 }
 
-// checkPlaces rejects places that are not on a dimension of a metric. Policies may be names of groups. Which labels
-// there are is not known before the replay.
-func (f *File) checkPlaces(metric string, at map[string]Values, path ...any) error {
-	for _, dimension := range sortedKeys(at) {
-		here := append(slices.Clone(path), dimension)
-		if err := f.checkDimension(metric, dimension, here...); err != nil {
-			return err
-		}
-		if len(f.Changes) > 0 || dimension == records.LabelsOf(metric) {
+// places refuses places that are not on a dimension of a metric. Policies may be names of groups. Which labels there
+// are is not known before the replay.
+func (c *checker) places(metric string, places map[string]Values, at path) {
+	for _, dimension := range sortedKeys(places) {
+		here := at.sub(dimension)
+		c.dimension(metric, dimension, here)
+		if len(c.Changes) > 0 || dimension == records.LabelsOf(metric) {
 			continue
 		}
-		exist := f.placesOn(dimension)
+		exist := c.placesOn(dimension)
 		known := make(map[string]bool, len(exist))
 		for _, place := range exist {
 			known[axisValue(place)] = true
 		}
-		for _, place := range at[dimension] {
+		for _, place := range places[dimension] {
 			if !known[axisValue(place)] {
-				return f.errorAt(suggest.Unknown(dimension, place, exist), here...)
+				c.at(here, suggest.Unknown(dimension, place, exist))
 			}
 		}
 	}
-	return nil
 }
 
 // placesOn returns the places on a dimension that the experiment's records may have, and names that stand for several
@@ -138,17 +124,12 @@ func (f *File) placesOn(dimension string) (places []string) {
 	case records.DimPolicy:
 		return slices.Concat(f.labels(), sortedKeys(f.Groups), sortedKeys(f.Absent))
 	case records.DimCapacity:
-		seen := map[string]bool{}
+		var all []capacity.Spec
 		for i := range f.Traces {
 			specs, _ := f.capacitiesOf(i) // already checked
-			for _, spec := range specs {
-				if text := spec.String(); !seen[text] {
-					seen[text] = true
-					places = append(places, text)
-				}
-			}
+			all = append(all, specs...)
 		}
-		return places
+		return records.Distinct(all, capacity.Spec.String)
 	case records.DimSeed:
 		for _, seed := range f.seeds() {
 			places = append(places, strconv.FormatUint(seed, 10))
@@ -158,35 +139,23 @@ func (f *File) placesOn(dimension string) (places []string) {
 	return f.axes()[dimension]
 }
 
-func (f *File) checkReferences() error {
+func (c *checker) references() {
 	seen := map[string]bool{}
-	for i, r := range f.References {
-		if err := f.required([]any{"references", i}, "name", r.Name, "source", r.Source, "metric", r.Metric); err != nil {
-			return err
-		}
-		if seen[r.Name] {
-			return f.errorAt(fmt.Errorf("two references are called %s; give one of them another name", r.Name), "references", i)
-		}
-		seen[r.Name] = true
-		if err := checkShown(r.Metric); err != nil {
-			return f.errorAt(err, "references", i, "metric")
-		}
-		if r.Within < 0 {
-			return f.errorAt(fmt.Errorf("within %v: want a difference, from 0", r.Within), "references", i, "within")
-		}
+	for i, r := range c.References {
+		at := path{"references", i}
+		c.required(at, "name", r.Name, "source", r.Source, "metric", r.Metric)
+		c.distinct(seen, "references", r.Name, "", at)
+		c.at(at.sub("metric"), checkShown(r.Metric))
+		c.refuse(r.Within < 0, at.sub("within"), "within %v: want a difference, from 0", r.Within)
 		for k, p := range r.Points {
 			if err := p.check(); err != nil {
-				return f.errorAt(fmt.Errorf("reference %s: %w", r.Name, err), "references", i, "points", k)
+				c.at(at.sub("points", k), fmt.Errorf("reference %s: %w", r.Name, err))
 			}
-			if f.isAbsent(p) {
-				continue
-			}
-			if err := f.checkPlaces(r.Metric, p.At, "references", i, "points", k); err != nil {
-				return err
+			if !c.isAbsent(p) {
+				c.places(r.Metric, p.At, at.sub("points", k))
 			}
 		}
 	}
-	return nil
 }
 
 // isAbsent reports whether a number belongs to a policy that is not in the experiment, whose axes are therefore missing
@@ -222,11 +191,8 @@ func (p Point) check() error {
 	return nil
 }
 
-func (f *File) referenceNames() (names []string) {
-	for _, r := range f.References {
-		names = append(names, r.Name)
-	}
-	return names
+func (f *File) referenceNames() []string {
+	return records.Distinct(f.References, func(r Reference) string { return r.Name })
 }
 
 // referenceAxes returns the names of the references' dimensions. Absent policies may have dimensions of their own.
@@ -239,237 +205,167 @@ func (f *File) referenceAxes() (names []string) {
 	return names
 }
 
-func (f *File) hasReference(name string) error {
-	if names := f.referenceNames(); !slices.Contains(names, name) {
-		return suggest.Unknown("reference", name, names)
+// reference refuses the name of a reference that does not exist.
+func (c *checker) reference(name string, at path) {
+	if names := c.referenceNames(); !slices.Contains(names, name) {
+		c.at(at, suggest.Unknown("reference", name, names))
 	}
-	return nil
 }
 
-// checkName rejects a name that is not a valid file name or appears twice. Names that differ only in case are the same
+// fileName refuses a name that is not a valid file name or appears twice. Names that differ only in case are the same
 // on some file systems.
-func (f *File) checkName(name string, seen map[string]bool, path ...any) error {
-	switch {
-	case !fileName.MatchString(name) || len(name) > maxNameLength:
-		return f.errorAt(fmt.Errorf("name %q: want letters, digits, - and _, because it "+
-			"becomes the name of a file", name), path...)
-	case seen[strings.ToLower(name)]:
-		return f.errorAt(fmt.Errorf("the name %s appears twice", name), path...)
-	}
+func (c *checker) fileName(name string, seen map[string]bool, at path) {
+	c.refuse(!fileName.MatchString(name) || len(name) > maxNameLength, at,
+		"name %q: want letters, digits, - and _, because it becomes the name of a file", name)
+	c.refuse(seen[strings.ToLower(name)], at, "the name %s appears twice", name)
 	seen[strings.ToLower(name)] = true
-	return nil
 }
 
 // capacityShare is a number that figures may use as x in addition to the dimensions.
 const capacityShare = "capacity_share"
 
-func (f *File) checkFigures() error {
+func (c *checker) figures() {
 	seen := map[string]bool{}
-	for i, figure := range f.Figures {
-		shown := figure.Y + strings.Join(sortedKeys(figure.Values), "")
-		if err := f.required([]any{"figures", i}, "name", figure.Name, "x", figure.X, "y", shown); err != nil {
-			return err
+	for i, f := range c.Figures {
+		at := path{"figures", i}
+		c.required(at, "name", f.Name, "x", f.X, "y", f.Y+strings.Join(sortedKeys(f.Values), ""))
+		if len(f.Values) > 0 {
+			f = c.computed(f, at)
 		}
-		if err := f.checkFigure(figure, seen, i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *File) checkFigure(figure Figure, seen map[string]bool, i int) error {
-	if len(figure.Values) > 0 {
-		return f.checkComputed(figure, seen, i)
-	}
-	if figure.Color != "" && figure.X == series.Time {
-		return f.checkLabelsOverTime(figure, seen, i)
-	}
-	if figure.Color != "" {
-		return f.checkHeat(figure, seen, i)
-	}
-	if figure.X == series.Time {
-		return f.checkOverTime(figure, seen, i)
-	}
-	if figure.From != 0 {
-		return f.errorAt(fmt.Errorf("from is the time at which a figure over time begins; use it with x: %s", series.Time),
-			"figures", i, "from")
-	}
-	x := figure.X
-	if x == capacityShare {
-		x = ""
-	}
-	if len(figure.Along) > 0 {
-		if err := f.checkAlong(figure, i); err != nil {
-			return err
-		}
-		x = ""
-	}
-	if err := checkShown(figure.Y); err != nil {
-		return f.errorAt(err, "figures", i, "y")
-	}
-	for k, axis := range figure.Log {
-		if axis != "x" && axis != "y" {
-			return f.errorAt(fmt.Errorf("log: want x, y or both, not %q", axis), "figures", i, "log", k)
-		}
-	}
-	for _, name := range figure.References {
-		if err := f.hasReference(name); err != nil {
-			return f.errorAt(err, "figures", i, "references")
-		}
-	}
-	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkDimension(figure.Y, x, "figures", i, "x"),
-		f.checkDimension(figure.Y, figure.Lines, "figures", i, "lines"),
-		f.checkDimension(figure.Y, figure.Panels, "figures", i, "panels"),
-		f.checkPlaces(figure.Y, figure.Only, "figures", i, "only"))
-}
-
-// checkComputed rejects keys that do not fit computed values. Otherwise their figures are as those of any share.
-func (f *File) checkComputed(figure Figure, seen map[string]bool, i int) error {
-	isHeat := figure.Y != ""
-	others := len(figure.Along) + len(figure.References) + len(figure.Only[records.DimPolicy])
-	if figure.Color+figure.Lines != "" || others > 0 || figure.X == series.Time || isHeat && len(figure.Values) > 1 ||
-		!isHeat && figure.YLabel == "" {
-		return f.errorAt(fmt.Errorf("values are lines with a y-label, or with y the colour of a heat map; remove color, "+
-			"lines, along, references, x: time and policy from only"), "figures", i)
-	}
-	if name, err := claims.CheckValues(figure.Values, f.claimNames()); err != nil && len(f.Changes) == 0 {
-		return f.errorAt(err, "figures", i, "values", name)
-	}
-	if figure.Values = nil; isHeat {
-		figure.Color = metric.HitRatio.Name
-	} else {
-		figure.Y = metric.HitRatio.Name
-	}
-	return f.checkFigure(figure, seen, i)
-}
-
-// checkHeat rejects keys that do not fit a heat map.
-func (f *File) checkHeat(figure Figure, seen map[string]bool, i int) error {
-	switch {
-	case slices.Contains([]string{figure.Y, figure.Panels}, figure.X) || figure.Y == figure.Panels:
-		return f.errorAt(fmt.Errorf("with color, x, y and panels are three different dimensions"), "figures", i)
-	case len(figure.Along) > 0 || figure.Lines != "" || len(figure.References) > 0 || figure.From != 0:
-		return f.errorAt(fmt.Errorf("a heat map has cells, and neither lines nor marks; remove along, lines, references and "+
-			"from"), "figures", i)
-	}
-	if err := checkShown(figure.Color); err != nil {
-		return f.errorAt(err, "figures", i, "color")
-	}
-	for k, axis := range figure.Log {
-		if axis != "color" {
-			return f.errorAt(fmt.Errorf("log: with color, want color, not %q: all cells are equally large", axis), "figures", i,
-				"log", k)
-		}
-	}
-	dimension := func(name, key string) error {
-		if name == capacityShare {
-			return nil
-		}
-		return f.checkDimension(figure.Color, name, "figures", i, key)
-	}
-	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
-		dimension(figure.X, "x"), dimension(figure.Y, "y"),
-		f.checkDimension(figure.Color, figure.Panels, "figures", i, "panels"),
-		f.checkPlaces(figure.Color, figure.Only, "figures", i, "only"))
-}
-
-// checkSeries rejects the series of a figure if the experiment does not keep it.
-func (f *File) checkSeries(figure Figure, name, key string, i int) error {
-	window, err := f.window()
-	switch {
-	case err != nil:
-		return err
-	case !window.IsSet():
-		return f.errorAt(fmt.Errorf("figure %s is over time, but the experiment keeps no series; add, for example, series: "+
-			"10000", figure.Name), "figures", i, "x")
-	case !slices.Contains(series.Names, name):
-		return f.errorAt(suggest.Unknown("series", name, series.Names), "figures", i, key)
-	case !window.Wants(name):
-		return f.errorAt(fmt.Errorf("series: %s does not include %s", window, name), "figures", i, key)
-	}
-	return nil
-}
-
-// checkLabelsOverTime rejects keys that do not fit a heat map of a series.
-func (f *File) checkLabelsOverTime(figure Figure, seen map[string]bool, i int) error {
-	if err := f.checkSeries(figure, figure.Color, "color", i); err != nil {
-		return err
-	}
-	switch {
-	case figure.Y != series.Label:
-		return f.errorAt(fmt.Errorf("over time, the rows of a heat map are the labels of the series: want y: %s, not %s",
-			series.Label, figure.Y), "figures", i, "y")
-	case figure.Lines+figure.Panels != "" || figure.From != 0 || len(figure.Along)+len(figure.Log)+
-		len(figure.References) > 0:
-		return f.errorAt(fmt.Errorf("a heat map over time has only the keys name, title, x, y, color, only, x-label and "+
-			"y-label; remove the others"), "figures", i)
-	}
-	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkPlaces(figure.Color, figure.Only, "figures", i, "only"))
-}
-
-// checkOverTime rejects keys that do not fit a figure over time.
-func (f *File) checkOverTime(figure Figure, seen map[string]bool, i int) error {
-	if err := f.checkSeries(figure, figure.Y, "y", i); err != nil {
-		return err
-	}
-	switch {
-	case figure.Lines+figure.Panels+figure.XLabel+figure.YLabel != "" || len(figure.Along)+len(figure.Log)+
-		len(figure.References) > 0:
-		return f.errorAt(fmt.Errorf("a figure over time has only the keys name, title, x, y, only and from; remove the "+
-			"others"), "figures", i)
-	case !(figure.From >= 0):
-		return f.errorAt(fmt.Errorf("from %v: want a number of requests or, with windows of time, of seconds, from 0",
-			figure.From), "figures", i, "from")
-	}
-	only := maps.Clone(figure.Only)
-	delete(only, series.Label) // which labels there are is not known before the replay
-	return cmp.Or(f.checkName(figure.Name, seen, "figures", i, "name"),
-		f.checkPlaces(figure.Y, only, "figures", i, "only"))
-}
-
-// checkAlong rejects keys that do not fit a figure of one metric against another.
-func (f *File) checkAlong(figure Figure, i int) error {
-	if err := records.CheckMetric(figure.X); err != nil {
-		return f.errorAt(fmt.Errorf("with along, x is a metric: %w", err), "figures", i, "x")
-	}
-	if len(figure.References) > 0 {
-		return f.errorAt(fmt.Errorf("references have one number per point, but a point with along needs two"), "figures", i,
-			"references")
-	}
-	for k, name := range figure.Along {
-		if err := f.checkDimension(figure.Y, name, "figures", i, "along", k); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *File) checkTables() error {
-	seen := map[string]bool{}
-	for i, table := range f.Tables {
-		if err := f.required([]any{"tables", i}, "name", table.Name, "cells", table.Cells); err != nil {
-			return err
-		}
-		if err := checkShown(table.Cells); err != nil {
-			return f.errorAt(err, "tables", i, "cells")
-		}
-		if table.Against != "" {
-			if err := f.hasReference(table.Against); err != nil {
-				return f.errorAt(err, "tables", i, "against")
+		c.figure(f, at)
+		c.fileName(f.Name, seen, at.sub("name"))
+		dimension := func(key, name string, canBeShare bool) {
+			if !canBeShare || name != capacityShare {
+				c.dimension(f.Metric(), name, at.sub(key))
 			}
 		}
-		err := cmp.Or(f.checkName(table.Name, seen, "tables", i, "name"),
-			f.checkDimension(table.Cells, table.Rows, "tables", i, "rows"),
-			f.checkDimension(table.Cells, table.Columns, "tables", i, "columns"),
-			f.checkDimension(table.Cells, table.Panels, "tables", i, "panels"),
-			f.checkPlaces(table.Cells, table.Only, "tables", i, "only"))
-		if err != nil {
-			return err
+		if f.X != series.Time {
+			if len(f.Along) == 0 {
+				dimension("x", f.X, true)
+			}
+			if f.Color != "" {
+				dimension("y", f.Y, true)
+			}
+			dimension("lines", f.Lines, false)
+			dimension("panels", f.Panels, false)
+		} else if f.Color == "" {
+			f.Only = maps.Clone(f.Only)
+			delete(f.Only, series.Label) // which labels there are is not known before the replay
+		}
+		c.places(f.Metric(), f.Only, at.sub("only"))
+	}
+}
+
+// figure refuses what does not fit the kind of figure that the keys x and color ask for.
+func (c *checker) figure(f Figure, at path) {
+	overTime := f.X == series.Time
+	switch {
+	case f.Color != "" && overTime:
+		c.labelsOverTime(f, at)
+	case f.Color != "":
+		c.heat(f, at)
+	case overTime:
+		c.overTime(f, at)
+	default:
+		c.lines(f, at)
+	}
+}
+
+// computed refuses keys that do not fit computed values. Otherwise their figures are as those of any share, which it
+// returns.
+func (c *checker) computed(f Figure, at path) Figure {
+	isHeat := f.Y != ""
+	others := len(f.Along) + len(f.References) + len(f.Only[records.DimPolicy])
+	c.refuse(f.Color+f.Lines != "" || others > 0 || f.X == series.Time || isHeat && len(f.Values) > 1 ||
+		!isHeat && f.YLabel == "", at, "values are lines with a y-label, or with y the colour of a heat map; remove color, "+
+		"lines, along, references, x: time and policy from only")
+	if name, err := claims.CheckValues(f.Values, c.claimNames()); len(c.Changes) == 0 {
+		c.at(at.sub("values", name), err)
+	}
+	if f.Values = nil; isHeat {
+		f.Color = metric.HitRatio.Name
+	} else {
+		f.Y = metric.HitRatio.Name
+	}
+	return f
+}
+
+func (c *checker) lines(f Figure, at path) {
+	c.refuse(f.From != 0, at.sub("from"), "from is the time at which a figure over time begins; use it with x: %s",
+		series.Time)
+	if len(f.Along) > 0 { // one metric against another
+		if err := records.CheckMetric(f.X); err != nil {
+			c.at(at.sub("x"), fmt.Errorf("with along, x is a metric: %w", err))
+		}
+		c.refuse(len(f.References) > 0, at.sub("references"),
+			"references have one number per point, but a point with along needs two")
+		for k, name := range f.Along {
+			c.dimension(f.Y, name, at.sub("along", k))
 		}
 	}
-	return nil
+	c.at(at.sub("y"), checkShown(f.Y))
+	for k, axis := range f.Log {
+		c.refuse(axis != "x" && axis != "y", at.sub("log", k), "log: want x, y or both, not %q", axis)
+	}
+	for _, name := range f.References {
+		c.reference(name, at.sub("references"))
+	}
+}
+
+func (c *checker) heat(f Figure, at path) {
+	c.refuse(f.Y == f.X || f.Panels == f.X || f.Y == f.Panels, at,
+		"with color, x, y and panels are three different dimensions")
+	c.refuse(len(f.Along) > 0 || f.Lines != "" || len(f.References) > 0 || f.From != 0, at,
+		"a heat map has cells, and neither lines nor marks; remove along, lines, references and from")
+	c.at(at.sub("color"), checkShown(f.Color))
+	for k, axis := range f.Log {
+		c.refuse(axis != "color", at.sub("log", k), "log: with color, want color, not %q: all cells are equally large", axis)
+	}
+}
+
+// labelsOverTime checks a heat map of a series.
+func (c *checker) labelsOverTime(f Figure, at path) {
+	c.series(f, f.Color, "color", at)
+	c.refuse(f.Y != series.Label, at.sub("y"),
+		"over time, the rows of a heat map are the labels of the series: want y: %s, not %s", series.Label, f.Y)
+	c.refuse(f.Lines+f.Panels != "" || f.From != 0 || len(f.Along)+len(f.Log)+len(f.References) > 0, at,
+		"a heat map over time has only the keys name, title, x, y, color, only, x-label and y-label; remove the others")
+}
+
+func (c *checker) overTime(f Figure, at path) {
+	c.series(f, f.Y, "y", at)
+	c.refuse(f.Lines+f.Panels+f.XLabel+f.YLabel != "" || len(f.Along)+len(f.Log)+len(f.References) > 0, at,
+		"a figure over time has only the keys name, title, x, y, only and from; remove the others")
+	c.refuse(!(f.From >= 0), at.sub("from"),
+		"from %v: want a number of requests or, with windows of time, of seconds, from 0", f.From)
+}
+
+// series refuses the series of a figure if the experiment does not keep it.
+func (c *checker) series(f Figure, name, key string, at path) {
+	window, _ := c.window() // already checked
+	c.refuse(!window.IsSet(), at.sub("x"),
+		"figure %s is over time, but the experiment keeps no series; add, for example, series: 10000", f.Name)
+	if !slices.Contains(series.Names, name) {
+		c.at(at.sub(key), suggest.Unknown("series", name, series.Names))
+	}
+	c.refuse(!window.Wants(name), at.sub(key), "series: %s does not include %s", window, name)
+}
+
+func (c *checker) tables() {
+	seen := map[string]bool{}
+	for i, t := range c.Tables {
+		at := path{"tables", i}
+		c.required(at, "name", t.Name, "cells", t.Cells)
+		c.at(at.sub("cells"), checkShown(t.Cells))
+		if t.Against != "" {
+			c.reference(t.Against, at.sub("against"))
+		}
+		c.fileName(t.Name, seen, at.sub("name"))
+		c.dimension(t.Cells, t.Rows, at.sub("rows"))
+		c.dimension(t.Cells, t.Columns, at.sub("columns"))
+		c.dimension(t.Cells, t.Panels, at.sub("panels"))
+		c.places(t.Cells, t.Only, at.sub("only"))
+	}
 }
 
 // claimNames are the names that claims may contain.
@@ -484,20 +380,16 @@ func (f *File) claimNames() claims.Names {
 	}
 }
 
-func (f *File) checkClaims() error {
-	for i, c := range f.Claims {
-		if err := f.required([]any{"claims", i}, "claim", c.Claim); err != nil {
-			return err
-		}
-		path, err := c.Check(func(claim *claims.Claim) error {
-			if len(f.Changes) > 0 {
+func (c *checker) claims() {
+	for i, claim := range c.Claims {
+		at := path{"claims", i}
+		c.required(at, "claim", claim.Claim)
+		within, err := claim.Check(func(claim *claims.Claim) error {
+			if len(c.Changes) > 0 {
 				return nil
 			}
-			return claim.Check(f.claimNames())
+			return claim.Check(c.claimNames())
 		})
-		if err != nil {
-			return f.errorAt(err, append([]any{"claims", i}, path...)...)
-		}
+		c.at(at.sub(within...), err)
 	}
-	return nil
 }

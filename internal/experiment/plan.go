@@ -69,41 +69,33 @@ type Entrant struct {
 }
 
 // Setups combines the parts of the kinds that every policy works with. Without lists the only setup is the exact cache.
-func Setups(lists map[*sim.Kind][]sim.Part) []Setup {
-	setups := []Setup{{Parts: sim.Parts{Cache: cache.ExactSpec()}}}
-	for _, kind := range setupKinds() {
-		if len(lists[kind.Kind]) == 0 {
-			continue
+func Setups(lists map[*sim.Kind][]sim.Part) (setups []Setup) {
+	for _, parts := range combined(lists, func(k *sim.Kind) bool { return k.AskedBy == nil }) {
+		s := Setup{Parts: sim.Parts{Cache: cache.ExactSpec()}}
+		for _, part := range parts {
+			part.Into(&s.Parts)
 		}
-		var more []Setup
-		for _, s := range setups {
-			for _, part := range lists[kind.Kind] {
-				part.Into(&s.Parts)
-				more = append(more, s)
-			}
-		}
-		setups = more
+		setups = append(setups, s)
 	}
 	return setups
+}
+
+// combined returns the combinations of the parts of some kinds.
+func combined(lists map[*sim.Kind][]sim.Part, has func(*sim.Kind) bool) [][]sim.Part {
+	var some [][]sim.Part
+	for _, kind := range sim.Kinds {
+		if has(kind) && len(lists[kind]) > 0 {
+			some = append(some, lists[kind])
+		}
+	}
+	return combinations(some)
 }
 
 // Entrants returns the policies, each with every combination of the parts that it uses.
 func Entrants(specs []policies.Spec, lists map[*sim.Kind][]sim.Part) (entrants []Entrant) {
 	for _, spec := range specs {
-		choices := [][]sim.Part{nil}
-		for _, kind := range sim.Kinds {
-			if kind.AskedBy == nil || !kind.AskedBy(spec.Entry) || len(lists[kind]) == 0 {
-				continue
-			}
-			var more [][]sim.Part
-			for _, choice := range choices {
-				for _, part := range lists[kind] {
-					more = append(more, append(slices.Clone(choice), part))
-				}
-			}
-			choices = more
-		}
-		for _, asked := range choices {
+		uses := func(k *sim.Kind) bool { return k.AskedBy != nil && k.AskedBy(spec.Entry) }
+		for _, asked := range combined(lists, uses) {
 			entrants = append(entrants, Entrant{Label: spec.String(), Spec: spec, Asked: asked})
 		}
 	}
@@ -149,7 +141,6 @@ func (d *Design) Needs(bytes bool) traces.Needs {
 	return needs
 }
 
-// sizes returns which sizes count for the workload, given those of the design.
 func (in *Input) sizes(design capacity.Mode) capacity.Mode {
 	if in.Workload.KV != "" {
 		return design.OfBlocks()
@@ -199,7 +190,6 @@ func numberCells(cells []Cell) []Cell {
 	return cells
 }
 
-// planner creates a design's cells.
 type planner struct {
 	*Design
 	fitted     map[fitKey]*fit // what is known about parts is valid for all inputs and capacities
@@ -240,7 +230,6 @@ type reference struct {
 	label string
 }
 
-// task distinguishes the cells of one input and capacity.
 type task struct {
 	parts partTexts
 	seed  uint64
@@ -360,7 +349,6 @@ func (p *planner) holdBeside(c *Cell, f *fit) {
 	}
 }
 
-// addCell adds a cell, or counts it.
 func (p *planner) addCell(c Cell) {
 	c = p.named(c)
 	p.asked[c.task()] = c.Hash
@@ -380,7 +368,6 @@ func (p *planner) named(c Cell) Cell {
 
 func (c Cell) task() task { return task{c.Parts.texts, c.Seed} }
 
-// fit determines the properties of a policy in a setup.
 func (p *planner) fit(setup, entrant int, bytes bool) *fit {
 	key := fitKey{setup, entrant, bytes}
 	found, ok := p.fitted[key]

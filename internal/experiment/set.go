@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 
@@ -36,7 +39,6 @@ func (f *File) Apply(sets []string, quick bool) error {
 	return f.validate()
 }
 
-// fileSetting is a key of the experiment that --set can change.
 type fileSetting struct {
 	key string
 	set func(f *File, value string) error
@@ -56,7 +58,6 @@ var settings = []fileSetting{
 	{"traces-in", func(f *File, value string) error { f.TracesIn = value; return nil }},
 }
 
-// allSettings returns the keys of the kinds of parts, and the others.
 func allSettings() (all []fileSetting) {
 	for _, kind := range partKinds {
 		all = append(all, fileSetting{kind.Plural, kind.setParts})
@@ -69,21 +70,9 @@ func (f *File) Settings() (keys []string) {
 	for _, s := range allSettings() {
 		keys = append(keys, s.key)
 	}
-	for _, t := range f.Traces {
-		for _, axis := range sortedKeys(t.With) {
-			keys = append(keys, "traces."+t.Name+"."+axis)
-		}
-	}
-	for _, p := range f.Policies {
-		for _, axis := range sortedKeys(p.With) {
-			keys = append(keys, "policies."+p.Label()+"."+axis)
-		}
-	}
-	for _, kind := range partKinds {
-		for _, p := range *kind.of(f) {
-			for _, axis := range sortedKeys(p.With) {
-				keys = append(keys, kind.Plural+"."+p.Label()+"."+axis)
-			}
+	for _, o := range f.owners() {
+		for _, axis := range sortedKeys(o.with) {
+			keys = append(keys, o.plural+"."+o.label+"."+axis)
 		}
 	}
 	return keys
@@ -96,26 +85,29 @@ func (f *File) set(text string) error {
 	if !ok || value == "" {
 		return fmt.Errorf("want key=value, for example seeds=3 or capacities=1%%,5%%")
 	}
-	if rest, ok := strings.CutPrefix(text, "traces."); ok {
-		i, key, value, err := cutOwner("trace", rest, f.traceNames())
-		if err != nil {
-			return err
-		}
-		return f.Traces[i].set(key, value)
+	type member struct {
+		kind, plural string
+		labels       []string
+		set          func(i int, key, value string) error
 	}
-	if rest, ok := strings.CutPrefix(text, "policies."); ok {
-		i, key, value, err := cutOwner("policy", rest, f.labels())
-		if err != nil {
-			return err
-		}
-		return f.Policies[i].set(key, value)
+	members := []member{
+		{"trace", "traces", f.traceNames(), func(i int, key, value string) error { return f.Traces[i].set(key, value) }},
+		{"policy", "policies", f.labels(), func(i int, key, value string) error { return f.Policies[i].set(key, value) }},
 	}
-	names := []string{"traces.NAME.KEY", "policies.NAME.KEY"}
 	for _, kind := range partKinds {
-		if rest, ok := strings.CutPrefix(text, kind.Plural+"."); ok {
-			return kind.setParam(f, rest)
+		members = append(members, member{kind.Name, kind.Plural, labelsOf(*kind.of(f)),
+			func(i int, key, value string) error { return kind.setParam(f, i, key, value) }})
+	}
+	var names []string
+	for _, m := range members {
+		if rest, ok := strings.CutPrefix(text, m.plural+"."); ok {
+			i, key, value, err := cutOwner(m.kind, rest, m.labels)
+			if err != nil {
+				return err
+			}
+			return m.set(i, key, value)
 		}
-		names = append(names, kind.Plural+".NAME.KEY")
+		names = append(names, m.plural+".NAME.KEY")
 	}
 	for _, s := range allSettings() {
 		if s.key == key {
@@ -165,21 +157,13 @@ func (f *File) setPolicies(value string) error {
 	if err != nil {
 		return err
 	}
-	for i := range labels {
-		labels[i] = strings.TrimSpace(labels[i])
-	}
-	var chosen []Policy
-	for _, label := range labels {
-		at := slices.IndexFunc(f.Policies, func(p Policy) bool { return p.Label() == label })
-		if at >= 0 {
-			chosen = append(chosen, f.Policies[at])
-		} else {
-			chosen = append(chosen, Policy{Policy: label})
-			delete(f.Absent, label)
-		}
-	}
-	f.leaveOut(func(p Policy) bool { return !slices.Contains(labels, p.Label()) }, "left out by --set")
-	f.Policies = chosen
+	listed := chosen(f.Policies, labels, func(label string) Policy {
+		delete(f.Absent, label)
+		return Policy{Policy: label}
+	})
+	stays := records.Distinct(listed, Policy.Label)
+	f.leaveOut(func(p Policy) bool { return !slices.Contains(stays, p.Label()) }, "left out by --set")
+	f.Policies = listed
 	return nil
 }
 
@@ -211,42 +195,41 @@ func setCount(to *int, value string) (err error) {
 	return nil
 }
 
-// traceSettings are the keys of a trace that --set can change, except the parameters of its generator.
-var traceSettings = []struct {
-	key string
-	set func(t *Trace, value string) error
-}{
-	{"file", func(t *Trace, value string) error { t.File, t.Files, t.Generate = value, nil, ""; return nil }},
-	{"files", func(t *Trace, value string) error {
-		t.File, t.Files, t.Generate = "", splitList([]string{value}), ""
-		return nil
-	}},
-	{"generate", func(t *Trace, value string) error { t.File, t.Files, t.Generate = "", nil, value; return nil }},
-	{"format", func(t *Trace, value string) error { t.Format = value; return nil }},
-	{"merge", func(t *Trace, value string) error { return setBool(&t.Merge, value) }},
-	{"per-file", func(t *Trace, value string) error { return setBool(&t.PerFile, value) }},
-	{"warmup", func(t *Trace, value string) error { return setCount(&t.Warmup, value) }},
-	{"tenants", func(t *Trace, value string) error { t.Tenants = value; return nil }},
-	{"by", func(t *Trace, value string) error { t.By = value; return nil }},
-	{"kv", func(t *Trace, value string) error { t.KV = value; return nil }},
-	{"writes", func(t *Trace, value string) error { t.Writes = value; return nil }},
-	{"object-sizes", func(t *Trace, value string) error { t.ObjectSizes = splitList([]string{value}); return nil }},
-	{"object-overhead", func(t *Trace, value string) error { t.ObjectOverhead = value; return nil }},
-	{"embeddings", func(t *Trace, value string) error { t.Embeddings = value; return nil }},
-	{"capacities", func(t *Trace, value string) error { t.Capacities = splitList([]string{value}); return nil }},
-	{axisLimit, (*Trace).setLimit},
-	{axisSample, (*Trace).setSample},
+// setField sets a field of the experiment.
+func setField(field any, value string) (err error) {
+	switch to := field.(type) {
+	case *string:
+		*to = value
+	case *bool:
+		err = setBool(to, value)
+	case *int:
+		err = setCount(to, value)
+	case *Values:
+		*to = splitList([]string{value})
+	case *Capacities:
+		*to = splitList([]string{value})
+	}
+	return err
 }
+
+// traceKeys are the keys of a trace that --set can change, besides limit, sample and the parameters of its generator.
+var traceKeys = []string{"file", "files", "generate", "format", "merge", "per-file", "warmup", "tenants", "by", "kv",
+	"writes", "object-sizes", "object-overhead", "embeddings", "capacities"}
 
 // set changes a key of the trace or a parameter of its generator.
 func (t *Trace) set(key, value string) error {
-	var names []string
-	for _, s := range traceSettings {
-		if s.key == key {
-			return s.set(t, value)
+	switch {
+	case key == axisLimit:
+		return t.setLimit(value)
+	case key == axisSample:
+		return t.setSample(value)
+	case slices.Contains(traceKeys, key):
+		if slices.Contains([]string{"file", "files", "generate"}, key) {
+			t.File, t.Files, t.Generate = "", nil, ""
 		}
-		names = append(names, s.key)
+		return setField(reflect.ValueOf(t).Elem().Field(fieldIn[Trace]("yaml", key)).Addr().Interface(), value)
 	}
+	names := slices.Concat(traceKeys, []string{axisLimit, axisSample})
 	if t.Generate != "" {
 		spec, err := gen.Parse(t.Generate, "")
 		if err != nil {
@@ -263,7 +246,6 @@ func (t *Trace) set(key, value string) error {
 	return setValues(&t.With, key, value)
 }
 
-// setWarmup sets the warm-up of all traces, also of those that have one of their own.
 func (f *File) setWarmup(value string) error {
 	for i := range f.Traces {
 		f.Traces[i].Warmup = 0
@@ -291,25 +273,14 @@ func (t *Trace) setSample(value string) (err error) {
 	return err
 }
 
-// set changes a parameter of the policy, which keeps its name.
+// set changes a parameter of the policy.
 func (p *Policy) set(key, value string) error {
 	name, _, err := params.SplitCall(p.Policy)
 	if err != nil {
 		return err
 	}
-	var names []string
 	e, _ := policies.Registry.Find(name)
-	for _, param := range e.Params {
-		names = append(names, param.Name)
-	}
-	if !slices.Contains(names, key) {
-		return suggest.Unknown("parameter of policy "+p.Label(), key, names)
-	}
-	label := p.Label()
-	if p.Policy = withoutParam(p.Policy, key); p.Policy != label {
-		p.As = label
-	}
-	return setValues(&p.With, key, value)
+	return setParameter(&p.Policy, &p.As, &p.With, "policy", e.Params, key, value)
 }
 
 // withoutParam removes a parameter from "name(param=value,...)".
@@ -349,3 +320,101 @@ func setValues(with *map[string]Values, key, value string) error {
 	(*with)[key] = values
 	return nil
 }
+
+// quickFlag marks the quick version in Changes.
+const quickFlag = "--quick"
+
+// IsQuick reports whether the experiment is the quick version of another.
+func (f *File) IsQuick() bool { return slices.Contains(f.Changes, quickFlag) }
+
+// IsChanged reports whether the experiment differs from the one of its name, and from that one's quick version.
+func (f *File) IsChanged() bool {
+	return len(f.Only) > 0 || slices.ContainsFunc(f.Changes, func(change string) bool { return change != quickFlag })
+}
+
+// makeQuick turns the experiment into its quick version. A quick version, as stored by a sweep, stays as it is.
+func (f *File) makeQuick() error {
+	if f.IsQuick() {
+		return nil
+	}
+	q := f.Quick
+	if q == nil {
+		return fmt.Errorf("%s: has no quick version; add one under the key quick, or run without --quick", f.describe())
+	}
+	f.Quick = nil
+	f.Changes = append(f.Changes, quickFlag)
+	if err := f.checkQuickValues(q); err != nil {
+		return err
+	}
+	if q.Traces != nil {
+		f.Traces = slices.DeleteFunc(f.Traces, func(t Trace) bool { return !slices.Contains(q.Traces, t.Name) })
+	}
+	if q.Policies != nil {
+		f.leaveOut(func(p Policy) bool { return !slices.Contains(q.Policies, p.Label()) }, "left out by --quick")
+	}
+	if q.Capacities != nil {
+		f.setCapacities(q.Capacities)
+	}
+	if q.Seeds != nil {
+		f.Seeds = q.Seeds
+	}
+	for i := range f.Traces {
+		if q.Limit > 0 {
+			f.Traces[i].shorten(q.Limit)
+		}
+	}
+	for _, set := range q.Set {
+		if err := f.set(set); err != nil {
+			return f.errorAt(fmt.Errorf("%s: %w", set, err), "quick", "set")
+		}
+	}
+	return nil
+}
+
+// checkQuick creates the quick version of a copy, so that errors show before someone needs it.
+func (f *File) checkQuick() error {
+	if f.Quick == nil || f.source.body == nil {
+		return nil
+	}
+	quick := &File{source: f.source}
+	if err := decode(f.source.body, quick); err != nil {
+		return f.source.locate(err)
+	}
+	quick.Only = nil // a sweep stores its --only, which may name what the quick version leaves out
+	err := quick.Apply(nil, true)
+	var placed *placedError
+	if errors.As(err, &placed) && quick.source.body == nil {
+		return f.errorAt(fmt.Errorf("the quick version: %s: %w", placed.path, placed.err), "quick")
+	}
+	return err
+}
+
+func (f *File) checkQuickValues(q *Quick) error {
+	c := &checker{File: f}
+	c.refuse(q.Limit < 0, path{"quick", "limit"}, "limit %d: want a number of requests, from 1", q.Limit)
+	check := func(kind, key string, names, exist []string) {
+		for i, name := range names {
+			if !slices.Contains(exist, name) {
+				c.at(path{"quick", key, i}, suggest.Unknown(kind, name, exist))
+			}
+		}
+	}
+	check("trace", "traces", q.Traces, f.traceNames())
+	check("policy", "policies", q.Policies, f.labels())
+	return c.err
+}
+
+func (t *Trace) shorten(limit int) {
+	if delete(t.With, axisLimit); len(t.With) == 0 {
+		t.With = nil
+	}
+	if t.Limit == 0 || t.Limit > limit {
+		t.Limit = limit
+	}
+}
+
+func (f *File) traceNames() []string {
+	return records.Distinct(f.Traces, func(t Trace) string { return t.Name })
+}
+
+func (f *File) labels() []string { return records.Distinct(f.Policies, Policy.Label) }

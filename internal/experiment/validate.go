@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -18,15 +20,65 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/gen"
 )
 
-// validate rejects an experiment that cannot run, or that mentions something that does not exist. The error gives the
-// line.
+// checker checks an experiment and keeps the first error, which gives the line.
+type checker struct {
+	*File
+	err error
+}
+
+// path is where a value of the experiment is: keys and list indices.
+type path []any
+
+func (p path) sub(steps ...any) path { return append(slices.Clip(p), steps...) }
+
+// at keeps an error about the value at a path.
+func (c *checker) at(at path, err error) {
+	if err != nil && c.err == nil {
+		c.err = c.errorAt(err, at...)
+	}
+}
+
+// refuse keeps an error if a condition holds.
+func (c *checker) refuse(is bool, at path, format string, args ...any) {
+	if is {
+		c.at(at, fmt.Errorf(format, args...))
+	}
+}
+
+// keep keeps an error that has its place.
+func (c *checker) keep(err error) { c.err = cmp.Or(c.err, err) }
+
+// required refuses the first key without a value; keys and values alternate.
+func (c *checker) required(at path, keysAndValues ...string) {
+	owner := cmp.Or(pathText(at), "the experiment")
+	for i := 0; i < len(keysAndValues); i += 2 {
+		c.refuse(strings.TrimSpace(keysAndValues[i+1]) == "", at.sub(keysAndValues[i]), "%s has no %s; add one", owner,
+			keysAndValues[i])
+	}
+}
+
+// distinct refuses a name that was seen before. hint says where another name goes.
+func (c *checker) distinct(seen map[string]bool, what, name, hint string, at path) {
+	c.refuse(seen[name], at, "two %s are called %s; give one of them another name%s", what, name, hint)
+	seen[name] = true
+}
+
+// known refuses a name that does not exist, except in a changed experiment.
+func (c *checker) known(kind, name string, exist []string, at path) {
+	if !slices.Contains(exist, name) && len(c.Changes) == 0 {
+		c.at(at, suggest.Unknown(kind, name, exist))
+	}
+}
+
+// validate rejects an experiment that cannot run, or that mentions something that does not exist.
 func (f *File) validate() error {
-	for _, check := range []func() error{
-		f.checkHead, f.checkTraces, f.checkPolicies, f.checkParts, f.checkGroups, f.checkSize, f.checkCells, f.checkMetrics,
-		f.checkReferences, f.checkFigures, f.checkTables, f.checkClaims, f.checkQuick,
+	c := &checker{File: f}
+	for _, check := range []func(){
+		c.head, c.traces, c.policies, c.parts, c.groups, c.size, c.cells, c.metrics, c.references, c.figures, c.tables,
+		c.claims, func() { c.keep(f.checkQuick()) },
 	} {
-		if err := check(); err != nil {
-			return err
+		if check(); c.err != nil {
+			return c.err
 		}
 	}
 	return nil
@@ -40,63 +92,32 @@ var (
 
 const maxNameLength = 100
 
-// required returns an error for the first key without a value; keys and values alternate.
-func (f *File) required(path []any, keysAndValues ...string) error {
-	for i := 0; i < len(keysAndValues); i += 2 {
-		if strings.TrimSpace(keysAndValues[i+1]) == "" {
-			owner := "the experiment"
-			if len(path) > 0 {
-				owner = pathText(path)
-			}
-			return f.errorAt(fmt.Errorf("%s has no %s; add one", owner, keysAndValues[i]), append(path, keysAndValues[i])...)
-		}
-	}
-	return nil
+func (c *checker) head() {
+	c.required(nil, "name", c.Name, "title", c.Title, "source", c.Source)
+	c.refuse(!experimentName.MatchString(c.Name) || len(c.Name) > maxNameLength, path{"name"},
+		"name %q: want letters, digits and -", c.Name)
+	c.refuse(len(c.Traces) == 0, path{"traces"},
+		"the experiment has no traces; add some, for example traces: [{name: oltp, file: oltp.lis}]")
+	c.refuse(len(c.Policies) == 0, path{"policies"},
+		"the experiment has no policies; add some, for example policies: [lru, arc]")
+	c.refuse(c.Bytes && c.UnitSize, path{"unit-size"},
+		"bytes and unit-size exclude each other: one counts sizes, the other ignores them")
+	c.refuse(c.Warmup < 0, path{"warmup"}, "warmup %d: want a number of requests, at least 0", c.Warmup)
+	_, err := c.window()
+	c.at(path{"series"}, err)
 }
 
-func (f *File) checkHead() error {
-	if err := f.required(nil, "name", f.Name, "title", f.Title, "source", f.Source); err != nil {
-		return err
-	}
-	switch {
-	case !experimentName.MatchString(f.Name) || len(f.Name) > maxNameLength:
-		return f.errorAt(fmt.Errorf("name %q: want letters, digits and -", f.Name), "name")
-	case len(f.Traces) == 0:
-		return f.errorAt(fmt.Errorf("the experiment has no traces; add some, for example traces: [{name: oltp, file: "+
-			"oltp.lis}]"), "traces")
-	case len(f.Policies) == 0:
-		return f.errorAt(fmt.Errorf("the experiment has no policies; add some, for example policies: [lru, arc]"),
-			"policies")
-	case f.Bytes && f.UnitSize:
-		return f.errorAt(fmt.Errorf("bytes and unit-size exclude each other: one counts sizes, the other ignores them"),
-			"unit-size")
-	case f.Warmup < 0:
-		return f.errorAt(fmt.Errorf("warmup %d: want a number of requests, at least 0", f.Warmup), "warmup")
-	}
-	if _, err := f.window(); err != nil {
-		return f.errorAt(err, "series")
-	}
-	return nil
-}
-
-func (f *File) checkTraces() error {
+func (c *checker) traces() {
 	seen := map[string]bool{}
-	for i, t := range f.Traces {
-		if err := f.required([]any{"traces", i}, "name", t.Name); err != nil {
-			return err
+	for i, t := range c.Traces {
+		at := path{"traces", i}
+		c.required(at, "name", t.Name)
+		c.distinct(seen, "traces", t.Name, "", at)
+		if err := c.checkTrace(t); err != nil {
+			c.at(at, fmt.Errorf("trace %s: %w", t.Name, err))
 		}
-		if seen[t.Name] {
-			return f.errorAt(fmt.Errorf("two traces are called %s; give one of them another name", t.Name), "traces", i)
-		}
-		seen[t.Name] = true
-		if err := f.checkTrace(t); err != nil {
-			return f.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", i)
-		}
-		if err := f.checkAxes(t.With, t.Name, "traces", i); err != nil {
-			return err
-		}
+		c.parameters(t.With, t.Name, at)
 	}
-	return nil
 }
 
 func (f *File) checkTrace(t Trace) error {
@@ -145,29 +166,32 @@ func (f *File) checkTrace(t Trace) error {
 	return nil
 }
 
-// checkAxes rejects parameters that cannot be axes. Whether the trace or policy has them shows later, when it is
+// parameters refuses parameters that cannot be axes. Whether the trace or policy has them shows later, when it is
 // created.
-func (f *File) checkAxes(with map[string]Values, owner string, path ...any) error {
+func (c *checker) parameters(with map[string]Values, owner string, at path) {
 	for _, name := range sortedKeys(with) {
-		refuse := func(format string, args ...any) error {
-			return f.errorAt(fmt.Errorf("%s: with: %s: %w", owner, name, fmt.Errorf(format, args...)), append(path, "with",
-				name)...)
+		if err := axisError(name, with[name]); err != nil {
+			c.at(at.sub("with", name), fmt.Errorf("%s: with: %s: %w", owner, name, err))
 		}
-		if name == records.DimSeed {
-			return refuse("is not an axis; write the experiment's seeds under seeds")
+	}
+}
+
+// axisError says why values cannot be the places on an axis.
+func axisError(name string, values Values) error {
+	if name == records.DimSeed {
+		return errors.New("is not an axis; write the experiment's seeds under seeds")
+	}
+	seen := make(map[string]bool, len(values))
+	for _, value := range values {
+		place := axisValue(value)
+		switch {
+		case strings.ContainsAny(value, ",=\n") || strings.TrimSpace(value) != value || value == "":
+			return fmt.Errorf("%q cannot be a place on an axis; write it in parentheses after the name, or use no commas, = or "+
+				"spaces", value)
+		case seen[place]:
+			return fmt.Errorf("%s appears twice", value)
 		}
-		seen := make(map[string]bool, len(with[name]))
-		for _, value := range with[name] {
-			place := axisValue(value)
-			switch {
-			case strings.ContainsAny(value, ",=\n") || strings.TrimSpace(value) != value || value == "":
-				return refuse("%q cannot be a place on an axis; write it in parentheses after the name, or use no commas, = or "+
-					"spaces", value)
-			case seen[place]:
-				return refuse("%s appears twice", value)
-			}
-			seen[place] = true
-		}
+		seen[place] = true
 	}
 	return nil
 }
@@ -181,79 +205,95 @@ func axisValue(value string) string {
 	return strconv.FormatFloat(x+0, 'g', -1, 64) // -0 + 0 is 0
 }
 
-func (f *File) checkPolicies() error {
+func (c *checker) policies() {
 	seen := map[string]bool{}
-	for i, p := range f.Policies {
-		if err := f.required([]any{"policies", i}, "policy", p.Policy); err != nil {
-			return err
-		}
-		label := p.Label()
-		switch {
-		case seen[label]:
-			return f.errorAt(fmt.Errorf("two policies are called %s; give one of them another name under as",
-				label), "policies", i)
-		case strings.ContainsFunc(label, func(c rune) bool { return c < ' ' }) || strings.TrimSpace(label) != label ||
-			len(label) > maxNameLength:
-			return f.errorAt(fmt.Errorf("the name %q of a policy: want one line of at most %d letters, without spaces around it",
-				label, maxNameLength), "policies", i)
-		}
-		seen[label] = true
-		if err := f.checkAxes(p.With, "policy "+label, "policies", i); err != nil {
-			return err
-		}
+	for i, p := range c.Policies {
+		at, label := path{"policies", i}, p.Label()
+		c.required(at, "policy", p.Policy)
+		c.distinct(seen, "policies", label, " under as", at)
+		c.refuse(strings.ContainsFunc(label, func(r rune) bool { return r < ' ' }) || strings.TrimSpace(label) != label ||
+			len(label) > maxNameLength, at,
+			"the name %q of a policy: want one line of at most %d letters, without spaces around it", label, maxNameLength)
+		c.parameters(p.With, "policy "+label, at)
 	}
-	for _, label := range sortedKeys(f.Absent) {
-		if seen[label] {
-			return f.errorAt(fmt.Errorf("%s is absent, but it is one of the policies", label), "absent", label)
-		}
-		if strings.TrimSpace(f.Absent[label]) == "" {
-			return f.errorAt(fmt.Errorf("absent: %s has no reason; say why it is missing", label), "absent", label)
-		}
+	for _, label := range sortedKeys(c.Absent) {
+		at := path{"absent", label}
+		c.refuse(seen[label], at, "%s is absent, but it is one of the policies", label)
+		c.refuse(strings.TrimSpace(c.Absent[label]) == "", at, "absent: %s has no reason; say why it is missing", label)
 	}
-	return nil
 }
 
-func (f *File) checkGroups() error {
-	for _, name := range sortedKeys(f.Groups) {
-		if _, isPolicy := policies.Registry.Find(name); isPolicy || slices.Contains(f.labels(), name) {
-			return f.errorAt(fmt.Errorf("group %s has the name of a policy; choose another name", name), "groups", name)
+// parts refuses parts that cannot be distinguished, or whose names cannot be places on an axis.
+func (c *checker) parts() {
+	for _, kind := range partKinds {
+		parts := *kind.of(c.File)
+		seen := map[string]bool{}
+		for i, p := range parts {
+			at, label := path{kind.Plural, i}, p.Label()
+			c.required(at, "use", p.Use)
+			c.distinct(seen, kind.Plural, label, " under as", at)
+			c.parameters(p.With, kind.Name+" "+label, at)
+			c.refuse(len(parts) > 1 && axisError(kind.Name, Values{label}) != nil, at, "the name %q cannot be a place on the "+
+				"axis %s; choose a simple one: {use: %[1]q, as: NAME}", label, kind.Name)
 		}
-		if claims.IsPredefinedGroup(name) {
-			return f.errorAt(fmt.Errorf("group %s has the name of a built-in group; choose another name",
-				name), "groups", name)
+		if c.err == nil {
+			_, err := c.partVariants(kind)
+			c.keep(err)
 		}
-		if len(f.Groups[name]) == 0 {
-			return f.errorAt(fmt.Errorf("group %s is empty", name), "groups", name)
+	}
+	for i, p := range c.Policies {
+		at := path{"policies", i}
+		for _, kind := range partKinds {
+			c.partNames(kind, kind.chosen(&p), at)
 		}
-		for i, label := range f.Groups[name] {
-			if err := f.checkPolicyName(label); err != nil {
-				return f.errorAt(fmt.Errorf("group %s: %w", name, err), "groups", name, i)
+		specs, err := p.capacities()
+		c.at(at.sub("capacities"), err)
+		for _, spec := range specs {
+			c.known("capacity", spec.String(), c.placesOn(records.DimCapacity), at.sub("capacities"))
+		}
+	}
+	for i, t := range c.Traces {
+		c.partNames(cacheKind, t.Caches, path{"traces", i})
+	}
+}
+
+// partNames refuses names of parts that do not exist; at leads to the key of their kind.
+func (c *checker) partNames(kind partKind, names Values, at path) {
+	for _, name := range names {
+		c.known(kind.Name, name, labelsOf(*kind.of(c.File)), at.sub(kind.Plural))
+	}
+}
+
+func (c *checker) groups() {
+	for _, name := range sortedKeys(c.Groups) {
+		at := path{"groups", name}
+		_, isPolicy := policies.Registry.Find(name)
+		c.refuse(isPolicy || slices.Contains(c.labels(), name), at,
+			"group %s has the name of a policy; choose another name", name)
+		c.refuse(claims.IsPredefinedGroup(name), at, "group %s has the name of a built-in group; choose another name", name)
+		c.refuse(len(c.Groups[name]) == 0, at, "group %s is empty", name)
+		exist := append(c.labels(), sortedKeys(c.Absent)...)
+		for i, label := range c.Groups[name] {
+			if !slices.Contains(exist, label) && len(c.Changes) == 0 {
+				c.at(at.sub(i), fmt.Errorf("group %s: %w", name, suggest.Unknown("policy", label, exist)))
 			}
 		}
 	}
-	return nil
 }
 
-// checkPolicyName rejects a name that is neither a policy of the experiment nor declared absent.
-func (f *File) checkPolicyName(label string) error {
-	if known := append(f.labels(), sortedKeys(f.Absent)...); !slices.Contains(known, label) && len(f.Changes) == 0 {
-		return suggest.Unknown("policy", label, known)
-	}
-	return nil
-}
-
-// checkSize rejects an experiment with more than maxCells cells, before they are created.
-func (f *File) checkSize() error {
+// size refuses an experiment with more than maxCells cells, before they are created.
+func (c *checker) size() {
 	perSeed, once := 0.0, 0.0 // policies that run for each seed, and policies that run once
-	for i, p := range f.Policies {
+	for i, p := range c.Policies {
 		spec, err := p.spec(firstPlace(p.With))
 		if err != nil {
-			return f.errorAt(err, "policies", i)
+			c.at(path{"policies", i}, err)
+			return
 		}
 		all, steady := countPlaces(p.With), countPlaces(p.With) // steady: without random choices
 		for _, kind := range partKinds {
 			if kind.Default == "" && (kind.AskedBy == nil || kind.AskedBy(spec.Entry)) {
-				n, random := f.countChosen(kind, kind.chosen(&p))
+				n, random := c.countChosen(kind, kind.chosen(&p))
 				all, steady = all*n, steady*(n-random)
 			}
 		}
@@ -263,28 +303,23 @@ func (f *File) checkSize() error {
 		once += steady
 		perSeed += all - steady
 	}
-	seeds := float64(len(f.seeds()))
+	seeds := float64(len(c.seeds()))
 	cells, workloads, capacities := 0.0, 0.0, 0
-	for i, t := range f.Traces {
-		specs, err := f.capacitiesOf(i)
-		if err != nil {
-			return err
-		}
+	for i, t := range c.Traces {
+		specs, err := c.capacitiesOf(i)
+		c.keep(err)
 		each := once + perSeed*seeds
 		if t.dependsOnSeed(firstPlace(t.With)) {
 			each = (once + perSeed) * seeds
 		}
-		served := slices.DeleteFunc(slices.Clone(f.Caches), func(p Part) bool { return !t.isServedBy(p.Label()) })
+		served := slices.DeleteFunc(slices.Clone(c.Caches), func(p Part) bool { return !t.isServedBy(p.Label()) })
 		cells += countParts(served) * countPlaces(t.With) * float64(max(1, len(specs))) * each
 		workloads += countPlaces(t.With)
 		capacities = max(capacities, 1, len(specs))
 	}
-	if cells > maxCells {
-		return f.errorAt(fmt.Errorf("the experiment has %.0f cells, more than %d: %.0f traces, %d capacities, %.0f "+
-			"policies, %.0f seeds, with their axes; split it, or remove some", cells, maxCells, workloads, capacities,
-			once+perSeed, seeds))
-	}
-	return nil
+	c.refuse(cells > maxCells, nil, "the experiment has %.0f cells, more than %d: %.0f traces, %d capacities, %.0f "+
+		"policies, %.0f seeds, with their axes; split it, or remove some", cells, maxCells, workloads, capacities,
+		once+perSeed, seeds)
 }
 
 // countParts returns the number of parts of a kind at all places on their axes; it is 1 without parts.
@@ -320,38 +355,40 @@ func countPlaces(with map[string]Values) float64 {
 	return n
 }
 
-func firstPlace(with map[string]Values) []setting {
-	for axes := range places(with) {
-		return axes
+// firstPlace returns the first of places.
+func firstPlace(with map[string]Values) (first []setting) {
+	for _, name := range sortedKeys(with) {
+		if len(with[name]) == 0 {
+			return nil
+		}
+		first = append(first, setting{name, with[name][0]})
 	}
-	return nil
+	return first
 }
 
-// checkCells combines every trace and policy at every place on their axes.
-func (f *File) checkCells() error {
-	for i, t := range f.Traces {
-		specs, err := f.capacitiesOf(i)
-		if err != nil {
-			return err
-		}
-		if f.replayedBy(t, sim.HasOwnCapacity) || !capacity.NeedBytes(specs, f.modeOf(t)) {
+// cells combines every trace and policy at every place on their axes.
+func (c *checker) cells() {
+	for i, t := range c.Traces {
+		specs, err := c.capacitiesOf(i)
+		c.keep(err)
+		if c.replayedBy(t, sim.HasOwnCapacity) || !capacity.NeedBytes(specs, c.modeOf(t)) {
 			continue // capacities that differ from the caches' are an error of the plan
 		}
-		if f.UnitSize {
-			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but unit-size ignores sizes; write numbers of "+
-				"objects, or remove unit-size", t.Name), "unit-size")
-		}
+		c.refuse(c.UnitSize, path{"unit-size"}, "trace %s: its capacities count bytes, but unit-size ignores sizes; write "+
+			"numbers of objects, or remove unit-size", t.Name)
 		if t.Generate == "" {
 			continue
 		}
-		if spec, err := gen.Parse(t.Generate, ""); err == nil && !spec.HasSizes() && t.With["size"] == nil {
-			return f.errorAt(fmt.Errorf("trace %s: its capacities count bytes, but its objects have no sizes; add some, for "+
-				"example size=fixed(bytes=1)", t.Name), "traces", i)
-		}
+		spec, err := gen.Parse(t.Generate, "")
+		c.refuse(err == nil && !spec.HasSizes() && t.With["size"] == nil, path{"traces", i}, "trace %s: its capacities "+
+			"count bytes, but its objects have no sizes; add some, for example size=fixed(bytes=1)", t.Name)
 	}
-	_, err := f.count()
-	if err == nil && len(f.Only) > 0 {
-		_, err = f.Cells(CellOptions{})
+	if c.err != nil {
+		return
 	}
-	return err
+	_, err := c.count()
+	if err == nil && len(c.Only) > 0 {
+		_, err = c.Cells(CellOptions{})
+	}
+	c.keep(err)
 }

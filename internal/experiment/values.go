@@ -16,7 +16,6 @@ import (
 
 // The types of File with more than one notation have their own YAML methods here.
 
-// maxSeeds limits the number of seeds.
 const maxSeeds = 10000
 
 // UnmarshalYAML reads one value or a list. A range (16..512x2) stands for its values.
@@ -53,7 +52,6 @@ func (c *Capacities) UnmarshalYAML(node ast.Node) error {
 	return err
 }
 
-// splitList splits texts at their commas.
 func splitList(texts []string) (items []string) {
 	for _, text := range texts {
 		for item := range strings.SplitSeq(text, ",") {
@@ -125,7 +123,6 @@ func (n *Number) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// parseNumber reads 0.05 or 5%.
 func parseNumber(text string) (x float64, err error) {
 	percent, isPercent := strings.CutSuffix(text, "%")
 	if isPercent && !strings.ContainsAny(percent, "eEpPxX") {

@@ -15,3 +15,15 @@ func GroupBy[T any, K comparable](items []T, key func(T) K) (groups [][]T) {
 	}
 	return groups
 }
+
+// Distinct returns the keys of items, each once, in order of first appearance.
+func Distinct[T any, K comparable](items []T, key func(T) K) (keys []K) {
+	seen := map[K]bool{}
+	for _, item := range items {
+		if k := key(item); !seen[k] {
+			seen[k] = true
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}

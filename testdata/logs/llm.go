@@ -24,7 +24,6 @@ type turn struct {
 	Content string `json:"content"`
 }
 
-// text is the prompt as one text.
 func (c call) text() string {
 	var all []string
 	for _, t := range c.turns {
@@ -33,7 +32,6 @@ func (c call) text() string {
 	return strings.Join(all, "\n")
 }
 
-// tokens is the number of tokens of a text, with words as tokens.
 func tokens(text string) int { return len(strings.Fields(text)) }
 
 // id is a name of a call or a conversation as servers make them.
@@ -123,7 +121,6 @@ func eachLast(line func(call) string) func(*bytes.Buffer, []call) {
 // object is a JSON object; encoding/json sorts its names.
 type object map[string]any
 
-// inJSON is a value as JSON. It must be one.
 func inJSON(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -134,7 +131,6 @@ func inJSON(value any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// usage is what OpenAI's API counts.
 func (c call) usage() object {
 	return object{"prompt_tokens": tokens(c.text()), "completion_tokens": tokens(c.answer),
 		"total_tokens": tokens(c.text()) + tokens(c.answer)}
@@ -176,7 +172,6 @@ func (c call) litellm(entry object) object {
 	return entry
 }
 
-// seconds is a time since 1970.
 func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1e3 }
 
 var callKinds = []callKind{

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
 )
 
 // Kind is a kind of log.
@@ -15,19 +18,40 @@ type Kind struct {
 	LengthsOnly bool
 }
 
+// kind is a log by its usual name, what it begins with, and the line, or two, of an event, as a template of its fields.
+type kind struct{ file, head, line string }
+
+// functions are those of the templates beside the methods of events.
+var functions = template.FuncMap{
+	"add": func(a, b int64) int64 { return a + b },
+	"mul": func(a, b int64) int64 { return a * b },
+	"div": func(a, b int64) int64 { return a / b },
+	"mod": func(a, b int64) int64 { return a % b },
+
+	"agent": func() string { return agent }, "clf": func() string { return clf },
+	"repeat": func(text string, n int64) string { return strings.Repeat(text, int(n)) },
+	"upper":  strings.ToUpper, "replaceAll": strings.ReplaceAll,
+}
+
 // Kinds are all kinds, by who writes them.
 func Kinds() []Kind {
-	var all []Kind
-	for _, k := range webKinds {
-		all = append(all, Kind{File: k.file, Write: func(w *bytes.Buffer) { each(w, k.head, visits(), k.line) }})
+	return slices.Concat(written(webKinds, visits), written(storeKinds, operations), written(deviceKinds, accesses),
+		callLogs())
+}
+
+// written are kinds whose lines are of the same events.
+func written[T any](kinds []kind, events func() []T) (all []Kind) {
+	for _, k := range kinds {
+		line := template.Must(template.New(k.file).Funcs(functions).Parse(k.line + "\n"))
+		all = append(all, Kind{File: k.file, Write: func(w *bytes.Buffer) {
+			w.WriteString(k.head)
+			for _, e := range events() {
+				if err := line.Execute(w, e); err != nil {
+					panic(err)
+				}
+			}
+		}})
 	}
-	for _, k := range storeKinds {
-		all = append(all, Kind{File: k.file, Write: func(w *bytes.Buffer) { each(w, k.head, operations(), k.line) }})
-	}
-	for _, k := range deviceKinds {
-		all = append(all, Kind{File: k.file, Write: func(w *bytes.Buffer) { each(w, k.head, accesses(), k.line) }})
-	}
-	all = append(all, callLogs()...)
 	return all
 }
 

@@ -41,6 +41,27 @@ type Head struct {
 	Below bool
 }
 
+// Column is a column of a grid whose rows are values of a type.
+type Column[T any] struct {
+	Head
+	Cell func(row T) string
+}
+
+// GridOf returns the grid of rows.
+func GridOf[T any](columns []Column[T], rows []T) (g Grid) {
+	for _, c := range columns {
+		g.Heads = append(g.Heads, c.Head)
+	}
+	for _, row := range rows {
+		var cells []string
+		for _, c := range columns {
+			cells = append(cells, c.Cell(row))
+		}
+		g.Rows = append(g.Rows, cells)
+	}
+	return g
+}
+
 // Key is the weight of columns without which rows cannot be told apart.
 const Key = 100
 

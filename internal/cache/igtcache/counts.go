@@ -42,9 +42,6 @@ var (
 var metrics = []metric.Metric{streamRequests, streamHits, streamHitRatio, streamQuota, patternChanges, ttlExpiries,
 	falseExpiries, firstExpiry, quotaMoved, quotaRounds}
 
-// mostReported is the number of streams that a record lists one by one.
-const mostReported = 20
-
 // noStream is the label of the objects that belong to no stream.
 const noStream = "(others)"
 
@@ -177,40 +174,19 @@ func (s *system) Counters() (all []policies.Counter) {
 	all = append(all, policies.Count(falseExpiries, float64(s.returned)),
 		policies.Count(quotaRounds, float64(s.divisions)),
 		policies.Count(quotaMoved, float64(s.quotaMoved)/float64(s.config.Capacity)))
-	for _, of := range largest(s.named()) {
+	named := s.named()
+	for _, i := range cache.Largest(len(named), func(i int) int64 { return named[i].tally.requests }) {
+		of := named[i]
 		requests, hits := float64(of.tally.requests), float64(of.tally.hits)
 		all = append(all, policies.CountOf(streamRequests, of.label, requests),
 			policies.CountOf(streamHits, of.label, hits),
 			policies.CountOf(streamHitRatio, of.label, hits/max(1, requests)),
 			policies.CountOf(streamQuota, of.label, float64(of.quota)/float64(s.config.Capacity)))
 	}
-	// Each unit has a policy of its own: their counts are added, as if one policy served all of them.
 	for _, u := range s.inOrder() {
-		for _, c := range u.pool.Counters() {
-			if at := slices.IndexFunc(all, func(have policies.Counter) bool { return have.Name() == c.Name() }); at >= 0 {
-				all[at].Value += c.Value
-			} else {
-				all = append(all, c)
-			}
-		}
+		all = cache.AddCounters(all, u.pool.Counters())
 	}
 	return all
-}
-
-// largest returns the mostReported shares with the most requests, in the order in which they were given.
-func largest(all []named) []named {
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[b].tally.requests, all[a].tally.requests) })
-	order = order[:min(len(order), mostReported)]
-	slices.Sort(order)
-	var chosen []named
-	for _, i := range order {
-		chosen = append(chosen, all[i])
-	}
-	return chosen
 }
 
 func (c *Cache) Streams() (all []cache.StreamState) {

@@ -265,8 +265,7 @@ func New(c cache.Config) (*Cache, error) {
 		p.Quota, s.restart = s.quota, p.Restart
 		prefetcher = proposer{p, s}
 	case c.Prefetcher != nil:
-		prefetcher = prefetch.New(*c.Prefetcher, prefetch.Config{Trace: c.Trace, Layout: c.Layout, Capacity: c.Capacity,
-			Unit: c.Unit})
+		prefetcher = c.NewPrefetcher(c.Capacity)
 	}
 	return &Cache{Prefetching: cache.NewPrefetching(c, s, prefetcher), system: s}, nil
 }

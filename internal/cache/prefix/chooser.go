@@ -17,7 +17,7 @@ import (
 // blocks ahead of it. Policies that use positions, or that bypass blocks, need the order of the requests instead.
 type chooser struct {
 	policy policies.Policy
-	tree   *tree
+	tree   *Tree
 	// list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
 	children dense.Lists
 	observer *silentPredictor // nil where the policy asks no predictor
@@ -31,7 +31,7 @@ type chooser struct {
 }
 
 // newChooser returns a Holder that chooses with p, an Expirer if p is one.
-func newChooser(p policies.Policy, t *tree, offline bool, observer *silentPredictor) policies.Holder {
+func newChooser(p policies.Policy, t *Tree, offline bool, observer *silentPredictor) policies.Holder {
 	c := &chooser{policy: p, tree: t, children: dense.NewLists(len(t.nodes), len(t.nodes)+1), observer: observer}
 	if offline {
 		c.requested = make([]int, len(t.nodes))

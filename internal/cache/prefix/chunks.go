@@ -10,6 +10,7 @@ import (
 // so that the first stay longest. Then it makes room for all other blocks at once, even for those that the store has,
 // and loads the missing ones from the first to the last. The blocks that it has found stay meanwhile.
 type chunks struct {
+	unheld
 	pool     *cache.Pool
 	policy   policies.Holder
 	follower policies.PromptHolder // nil where the policy does not follow prompts as wholes
@@ -41,16 +42,15 @@ func newBoundOfChunks(c cache.Config) (blockStore, error) {
 	return b, err
 }
 
-func (s *chunks) Used() int64                  { return s.pool.Used() }
-func (s *chunks) Counters() []policies.Counter { return s.pool.Counters() }
+func (s *chunks) Pool() *cache.Pool { return s.pool }
 
-func (s *chunks) begin(a arrival, n *cache.Counts) (hits int, h Held) {
+func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	evictions := s.pool.Evictions()
-	blocks := a.blocks[:a.Kept]
+	blocks := p.Blocks
 	for hits < len(blocks) && s.pool.Has(blocks[hits]) {
 		hits++
 	}
-	r := policies.Request{Size: 1, Time: a.now, Pos: a.first}
+	r := policies.Request{Size: 1, Time: p.Now, Pos: p.First}
 	for i := hits - 1; i >= 0; i-- {
 		r.Object, r.Query = blocks[i], blocks[i]
 		if s.policy.Hold(r.Object); s.follower == nil {
@@ -59,7 +59,7 @@ func (s *chunks) begin(a arrival, n *cache.Counts) (hits int, h Held) {
 		r.Pos++
 	}
 	if s.follower != nil {
-		s.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: a.first, Time: a.now, Priority: a.priority})
+		s.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: p.First, Time: p.Now, Priority: p.Priority})
 	}
 	fit := min(len(blocks), int(s.pool.Capacity()))
 	n.Oversized += int64(len(blocks) - fit)
@@ -75,9 +75,11 @@ func (s *chunks) begin(a arrival, n *cache.Counts) (hits int, h Held) {
 		s.policy.Release(o)
 	}
 	n.Evictions += s.pool.Evictions() - evictions
-	return min(hits, a.Reusable), Held{}
+	return min(hits, p.Reusable), Held{}
 }
 
-func (s *chunks) finish([]policies.Object, bool) {}
-func (s *chunks) has(o policies.Object) bool     { return s.pool.Resident(o) }
-func (s *chunks) locks() int                     { return 0 }
+// unheld is a store whose blocks running prompts do not hold.
+type unheld struct{}
+
+func (unheld) Finish([]policies.Object, Held) {}
+func (unheld) Locked() int                    { return 0 }

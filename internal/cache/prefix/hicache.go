@@ -31,7 +31,7 @@ const leastLoad = 10
 //   - A prompt hits as far as the tree goes. What only the host has is loaded, and the copies stay. With AtEviction
 //     they are the first to leave a full host, in the order in which the nodes first were in both memories.
 type HiCache struct {
-	*tree               // the blocks in the GPU; its segments are the nodes of the whole tree
+	*Tree               // the blocks in the GPU; its segments are the nodes of the whole tree
 	host    *cache.Pool // the blocks in the host
 	queues  *queues     // of the nodes that each memory can evict
 	copying Copying
@@ -65,16 +65,13 @@ func NewHiCache(c cache.Config, host int64, copying Copying) (*HiCache, error) {
 		return nil, err
 	}
 	h.queues = &queues{ofGPU.(policies.PromptHolder), ofHost.(policies.PromptHolder), h}
-	h.tree = &tree{nodes: make([]node, objects), parents: columns.Parents, segments: newSegments(objects),
+	h.Tree = &Tree{nodes: make([]node, objects), parents: columns.Parents, segments: newSegments(objects),
 		policy: h.queues, follower: h.queues}
-	h.tree.pool = newPool(c, h.queues)
-	h.tree.pool.Observe(h)
+	h.pool = newPool(c, h.queues)
+	h.pool.Observe(h)
 	h.host = cache.NewPool(hostPolicy{h.queues.host}, min(host, int64(objects)), objects)
 	return h, nil
 }
-
-// GPU returns the blocks in the GPU. Finish is that of the tree.
-func (h *HiCache) GPU() *Tier { return &Tier{h.tree} }
 
 // Host returns the pool of the blocks in the host.
 func (h *HiCache) Host() *cache.Pool { return h.host }
@@ -82,46 +79,45 @@ func (h *HiCache) Host() *cache.Pool { return h.host }
 // Gone returns how many blocks have left the tree so far.
 func (h *HiCache) Gone() int64 { return h.gone }
 
-// Serve serves a prompt, whose Run need not be set and whose Hits are how many blocks can hit. It returns how many hit
-// in each memory, and what the prompt holds until Finish. If it does not fit into the GPU beside what others hold, its
-// first blocks are kept, and the others are neither loaded nor hit.
+// Serve serves a prompt. It returns how many blocks hit in each memory, and what the prompt holds until Finish. If it
+// does not fit into the GPU beside what others hold, its first blocks are kept, and the others are neither loaded nor
+// hit.
 func (h *HiCache) Serve(p Prompt) (inGPU, inHost int, held Held) {
-	a := p.arrival()
-	inGPU = h.run(a.blocks[:a.Reusable], a.now)
+	inGPU = h.Run(p.Blocks[:p.Reusable], p.Now)
 	found := inGPU
-	for found < a.Reusable && h.host.Has(a.blocks[found]) {
+	for found < p.Reusable && h.host.Has(p.Blocks[found]) {
 		found++
 	}
-	h.hold(a.blocks[:inGPU])
-	held = h.fit(a, inGPU)
-	blocks := a.blocks[:held.Blocks]
+	h.hold(p.Blocks[:inGPU])
+	held = h.fit(p, inGPU)
+	blocks := p.Blocks[:held.Blocks]
 	if n := min(found, len(blocks)) - inGPU; n*h.tokens >= leastLoad {
 		inHost = n
 	}
 	hits := inGPU + inHost
-	h.queues.Begin(policies.Prompt{Hits: blocks[:hits], Found: a.blocks[hits:found], First: a.first, Time: a.now,
-		Priority: a.priority})
-	h.split(a.blocks[:found])
+	h.queues.Begin(policies.Prompt{Hits: blocks[:hits], Found: p.Blocks[hits:found], First: p.First, Time: p.Now,
+		Priority: p.Priority})
+	h.split(p.Blocks[:found])
 	h.split(blocks[:hits])
 	others := h.apart
 	if held.Apart {
 		others--
 	}
-	h.load(blocks[:hits], inGPU, a, others)
+	h.load(blocks[:hits], inGPU, p, others)
 	h.pool.MakeRoom(int64(len(blocks) - hits + h.apart))
-	h.insert(blocks, hits, a)
+	h.insert(blocks, hits, p)
 	return inGPU, inHost, held
 }
 
 // load loads the blocks from one on from the host.
-func (h *HiCache) load(blocks []policies.Object, from int, a arrival, apart int) {
+func (h *HiCache) load(blocks []policies.Object, from int, p Prompt, apart int) {
 	if from == len(blocks) {
 		return
 	}
 	h.holdInHost(blocks[from:])
 	h.pool.MakeRoom(int64(len(blocks) - from + apart))
 	for i := from; i < len(blocks); i++ {
-		h.place(blocks[i], a, i)
+		h.place(blocks[i], p, i)
 	}
 	for i := len(blocks) - 1; i >= from; i-- { // SGLang goes from the last node to the first
 		if h.segments.behind[blocks[i]] < 0 {
@@ -131,8 +127,8 @@ func (h *HiCache) load(blocks []policies.Object, from int, a arrival, apart int)
 }
 
 // place puts a block of a prompt into the GPU, which has room.
-func (h *HiCache) place(o policies.Object, a arrival, at int) {
-	h.pool.Miss(policies.Request{Object: o, Query: o, Pos: a.first + at, Size: 1, Time: a.now})
+func (h *HiCache) place(o policies.Object, p Prompt, at int) {
+	h.pool.Miss(policies.Request{Object: o, Query: o, Pos: p.First + at, Size: 1, Time: p.Now})
 	h.link(o)
 }
 
@@ -152,7 +148,7 @@ func (h *HiCache) isHostLeaf(o policies.Object) bool {
 
 // insert puts a prompt into the tree, node by node. Its first blocks hit and are in the GPU, for the others there is
 // room: they are computed, also where the tree has them. Where it is due, a node is copied to the host.
-func (h *HiCache) insert(blocks []policies.Object, hits int, a arrival) {
+func (h *HiCache) insert(blocks []policies.Object, hits int, p Prompt) {
 	for from := 0; from < len(blocks); {
 		isNew := !h.pool.Has(blocks[from]) && !h.host.Has(blocks[from])
 		to := len(blocks)
@@ -161,7 +157,7 @@ func (h *HiCache) insert(blocks []policies.Object, hits int, a arrival) {
 			h.split(blocks[:to])
 		}
 		if from >= hits {
-			h.compute(blocks[:to], from, a)
+			h.compute(blocks[:to], from, p)
 		}
 		h.count(blocks[from:to], isNew)
 		if h.isDue(blocks[to-1]) && (from == 0 || h.host.Has(blocks[from-1])) {
@@ -181,7 +177,7 @@ func (h *HiCache) endOfNode(blocks []policies.Object, from int) int {
 }
 
 // compute puts a node into the GPU that has been computed: the blocks from one on.
-func (h *HiCache) compute(blocks []policies.Object, from int, a arrival) {
+func (h *HiCache) compute(blocks []policies.Object, from int, p Prompt) {
 	computed := blocks[from:]
 	last := computed[len(computed)-1]
 	inGPU, inHost := h.pool.Has(last), h.host.Has(last)
@@ -196,11 +192,11 @@ func (h *HiCache) compute(blocks []policies.Object, from int, a arrival) {
 	}
 	for i := from; i < len(blocks); i++ {
 		if !inGPU {
-			h.place(blocks[i], a, i)
+			h.place(blocks[i], p, i)
 		}
 		switch {
 		case inGPU || inHost:
-			h.queues.Hit(policies.Request{Object: blocks[i], Query: blocks[i], Pos: a.first + i, Size: 1, Time: a.now})
+			h.queues.Hit(policies.Request{Object: blocks[i], Query: blocks[i], Pos: p.First + i, Size: 1, Time: p.Now})
 		case h.parents[blocks[i]] >= 0:
 			h.behind[h.parents[blocks[i]]]++
 		}

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // twoMemories is SGLang's HiCache, over tokens, as its rules are: see docs/policies-engines.md. Its nodes are those of
@@ -236,31 +236,29 @@ func (t *twoMemories) end(run *radixRun) {
 type hiCache struct {
 	*prefix.HiCache
 	prompts *tokenPrompts
-	first   int
+	front   prefix.Front
 	held    []prefix.Held
 }
 
 func newHiCache(t *testing.T, p *tokenPrompts, policy string, gpu, host int, copying prefix.Copying) *hiCache {
 	cell := prefixCell(t, "prefix", policy, "", int64(gpu))
-	h := must.Get(prefix.NewHiCache(cache.Config{Trace: p.trace, Capacity: int64(gpu), Unit: true,
-		Policy: cell.Replayed().Policy}, int64(host), copying))(t)
-	return &hiCache{h, p, 0, make([]prefix.Held, len(p.tokens))}
+	c := cache.Config{Trace: p.trace, Capacity: int64(gpu), Unit: true, Policy: cell.Replayed().Policy,
+		Params: params.Values{"concurrency": 1, "last": "computed"}}
+	h := must.Get(prefix.NewHiCache(c, int64(host), copying))(t)
+	return &hiCache{h, p, prefix.NewFront(c), make([]prefix.Held, len(p.tokens))}
 }
 
 func (h *hiCache) begin(i, priority int) (fromGPU, fromHost int) {
-	page := prompts.Of(h.prompts.trace.Kind).BlockTokens
-	blocks, _ := h.prompts.trace.Group(i)
-	l := prefix.LimitsOf("computed", false, len(blocks), int64(len(h.prompts.tokens[i])), int64(page))
-	p := prefix.Prompt{Blocks: blocks[:l.Kept], First: h.first, Priority: int32(priority), Hits: l.Reusable,
-		Apart: l.Apart}
-	h.first += len(blocks)
+	page := h.front.Columns.BlockTokens
+	p := h.front.Arrive(i)
+	p.Priority = int32(priority)
 	fromGPU, fromHost, h.held[i] = h.Serve(p)
 	return fromGPU * page, fromHost * page
 }
 
 func (h *hiCache) end(i int) {
 	blocks, _ := h.prompts.trace.Group(i)
-	h.GPU().Finish(blocks, h.held[i])
+	h.Finish(blocks, h.held[i])
 }
 
 // memories are those that have a page.
@@ -286,7 +284,7 @@ func (t *twoMemories) where(tokens []int) (in []memories) {
 
 // compare reports a difference between what ours and theirs have of the first prompts in their memories.
 func (h *hiCache) compare(t *twoMemories, first int) error {
-	gpu, host := h.GPU().Pool(), h.Host()
+	gpu, host := h.Pool(), h.Host()
 	if int(h.Gone()) != t.gone {
 		return fmt.Errorf("%d pages have left both, want %d", h.Gone(), t.gone)
 	}

@@ -15,6 +15,7 @@ import (
 // resident blocks, leading or not, as any schedule has hits. In the optima each of them counts as a hit, which makes
 // them a bound.
 type looseBlocks struct {
+	unheld
 	pool     *cache.Pool
 	bound    bool
 	follower policies.GroupFollower // nil where the policy does not ask where prompts begin
@@ -33,22 +34,21 @@ func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 	return b, nil
 }
 
-func (b *looseBlocks) Used() int64                  { return b.pool.Used() }
-func (b *looseBlocks) Counters() []policies.Counter { return b.pool.Counters() }
+func (b *looseBlocks) Pool() *cache.Pool { return b.pool }
 
-func (b *looseBlocks) begin(a arrival, n *cache.Counts) (hits int, h Held) {
-	blocks := a.blocks[:min(a.Kept, b.fit)]
-	n.Oversized += int64(a.Kept - len(blocks))
+func (b *looseBlocks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
+	blocks := p.Blocks[:min(len(p.Blocks), b.fit)]
+	n.Oversized += int64(len(p.Blocks) - len(blocks))
 	for hits < len(blocks) && b.pool.Resident(blocks[hits]) { // first, because serving evicts and loads blocks
 		hits++
 	}
 	if b.follower != nil {
-		b.follower.BeginGroup(a.first)
+		b.follower.BeginGroup(p.First)
 	}
 	evictions, found := b.pool.Evictions(), 0
-	r := policies.Request{Size: 1, Time: a.now}
+	r := policies.Request{Size: 1, Time: p.Now}
 	for i, o := range blocks {
-		r.Object, r.Query, r.Pos = o, o, a.first+i
+		r.Object, r.Query, r.Pos = o, o, p.First+i
 		if b.pool.Request(r) {
 			found++
 		}
@@ -57,9 +57,5 @@ func (b *looseBlocks) begin(a arrival, n *cache.Counts) (hits int, h Held) {
 	if b.bound {
 		hits = found
 	}
-	return min(hits, a.Reusable), Held{}
+	return min(hits, p.Reusable), Held{}
 }
-
-func (b *looseBlocks) finish([]policies.Object, bool) {}
-func (b *looseBlocks) has(o policies.Object) bool     { return b.pool.Resident(o) }
-func (b *looseBlocks) locks() int                     { return 0 }

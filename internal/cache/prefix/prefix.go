@@ -158,40 +158,30 @@ func checkModel(model string, v params.Values, _ bool) error {
 // blocks.
 //
 // Serve replays prompts in order; the parameter concurrency is the number that run at the same time. A model with a
-// clock calls Begin and Finish instead. It implements cache.Reporting and cache.Occupied.
+// clock calls Begin and Finish instead. It implements cache.Reporting and cache.Replica.
 type Cache struct {
-	store   blockStore
-	trace   *traces.Trace
-	running cache.InFlight // of Serve
-	last    string
-	bound   bool   // the policy is a reference that no schedule should beat
-	held    []Held // per prompt
-	// requests is the number of blocks of the prompts that have begun. It is the position of the next block: policies rely
-	// on positions that grow, but on several nodes a prompt may begin after later ones of the trace.
-	requests int
-	groups   *cache.NodeGroups   // of a node with a predictor
-	tenants  *cache.TenantCounts // who share the cache; nil if nobody does, and if the nodes count
+	Front
+	store blockStore
+	held  []Held // per prompt
 }
 
 type blockStore interface {
-	// begin serves a prompt. It returns how many of its first blocks hit, and what it holds until finish.
-	begin(a arrival, n *cache.Counts) (hits int, h Held)
-	// finish releases what begin held.
-	finish(blocks []policies.Object, apart bool)
-	// has reports whether a block is resident, locks how many blocks are locked.
-	has(o policies.Object) bool
-	locks() int
-	cache.Reporting
-	cache.Occupied
+	Pool() *cache.Pool
+	// begin serves a prompt. It returns how many of its first blocks hit, and what it holds until Finish.
+	begin(p Prompt, n *cache.Counts) (hits int, h Held)
+	// Finish releases what begin held of a prompt's blocks. Locked returns how many blocks are held.
+	Finish(blocks []policies.Object, h Held)
+	Locked() int
 }
 
-// arrival is a prompt that begins.
-type arrival struct {
-	blocks   []policies.Object
-	first    int   // the position of its first block, among those of all prompts that have begun
-	now      int64 // nanoseconds
-	priority int32
-	Limits
+// Prompt is a prompt that comes to a store of blocks.
+type Prompt struct {
+	Blocks   []policies.Object // that may be kept
+	First    int               // the position of the first one, among those of all prompts that have begun
+	Now      int64             // nanoseconds
+	Priority int32
+	Reusable int  // how many of the blocks can hit
+	Apart    bool // the block behind these takes room while the prompt runs, and is not kept
 }
 
 // Held is what a prompt holds while it runs.
@@ -201,9 +191,7 @@ type Held struct {
 }
 
 func New(c cache.Config) (*Cache, error) {
-	p := &Cache{trace: c.Trace, running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, last: c.Params.Text("last"),
-		bound: c.Policy.Entry.Kind == policies.Offline, held: make([]Held, len(c.Trace.Groups)),
-		groups: c.Groups, tenants: cache.NewSharing(c)}
+	p := &Cache{Front: NewFront(c), held: make([]Held, len(c.Trace.Groups))}
 	var err error
 	switch c.Params.Text("evict") {
 	case evictAny:
@@ -217,90 +205,113 @@ func New(c cache.Config) (*Cache, error) {
 }
 
 func (p *Cache) Counters() []policies.Counter {
-	return append(p.store.Counters(), p.tenants.Counters()...)
+	return append(p.store.Pool().Counters(), p.Sharing.Counters()...)
 }
 
-func (p *Cache) Used() int64 { return p.store.Used() }
+func (p *Cache) Used() int64                { return p.store.Pool().Used() }
+func (p *Cache) Resident() int64            { return p.Used() }
+func (p *Cache) Has(o policies.Object) bool { return p.store.Pool().Resident(o) }
+func (p *Cache) Held() int64                { return int64(p.store.Locked()) }
 
-// Tenants returns the state of every tenant: their requests and hits, since they share the cache.
-func (p *Cache) Tenants() []cache.Tenant { return p.tenants.Tenants() }
-
-// Has, Held, Resident and AtOnce implement cache.Replica.
-func (p *Cache) Has(o policies.Object) bool { return p.store.has(o) }
-func (p *Cache) Held() int64                { return int64(p.store.locks()) }
-func (p *Cache) Resident() int64            { return p.store.Used() }
-func (p *Cache) AtOnce() int                { return p.running.AtOnce }
-
-func (p *Cache) Serve(w cache.Window, n *cache.Counts) { p.running.Serve(p, w, n) }
+func (p *Cache) Serve(w cache.Window, n *cache.Counts) { p.InFlight.Serve(p, w, n) }
 
 // Begin serves a prompt, counted from 0, and adds what happened to n: its blocks are requested, and missing ones are
 // loaded. If a prompt does not fit next to the locked blocks, its first blocks are loaded and the others bypass the
 // cache. Its blocks are locked until Finish. It returns how many tokens hit.
 func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
-	columns := prompts.Of(p.trace.Kind)
-	a := arrival{first: p.requests}
-	blocks, at := p.trace.Group(prompt)
 	before := *n
-	a.blocks = blocks
-	p.groups.Begin(p.requests, len(blocks))
-	p.requests += len(blocks)
-	if p.trace.Times != nil {
-		a.now = p.trace.Times[at]
-	}
-	if columns.Priorities != nil {
-		a.priority = columns.Priorities[prompt]
-	}
-	tokens, block := int64(columns.InputTokens[prompt]), int64(columns.BlockTokens)
-	a.Limits = LimitsOf(p.last, p.bound, len(blocks), tokens, block)
-	hits, h := p.store.begin(a, n)
+	hits, h := p.store.begin(p.Arrive(prompt), n)
 	p.held[prompt] = h
-
-	hitTokens = min(int64(hits)*block, tokens)
-	n.Requests += int64(len(a.blocks))
-	n.Hits += int64(hits)
-	n.Prompts++
-	n.Tokens += tokens
-	n.HitTokens += hitTokens
-	if KeepsPartial(p.last, p.bound) && hits < len(a.blocks) { // otherwise a block that is not full is not kept
-		n.EmptyTokens += columns.EmptyTokens(prompt, len(a.blocks))
-	}
-	if columns.Rounded != nil {
-		n.RoundedTokens += int64(columns.Rounded[prompt])
-	}
-	p.tenants.CountPrompt(prompt, n.Minus(before))
-	return hitTokens
-}
-
-// KeepsPartial reports whether last blocks that are not full are kept.
-func KeepsPartial(last string, reference bool) bool {
-	return last == lastAny || last == lastKept && !reference
-}
-
-// Limits say what the parameter last means for the blocks of a prompt.
-type Limits struct {
-	Kept     int  // how many of its first blocks are kept
-	Reusable int  // how many of these can hit
-	Apart    bool // the block behind these takes room while the prompt runs
-}
-
-// LimitsOf returns the limits of a prompt, whose last block may not be full. For a reference every full block can hit,
-// and no other takes room. That is a bound on the rule.
-func LimitsOf(last string, reference bool, blocks int, tokens, block int64) (l Limits) {
-	l.Kept = blocks
-	if !KeepsPartial(last, reference) {
-		l.Kept = int(min(int64(blocks), tokens/block))
-	}
-	l.Reusable = l.Kept
-	if (last == lastComputed || last == lastKept) && !reference {
-		l.Reusable = int(min(int64(l.Kept), (tokens-1)/block))
-		l.Apart = l.Kept < blocks
-	}
-	return l
+	return p.Count(prompt, hits, before, n)
 }
 
 // Finish releases the blocks of a prompt that has begun.
 func (p *Cache) Finish(prompt int) {
-	blocks, _ := p.trace.Group(prompt)
-	h := p.held[prompt]
-	p.store.finish(blocks[:h.Blocks], h.Apart)
+	blocks, _ := p.Trace.Group(prompt)
+	p.store.Finish(blocks, p.held[prompt])
+}
+
+// Front is what all caches of prompts have in common: which prompts come, and what is counted of them.
+type Front struct {
+	Trace    *traces.Trace
+	Columns  *prompts.Columns
+	InFlight cache.InFlight // of Serve
+	last     string
+	bound    bool // the policy is a reference that no schedule should beat
+	// begun is the number of blocks of the prompts that have begun. It is the position of the next block: policies rely on
+	// positions that grow, but on several nodes a prompt may begin after later ones of the trace.
+	begun   int
+	groups  *cache.NodeGroups   // of a node with predictors
+	Sharing *cache.TenantCounts // who share the cache; nil if nobody does, and if the nodes count
+}
+
+// NewFront returns the front of a cache with the parameters concurrency and LastParam.
+func NewFront(c cache.Config) Front {
+	return Front{Trace: c.Trace, Columns: prompts.Of(c.Trace.Kind),
+		InFlight: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, last: c.Params.Text("last"),
+		bound: c.Policy.Entry.Kind == policies.Offline, groups: c.Groups, Sharing: cache.NewSharing(c)}
+}
+
+// Tenants returns the state of every tenant: their requests and hits, since they share the cache.
+func (f *Front) Tenants() []cache.Tenant { return f.Sharing.Tenants() }
+
+// AtOnce implements cache.Replica.
+func (f *Front) AtOnce() int { return f.InFlight.AtOnce }
+
+// Arrive returns a prompt that begins now.
+func (f *Front) Arrive(prompt int) Prompt {
+	blocks, at := f.Trace.Group(prompt)
+	p := Prompt{First: f.begun}
+	f.groups.Begin(f.begun, len(blocks))
+	f.begun += len(blocks)
+	if f.Trace.Times != nil {
+		p.Now = f.Trace.Times[at]
+	}
+	if f.Columns.Priorities != nil {
+		p.Priority = f.Columns.Priorities[prompt]
+	}
+	var kept int
+	kept, p.Reusable, p.Apart = f.Limits(prompt)
+	p.Blocks = blocks[:kept]
+	return p
+}
+
+// Count counts a prompt of which some blocks hit, and returns its tokens that hit. What happened to its blocks when it
+// began was counted before in n.
+func (f *Front) Count(prompt, hits int, before cache.Counts, n *cache.Counts) (hitTokens int64) {
+	blocks, _ := f.Trace.Group(prompt)
+	tokens := int64(f.Columns.InputTokens[prompt])
+	hitTokens = min(int64(hits)*int64(f.Columns.BlockTokens), tokens)
+	n.Requests += int64(len(blocks))
+	n.Hits += int64(hits)
+	n.Prompts++
+	n.Tokens += tokens
+	n.HitTokens += hitTokens
+	if f.keepsPartial() && hits < len(blocks) { // otherwise a block that is not full is not kept
+		n.EmptyTokens += f.Columns.EmptyTokens(prompt, len(blocks))
+	}
+	if f.Columns.Rounded != nil {
+		n.RoundedTokens += int64(f.Columns.Rounded[prompt])
+	}
+	f.Sharing.CountPrompt(prompt, n.Minus(before))
+	return hitTokens
+}
+
+// keepsPartial reports whether last blocks that are not full are kept.
+func (f *Front) keepsPartial() bool { return f.last == lastAny || f.last == lastKept && !f.bound }
+
+// Limits says what the parameter last means for a prompt, whose last block may not be full: how many of its first
+// blocks are kept, how many of these can hit, and whether the block behind them takes room while the prompt runs. For a
+// reference every full block can hit, and no other takes room. That is a bound on the rule.
+func (f *Front) Limits(prompt int) (kept, reusable int, apart bool) {
+	blocks, _ := f.Trace.Group(prompt)
+	tokens, block := int64(f.Columns.InputTokens[prompt]), int64(f.Columns.BlockTokens)
+	kept = len(blocks)
+	if !f.keepsPartial() {
+		kept = int(min(int64(kept), tokens/block))
+	}
+	if (f.last != lastComputed && f.last != lastKept) || f.bound {
+		return kept, kept, false
+	}
+	return kept, int(min(int64(kept), (tokens-1)/block)), kept < len(blocks)
 }

@@ -3,12 +3,13 @@ package prefix
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
-// tree keeps the predecessors of every resident block resident, back to the first block of its prompts. So only leaves
+// Tree keeps the predecessors of every resident block resident, back to the first block of its prompts. So only leaves
 // can be evicted: blocks without a resident block behind them that no running prompt holds.
 //
 // The resident blocks of a prompt are thus a prefix of it. Every missing block is loaded, and evicts another one if the
@@ -48,7 +49,7 @@ import (
 // prompt runs, and a block that hits does, too. Then Belady's rule, with bypassing, is not optimal: it may load a block
 // that is soon requested again, though another would have used its place before. The bound opt-unheld ignores what is
 // held. If a model lets prompts overlap, when they end depends on the schedule even if nothing may be bypassed.
-type tree struct {
+type Tree struct {
 	pool     *cache.Pool
 	policy   policies.Holder       // of the pool
 	groups   policies.GroupMisser  // nil where the policy does not care what is missed together
@@ -84,8 +85,8 @@ const (
 func (n node) isHeld() bool     { return n&heldBit != 0 }
 func (n node) children() uint32 { return uint32(n / oneChild) }
 
-func newTree(c cache.Config) (*tree, error) {
-	t := &tree{nodes: make([]node, c.Trace.NumObjects), parents: prompts.Of(c.Trace.Kind).Parents}
+func newTree(c cache.Config) (*Tree, error) {
+	t := &Tree{nodes: make([]node, c.Trace.NumObjects), parents: prompts.Of(c.Trace.Kind).Parents}
 	// The optimum evicts single blocks in any case: policies are compared with it whatever they evict.
 	if c.Params.Text("evict") == evictNode && c.Policy.Entry.Kind != policies.Offline {
 		t.segments = newSegments(c.Trace.NumObjects)
@@ -94,7 +95,7 @@ func newTree(c cache.Config) (*tree, error) {
 }
 
 // usePolicy builds the policy, and makes it choose leaves if it does not do so by itself.
-func (t *tree) usePolicy(c cache.Config) error {
+func (t *Tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
 	config.Holds, config.BlockTokens = policies.Can[policies.Holder](c.Policy.Entry), prompts.Of(c.Trace.Kind).BlockTokens
 	if config.Holds && !c.AnyOrder {
@@ -126,45 +127,69 @@ func newPool(c cache.Config, p policies.Policy) *cache.Pool {
 	return cache.NewPool(p, min(c.Capacity, all), c.Trace.NumObjects)
 }
 
-func (t *tree) Used() int64                  { return t.pool.Used() }
-func (t *tree) Counters() []policies.Counter { return t.pool.Counters() }
-func (t *tree) has(o policies.Object) bool   { return t.pool.Resident(o) }
-func (t *tree) locks() int                   { return t.locked + t.apart }
-
-func (t *tree) begin(a arrival, n *cache.Counts) (hits int, h Held) {
-	evictions := t.pool.Evictions()
-	run := t.run(a.blocks[:a.Kept], a.now)
-	hits = min(run, a.Reusable)
-	h = t.lock(a, hits, run)
-	n.Oversized += int64(a.Kept) - int64(h.Blocks)
-	if a.Apart && !h.Apart {
-		n.Oversized++
+// NewTier returns an empty tier of a hierarchy, which says which blocks of a prompt it gets. gone is notified of each
+// block that is no longer resident; it must not call the tier.
+func NewTier(c cache.Config, gone func(o policies.Object, why cache.Departure)) (*Tree, error) {
+	c.Params = params.Values{"evict": evictLeaf}
+	t, err := newTree(c)
+	if err == nil {
+		t.gone = gone
 	}
-	loaded, _ := t.load(a, hits, run, int(h.Blocks))
-	h.Blocks = int32(loaded)
-	n.Evictions += t.pool.Evictions() - evictions
-	return hits, h
+	return t, err
 }
 
-// lock holds what fits of a prompt; its first `run` blocks are resident. Of these, those that do not hit follow in
-// load, because room is made for them first.
-func (t *tree) lock(a arrival, hits, run int) (h Held) {
-	t.hold(a.blocks[:hits])
-	if h = t.fit(a, hits); int(h.Blocks) > run {
-		t.lockAll(a.blocks[run:h.Blocks])
+// Swapper returns the policy of its blocks, if that is one.
+func (t *Tree) Swapper() (s policies.Swapper, ok bool) {
+	s, ok = t.policy.(policies.Swapper)
+	return s, ok
+}
+
+// Loading calls f before there is room for a block that will be loaded, under a policy that follows prompts. f must not
+// call the tree.
+func (t *Tree) Loading(f func(o policies.Object)) { t.loading = f }
+
+func (t *Tree) Pool() *cache.Pool { return t.pool }
+
+// Has reports whether a block is resident, or held and about to be.
+func (t *Tree) Has(o policies.Object) bool { return t.nodes[o].isHeld() || t.pool.Has(o) }
+
+// Locked returns how many blocks running prompts hold.
+func (t *Tree) Locked() int { return t.locked + t.apart }
+
+func (t *Tree) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
+	evictions := t.pool.Evictions()
+	run := t.Run(p.Blocks, p.Now)
+	h = t.Lock(p, run)
+	n.Oversized += int64(len(p.Blocks)) - int64(h.Blocks)
+	if p.Apart && !h.Apart {
+		n.Oversized++
+	}
+	h, _ = t.Load(p, run, h)
+	n.Evictions += t.pool.Evictions() - evictions
+	return min(run, p.Reusable), h
+}
+
+// Lock holds what fits of a prompt, whose first `run` blocks are resident. Load must follow. Of the resident blocks,
+// those that do not hit are held there, because room is made for them first.
+func (t *Tree) Lock(p Prompt, run int) (h Held) {
+	hits := min(run, p.Reusable)
+	t.hold(p.Blocks[:hits])
+	if h = t.fit(p, hits); int(h.Blocks) > run {
+		t.lockAll(p.Blocks[run:h.Blocks])
 	}
 	return h
 }
 
-// load requests the blocks that lock holds, and loads those that are not resident. It returns how many are resident and
-// held afterwards, and how many were before room was made for a last block that is computed again.
-func (t *tree) load(a arrival, hits, run, fit int) (held, resident int) {
-	blocks := a.blocks[:fit]
+// Load requests the blocks that Lock holds, and loads those that are not resident. It returns what is resident and held
+// until Finish, which is less if the policy refuses a block, and how many blocks were resident before room was made for
+// a last one that is computed again.
+func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
+	blocks, hits := p.Blocks[:h.Blocks], min(run, p.Reusable)
 	if t.follower != nil {
-		t.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: a.first, Time: a.now, Priority: a.priority})
+		t.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: p.First, Time: p.Now, Priority: p.Priority})
 	}
 	t.split(blocks[:hits])
-	resident = min(run, fit)
+	resident = min(run, len(blocks))
 	if resident > hits { // the last block is computed again
 		t.pool.MakeRoom(int64(t.apart + 1))
 		if t.pool.Has(blocks[hits]) { // what made room may have been this block
@@ -175,16 +200,16 @@ func (t *tree) load(a arrival, hits, run, fit int) (held, resident int) {
 			resident = hits
 		}
 	}
-	held = t.request(blocks, hits, resident, a.first, a.now)
+	h.Blocks = int32(t.request(blocks, hits, resident, policies.Request{Size: 1, Pos: p.First, Time: p.Now}))
 	if t.apart > 0 {
 		t.pool.MakeRoom(int64(t.apart))
 	}
-	return held, resident
+	return h, resident
 }
 
-// run returns the length of the leading run of resident blocks. Hit and Miss do not expire anything, and the run must
-// be known before them.
-func (t *tree) run(blocks []policies.Object, now int64) (n int) {
+// Run returns the length of the leading run of blocks that are resident at a time. Hit and Miss do not expire anything,
+// and the run must be known before them.
+func (t *Tree) Run(blocks []policies.Object, now int64) (n int) {
 	t.pool.Expire(now)
 	for n < len(blocks) && t.pool.Has(blocks[n]) {
 		n++
@@ -194,17 +219,17 @@ func (t *tree) run(blocks []policies.Object, now int64) (n int) {
 
 // fit returns how much of a prompt fits beside what running prompts hold, and reserves the room of a block that is not
 // loaded. The hits of the prompt are held already.
-func (t *tree) fit(a arrival, hits int) (h Held) {
-	missing, free := a.Kept-hits, int(t.pool.Capacity())-t.locked-t.apart
+func (t *Tree) fit(p Prompt, hits int) (h Held) {
+	missing, free := len(p.Blocks)-hits, int(t.pool.Capacity())-t.locked-t.apart
 	h.Blocks = int32(hits + min(missing, free))
-	if h.Apart = a.Apart && free > missing; h.Apart {
+	if h.Apart = p.Apart && free > missing; h.Apart {
 		t.apart++
 	}
 	return h
 }
 
 // split notes that a prompt ends with the last of the resident blocks, or forks behind it.
-func (t *tree) split(resident []policies.Object) {
+func (t *Tree) split(resident []policies.Object) {
 	if t.segments == nil || len(resident) == 0 {
 		return
 	}
@@ -214,56 +239,40 @@ func (t *tree) split(resident []policies.Object) {
 	}
 }
 
-// request requests the blocks of a prompt that fit. All are locked, and the first are resident. It returns how many are
-// resident and held afterwards: fewer than all if the policy refuses one.
-func (t *tree) request(blocks []policies.Object, hits, resident, first int, now int64) (held int) {
+// request requests the blocks of a prompt that fit; r is the first request without its object. All are locked, and the
+// first are resident. It returns how many are resident and held afterwards: fewer than all if the policy refuses one.
+func (t *Tree) request(blocks []policies.Object, hits, resident int, r policies.Request) (held int) {
 	if t.segments != nil {
 		t.segments.add(blocks[resident:])
 	}
-	r := policies.Request{Size: 1, Time: now}
-	switch {
-	case t.follower != nil:
-		t.serveFollowed(blocks, hits, resident, first, r)
-	case t.deepestFirst:
-		t.serveDeepestFirst(blocks, resident, first, r)
-	default:
-		loaded := t.serve(blocks, resident, first, r)
-		// Blocks that the policy refused are not resident, so the prompt does not hold them.
-		t.unlock(blocks[loaded:])
-		return loaded
+	if t.deepestFirst {
+		t.serveDeepestFirst(blocks, resident, r)
+		return len(blocks)
 	}
-	return len(blocks)
+	if t.follower == nil { // otherwise it has been notified of the hits
+		hits = 0
+	}
+	held = t.serve(blocks, hits, resident, r)
+	t.unlock(blocks[held:]) // those that the policy refused are not resident, so the prompt does not hold them
+	return held
 }
 
-// serveFollowed is serve for a policy that follows prompts, which has been notified of the hits.
-func (t *tree) serveFollowed(blocks []policies.Object, hits, resident, first int, r policies.Request) {
-	for i := hits; i < len(blocks); i++ {
+// serve requests the blocks of a prompt from one on, those before resident as hits. It returns how many are resident
+// afterwards: fewer than all if the policy refuses one.
+func (t *Tree) serve(blocks []policies.Object, from, resident int, r policies.Request) int {
+	first := r.Pos
+	for i := from; i < resident; i++ {
 		r.Object, r.Query, r.Pos = blocks[i], blocks[i], first+i
-		if i < resident {
-			t.policy.Hit(r)
-			continue
-		}
+		t.policy.Hit(r)
+	}
+	if t.groups != nil && resident < len(blocks) {
+		t.groups.MissGroup(blocks[resident:], resident)
+	}
+	for i := resident; i < len(blocks); i++ {
+		r.Object, r.Query, r.Pos = blocks[i], blocks[i], first+i
 		if t.loading != nil {
 			t.loading(blocks[i])
 		}
-		if t.pool.Miss(r) {
-			t.link(blocks[i])
-		}
-	}
-}
-
-// serve requests the blocks of a prompt, the first `hits` of which are resident. It returns how many are resident
-// afterwards: fewer than all if the policy refuses one.
-func (t *tree) serve(blocks []policies.Object, hits, first int, r policies.Request) int {
-	for i, o := range blocks[:hits] {
-		r.Object, r.Query, r.Pos = o, o, first+i
-		t.policy.Hit(r)
-	}
-	if t.groups != nil && hits < len(blocks) {
-		t.groups.MissGroup(blocks[hits:], hits)
-	}
-	for i := hits; i < len(blocks); i++ {
-		r.Object, r.Query, r.Pos = blocks[i], blocks[i], first+i
 		if !t.pool.Miss(r) {
 			return i
 		}
@@ -273,8 +282,7 @@ func (t *tree) serve(blocks []policies.Object, hits, first int, r policies.Reque
 }
 
 // serveDeepestFirst is serve from the last block on. Positions are then no more than a clock.
-func (t *tree) serveDeepestFirst(blocks []policies.Object, hits, first int, r policies.Request) {
-	r.Pos = first
+func (t *Tree) serveDeepestFirst(blocks []policies.Object, hits int, r policies.Request) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		r.Object, r.Query = blocks[i], blocks[i]
 		if i < hits {
@@ -287,7 +295,7 @@ func (t *tree) serveDeepestFirst(blocks []policies.Object, hits, first int, r po
 }
 
 // link notes that o has become resident: the block before it is a leaf no longer.
-func (t *tree) link(o policies.Object) {
+func (t *Tree) link(o policies.Object) {
 	if parent := t.parents[o]; parent >= 0 {
 		t.nodes[parent] += oneChild
 	}
@@ -295,7 +303,7 @@ func (t *tree) link(o policies.Object) {
 
 // Left implements cache.Observer. If segments are evicted as a whole, the rest of the segment of o follows; only the
 // policy says which blocks have expired.
-func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
+func (t *Tree) Left(o policies.Object, _ int64, why cache.Departure) {
 	for t.segments != nil && why != cache.Expired {
 		before, ok := t.segments.cut(o, t.parents[o])
 		if !ok {
@@ -315,14 +323,14 @@ func (t *tree) Left(o policies.Object, _ int64, why cache.Departure) {
 }
 
 // tell notifies the hierarchy of tiers that o is no longer resident.
-func (t *tree) tell(o policies.Object, why cache.Departure) {
+func (t *Tree) tell(o policies.Object, why cache.Departure) {
 	if t.gone != nil {
 		t.gone(o, why)
 	}
 }
 
 // detach notes that o is no longer resident.
-func (t *tree) detach(o policies.Object) {
+func (t *Tree) detach(o policies.Object) {
 	if !t.evictable(o) {
 		t.accuse(o)
 	}
@@ -332,7 +340,7 @@ func (t *tree) detach(o policies.Object) {
 }
 
 // unlink notes that o is no longer resident: the block before it may be a leaf now.
-func (t *tree) unlink(o policies.Object) {
+func (t *Tree) unlink(o policies.Object) {
 	t.detach(o)
 	if parent := t.parents[o]; parent >= 0 && t.evictable(policies.Object(parent)) {
 		t.policy.Release(policies.Object(parent))
@@ -342,15 +350,15 @@ func (t *tree) unlink(o policies.Object) {
 // accuse stops at a broken policy. It is not inlined, to keep what happens at each eviction short.
 //
 //go:noinline
-func (t *tree) accuse(o policies.Object) {
+func (t *Tree) accuse(o policies.Object) {
 	panic(fmt.Sprintf("policy %T evicts block %d, which is no leaf or is held", t.policy, o))
 }
 
 // evictable reports whether o, which is resident or being evicted, is a leaf that no running prompt holds.
-func (t *tree) evictable(o policies.Object) bool { return t.nodes[o] == 0 }
+func (t *Tree) evictable(o policies.Object) bool { return t.nodes[o] == 0 }
 
 // hold holds resident blocks that follow each other.
-func (t *tree) hold(blocks []policies.Object) {
+func (t *Tree) hold(blocks []policies.Object) {
 	// Of resident blocks only the last can be a leaf. This comes before the locks, which evictable looks at.
 	if len(blocks) > 0 && t.evictable(blocks[len(blocks)-1]) {
 		t.policy.Hold(blocks[len(blocks)-1])
@@ -358,7 +366,7 @@ func (t *tree) hold(blocks []policies.Object) {
 	t.lockAll(blocks)
 }
 
-func (t *tree) lockAll(blocks []policies.Object) {
+func (t *Tree) lockAll(blocks []policies.Object) {
 	nodes, locked := t.nodes, t.locked
 	for _, o := range blocks {
 		if nodes[o].isHeld() {
@@ -373,14 +381,14 @@ func (t *tree) lockAll(blocks []policies.Object) {
 
 // share notes that a further running prompt holds o. Where prompts run one at a time there is none, and no memory for
 // them is needed.
-func (t *tree) share(o policies.Object) {
+func (t *Tree) share(o policies.Object) {
 	if t.shared == nil {
 		t.shared = make([]uint32, len(t.nodes))
 	}
 	t.shared[o]++
 }
 
-func (t *tree) unlock(blocks []policies.Object) {
+func (t *Tree) unlock(blocks []policies.Object) {
 	nodes, shared, locked := t.nodes, t.shared, t.locked
 	for _, o := range blocks {
 		if shared != nil && shared[o] > 0 {
@@ -393,11 +401,13 @@ func (t *tree) unlock(blocks []policies.Object) {
 	t.locked = locked
 }
 
-func (t *tree) finish(blocks []policies.Object, apart bool) {
+// Finish releases what a prompt holds of its blocks.
+func (t *Tree) Finish(blocks []policies.Object, h Held) {
+	blocks = blocks[:h.Blocks]
 	if t.follower != nil {
 		t.follower.Finish(blocks)
 	}
-	if apart {
+	if h.Apart {
 		t.apart--
 	}
 	t.unlock(blocks)

@@ -14,7 +14,7 @@ import (
 
 func checkTree(tb testing.TB, c *Cache) {
 	tb.Helper()
-	tree := c.store.(*tree)
+	tree := c.store.(*Tree)
 	resident := func(o int) bool { return tree.pool.Resident(policies.Object(o)) }
 	used, locked := 0, 0
 	children := make([]uint32, len(tree.nodes))
@@ -93,7 +93,7 @@ func TestPrefixSuiteKeepsToTheTree(t *testing.T) {
 			var n cache.Counts
 			for i := range tr.Groups {
 				w := cache.Window{Groups: tr.Groups[i : i+1]}
-				before := p.store.(*tree).pool.Len()
+				before := p.store.(*Tree).pool.Len()
 				evicted := n.Evictions
 				p.Serve(w, &n)
 				checkTree(t, p)
@@ -114,7 +114,7 @@ func TestPrefixBeginFinish(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			tr := policytest.RandomPrompts(rng, 150, 8, 4)
 			p := newPrefix(t, tr, kind, policy, 5+int64(5*seed))
-			tree := p.store.(*tree)
+			tree := p.store.(*Tree)
 			var n cache.Counts
 			var running []int
 			for i := range tr.Groups {

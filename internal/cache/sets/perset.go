@@ -198,16 +198,10 @@ func (p *perSet) request(l lookup) policies.Request {
 	return r
 }
 
-// Counters implements policies.Reporter: sums over all sets, which report the same counters in the same order.
+// Counters implements policies.Reporter: sums over all sets.
 func (p *perSet) Counters() (sums []policies.Counter) {
 	for i := range p.each {
-		for k, c := range p.each[i].pool.Counters() {
-			if i == 0 {
-				sums = append(sums, c)
-			} else {
-				sums[k].Value += c.Value
-			}
-		}
+		sums = cache.AddCounters(sums, p.each[i].pool.Counters())
 	}
 	return sums
 }

@@ -71,8 +71,7 @@ func (c *chains) addOneTree(config cache.Config, all []tier, sizes []int64) (err
 	if c.oneTree, err = prefix.NewHiCache(config, sizes[1], copying[c.mode]); err != nil {
 		return err
 	}
-	gpu := c.oneTree.GPU()
-	pools := []*cache.Pool{gpu.Pool(), c.oneTree.Host()}
+	pools := []*cache.Pool{c.oneTree.Pool(), c.oneTree.Host()}
 	for i, t := range all {
 		l := &level{name: t.name, at: i, of: &c.hierarchy, counts: &c.tiers[i], pool: pools[i]}
 		if t.name == swept {
@@ -80,14 +79,12 @@ func (c *chains) addOneTree(config cache.Config, all []tier, sizes []int64) (err
 		}
 		c.levels = append(c.levels, l)
 	}
-	c.levels[0].tree = gpu
+	c.levels[0].tree = c.oneTree.Tree
 	return nil
 }
 
-// serveOneTree serves a prompt if the tiers are one tree. Its first blocks can hit. It returns how many leading blocks
-// hit.
-func (c *chains) serveOneTree(prompt int, p prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
-	p.Hits = reusable
+// serveOneTree serves a prompt if the tiers are one tree. It returns how many leading blocks hit.
+func (c *chains) serveOneTree(prompt int, p prefix.Prompt, n *cache.Counts) (hits int) {
 	gone := c.oneTree.Gone()
 	for _, l := range c.levels {
 		l.changed(-1)
@@ -100,13 +97,9 @@ func (c *chains) serveOneTree(prompt int, p prefix.Prompt, reusable int, n *cach
 	c.held[0][prompt] = held
 	c.levels[1].promoted += int64(inHost)
 	n.Oversized += int64(len(p.Blocks)) - int64(held.Blocks)
-	c.in = c.in[:0]
-	for i := range inGPU + inHost {
-		at := int8(0)
-		if i >= inGPU {
-			at = 1
-		}
-		c.in = append(c.in, at)
+	c.in = append(c.in[:0], make([]int8, inGPU)...)
+	for range inHost {
+		c.in = append(c.in, 1)
 	}
 	return inGPU + inHost
 }

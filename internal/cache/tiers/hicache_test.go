@@ -5,14 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
-	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 const nodesOfSGLang = ",evict=node,last=computed)"
@@ -26,24 +25,18 @@ var modesOfHiCache = []struct {
 // treeAlone is HiCache without tiers around it.
 type treeAlone struct {
 	*prefix.HiCache
-	trace *traces.Trace
-	first int
+	front prefix.Front
 	held  map[int]prefix.Held
 }
 
 func (a *treeAlone) begin(prompt int) (inGPU, inHost int) {
-	columns := prompts.Of(a.trace.Kind)
-	blocks, at := a.trace.Group(prompt)
-	l := prefix.LimitsOf("computed", false, len(blocks), int64(columns.InputTokens[prompt]), int64(columns.BlockTokens))
-	p := prefix.Prompt{Blocks: blocks[:l.Kept], First: a.first, Now: a.trace.Times[at], Hits: l.Reusable, Apart: l.Apart}
-	a.first += len(blocks)
-	inGPU, inHost, a.held[prompt] = a.Serve(p)
+	inGPU, inHost, a.held[prompt] = a.Serve(a.front.Arrive(prompt))
 	return inGPU, inHost
 }
 
 func (a *treeAlone) end(prompt int) {
-	blocks, _ := a.trace.Group(prompt)
-	a.GPU().Finish(blocks, a.held[prompt])
+	blocks, _ := a.front.Trace.Group(prompt)
+	a.Finish(blocks, a.held[prompt])
 }
 
 // TestOneTreeCountsAsTiers: with a policy of SGLang, the tiers do what HiCache does, prompt by prompt, and count it as
@@ -57,8 +50,10 @@ func TestOneTreeCountsAsTiers(t *testing.T) {
 		mode, policy := modesOfHiCache[rng.IntN(3)], insideOf(t, names[rng.IntN(len(names))], policies.Values{})
 		kind := fmt.Sprintf("tiers(hbm=%d,host=%d,mode=%s", hbm, host, mode.name) + nodesOfSGLang
 		ours := newRunning(t, tr, kind, policy, hbm).(*chains)
-		alone := cache.Config{Trace: tr, Capacity: hbm, Unit: true, Policy: policy}
-		tree := &treeAlone{must.Get(prefix.NewHiCache(alone, host, mode.copying))(t), tr, 0, map[int]prefix.Held{}}
+		alone := cache.Config{Trace: tr, Capacity: hbm, Unit: true, Policy: policy,
+			Params: params.Values{"concurrency": 1, "last": "computed"}}
+		tree := &treeAlone{must.Get(prefix.NewHiCache(alone, host, mode.copying))(t), prefix.NewFront(alone),
+			map[int]prefix.Held{}}
 		var n cache.Counts
 		want := make([]counts, 2)
 		serveBoth(tr, rng, func(prompt int) {
@@ -81,7 +76,7 @@ func TestOneTreeCountsAsTiers(t *testing.T) {
 			ours.Finish(prompt)
 			tree.end(prompt)
 		})
-		for i, pool := range []*cache.Pool{tree.GPU().Pool(), tree.Host()} {
+		for i, pool := range []*cache.Pool{tree.Pool(), tree.Host()} {
 			want[i].hitTokens = 16 * want[i].hits
 			want[i].written, want[i].evicted = pool.Evictions()+int64(pool.Len()), pool.Evictions()
 		}

@@ -26,7 +26,6 @@ type hierarchy struct {
 	prompts bool  // requests are blocks of prompts
 	gone    int64 // objects that have left the last tier that had them
 	pos     int   // of the last request
-	ownPos  int   // of the next block: how many the prompts that have begun here have, see cache.Config.AnyOrder
 	ahead   int   // how much larger the position of the last request is in the tiers that all nodes share
 	// moving is an object that is being copied to the first tier, if movesUp.
 	moving  policies.Object
@@ -64,7 +63,7 @@ type level struct {
 	admission admit.Admission
 	seen      int          // requests that it has seen
 	predictor *predictor   // nil if its policy uses none, or it is the only tier
-	tree      *prefix.Tier // of the pool, if its blocks form chains; nil otherwise
+	tree      *prefix.Tree // of the pool, if its blocks form chains; nil otherwise
 	store     *store       // of the pool, if prompts offer their blocks to it; nil otherwise
 	*counts
 }
@@ -83,12 +82,6 @@ func (c counts) minus(b counts) counts {
 	return counts{c.hits - b.hits, c.hitTokens - b.hitTokens, c.readBytes - b.readBytes,
 		c.written - b.written, c.writtenBytes - b.writtenBytes, c.evicted - b.evicted, c.promoted - b.promoted,
 		c.refused - b.refused, c.fetched - b.fetched, c.fetchedBytes - b.fetchedBytes}
-}
-
-// begin records the position and the time of a request.
-func (h *hierarchy) begin(pos int, now int64) {
-	h.pos, h.time = pos, now
-	h.at(now)
 }
 
 // at notes that a request comes at a time. Those of several nodes may come in another order than in the trace.
@@ -186,9 +179,6 @@ func (h *hierarchy) sizeOf(charge int64) int64 {
 	}
 	return charge
 }
-
-// take removes an object that moves to another tier.
-func (l *level) take(o policies.Object) { l.pool.Drop(o) }
 
 // Left implements cache.Observer.
 func (l *level) Left(o policies.Object, size int64, why cache.Departure) {

@@ -83,7 +83,7 @@ func (h *hierarchy) Counters() (all []policies.Counter) {
 
 // Counters implements cache.Reporting.
 func (c *chains) Counters() []policies.Counter {
-	return append(c.hierarchy.Counters(), c.tenants.Counters()...)
+	return append(c.hierarchy.Counters(), c.Sharing.Counters()...)
 }
 
 // counters returns what has happened in a tier since counting began, and how many objects it has.

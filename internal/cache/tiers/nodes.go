@@ -127,7 +127,7 @@ func (n *nodes) begin(on *chains, prompt int, sum *cache.Counts) (hitTokens int6
 	for _, l := range n.shared {
 		l.of = &on.hierarchy
 	}
-	if on.trace.Groups[prompt] >= n.config.Warmup {
+	if on.Trace.Groups[prompt] >= n.config.Warmup {
 		return on.beginHere(prompt, sum)
 	}
 	before, requests, from, until := slices.Clone(n.tiers), n.requests, n.book.from, n.until
@@ -205,7 +205,7 @@ func (h *hierarchy) SharedFrom() int {
 	return len(h.levels)
 }
 
-// Has, Held, Resident and AtOnce implement cache.Replica. Shared tiers are on no node.
+// Has, Held and Resident implement cache.Replica. Shared tiers are on no node.
 func (c *chains) Has(o policies.Object) bool {
 	for _, l := range c.own() {
 		if l.pool.Has(o) {
@@ -223,5 +223,3 @@ func (c *chains) Resident() (n int64) {
 	}
 	return n
 }
-
-func (c *chains) AtOnce() int { return c.running.AtOnce }

@@ -10,69 +10,78 @@ import (
 // objects is a hierarchy for objects that are requested one by one: any of them can be evicted from a tier.
 type objects struct {
 	hierarchy
+	cache.NoProposals
 	largest   int64               // size of the largest tier
 	oversized int64               // requests for what is larger
 	hitIn     int                 // tier of the last hit
 	tenants   *cache.TenantCounts // who share the tiers; nil if nobody does
 }
 
-// Serve implements cache.Cache.
-func (c *objects) Serve(w cache.Window, n *cache.Counts) {
-	gone, oversized := c.gone, c.oversized
-	for i := range w.Objects {
-		c.request(w.Request(i), n, w.Sizes != nil)
-	}
-	n.Requests += int64(len(w.Objects))
-	n.Evictions += c.gone - gone
-	n.Oversized += c.oversized - oversized
-}
-
-// asked records a request, whether it hits or not.
-func (c *objects) asked(r policies.Request) {
-	c.begin(r.Pos, r.Time)
-	c.requests++
-	if len(c.admitting) > 0 {
-		c.see(r)
-	}
-	c.expire(r.Time)
-	c.note(r.Object, r.Pos)
-	c.observe(r.Object, r.Pos)
-}
-
-func (c *objects) request(r policies.Request, n *cache.Counts, sized bool) {
-	if sized {
-		n.Bytes += r.Size
-	}
-	if !c.Request(r) {
-		return
-	}
-	n.Hits++
-	if sized {
-		n.HitBytes += r.Size
-	}
-}
+func (c *objects) Serve(w cache.Window, n *cache.Counts) { cache.ServeEach(c, w, n) }
+func (c *objects) Evictions() int64                      { return c.gone }
+func (c *objects) Oversized() int64                      { return c.oversized }
 
 // Request serves a request, and loads what misses.
 func (c *objects) Request(r policies.Request) (hit bool) {
-	c.asked(r)
-	at := c.find(r.Object)
-	c.count(r, at >= 0)
-	if at < 0 {
+	if hit = c.Ask(r, r.Pos); !hit {
 		if r.Size > c.largest {
 			c.oversized++
 		}
 		c.miss(r)
+	}
+	return hit
+}
+
+// Ask implements requests.Asynchronous.
+func (c *objects) Ask(r policies.Request, _ int) (hit bool) {
+	c.at(r.Time)
+	c.requests++
+	if len(c.admitting) > 0 {
+		c.see(r)
+	}
+	c.goTo(r)
+	c.note(r.Object, r.Pos)
+	c.observe(r.Object, r.Pos)
+	at := c.find(r.Object)
+	c.tenants.Count(r, at >= 0)
+	if at < 0 {
 		return false
 	}
+	c.hitIn = at
 	c.hit(r, at)
 	return true
 }
 
-// count counts a request for its tenant.
-func (c *objects) count(r policies.Request, hit bool) {
-	if c.tenants != nil {
-		c.tenants.Count(r, hit)
+// HitIn returns the tier in which the last request hit.
+func (c *objects) HitIn() int { return c.hitIn }
+
+// goTo notes where and when a request comes, and removes what has expired until then.
+func (c *objects) goTo(r policies.Request) {
+	c.pos, c.time = r.Pos, r.Time
+	c.expire(r.Time)
+}
+
+// Arrive implements requests.Asynchronous.
+func (c *objects) Arrive(r policies.Request) (resident bool) {
+	c.goTo(r)
+	if c.find(r.Object) >= 0 {
+		return true
 	}
+	if r.Size > c.largest && r.Reason == policies.Demand {
+		c.oversized++
+	}
+	c.miss(r)
+	return c.find(r.Object) >= 0
+}
+
+// Waited implements requests.Asynchronous. The object has arrived, so a policy that refused it may load it now.
+func (c *objects) Waited(r policies.Request) {
+	c.goTo(r)
+	if at := c.find(r.Object); at >= 0 {
+		c.touch(r, at)
+		return
+	}
+	c.miss(r)
 }
 
 // Tenants returns the state of every tenant: their requests and hits, since they share all tiers.
@@ -193,7 +202,7 @@ func (c *objects) moveUp(r policies.Request, l *level) {
 	if r.Size > c.levels[0].pool.Capacity() {
 		return
 	}
-	l.take(r.Object)
+	l.pool.Drop(r.Object)
 	if !c.levels[0].insert(r) {
 		c.putBack(r, l)
 	}

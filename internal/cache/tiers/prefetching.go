@@ -10,12 +10,6 @@ import (
 // from a lower tier or else from the store behind all tiers, and have left when the first tier has evicted them. So
 // objects implements cache.Store.
 
-// newPrefetcher returns the prefetcher of a hierarchy.
-func (c *objects) newPrefetcher(config cache.Config) prefetch.Prefetcher {
-	return prefetch.New(*config.Prefetcher, prefetch.Config{Trace: config.Trace, Layout: config.Layout,
-		Capacity: c.Capacity(), Unit: config.Unit})
-}
-
 // withPrefetcher returns a hierarchy into which a prefetcher loads.
 func (c *objects) withPrefetcher(config cache.Config, p prefetch.Prefetcher) cache.Cache {
 	c.prefetches = true
@@ -28,28 +22,17 @@ func (c *objects) withPrefetcher(config cache.Config, p prefetch.Prefetcher) cac
 // prefetching is a hierarchy with a prefetcher.
 type prefetching struct {
 	cache.Prefetching
-	objects *objects
+	cache.Tenanted
 }
 
-// Tenants returns the state of every tenant who shares it.
-func (p prefetching) Tenants() []cache.Tenant { return p.objects.Tenants() }
-
-// Capacity implements cache.Store for the first tier.
-func (c *objects) Capacity() int64 { return c.levels[0].pool.Capacity() }
-
-// Resident reports whether the first tier has an object.
+func (c *objects) Capacity() int64                 { return c.levels[0].pool.Capacity() }
 func (c *objects) Resident(o policies.Object) bool { return c.levels[0].pool.Has(o) }
-
-// Below implements cache.Layered.
-func (c *objects) Below(o policies.Object) bool { return c.find(o) > 0 }
-
-// Observe lets an observer see what leaves the first tier.
-func (c *objects) Observe(o cache.Observer) { c.observer = o }
+func (c *objects) Below(o policies.Object) bool    { return c.find(o) > 0 }
+func (c *objects) Observe(o cache.Observer)        { c.observer = o } // of what leaves the first tier
 
 // Load brings an object to the first tier without a request, and reports whether it has.
 func (c *objects) Load(r policies.Request) (loaded bool) {
-	c.pos, c.time = r.Pos, r.Time
-	c.expire(r.Time)
+	c.goTo(r)
 	at := c.find(r.Object)
 	if at > 0 {
 		r.Size = c.levels[at].pool.Charge(r.Object)

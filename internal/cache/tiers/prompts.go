@@ -2,12 +2,11 @@ package tiers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/traces"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // chains is a hierarchy for prompts, which are chains of blocks. A prompt hits as far as each of its leading blocks is
@@ -19,20 +18,14 @@ import (
 // Blocks behind a gap cannot hit until the gap is closed.
 type chains struct {
 	hierarchy
-	trace   *traces.Trace
-	running cache.InFlight  // of Serve
-	held    [][]prefix.Held // per tier, per prompt: what it holds there, if that has a tree
-	columns *prompts.Columns
-	ends    string // which of the last blocks of prompts are kept and hit, see prefix.LastParam
-	bound   bool   // the policy is a reference that no schedule should beat
+	prefix.Front
+	held [][]prefix.Held // per tier, per prompt: what it holds there, if that has a tree
 	// deepestFirst says that lower tiers see the last block of a prompt first, so that they evict it first, too. Policies
 	// that look up positions see the first one first.
 	deepestFirst bool
 
-	groups  *cache.NodeGroups   // of a node with predictors
-	tenants *cache.TenantCounts // who share the tiers; nil if nobody does, and if the nodes count
-	oneTree *prefix.HiCache     // if the tiers are one tree; nil otherwise
-	longer  int                 // prompts with more blocks than fit into the first tier
+	oneTree *prefix.HiCache // if the tiers are one tree; nil otherwise
+	longer  int             // prompts with more blocks than fit into the first tier
 
 	// buffers
 	in   []int8 // per block of the prompt: the first tier that has it, -1 for none
@@ -42,8 +35,7 @@ type chains struct {
 	tokens int64
 }
 
-// Serve implements cache.Cache.
-func (c *chains) Serve(w cache.Window, n *cache.Counts) { c.running.Serve(c, w, n) }
+func (c *chains) Serve(w cache.Window, n *cache.Counts) { c.InFlight.Serve(c, w, n) }
 
 // Begin implements cache.Running.
 func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
@@ -55,101 +47,71 @@ func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 
 // beginHere serves a prompt from the tiers of a node, and those that it shares.
 func (c *chains) beginHere(prompt int, n *cache.Counts) (hitTokens int64) {
-	blocks, at := c.trace.Group(prompt)
-	first, now := c.ownPos, int64(0)
-	c.ahead = c.nextPos - first
-	c.groups.Begin(first, len(blocks))
+	p := c.arrive(prompt)
+	before, gone := *n, c.gone
+	switch {
+	case c.oneTree != nil:
+		c.hits = c.serveOneTree(prompt, p, n)
+	case c.swap != nil:
+		c.hits = c.serveSwapping(prompt, p, n)
+	case c.moves:
+		c.hits = c.serveMoving(prompt, p, n)
+	default:
+		c.hits = c.serveCopies(prompt, p, n)
+	}
+	if p.Apart && !c.held[0][prompt].Apart {
+		n.Oversized++
+	}
+	n.Evictions += c.gone - gone
+	c.tokens = int64(c.Columns.InputTokens[prompt])
+	c.countHits()
+	return c.Count(prompt, c.hits, before, n)
+}
+
+// arrive returns a prompt that begins now, and notifies all who follow the requests.
+func (c *chains) arrive(prompt int) prefix.Prompt {
+	p := c.Arrive(prompt)
+	blocks, _ := c.Trace.Group(prompt)
+	c.ahead = c.nextPos - p.First
 	if c.nodes != nil {
 		c.nodes.groups.Begin(c.nextPos, len(blocks))
 	}
-	c.ownPos += len(blocks)
 	c.nextPos += len(blocks)
-	if c.trace.Times != nil {
-		now = c.trace.Times[at]
-	}
-	c.pos, c.time = first, now
-	if c.columns.Arrivals != nil {
-		c.at(c.columns.Arrivals[prompt])
+	c.pos, c.time = p.First, p.Now
+	if c.Columns.Arrivals != nil {
+		c.at(c.Columns.Arrivals[prompt])
 	} else {
-		c.at(now)
+		c.at(p.Now)
 	}
 	c.requests += int64(len(blocks))
-	if len(c.admitting) > 0 {
+	if len(c.admitting)+len(c.predictors) > 0 {
 		for i, o := range blocks {
-			c.see(policies.Request{Object: o, Query: o, Pos: first + i, Size: 1, Time: now})
+			c.see(policies.Request{Object: o, Query: o, Pos: p.First + i, Size: 1, Time: p.Now})
+			c.observe(o, p.First+i)
 		}
 	}
-	if len(c.predictors) > 0 {
-		for i, o := range blocks {
-			c.observe(o, first+i)
-		}
-	}
-	tokens := int64(c.columns.InputTokens[prompt])
-	limits := c.limits(prompt, len(blocks))
-	if int64(limits.Kept) > c.levels[0].pool.Capacity() {
+	if int64(len(p.Blocks)) > c.levels[0].pool.Capacity() {
 		c.longer++
 	}
-	a := prefix.Prompt{Blocks: blocks[:limits.Kept], First: first, Now: now, Apart: limits.Apart}
-	if c.columns.Priorities != nil {
-		a.Priority = c.columns.Priorities[prompt]
-	}
-	before, gone, hits := *n, c.gone, 0
-	switch {
-	case c.oneTree != nil:
-		hits = c.serveOneTree(prompt, a, limits.Reusable, n)
-	case c.swap != nil:
-		hits = c.serveSwapping(prompt, a, limits.Reusable, n)
-	case c.moves:
-		hits = c.serveMoving(prompt, a, limits.Reusable, n)
-	default:
-		hits = c.serveCopies(prompt, a, limits.Reusable, n)
-	}
-	if limits.Apart && !c.held[0][prompt].Apart {
-		n.Oversized++
-	}
-	hitTokens = c.count(hits, tokens)
-	c.hits, c.tokens = hits, tokens
-	n.Requests += int64(len(blocks))
-	n.Hits += int64(hits)
-	n.Evictions += c.gone - gone
-	n.Prompts++
-	n.Tokens += tokens
-	n.HitTokens += hitTokens
-	if prefix.KeepsPartial(c.ends, c.bound) && hits < len(blocks) { // otherwise a block that is not full is not kept
-		n.EmptyTokens += c.columns.EmptyTokens(prompt, len(blocks))
-	}
-	if c.columns.Rounded != nil {
-		n.RoundedTokens += int64(c.columns.Rounded[prompt])
-	}
-	c.tenants.CountPrompt(prompt, n.Minus(before))
-	return hitTokens
+	return p
 }
 
-// Tenants returns the state of every tenant: their requests and hits, since they share all tiers.
-func (c *chains) Tenants() []cache.Tenant { return c.tenants.Tenants() }
-
-// limits returns which blocks of a prompt are kept and which can hit.
-func (c *chains) limits(prompt, blocks int) prefix.Limits {
-	return prefix.LimitsOf(c.ends, c.bound, blocks, int64(c.columns.InputTokens[prompt]), int64(c.columns.BlockTokens))
-}
-
-// count counts the hits of a prompt in their tiers, and returns its tokens that hit.
-func (c *chains) count(hits int, tokens int64) (all int64) {
-	each := int64(c.columns.BlockTokens)
-	for from := 0; from < hits; { // blocks that follow each other in one tier are counted at once
+// countHits counts the hits of the last prompt in their tiers.
+func (c *chains) countHits() {
+	each, left := int64(c.Columns.BlockTokens), c.tokens
+	for from := 0; from < c.hits; { // blocks that follow each other in one tier are counted at once
 		to, at := from+1, c.in[from]
-		for to < hits && c.in[to] == at {
+		for to < c.hits && c.in[to] == at {
 			to++
 		}
 		blocks, n := int64(to-from), c.levels[at].counts
-		part := min(each*blocks, tokens-all)
+		tokens := min(each*blocks, left)
 		n.hits += blocks
 		n.readBytes += c.bytes * blocks
-		n.hitTokens += part
-		all += part
+		n.hitTokens += tokens
+		left -= tokens
 		from = to
 	}
-	return all
 }
 
 // Tiers returns the names of the tiers, the first one first.
@@ -163,14 +125,15 @@ func (h *hierarchy) Tiers() (names []string) {
 // Peek adds to tokens, per tier, those of the leading blocks of a prompt that the tiers have. It returns how many
 // blocks these are, and how many of them are in the first tier, which are the first ones. It changes nothing.
 func (c *chains) Peek(prompt int, tokens []int64) (inFirst, blocks int) {
-	all, _ := c.trace.Group(prompt)
-	left := int64(c.columns.InputTokens[prompt])
-	for _, o := range all[:c.limits(prompt, len(all)).Reusable] {
+	all, _ := c.Trace.Group(prompt)
+	left := int64(c.Columns.InputTokens[prompt])
+	_, reusable, _ := c.Limits(prompt)
+	for _, o := range all[:reusable] {
 		at := c.find(o)
 		if at < 0 {
 			break
 		}
-		each := min(int64(c.columns.BlockTokens), left)
+		each := min(int64(c.Columns.BlockTokens), left)
 		tokens[at] += each
 		left -= each
 		if blocks++; at == 0 {
@@ -184,7 +147,7 @@ func (c *chains) Peek(prompt int, tokens []int64) (inFirst, blocks int) {
 func (c *chains) Loads(from, to int, tokens []int64) {
 	left := c.tokens
 	for i, at := range c.in[:c.hits] {
-		each := min(int64(c.columns.BlockTokens), left)
+		each := min(int64(c.Columns.BlockTokens), left)
 		if i < from || i >= to {
 			tokens[at] += each
 		}
@@ -198,18 +161,18 @@ func (c *chains) Remark() string {
 		return ""
 	}
 	first, scaled := c.levels[0], ""
-	if rate := c.trace.SampleRate; rate > 0 && rate < 1 {
+	if rate := c.Trace.SampleRate; rate > 0 && rate < 1 {
 		scaled = fmt.Sprintf(" (scaled to the sample of %v, as all capacities are; prompts are not, so that fewer fit "+
 			"than in the whole trace)", rate)
 	}
 	return fmt.Sprintf("cache tiers: %d of %d prompts have more blocks than the %d of the first tier, %s%s; the optimum "+
-		"of one cache as large as all tiers is no bound then", c.longer, len(c.trace.Groups), first.pool.Capacity(),
+		"of one cache as large as all tiers is no bound then", c.longer, len(c.Trace.Groups), first.pool.Capacity(),
 		first.name, scaled)
 }
 
 // Finish implements cache.Running.
 func (c *chains) Finish(prompt int) {
-	blocks, _ := c.trace.Group(prompt)
+	blocks, _ := c.Trace.Group(prompt)
 	for i, l := range c.levels {
 		switch {
 		case l.tree != nil:
@@ -220,29 +183,27 @@ func (c *chains) Finish(prompt int) {
 	}
 }
 
-// serveMoving serves a prompt if blocks come down to pools. Its first blocks can hit. It returns how many leading
-// blocks hit.
-func (c *chains) serveMoving(prompt int, a prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
-	top, blocks := c.levels[0], a.Blocks
-	c.expire(a.Now)
-	run := top.tree.Run(blocks, a.Now)
-	hits = min(c.locate(blocks, run), reusable)
+// serveMoving serves a prompt if blocks come down to pools. It returns how many leading blocks hit.
+func (c *chains) serveMoving(prompt int, p prefix.Prompt, n *cache.Counts) (hits int) {
+	top, blocks := c.levels[0], p.Blocks
+	c.expire(p.Now)
+	run := top.tree.Run(blocks, p.Now)
+	hits = min(c.locate(blocks, run), p.Reusable)
 	up := c.movingUp(blocks, run, hits)
-	own := a
-	own.Run, own.Hits = run, min(run, reusable)
+	own := p
 	if up < hits { // what is new follows a block that is not in the first tier
 		own.Blocks = blocks[:up]
 	}
-	lock := top.tree.Lock(own)
+	lock := top.tree.Lock(own, run)
 	held := int(lock.Blocks)
-	c.noteAll(blocks, a.First)
+	c.noteAll(blocks, p.First)
 	c.clear(blocks, run, held)
-	now, before := top.tree.Load(own, lock)
+	now, before := top.tree.Load(own, run, lock)
 	c.held[0][prompt] = now
 	loaded := int(now.Blocks)
 	if before < min(run, held) && c.mode == exclusive { // the last block has moved down to make room for itself
 		for _, l := range c.levels[1:] {
-			l.take(blocks[before])
+			l.pool.Drop(blocks[before])
 		}
 	}
 	for i := before; i < loaded; i++ {
@@ -252,7 +213,7 @@ func (c *chains) serveMoving(prompt int, a prefix.Prompt, reusable int, n *cache
 		}
 	}
 	n.Oversized += int64(max(0, run-held)) // a last block that is resident, with no room to compute it again
-	c.serveBelow(blocks, max(loaded, run), held, a.First, a.Now, n)
+	c.serveBelow(blocks, max(loaded, run), held, n)
 	return hits
 }
 
@@ -302,7 +263,7 @@ func (c *chains) clear(blocks []policies.Object, run, held int) {
 	if c.mode == exclusive {
 		for i := held - 1; i >= run; i-- {
 			if at := c.in[i]; at >= 0 {
-				c.levels[at].take(blocks[i])
+				c.levels[at].pool.Drop(blocks[i])
 			}
 		}
 		return
@@ -328,7 +289,7 @@ func (c *chains) touch(o policies.Object, at int) {
 
 // serveBelow serves the blocks of a prompt that the first tier does not get. Blocks in a lower tier remain there,
 // others are offered to the lower tiers. The policy of the first tier refused those below held.
-func (c *chains) serveBelow(blocks []policies.Object, from, held, first int, now int64, n *cache.Counts) {
+func (c *chains) serveBelow(blocks []policies.Object, from, held int, n *cache.Counts) {
 	for k := range len(blocks) - from {
 		i := from + k
 		if c.deepestFirst {
@@ -350,19 +311,17 @@ func (c *chains) serveBelow(blocks []policies.Object, from, held, first int, now
 	}
 }
 
-// serveCopies serves a prompt if lower tiers have copies. Its first blocks can hit. It returns how many leading blocks
-// hit.
-func (c *chains) serveCopies(prompt int, a prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
-	blocks := a.Blocks
-	c.expire(a.Now)
-	hits = c.locateCopies(blocks, reusable, a.Now)
+// serveCopies serves a prompt if lower tiers have copies. It returns how many leading blocks hit.
+func (c *chains) serveCopies(prompt int, p prefix.Prompt, n *cache.Counts) (hits int) {
+	blocks := p.Blocks
+	c.expire(p.Now)
+	hits = c.locateCopies(blocks, p.Reusable, p.Now)
 	up := c.movingUp(blocks, c.runs[0], hits)
-	c.noteAll(blocks, a.First)
+	c.noteAll(blocks, p.First)
 	most := 0 // blocks that some tier has now
-	for at := len(c.levels) - 1; at >= 0; at-- {
-		l := c.levels[at]
+	for at, l := range slices.Backward(c.levels) {
 		if l.store != nil {
-			if c.serveStore(l, prompt, a, up, hits) {
+			if c.serveStore(l, prompt, p, up, hits) {
 				most = len(blocks)
 			}
 			continue
@@ -371,17 +330,13 @@ func (c *chains) serveCopies(prompt int, a prefix.Prompt, reusable int, n *cache
 		if c.mode == inclusive && at < len(c.levels)-1 {
 			limit = min(limit, int(c.held[at+1][prompt].Blocks))
 		}
-		own := a
-		own.First = l.position(a.First)
-		own.Blocks, own.Run = blocks[:limit], min(c.runs[at], limit)
-		// A last block that is computed again is computed in the first tier; below it is only renewed.
-		if own.Hits = own.Run; at == 0 {
-			own.Hits = min(own.Run, reusable)
-		} else {
-			own.Apart = false
+		own, run := p, min(c.runs[at], limit)
+		own.First, own.Blocks = l.position(p.First), blocks[:limit]
+		if at > 0 { // a last block that is computed again is computed in the first tier; below it is only renewed
+			own.Reusable, own.Apart = limit, false
 		}
-		lock := l.tree.Lock(own)
-		now, before := l.tree.Load(own, lock)
+		lock := l.tree.Lock(own, run)
+		now, before := l.tree.Load(own, run, lock)
 		c.held[at][prompt] = now
 		for _, o := range blocks[before:max(before, int(now.Blocks))] {
 			l.entered(o, 1)

@@ -31,7 +31,7 @@ func isStore(e policies.Entry, mode string) bool {
 // serveStore serves a prompt from a store, and writes to it what the prompt offers. Of the prompt's blocks `hits` hit
 // in some tier, and `up` are copied to the first one. It reports whether the store has room for all offered blocks;
 // otherwise it takes none.
-func (c *chains) serveStore(l *level, prompt int, a prefix.Prompt, up, hits int) (stored bool) {
+func (c *chains) serveStore(l *level, prompt int, p prefix.Prompt, up, hits int) (stored bool) {
 	did := c.accesses(l, prompt)
 	clear(did)
 	from := 0
@@ -39,7 +39,7 @@ func (c *chains) serveStore(l *level, prompt int, a prefix.Prompt, up, hits int)
 		from++
 	}
 	to := from // also a last block of which a token is computed again
-	for ; to < len(a.Blocks) && l.pool.Has(a.Blocks[to]); to++ {
+	for ; to < len(p.Blocks) && l.pool.Has(p.Blocks[to]); to++ {
 		did[to] = used
 	}
 	if to == from {
@@ -47,7 +47,7 @@ func (c *chains) serveStore(l *level, prompt int, a prefix.Prompt, up, hits int)
 	}
 	l.store.missing = l.store.missing[:0]
 	offered := 0
-	for i, o := range a.Blocks[to:] {
+	for i, o := range p.Blocks[to:] {
 		switch {
 		case l.pool.Has(o):
 			did[to+i] = used
@@ -62,9 +62,9 @@ func (c *chains) serveStore(l *level, prompt int, a prefix.Prompt, up, hits int)
 	if len(l.store.missing) == 0 {
 		return true
 	}
-	l.store.policy.Offer(a.Blocks[to:], l.store.missing)
+	l.store.policy.Offer(p.Blocks[to:], l.store.missing)
 	stored = int64(offered) <= l.pool.Capacity()
-	c.write(l, did[to:], a.Blocks[to:], stored)
+	c.write(l, did[to:], p.Blocks[to:], stored)
 	return stored
 }
 
@@ -94,7 +94,7 @@ func (c *chains) write(l *level, did []access, blocks []policies.Object, room bo
 
 // finishStore reports to a store that a prompt has ended.
 func (c *chains) finishStore(l *level, prompt int) {
-	blocks, _ := c.trace.Group(prompt)
+	blocks, _ := c.Trace.Group(prompt)
 	did := c.accesses(l, prompt)
 	for i := len(blocks) - 1; i >= 0; i-- {
 		switch o := blocks[i]; {
@@ -122,6 +122,6 @@ func (h *hierarchy) accessesIn(at, requests int) []access {
 
 // accesses are what a prompt has done with each of its blocks in a store.
 func (c *chains) accesses(l *level, prompt int) []access {
-	blocks, at := c.trace.Group(prompt)
+	blocks, at := c.Trace.Group(prompt)
 	return l.store.did[at:][:len(blocks)]
 }

@@ -61,7 +61,7 @@ func checkSwaps(all []tier, v params.Values, policy policies.Entry) error {
 }
 
 // newSwap returns the empty second memory of a tier of prompts.
-func newSwap(c cache.Config, first *prefix.Tier, parents []int32, capacity int64) *swap {
+func newSwap(c cache.Config, first *prefix.Tree, parents []int32, capacity int64) *swap {
 	policy, _ := first.Swapper()
 	fresh := min(capacity, int64(len(c.Trace.Objects))) // no more are ever used
 	return &swap{policy: policy, least: c.Params.Int("min-priority"), parents: parents,
@@ -125,23 +125,21 @@ func (s *swap) siblings(o policies.Object) int {
 }
 
 // serveSwapping serves a prompt from the two memories of an engine. It returns how many leading blocks hit.
-func (c *chains) serveSwapping(prompt int, a prefix.Prompt, reusable int, n *cache.Counts) (hits int) {
+func (c *chains) serveSwapping(prompt int, p prefix.Prompt, n *cache.Counts) (hits int) {
 	top := c.levels[0]
-	c.expire(a.Now)
-	run := top.tree.Run(a.Blocks, a.Now)
+	c.expire(p.Now)
+	run := top.tree.Run(p.Blocks, p.Now)
 	c.in = append(c.in[:0], make([]int8, run)...)
-	own := a
-	own.Run, own.Hits = run, min(run, reusable)
-	c.swap.reuse = reusable - own.Hits
-	lock := top.tree.Lock(own)
-	now, before := top.tree.Load(own, lock)
+	c.swap.reuse = max(0, p.Reusable-run)
+	lock := top.tree.Lock(p, run)
+	now, before := top.tree.Load(p, run, lock)
 	c.endSwap()
 	c.held[0][prompt] = now
-	for _, o := range a.Blocks[before:max(before, int(now.Blocks))] {
+	for _, o := range p.Blocks[before:max(before, int(now.Blocks))] {
 		top.entered(o, 1)
 	}
-	n.Oversized += int64(len(a.Blocks)) - int64(lock.Blocks)
-	return min(len(c.in), reusable)
+	n.Oversized += int64(len(p.Blocks)) - int64(lock.Blocks)
+	return min(len(c.in), p.Reusable)
 }
 
 // loading is notified of each block that the first tier is about to load, before there is room for it. If the block
@@ -182,7 +180,7 @@ func (c *chains) endSwap() {
 func (h *hierarchy) leaveSecond(o policies.Object) {
 	h.swap.children.Unlink(o)
 	h.swap.content[h.swap.slots[o]] = policies.NoObject
-	h.levels[1].take(o)
+	h.levels[1].pool.Drop(o)
 }
 
 // forget removes a block that nothing can find any more, and those behind it, from the second memory.

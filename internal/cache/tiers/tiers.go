@@ -355,14 +355,11 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 			return nil, err
 		}
 		if c.Prefetcher != nil {
-			return o.withPrefetcher(c, o.newPrefetcher(c)), nil
+			return o.withPrefetcher(c, c.NewPrefetcher(o.Capacity())), nil
 		}
 		return o, nil
 	}
-	p := &chains{hierarchy: h, trace: c.Trace, columns: columns,
-		running: cache.InFlight{AtOnce: c.Params.Int("concurrency")}, ends: c.Params.Text("last"),
-		bound: c.Policy.Entry.Kind == policies.Offline, deepestFirst: h.last == nil, groups: c.Groups,
-		tenants: cache.NewSharing(c)}
+	p := &chains{hierarchy: h, Front: prefix.NewFront(c), deepestFirst: h.last == nil}
 	if on != nil {
 		p.held = on.held
 	}
@@ -385,7 +382,7 @@ func (c *chains) addTiers(of cache.Config, all []tier, sizes []int64, specs []po
 		return i == 0 || !c.moves && !isStore(specs[i].Entry, c.mode)
 	})
 	if err == nil && swapping {
-		c.swap = newSwap(of, c.levels[0].tree, c.columns.Parents, sizes[1])
+		c.swap = newSwap(of, c.levels[0].tree, c.Columns.Parents, sizes[1])
 		c.levels[0].tree.Loading(c.loading)
 	}
 	return err

@@ -109,27 +109,19 @@ const (
 	Transfer
 	Update
 	Merge
-	parts
+	Parts // how many there are
 )
-
-// Parts returns all parts.
-func Parts() (all []Part) {
-	for p := range parts {
-		all = append(all, p)
-	}
-	return all
-}
 
 // OfCache reports whether the part is a cost of the cache.
 func (p Part) OfCache() bool { return p >= Lookup }
 
 // String returns the name of a part.
 func (p Part) String() string {
-	return [parts]string{"computation", "attention", "retrieval", "launches", "lookup", "transfer", "update", "merge"}[p]
+	return [Parts]string{"computation", "attention", "retrieval", "launches", "lookup", "transfer", "update", "merge"}[p]
 }
 
 // Times are the seconds of the parts of a layer.
-type Times [parts]float64
+type Times [Parts]float64
 
 // Sum returns the seconds of all parts.
 func (t *Times) Sum() (sum float64) {

@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,26 +41,26 @@ func TestLayerInMicroseconds(t *testing.T) {
 		management Management
 		work       Work
 		change     func(*Config)
-		want       [parts]float64 // exposed, in microseconds
+		want       [Parts]float64 // exposed, in microseconds
 	}{
-		{"full attention", Whole, Work{Attended: 100}, nil, [parts]float64{Computation: 64, Attention: 400}},
+		{"full attention", Whole, Work{Attended: 100}, nil, [Parts]float64{Computation: 64, Attention: 400}},
 		{"launches that are longer than kernels", Whole, Work{Attended: 20}, func(c *Config) { c.Graph = false },
-			[parts]float64{Computation: 64, Attention: 80, Launches: 156}},
+			[Parts]float64{Computation: 64, Attention: 80, Launches: 156}},
 		{"kernels that are longer than launches", Whole, Work{Attended: 100}, func(c *Config) { c.Graph = false },
-			[parts]float64{Computation: 64, Attention: 400}},
+			[Parts]float64{Computation: 64, Attention: 400}},
 		{"a set", Sets, work, nil,
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 5, Transfer: 120}},
+			[Parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 5, Transfer: 120}},
 		{"a set without a graph", Sets, work, func(c *Config) { c.Graph = false },
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Launches: 101, Lookup: 5, Transfer: 120}},
+			[Parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Launches: 101, Lookup: 5, Transfer: 120}},
 		{"a predicted set", Predicted, work, nil,
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Transfer: 120}},
+			[Parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Transfer: 120}},
 		{"blocks, whose update is hidden", Blocks, work, nil,
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 20, Transfer: 120, Merge: 5 + 104}},
+			[Parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 20, Transfer: 120, Merge: 5 + 104}},
 		{"blocks, whose update is not", Blocks, work, func(c *Config) { c.Costs.Update = 300 * microsecond },
-			[parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 20, Transfer: 120, Update: 114,
+			[Parts]float64{Computation: 64, Attention: 80, Retrieval: 50, Lookup: 20, Transfer: 120, Update: 114,
 				Merge: 5 + 104}},
 		{"a large batch, which computes longer than it reads", Whole, Work{Attended: 20},
-			func(c *Config) { c.Batch, c.Peak = 10, 1e6 }, [parts]float64{Computation: 640, Attention: 80}},
+			func(c *Config) { c.Batch, c.Peak = 10, 1e6 }, [Parts]float64{Computation: 640, Attention: 80}},
 	} {
 		config := simple(c.management)
 		if c.change != nil {
@@ -165,7 +167,7 @@ func TestMemoryOfPublishedStores(t *testing.T) {
 		"qwen2.5-14b": {16 * k: 0.90, 32 * k: 1.79, 64 * k: 3.59, 128 * k: 7.20, 256 * k: 14.34},
 	} {
 		for tokens, want := range published {
-			c := Config{Model: ModelOf(model), Machine: MachineOf("h100"), Management: Blocks, Tokens: tokens, Batch: 1}
+			c := Config{Model: Models[model], Machine: Machines["h100"], Management: Blocks, Tokens: tokens, Batch: 1}
 			r := &Replay{Layers: 1, Heads: 8, Steps: 1, Prompt: 2048, Always: 68, Share: 0.3, Counts: []Counts{{Heads: 8}}}
 			if got := must.Get(c.Serve(t.Context(), r))(t).Memory.Cache / gib; math.Abs(got-want) > 0.01*want {
 				t.Errorf("%s, %d tokens: %v GiB, want %v", model, tokens, got, want)
@@ -177,7 +179,7 @@ func TestMemoryOfPublishedStores(t *testing.T) {
 // TestWeights expects the published numbers of parameters: 8.03 and 14.8 x 10^9.
 func TestWeights(t *testing.T) {
 	for name, want := range map[string]float64{"llama3-8b": 8.03e9, "qwen2.5-14b": 14.77e9} {
-		m := ModelOf(name)
+		m := Models[name]
 		if got := m.Weights() / bytesOfNumber; math.Abs(got-want) > 1e-3*want {
 			t.Errorf("%s has %v parameters, want %v", name, got, want)
 		}
@@ -188,7 +190,7 @@ func TestWeights(t *testing.T) {
 // store that hits 92%.
 func TestCalibration(t *testing.T) {
 	layerOf := func(management Management, tokens, block float64) Layer {
-		c := Config{Model: ModelOf("llama3-8b"), Machine: MachineOf("h100"), Management: management, Batch: 1, Metadata: 16,
+		c := Config{Model: Models["llama3-8b"], Machine: Machines["h100"], Management: management, Batch: 1, Metadata: 16,
 			Graph: true}
 		wanted := 8 * 0.1 * (tokens - 68)
 		if management == Whole {
@@ -204,7 +206,7 @@ func TestCalibration(t *testing.T) {
 			t.Errorf("%s: %.4f, want %.4f within %.2g", what, got, want, within)
 		}
 	}
-	machine, model := MachineOf("h100"), ModelOf("llama3-8b")
+	machine, model := Machines["h100"], Models["llama3-8b"]
 	full := layerOf(Whole, 4096, 1)
 	output := bytesOfNumber * model.outputParameters() / machine.Bandwidth
 	near("speed-up by a graph at 4K", (32*machine.Launch+output)/(32*full.Exposed.Sum()+output), 1.75, 0.005)
@@ -229,8 +231,8 @@ func ofCache(t Times) (sum float64) {
 func TestMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		amount := rapid.Float64Range(0, 1e6)
-		c := Config{Model: ModelOf(rapid.SampledFrom(Models()).Draw(t, "model")),
-			Machine:    MachineOf(rapid.SampledFrom(MachineNames()).Draw(t, "machine")),
+		c := Config{Model: Models[rapid.SampledFrom(slices.Sorted(maps.Keys(Models))).Draw(t, "model")],
+			Machine:    Machines[rapid.SampledFrom(slices.Sorted(maps.Keys(Machines))).Draw(t, "machine")],
 			Management: rapid.SampledFrom([]Management{Sets, Predicted, Blocks}).Draw(t, "management"), Metadata: 32,
 			Batch: rapid.IntRange(1, 64).Draw(t, "batch"), Ahead: rapid.Bool().Draw(t, "ahead"),
 			Graph: rapid.Bool().Draw(t, "graph")}

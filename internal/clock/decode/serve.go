@@ -79,7 +79,7 @@ func (c *Config) Serve(ctx context.Context, r *Replay) (Served, error) {
 		served.Layer.Busy.add(&sum.Busy)
 	}
 	n := float64(r.Steps * c.Model.Layers)
-	for p := range parts {
+	for p := range Parts {
 		served.Layer.Exposed[p] /= n
 		served.Layer.Busy[p] /= n
 	}

@@ -1,12 +1,7 @@
 package decode
 
-import (
-	"maps"
-	"slices"
-)
-
 // Models that LiteCache serves (section 7.1).
-var models = map[string]Model{
+var Models = map[string]Model{
 	// config.json of gradientai/Llama-3-8B-Instruct-Gradient-1048k.
 	"llama3-8b": {Layers: 32, QueryHeads: 32, KVHeads: 8, Dim: 128, Hidden: 4096, FeedForward: 14336, Vocabulary: 128256},
 	// config.json of Qwen/Qwen2.5-14B-Instruct-1M.
@@ -27,7 +22,7 @@ var costs = Costs{Launch: 244 * microsecond, Kernel: 5 * microsecond, Lookup: 13
 const slower = 1.29
 
 // Machines of LiteCache (section 7.1).
-var machines = map[string]Machine{
+var Machines = map[string]Machine{
 	// NVIDIA H100 datasheet, SXM: 3350 GB/s, 989.4 TFLOPS in 16 bits without sparsity; nvidia-smi shows 81,559 MiB. PCIe
 	// 5.0 x16 and 90 cores.
 	"h100": {Bandwidth: 3350e9, Peak: 989.4e12, Memory: 81559 << 20, PCIe: 55e9, Threads: 90, Costs: costs},
@@ -36,15 +31,3 @@ var machines = map[string]Machine{
 		Costs: Costs{Launch: slower * costs.Launch, Kernel: costs.Kernel, Lookup: slower * costs.Lookup,
 			Update: slower * costs.Update, Block: slower * costs.Block}},
 }
-
-// Models returns the names of the models.
-func Models() []string { return slices.Sorted(maps.Keys(models)) }
-
-// MachineNames returns the names of the machines, which are those of their GPUs.
-func MachineNames() []string { return slices.Sorted(maps.Keys(machines)) }
-
-// ModelOf returns one of Models.
-func ModelOf(name string) Model { return models[name] }
-
-// MachineOf returns one of MachineNames.
-func MachineOf(name string) Machine { return machines[name] }

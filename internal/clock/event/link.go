@@ -44,8 +44,7 @@ type sharedLink struct {
 	latency   time.Duration
 	bandwidth float64        // bytes per second
 	flows     queue[float64] // by the value of sent at which their last bytes have been sent; ties: in order of arrival
-	done      []func()       // per flow
-	free      []int32        // of done
+	done      slots[func()]  // per flow
 	start     time.Duration  // when the link became busy
 	asOf      float64        // seconds since start at which sent was correct
 	sent      float64        // bytes that each flow has been sent, or would have been, since start
@@ -67,19 +66,8 @@ func (l *sharedLink) Transfer(bytes int64, done func()) {
 	l.seq++
 	// All flows advance at the same rate, so a flow ends when sent reaches a value that is fixed now. The order of
 	// the queue never changes, whatever begins or ends meanwhile.
-	l.flows.push(entry[float64]{l.sent + float64(bytes), l.seq, l.slot(done)})
+	l.flows.push(entry[float64]{l.sent + float64(bytes), l.seq, l.done.put(done)})
 	l.schedule()
-}
-
-func (l *sharedLink) slot(done func()) int32 {
-	if n := len(l.free); n > 0 {
-		slot := l.free[n-1]
-		l.free = l.free[:n-1]
-		l.done[slot] = done
-		return slot
-	}
-	l.done = append(l.done, done)
-	return int32(len(l.done) - 1)
 }
 
 // advance updates sent to now and ends the flows whose last byte has been sent. A flow ends between two nanoseconds,
@@ -95,9 +83,7 @@ func (l *sharedLink) advance() {
 		first := l.flows.pop()
 		// end may exceed now by the rounding error that nanoseconds ignores.
 		l.sent, l.asOf = first.key, min(end, now)
-		l.loop.After(l.latency, l.done[first.slot])
-		l.done[first.slot] = nil
-		l.free = append(l.free, first.slot)
+		l.loop.After(l.latency, l.done.take(first.slot))
 	}
 	l.asOf = now
 }

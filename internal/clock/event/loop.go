@@ -16,8 +16,7 @@ import (
 type Loop struct {
 	now    time.Duration
 	queue  queue[time.Duration]
-	timers []timer
-	free   []int32 // of timers
+	timers slots[timer]
 	seq    uint64
 }
 
@@ -43,8 +42,7 @@ func (l *Loop) At(when time.Duration, do func()) Timer {
 		panic(fmt.Sprintf("event: scheduled for %v, but it is already %v", when, l.now))
 	}
 	l.seq++
-	slot := l.slot()
-	l.timers[slot].do, l.timers[slot].seq = do, l.seq
+	slot := l.timers.put(timer{do, l.seq})
 	l.queue.push(entry[time.Duration]{when, l.seq, slot})
 	return Timer{slot, l.seq}
 }
@@ -80,11 +78,11 @@ func Sum(spans ...time.Duration) (sum time.Duration) {
 // Cancel cancels the event of t. It returns false if the event has already run or been cancelled.
 func (l *Loop) Cancel(t Timer) bool {
 	// The slot may have a new timer since; only the sequence number is never used twice.
-	if t.seq == 0 || l.timers[t.slot].seq != t.seq {
+	if t.seq == 0 || l.timers.items[t.slot].seq != t.seq {
 		return false
 	}
 	l.queue.remove(t.slot)
-	l.release(t.slot)
+	l.timers.take(t.slot)
 	return true
 }
 
@@ -102,11 +100,10 @@ func (l *Loop) Step() bool {
 		return false
 	}
 	first := l.queue.pop()
-	do := l.timers[first.slot].do
-	// Released before it runs: do may schedule again, and cancelling its own timer must find nothing.
-	l.release(first.slot)
+	// Taken before it runs: it may schedule again, and cancelling its own timer must find nothing.
+	t := l.timers.take(first.slot)
 	l.now = first.key
-	do()
+	t.do()
 	return true
 }
 
@@ -137,17 +134,26 @@ func (l *Loop) Ended() error {
 	return nil
 }
 
-func (l *Loop) slot() int32 {
-	if n := len(l.free); n > 0 {
-		slot := l.free[n-1]
-		l.free = l.free[:n-1]
-		return slot
-	}
-	l.timers = append(l.timers, timer{})
-	return int32(len(l.timers) - 1)
+// slots keep things by small numbers, each in use by one of them at a time.
+type slots[T any] struct {
+	items []T
+	free  []int32
 }
 
-func (l *Loop) release(slot int32) {
-	l.timers[slot] = timer{}
-	l.free = append(l.free, slot)
+func (s *slots[T]) put(item T) int32 {
+	if n := len(s.free); n > 0 {
+		slot := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.items[slot] = item
+		return slot
+	}
+	s.items = append(s.items, item)
+	return int32(len(s.items) - 1)
+}
+
+// take frees a slot, and returns what was there.
+func (s *slots[T]) take(slot int32) (item T) {
+	item, s.items[slot] = s.items[slot], item
+	s.free = append(s.free, slot)
+	return item
 }

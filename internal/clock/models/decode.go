@@ -27,8 +27,8 @@ var decodeEntry = Entry{
 	Source: "LiteCache (arXiv 2511.14510), sections 2.3 and 7; constants in docs/models.md",
 	Cache:  "attention",
 	Params: []params.Param{
-		{Name: "model", Default: "llama3-8b", Choices: decode.Models(), Doc: "language model that is served"},
-		{Name: "gpu", Default: "h100", Choices: decode.MachineNames(), Doc: "GPU, with its host"},
+		{Name: "model", Default: "llama3-8b", Choices: names(decode.Models), Doc: "language model that is served"},
+		{Name: "gpu", Default: "h100", Choices: names(decode.Machines), Doc: "GPU, with its host"},
 		{Name: "tokens", Default: 0, Max: 1 << 30, Doc: "tokens of each sequence before the first step; 0: as in the trace"},
 		{Name: "batch", Default: 1, Min: 1, Max: 1 << 14, Doc: "sequences that are decoded together"},
 		{Name: "ahead", Default: byManagement, Choices: []string{byManagement, switchedOn, switchedOff},
@@ -162,7 +162,7 @@ func stepValues(steps []float64, batch int) metric.Values {
 
 func layerValues(l decode.Layer) (v metric.Values) {
 	var cache, busy, kernels float64
-	for _, p := range decode.Parts() {
+	for p := range decode.Parts {
 		v.SetNamed(LayerPart.Of(p.String()), 1e3*l.Exposed[p])
 		switch {
 		case p.OfCache():
@@ -171,7 +171,7 @@ func layerValues(l decode.Layer) (v metric.Values) {
 			kernels += l.Exposed[p]
 		}
 	}
-	for _, p := range decode.Parts() {
+	for p := range decode.Parts {
 		if p.OfCache() {
 			v.SetNamed(CachePart.Of(p.String()), metric.Divide(l.Busy[p], busy))
 		}
@@ -191,7 +191,7 @@ func memoryValues(m decode.Memory, c decode.Config) (v metric.Values) {
 
 // decodeConfig returns the constants of model and machine, overridden by the user's.
 func decodeConfig(v params.Values, management decode.Management) (decode.Config, error) {
-	c := decode.Config{Model: decode.ModelOf(v.Text("model")), Machine: decode.MachineOf(v.Text("gpu")),
+	c := decode.Config{Model: decode.Models[v.Text("model")], Machine: decode.Machines[v.Text("gpu")],
 		Management: management, Tokens: v.Int("tokens"), Batch: v.Int("batch")}
 	c.Ahead = isOn(v.Text("ahead"), management == decode.Sets || management == decode.Predicted)
 	c.Graph = isOn(v.Text("graph"), management == decode.Whole || management == decode.Sets)
@@ -206,28 +206,10 @@ func decodeConfig(v params.Values, management decode.Management) (decode.Config,
 			*value = given
 		}
 	}
-	for name, constant := range map[string]struct {
-		value *float64
-		unit  float64
-	}{
-		"hbm_gbs": {&c.Bandwidth, 1e9}, "peak_tflops": {&c.Peak, 1e12}, "memory_gib": {&c.Memory, 1 << 30},
-		"pcie_gbs": {&c.PCIe, 1e9},
-	} {
-		if given := v.Float(name); given > 0 {
-			*constant.value = given * constant.unit
-		}
-	}
-	for name, constant := range map[string]struct {
-		value *float64
-		unit  float64
-	}{
-		"launch_us": {&c.Launch, 1e-6}, "kernel_us": {&c.Kernel, 1e-6}, "lookup_us": {&c.Costs.Lookup, 1e-6},
-		"update_us": {&c.Costs.Update, 1e-6}, "block_ns": {&c.Block, 1e-9},
-	} {
-		if given := v.Float(name); given >= 0 {
-			*constant.value = given * constant.unit
-		}
-	}
+	override(v, 0, []constant{{"hbm_gbs", &c.Bandwidth, 1e9}, {"peak_tflops", &c.Peak, 1e12},
+		{"memory_gib", &c.Memory, 1 << 30}, {"pcie_gbs", &c.PCIe, 1e9}})
+	override(v, -1, []constant{{"launch_us", &c.Launch, 1e-6}, {"kernel_us", &c.Kernel, 1e-6},
+		{"lookup_us", &c.Costs.Lookup, 1e-6}, {"update_us", &c.Costs.Update, 1e-6}, {"block_ns", &c.Block, 1e-9}})
 	if c.QueryHeads%c.KVHeads != 0 {
 		return c, fmt.Errorf("model decode: %d query heads on %d KV heads; want the same number on each", c.QueryHeads,
 			c.KVHeads)

@@ -74,7 +74,7 @@ func TestDecodeSums(t *testing.T) {
 	for _, management := range []decode.Management{decode.Whole, decode.Sets, decode.Predicted, decode.Blocks} {
 		v := decodeWith(t, management, fmt.Sprintf("tokens=30000,layers=2,vocabulary=1,batch=%d", batch))
 		sum, shares := 0.0, 0.0
-		for _, p := range decode.Parts() {
+		for p := range decode.Parts {
 			part, _ := v.Get(models.LayerPart.Of(p.String()))
 			share, _ := v.Get(models.CachePart.Of(p.String()))
 			sum, shares = sum+part, shares+share

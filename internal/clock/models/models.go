@@ -6,6 +6,7 @@ package models
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -216,6 +217,25 @@ func latencyMetric(which, head string, weight int, figure metric.Figure) metric.
 	return metric.Metric{Name: "latency_" + which + "_ms", Unit: metric.Milliseconds, Digits: 3, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 40, Head: head + " ms", Weight: weight}, Figure: figure,
 		Doc: head + " of what the model measures, on its clock; percentiles by nearest rank"}
+}
+
+// names returns what users may choose from.
+func names[T any](choices map[string]T) []string { return slices.Sorted(maps.Keys(choices)) }
+
+// constant is one that a parameter, in a unit, may override.
+type constant struct {
+	name  string
+	value *float64
+	unit  float64
+}
+
+// override sets constants to those of their parameters that are not the default: 0, or -1 where 0 makes sense.
+func override(v params.Values, otherwise float64, constants []constant) {
+	for _, c := range constants {
+		if given := v.Float(c.name); given > otherwise && given >= 0 {
+			*c.value = given * c.unit
+		}
+	}
 }
 
 // Spec is a model with its parameters: what a user writes as `sls(host_gbs=120)`.

@@ -24,8 +24,8 @@ var prefillEntry = Entry{
 	Routes:  true,
 	Metrics: append([]metric.Metric{NodeLatencyP99}, tierMetrics...),
 	Params: append([]params.Param{
-		{Name: "model", Default: "qwen2.5-32b-awq", Choices: prefill.Models(), Doc: "language model"},
-		{Name: "hardware", Default: "4xrtx4090", Choices: prefill.HardwareNames(), Doc: "hardware it runs on"},
+		{Name: "model", Default: "qwen2.5-32b-awq", Choices: names(prefill.Shapes), Doc: "language model"},
+		{Name: "hardware", Default: "4xrtx4090", Choices: names(prefill.Machines), Doc: "hardware it runs on"},
 		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight on a node; the others " +
 			"wait"},
 		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed),
@@ -167,8 +167,8 @@ func outputs(p *prompts.Columns, fixed int) []int32 {
 // prefillConfig returns the constants of model and hardware, overridden by the user's.
 func prefillConfig(v params.Values) prefill.Config {
 	c := prefill.Config{
-		Shape:       prefill.ShapeOf(v.Text("model")),
-		Hardware:    prefill.HardwareOf(v.Text("hardware")),
+		Shape:       prefill.Shapes[v.Text("model")],
+		Hardware:    prefill.Machines[v.Text("hardware")],
 		Overhead:    microseconds(1e3 * v.Float("overhead_ms")),
 		PredictCall: microseconds(v.Float("predict_call_us")),
 		PredictRow:  microseconds(v.Float("predict_us")),
@@ -178,19 +178,9 @@ func prefillConfig(v params.Values) prefill.Config {
 		Rate:        v.Float("rate"),
 		Seed:        uint64(v.Int("seed")),
 	}
-	// Each entry sets another constant, so the order of the map does not matter.
-	for name, constant := range map[string]struct {
-		value *float64
-		unit  float64
-	}{
-		"active_b": {&c.Active, 1e9}, "weights_gb": {&c.Weights, 1e9}, "attention_mflop": {&c.Attention, 1e6},
-		"kv_kb": {&c.KV, 1e3}, "peak_tflops": {&c.Peak, 1e12}, "bandwidth_gbs": {&c.Bandwidth, 1e9},
-		"utilisation": {&c.Utilisation, 1},
-	} {
-		if given := v.Float(name); given > 0 {
-			*constant.value = given * constant.unit
-		}
-	}
+	override(v, 0, []constant{{"active_b", &c.Active, 1e9}, {"weights_gb", &c.Weights, 1e9},
+		{"attention_mflop", &c.Attention, 1e6}, {"kv_kb", &c.KV, 1e3}, {"peak_tflops", &c.Peak, 1e12},
+		{"bandwidth_gbs", &c.Bandwidth, 1e9}, {"utilisation", &c.Utilisation, 1}})
 	if given := v.Float("decode_ms"); given >= 0 {
 		c.Decode = given / 1e3
 	}

@@ -2,6 +2,7 @@ package prefill
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -161,8 +162,8 @@ func TestNothingToLoad(t *testing.T) {
 // with the limit.
 func TestBreakEvenAgainstSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := Config{Shape: ShapeOf(rapid.SampledFrom(Models()).Draw(t, "model")),
-			Hardware: HardwareOf(rapid.SampledFrom(HardwareNames()).Draw(t, "hardware"))}
+		c := Config{Shape: Shapes[rapid.SampledFrom(slices.Sorted(maps.Keys(Shapes))).Draw(t, "model")],
+			Hardware: Machines[rapid.SampledFrom(slices.Sorted(maps.Keys(Machines))).Draw(t, "hardware")]}
 		tier := Tier{time.Duration(rapid.IntRange(0, 20_000).Draw(t, "us")) * time.Microsecond,
 			rapid.Float64Range(1e8, 1e11).Draw(t, "bandwidth")}
 		const most = 4000

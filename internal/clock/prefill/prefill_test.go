@@ -2,6 +2,7 @@ package prefill
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -44,7 +45,7 @@ func prompts(tokens ...int32) Prompts {
 
 // TestPrefillOfQwen works out the roofline of 2048 tokens, 1024 of them cached, on four RTX 4090 by hand.
 func TestPrefillOfQwen(t *testing.T) {
-	c := Config{Shape: ShapeOf("qwen2.5-32b-awq"), Hardware: HardwareOf("4xrtx4090"), Overhead: 5 * time.Millisecond}
+	c := Config{Shape: Shapes["qwen2.5-32b-awq"], Hardware: Machines["4xrtx4090"], Overhead: 5 * time.Millisecond}
 	// 2 x 32.5e9 x 1024 = 66.56e12 for the parameters; attention 1,310,720 x (1024 x 1024 + 1024 x 1025 / 2) = 2.062e12.
 	operations := 66.56e12 + 1310720*(1024*1024+1024*1025/2)
 	want := 5 + 1e3*operations/(4*165.2e12*0.43)
@@ -63,7 +64,7 @@ func TestPrefillOfQwen(t *testing.T) {
 // TestUtilisationOfDeepSeek holds the utilisation against what it was taken from: 32,200 computed tokens per second on
 // eight H800.
 func TestUtilisationOfDeepSeek(t *testing.T) {
-	c := Config{Shape: ShapeOf("deepseek-r1"), Hardware: HardwareOf("8xh800")}
+	c := Config{Shape: Shapes["deepseek-r1"], Hardware: Machines["8xh800"]}
 	c.Attention = 0 // whose share is not published
 	const tokens = 100_000
 	rate := tokens / c.Prefill(tokens, 0).Seconds()
@@ -174,8 +175,8 @@ func TestPoissonArrivals(t *testing.T) {
 func TestMoreIsNeverSlower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Config{
-			Shape:       ShapeOf(rapid.SampledFrom(Models()).Draw(t, "model")),
-			Hardware:    HardwareOf(rapid.SampledFrom(HardwareNames()).Draw(t, "hardware")),
+			Shape:       Shapes[rapid.SampledFrom(slices.Sorted(maps.Keys(Shapes))).Draw(t, "model")],
+			Hardware:    Machines[rapid.SampledFrom(slices.Sorted(maps.Keys(Machines))).Draw(t, "hardware")],
 			Concurrency: rapid.IntRange(1, 4).Draw(t, "concurrency"),
 			Arrivals:    Poisson,
 			Rate:        2,

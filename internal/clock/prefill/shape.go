@@ -2,8 +2,6 @@ package prefill
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/llm"
 )
@@ -52,7 +50,7 @@ func (s Shape) with(active, weights, decode float64) Shape {
 }
 
 // Shapes of the models in LCR, section 5.1. Layers, and the bytes of keys and values, are those of package llm.
-var shapes = map[string]Shape{
+var Shapes = map[string]Shape{
 	// Qwen2.5 technical report (arXiv 2412.15115), table 1, and the configuration of Qwen2.5-32B-Instruct-AWQ: 32.5e9
 	// parameters, hidden size 5120, 40 heads of 128; files of 19.3 GB. Decoding: four times what reading the weights once
 	// takes on 4xrtx4090, our choice.
@@ -68,8 +66,8 @@ var shapes = map[string]Shape{
 // (PCI Express base specification 4.0) or 32 GT/s (5.0) with 128 of 130 bits are 31.5 and 63.0 GB/s.
 const hostShare = 0.8
 
-// Hardware of LCR, section 5.1.
-var hardware = map[string]Hardware{
+// Machines of LCR, section 5.1.
+var Machines = map[string]Hardware{
 	// NVIDIA Ada GPU architecture whitepaper, appendix A: 165.2 TFLOPS in 16 bits with sums in 32, without sparsity; 1008
 	// GB/s. Utilisation: a prompt that is alone (Pope et al., Efficiently Scaling Transformer Inference, MLSys 2023, table
 	// 2).
@@ -81,15 +79,3 @@ var hardware = map[string]Hardware{
 	"8xh800": {Peak: 8 * 1979e12, Bandwidth: 8 * 3350e9, Utilisation: 0.15,
 		Host: 8 * hostShare * 63.0e9},
 }
-
-// Models returns the names of the models.
-func Models() []string { return slices.Sorted(maps.Keys(shapes)) }
-
-// HardwareNames returns the names of the hardware.
-func HardwareNames() []string { return slices.Sorted(maps.Keys(hardware)) }
-
-// ShapeOf returns the shape of one of Models.
-func ShapeOf(model string) Shape { return shapes[model] }
-
-// HardwareOf returns one of HardwareNames.
-func HardwareOf(name string) Hardware { return hardware[name] }

@@ -1,20 +1,22 @@
 package storage
 
 import (
+	"slices"
+
 	"github.com/cachesim/cachesim/internal/clock/event"
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // fetch is an object on its way.
 type fetch struct {
-	object      uint32
-	bytes       int64
-	stage       stage
-	prefetch    bool  // no request waits for it
-	first, last int32 // waiters; -1: none
-	timer       event.Timer
-	send        func() // ends the delay
-	prev, next  int32  // in the queue
+	object     uint32
+	bytes      int64
+	stage      stage
+	prefetch   bool // no request waits for it
+	waiters    []waiter
+	timer      event.Timer
+	send       func() // ends the delay
+	prev, next int32  // in the queue
 }
 
 // stage is how far a fetch has come.
@@ -31,7 +33,6 @@ const (
 type waiter struct {
 	request int
 	slot    int32 // of its read
-	next    int32
 }
 
 // none is the end of a list.
@@ -54,13 +55,7 @@ func (m *model) demand(request int, object uint32, bytes int64, slot int32) {
 	}
 	f := &m.fetches[at]
 	f.prefetch = false
-	w := m.newWaiter(waiter{request, slot, none})
-	if f.first == none {
-		f.first = w
-	} else {
-		m.waiters[f.last].next = w
-	}
-	f.last = w
+	f.waiters = append(f.waiters, waiter{request, slot})
 }
 
 // promote turns an outstanding prefetch, which a request now waits for, into an ordinary fetch.
@@ -173,20 +168,18 @@ func (m *model) arrived(at int32) {
 		m.prefetch()
 		return
 	}
-	for w := f.first; w != none; w = m.waiters[w].next {
-		r := m.demanded(m.waiters[w].request)
-		if w == f.first {
+	m.fetches[at].waiters, m.arriving = m.arriving[:0], f.waiters
+	for i, w := range f.waiters {
+		r := m.demanded(w.request)
+		if i == 0 {
 			m.cache.Arrive(r)
 		} else {
 			m.cache.Waited(r)
 		}
 		m.pos++
 	}
-	for w := f.first; w != none; {
-		waited := m.waiters[w]
-		m.freeWait = append(m.freeWait, w)
-		m.came(waited.slot)
-		w = waited.next
+	for _, w := range f.waiters {
+		m.came(w.slot)
 	}
 }
 
@@ -198,15 +191,16 @@ func (m *model) note(object uint32, bytes int64) {
 	m.unused[object] = bytes
 }
 
-// abandon removes the waiters of all reads of a job, and cancels the fetches that nothing else waits for.
+// abandon removes the waiters of a job, whose reads are still open, and cancels the fetches that nothing else waits
+// for.
 func (m *model) abandon(job int32) {
 	for at := range m.fetches {
 		f := &m.fetches[at]
 		if f.stage == unusedSlot || f.prefetch {
 			continue
 		}
-		m.dropWaiters(f, job)
-		if f.first != none {
+		f.waiters = slices.DeleteFunc(f.waiters, func(w waiter) bool { return m.jobOf(m.open[w.slot].read) == job })
+		if len(f.waiters) > 0 {
 			continue
 		}
 		if f.stage == sending {
@@ -217,27 +211,6 @@ func (m *model) abandon(job int32) {
 		object := f.object
 		m.release(int32(at))
 		m.cache.Cancelled(object)
-	}
-}
-
-// dropWaiters removes the waiters of a job, whose reads are still open.
-func (m *model) dropWaiters(f *fetch, job int32) {
-	w := f.first
-	f.first, f.last = none, none
-	for w != none {
-		next := m.waiters[w].next
-		if m.jobOf(m.open[m.waiters[w].slot].read) == job {
-			m.freeWait = append(m.freeWait, w)
-		} else {
-			m.waiters[w].next = none
-			if f.first == none {
-				f.first = w
-			} else {
-				m.waiters[f.last].next = w
-			}
-			f.last = w
-		}
-		w = next
 	}
 }
 
@@ -261,7 +234,7 @@ func (m *model) newFetch(object uint32, bytes int64) int32 {
 		m.fetches = append(m.fetches, fetch{send: func() { m.send(at) }})
 	}
 	f := &m.fetches[at]
-	f.object, f.bytes, f.prefetch, f.first, f.last = object, bytes, false, none, none
+	f.object, f.bytes, f.prefetch, f.waiters = object, bytes, false, f.waiters[:0]
 	m.fetching[object] = at + 1
 	return at
 }
@@ -270,17 +243,6 @@ func (m *model) release(at int32) {
 	m.fetching[m.fetches[at].object] = 0
 	m.fetches[at].stage = unusedSlot
 	m.freeFetch = append(m.freeFetch, at)
-}
-
-func (m *model) newWaiter(w waiter) int32 {
-	if n := len(m.freeWait); n > 0 {
-		at := m.freeWait[n-1]
-		m.freeWait = m.freeWait[:n-1]
-		m.waiters[at] = w
-		return at
-	}
-	m.waiters = append(m.waiters, w)
-	return int32(len(m.waiters) - 1)
 }
 
 // list is a queue of fetches that also removes from the middle.

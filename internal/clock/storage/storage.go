@@ -154,17 +154,15 @@ type model struct {
 
 	fetches   []fetch
 	freeFetch []int32
-	fetching  []int32 // per object: 1 + its fetch, 0 for none
-	queue     list    // of fetches that wait
-	waiters   []waiter
-	freeWait  []int32
-	out       int // prefetches that are outstanding
+	fetching  []int32  // per object: 1 + its fetch, 0 for none
+	queue     list     // of fetches that wait
+	arriving  []waiter // of the last fetch that has arrived: a buffer
+	out       int      // prefetches that are outstanding
 	proposals []requests.Fetch
 	largest   int64 // of ObjectSizes
 
 	unused    []int64 // per object: the bytes that were prefetched and are still unrequested
-	counts    Counts
-	warm      Counts // at the end of the warm-up
+	counts    Counts  // since the warm-up, with the times at its end
 	counting  bool
 	windowEnd time.Duration
 	err       error // of a window that ended with a request
@@ -325,7 +323,9 @@ func (m *model) result() (*Result, error) {
 	if !m.counting {
 		m.endWarmup()
 	}
-	r := &Result{Counts: m.total().minus(m.warm), Jobs: make([]Job, len(m.jobs)), Loaded: m.loaded}
+	r := &Result{Counts: m.counts, Jobs: make([]Job, len(m.jobs)), Loaded: m.loaded}
+	busy, now := m.times()
+	r.LinkSeconds, r.Seconds = busy-r.LinkSeconds, now-r.Seconds
 	for i := range m.jobs {
 		r.Jobs[i] = m.jobs[i].Job
 	}
@@ -344,33 +344,16 @@ func (m *model) endWindow(ends, now time.Duration) error {
 	return m.Windows.End(s)
 }
 
-// total returns the counts so far.
-func (m *model) total() Counts {
-	c := m.counts
+// times returns for how many seconds the link has been busy, and those of the run.
+func (m *model) times() (busy, now float64) {
 	urgent, background := m.link.Busy(m.loop.Now())
-	c.LinkSeconds, c.Seconds = urgent+background, m.loop.Now().Seconds()
-	return c
-}
-
-func (c Counts) minus(earlier Counts) Counts {
-	return Counts{
-		Fetched:     c.Fetched - earlier.Fetched,
-		Prefetched:  c.Prefetched - earlier.Prefetched,
-		Served:      c.Served - earlier.Served,
-		Useful:      c.Useful - earlier.Useful,
-		Delayed:     c.Delayed - earlier.Delayed,
-		Late:        c.Late - earlier.Late,
-		Cancelled:   c.Cancelled - earlier.Cancelled,
-		Events:      c.Events - earlier.Events,
-		LinkSeconds: c.LinkSeconds - earlier.LinkSeconds,
-		Seconds:     c.Seconds - earlier.Seconds,
-	}
+	return urgent + background, m.loop.Now().Seconds()
 }
 
 // endWarmup starts to count. What was prefetched before is not a useful prefetch.
 func (m *model) endWarmup() {
-	m.counting = true
-	m.warm = m.total()
+	m.counting, m.counts = true, Counts{}
+	m.counts.LinkSeconds, m.counts.Seconds = m.times()
 	clear(m.unused)
 	if m.EndWarmup != nil {
 		m.EndWarmup()

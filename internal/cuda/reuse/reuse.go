@@ -65,11 +65,10 @@ func tiles(n int) int { return (n + tile - 1) / tile }
 // chunks.
 func NewStack(d cuda.Device, numObjects, longest int) (*Stack, error) {
 	return cuda.Fit(func(tooLarge *Stack) (*Stack, error) {
-		free, _, err := d.Memory()
+		usable, err := cuda.Usable(d)
 		if err != nil {
 			return nil, err
 		}
-		usable := free - free/16
 		if tooLarge != nil {
 			usable = min(usable, bytes(tooLarge.room, numObjects)*7/8)
 		}

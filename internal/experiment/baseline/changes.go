@@ -35,22 +35,17 @@ type count struct {
 
 // changes returns the traces that have changed, each once.
 func (r *Report) changes() (all []*traceChange) {
-	for i := range r.Results {
-		result := &r.Results[i]
-		if result.Change == nil {
-			continue
+	changed := slices.DeleteFunc(slices.Clone(r.Results), func(result Result) bool { return result.Change == nil })
+	for _, same := range records.GroupBy(changed, func(r Result) [3]string {
+		return [3]string{r.Was.Trace, r.Change.Want, r.Change.Got}
+	}) {
+		change := same[0].Change
+		c := &traceChange{Trace: same[0].Was.Trace, Records: len(same), Allowed: r.AllowsTraceChange,
+			ChecksumWas: change.Want, ChecksumIs: change.Got, files: strings.Join(change.Files, ", ")}
+		for i := range same {
+			c.measure(&same[i])
 		}
-		at := slices.IndexFunc(all, func(c *traceChange) bool {
-			return c.Trace == result.Was.Trace && c.ChecksumWas == result.Change.Want && c.ChecksumIs == result.Change.Got
-		})
-		if at < 0 {
-			at = len(all)
-			all = append(all, &traceChange{Trace: result.Was.Trace, Allowed: r.AllowsTraceChange,
-				ChecksumWas: result.Change.Want, ChecksumIs: result.Change.Got,
-				files: strings.Join(result.Change.Files, ", ")})
-		}
-		all[at].Records++
-		all[at].measure(result)
+		all = append(all, c)
 	}
 	return all
 }

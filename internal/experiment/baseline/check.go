@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// Options say how Check replays and compares.
 type Options struct {
 	Rules   []Rule         // the last one that matches a cell applies; cells without a match must be exactly as recorded
 	Dirs    []string       // folders to search for traces, as in Workload.Load
@@ -54,7 +53,6 @@ const (
 	NotReplayable Status = "not replayable"
 )
 
-// statuses lists every Status.
 var statuses = []Status{Equal, Within, Moved, TraceChanged, FileChanged, TraceMissing, NotReplayable}
 
 // Result is a record of the baseline with its new replay.
@@ -174,7 +172,6 @@ type replayed struct {
 	problems map[string]error
 }
 
-// replay replays each cell and each optimum once.
 func replay(ctx context.Context, all []planned, options Options) (*replayed, error) {
 	done := &replayed{experiment.Results{}, map[string]error{}}
 	var cells []experiment.Cell
@@ -224,7 +221,6 @@ func (d *replayed) replayChanged(ctx context.Context, all []planned, options Opt
 	return nil
 }
 
-// takeChecksum gives the cells another checksum of their trace.
 func (p *planned) takeChecksum(sum string) {
 	p.cell.Workload.Checksum = sum
 	for i := range p.against {
@@ -233,7 +229,6 @@ func (p *planned) takeChecksum(sum string) {
 	p.name()
 }
 
-// result compares a record with its replay.
 func (d *replayed) result(p planned, options Options) Result {
 	allowed := tolerancesOf(options.Rules, &p.was)
 	r := Result{Was: p.was, Tolerance: allowed.Tolerance, Change: p.change}

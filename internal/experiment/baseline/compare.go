@@ -11,7 +11,6 @@ import (
 // capacityFigure is compared in addition to the declared metrics: the number that a share amounts to.
 const capacityFigure = "capacity"
 
-// compared lists the metrics that are compared.
 func compared() []string {
 	names := []string{capacityFigure}
 	for _, m := range metric.All() {

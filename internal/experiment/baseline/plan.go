@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// planned is a record of the baseline with its cell to replay.
 type planned struct {
 	was     records.Record
 	cell    experiment.Cell
@@ -112,7 +111,6 @@ func (p *planned) name() {
 // the replays.
 const manyCapacities = 16
 
-// usePasses lets LRU at many capacities share a pass.
 func usePasses(all []planned) {
 	sharing := map[string][]int{}
 	for i, p := range all {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -17,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Formats are the formats of Print.
 var Formats = slices.Concat([]string{"table", "json"}, checks.Formats)
 
 // Print writes the report as a table of changes, as JSON with every record, as JUnit XML with one test case per record,
@@ -72,7 +72,6 @@ func (r *Report) printTable(w io.Writer, render func(moved []*Result) string, bu
 	return err
 }
 
-// Summary says in one line how the check ended.
 func (r *Report) Summary() string {
 	s := fmt.Sprintf("%s: %s", show.Printable(r.Baseline), show.Counted(len(r.Results), "record"))
 	if r.Count(Equal) == len(r.Results) {
@@ -90,7 +89,6 @@ func (r *Report) Summary() string {
 	return s
 }
 
-// Err returns the error of a check that did not pass.
 func (r *Report) Err() error {
 	switch {
 	case r.Passed():
@@ -105,7 +103,6 @@ func (r *Report) Err() error {
 	return checks.Failed(fmt.Errorf("the check failed: %s", r.Failures()))
 }
 
-// Failures says how many records failed, and how.
 func (r *Report) Failures() string {
 	return strings.Join(r.counts(Moved, TraceChanged, FileChanged, TraceMissing, NotReplayable), ", ")
 }
@@ -133,84 +130,53 @@ func (r *Report) moved() []*Result {
 
 // problems returns why records were not replayed, each reason once.
 func (r *Report) problems() (lines []string) {
-	var order []string
-	affected := map[string]int{}
-	for _, result := range r.Results {
-		if result.Problem == nil {
-			continue
-		}
-		reason := show.Printable(result.Problem.Error())
-		if affected[reason] == 0 {
-			order = append(order, reason)
-		}
-		affected[reason]++
-	}
-	for _, reason := range order {
-		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason, show.Counted(affected[reason], "record")))
+	reason := func(result Result) string { return show.Printable(result.Problem.Error()) }
+	others := slices.DeleteFunc(slices.Clone(r.Results), func(result Result) bool { return result.Problem == nil })
+	for _, same := range records.GroupBy(others, reason) {
+		lines = append(lines, fmt.Sprintf("%s (%s not compared)", reason(same[0]), show.Counted(len(same), "record")))
 	}
 	return lines
 }
 
-// column is a column of the table of changes.
-type column struct {
-	name string
-	left bool // text rather than numbers
-	cell func(*Result) string
-}
-
-// columns leaves out columns that are the same in all rows.
-func columns(moved []*Result) []column {
-	all := []column{
-		{"trace", true, func(r *Result) string { return show.Printable(r.Was.Trace) }},
-		{"policy", true, func(r *Result) string { return show.Printable(r.Was.Label) + checks.DetailsOf(&r.Was) }},
-		{"capacity", false, func(r *Result) string { return checks.CapacityOf(&r.Was) }},
+// movedTable leaves out columns that are the same in all rows.
+func movedTable(moved []*Result) tabular.Grid {
+	var columns []tabular.Column[*Result]
+	add := func(name string, isText bool, cell func(*Result) string) {
+		columns = append(columns, tabular.Column[*Result]{Head: tabular.Head{Name: name, IsText: isText}, Cell: cell})
 	}
-	all = append(all, ratioColumns(metric.HitRatio)...)
-	all = append(all,
-		column{"misses were", false, func(r *Result) string { return show.Count(misses(&r.Was)) }},
-		column{"are", false, func(r *Result) string { return show.Count(misses(r.Is)) }},
-		column{"difference", false, func(r *Result) string { return signed(misses(r.Is) - misses(&r.Was)) }})
+	addRatio := func(m metric.Metric) { // the old value, the new value, and the difference
+		add(m.Label()+" was", false, func(r *Result) string { return percent(figureOf(&r.Was, m.Name)) })
+		add("is", false, func(r *Result) string { return percent(figureOf(r.Is, m.Name)) })
+		add("points", false, func(r *Result) string { return r.points(m) })
+	}
+	add("trace", true, func(r *Result) string { return show.Printable(r.Was.Trace) })
+	add("policy", true, func(r *Result) string { return show.Printable(r.Was.Label) + checks.DetailsOf(&r.Was) })
+	add("capacity", false, func(r *Result) string { return checks.CapacityOf(&r.Was) })
+	addRatio(metric.HitRatio)
+	add("misses were", false, func(r *Result) string { return show.Count(misses(&r.Was)) })
+	add("are", false, func(r *Result) string { return show.Count(misses(r.Is)) })
+	add("difference", false, func(r *Result) string { return signed(misses(r.Is) - misses(&r.Was)) })
 	if slices.ContainsFunc(moved, func(r *Result) bool { return r.points(metric.ByteHitRatio) != "" }) {
-		all = append(all, ratioColumns(metric.ByteHitRatio)...)
+		addRatio(metric.ByteHitRatio)
 	}
 	if slices.ContainsFunc(moved, func(r *Result) bool { return others(r) != "" }) {
-		all = append(all, column{"besides", true, others})
+		add("besides", true, others)
 	}
 	if slices.ContainsFunc(moved, func(r *Result) bool { return r.Tolerance != Tolerance{} }) {
-		all = append(all, column{"tolerance", false, allowance})
+		add("tolerance", false, allowance)
 	}
-	return all
-}
-
-func movedTable(moved []*Result) (t tabular.Grid) {
-	shown := columns(moved)
-	for _, c := range shown {
-		t.Heads = append(t.Heads, tabular.Head{Name: c.name, IsText: c.left})
-	}
-	for _, r := range moved {
-		var row []string
-		for _, c := range shown {
-			row = append(row, c.cell(r))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	return tabular.GridOf(columns, moved)
 }
 
 func misses(rec *records.Record) int64 { return rec.Int(metric.Misses) }
 
-// ratioColumns are the columns of a ratio: the old value, the new value, and the difference.
-func ratioColumns(m metric.Metric) []column {
-	return []column{
-		{m.Label() + " was", false, func(r *Result) string { return percent(figureOf(&r.Was, m.Name)) }},
-		{"is", false, func(r *Result) string { return percent(figureOf(r.Is, m.Name)) }},
-		{"points", false, func(r *Result) string { return r.points(m) }},
-	}
-}
-
 // points is the change of a ratio in percentage points; "" if it did not change.
 func (r *Result) points(m metric.Metric) string {
-	return points(figureOf(&r.Was, m.Name), figureOf(r.Is, m.Name))
+	was, is := figureOf(&r.Was, m.Name), figureOf(r.Is, m.Name)
+	if was == nil || is == nil || *was == *is {
+		return ""
+	}
+	return sign(*is-*was) + fmt.Sprintf("%.4f", math.Abs(*is-*was)*100)
 }
 
 func (r *Result) describeRatio(m metric.Metric) string {
@@ -229,14 +195,6 @@ func percent(x *float64) string {
 	return fmt.Sprintf("%.4f%%", *x*100)
 }
 
-// points formats the difference of two ratios in percentage points; "" if there is none.
-func points(was, is *float64) string {
-	if was == nil || is == nil || *was == *is {
-		return ""
-	}
-	return sign(*is-*was) + fmt.Sprintf("%.4f", math.Abs(*is-*was)*100)
-}
-
 func signed(n int64) string {
 	if n == 0 {
 		return ""
@@ -251,7 +209,6 @@ func sign(x float64) string {
 	return "+"
 }
 
-// inColumns maps metrics to the metric of their column.
 var inColumns = map[string]string{
 	metric.HitRatio.Name:     metric.HitRatio.Name,
 	metric.Misses.Name:       metric.Misses.Name,
@@ -276,7 +233,6 @@ func others(r *Result) string {
 	return strings.Join(list, ", ")
 }
 
-// hasRule reports whether a rule names the metric.
 func (r *Result) hasRule(figure string) bool {
 	_, named := r.named[figure]
 	return named
@@ -323,4 +279,79 @@ func (r *Result) describe() string {
 		return strings.Join(append(list, allowance(r)), ", ")
 	}
 	return strings.Join(append(list, "tolerance "+r.Tolerance.String()), ", ")
+}
+
+type jsonReport struct {
+	Baseline  string         `json:"baseline"`
+	Version   string         `json:"version"`
+	Passed    bool           `json:"passed"`
+	Records   int            `json:"records"`
+	Counts    map[Status]int `json:"counts"` // for every status that occurs
+	NewTraces []string       `json:"new_traces,omitempty"`
+	Changes   []*traceChange `json:"trace_changes,omitempty"`
+	Results   []jsonResult   `json:"results"`
+}
+
+type jsonResult struct {
+	Trace        string       `json:"trace"`
+	Policy       string       `json:"policy"` // its label
+	Capacity     int64        `json:"capacity"`
+	CapacityUnit string       `json:"capacity_unit"`
+	CapacityText string       `json:"capacity_text"`
+	Seed         uint64       `json:"seed"`
+	Axes         string       `json:"axes"`
+	Status       Status       `json:"status"`
+	Tolerance    string       `json:"tolerance"`
+	TraceChanged bool         `json:"trace_changed,omitempty"`
+	Problem      string       `json:"problem,omitempty"`
+	Differences  []Difference `json:"differences"`
+}
+
+func (r *Report) printJSON(w io.Writer) error {
+	out := jsonReport{Baseline: r.Baseline, Version: r.Version, Passed: r.Passed(), Records: len(r.Results),
+		Counts: map[Status]int{}, NewTraces: r.NewTraces, Changes: r.changes()}
+	for _, result := range r.Results {
+		out.Counts[result.Status]++
+		was := result.Was
+		j := jsonResult{was.Trace, was.Label, was.Capacity, was.CapacityUnit, was.CapacityText, was.Seed, was.Axes,
+			result.Status, result.Tolerance.String(), result.Change != nil, "", append([]Difference{}, result.Differences...)}
+		if result.Problem != nil {
+			j.Problem = result.Problem.Error()
+		}
+		out.Results = append(out.Results, j)
+	}
+	e := jsonlines.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+// suite returns a case for each trace that has changed and for each record. A changed record fails; one that could not
+// be replayed is broken.
+func (r *Report) suite() checks.Suite {
+	s := checks.Suite{Name: r.Baseline, File: r.Baseline, Summary: r.Summary()}
+	for _, c := range r.changes() {
+		s.Cases = append(s.Cases, c.toCase())
+	}
+	for i := range r.Results {
+		s.Cases = append(s.Cases, r.Results[i].toCase())
+	}
+	return s
+}
+
+func (r *Result) toCase() checks.Case {
+	name := checks.NameOf(&r.Was)
+	c := checks.Case{Class: r.Was.Trace, Name: name, Kind: string(r.Status),
+		Title: fmt.Sprintf("%s: %s on %s", r.Status, name, show.Printable(r.Was.Trace))}
+	switch r.Status {
+	case Equal:
+		return c
+	case Within:
+		c.Outcome = checks.Noted
+	case TraceMissing, NotReplayable:
+		c.Outcome = checks.Broken
+	default:
+		c.Outcome = checks.Fails
+	}
+	c.Message = r.describe()
+	return c
 }

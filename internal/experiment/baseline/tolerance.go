@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -18,7 +19,6 @@ type Tolerance struct {
 	Relative float64 // percent of the recorded hit ratio: 1 lets 50% become 50.5%
 }
 
-// Suffixes of the two kinds of tolerance.
 const (
 	pointsSuffix   = "pp"
 	relativeSuffix = "%rel"
@@ -47,7 +47,6 @@ func ParseTolerance(text string) (t Tolerance, err error) {
 	return t, nil
 }
 
-// parseAmount parses a number from 0 to 100.
 func parseAmount(text string) (float64, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(x >= 0 && x <= 100) { // as NaN is
@@ -82,9 +81,8 @@ func (t Tolerance) Allows(was, is float64) bool {
 // Rule is a tolerance for the cells that match its conditions.
 type Rule struct {
 	Tolerance
-	metric string              // "": hit ratios and what follows from them
-	where  []records.Condition // none: all cells
-	text   string
+	checks.Rule
+	metric string // "": hit ratios and what follows from them
 }
 
 // metricCondition is the key for a metric among the conditions of a rule.
@@ -95,18 +93,22 @@ const metricCondition = "metric"
 // is named with or without its parameters. With "metric=phases:1%rel" the tolerance applies to that metric, which is
 // then compared even if it otherwise would not be, and only by this rule.
 func ParseRule(text string) (r Rule, err error) {
-	r.text = text
-	at := strings.LastIndex(text, ":") // the places before it may have colons
-	if r.Tolerance, err = ParseTolerance(text[at+1:]); err != nil || at < 0 {
-		return r, err
-	}
-	all, err := records.ParseConditions(text[:at])
-	if err != nil {
+	var wrong error
+	r.Rule, err = checks.ParseRule(text, func(value string) error {
+		r.Tolerance, wrong = ParseTolerance(value)
+		return wrong
+	})
+	switch {
+	case wrong != nil:
+		return r, wrong
+	case err != nil:
 		return r, fmt.Errorf("tolerance %q: %w", text, err)
 	}
+	all := r.Where
+	r.Where = nil
 	for _, c := range all {
 		if c.Dimension != metricCondition {
-			r.where = append(r.where, c)
+			r.Where = append(r.Where, c)
 			continue
 		}
 		if r.metric != "" || c.Op != "=" {
@@ -123,21 +125,20 @@ func (r Rule) checkMetric() error {
 		return nil
 	}
 	if err := records.CheckMetric(r.metric); err != nil {
-		return fmt.Errorf("tolerance %q: %w", r.text, err)
+		return fmt.Errorf("tolerance %q: %w", r.Text, err)
 	}
 	m, _ := metric.Lookup(r.metric)
 	switch {
 	case m.OfMachine:
-		return fmt.Errorf("tolerance %q: %s depends on the machine and cannot be compared", r.text, r.metric)
+		return fmt.Errorf("tolerance %q: %s depends on the machine and cannot be compared", r.Text, r.metric)
 	case r.Points > 0 && m.Unit != metric.Share:
-		return fmt.Errorf("tolerance %q: %s is not a ratio; want percent of the recorded value (1%%rel), or exact", r.text,
+		return fmt.Errorf("tolerance %q: %s is not a ratio; want percent of the recorded value (1%%rel), or exact", r.Text,
 			r.metric)
 	}
 	return nil
 }
 
-// fits reports whether the rule matches the cell.
-func (r Rule) fits(rec *records.Record) bool { return rec.Meets(r.where) }
+func (r Rule) fits(rec *records.Record) bool { return rec.Meets(r.Where) }
 
 type tolerances struct {
 	Tolerance                      // of hit ratios and what follows from them
@@ -165,13 +166,13 @@ func checkRules(rules []Rule, recs []records.Record) error {
 		if slices.ContainsFunc(recs, func(rec records.Record) bool { return r.fits(&rec) && r.measured(&rec) }) {
 			continue
 		}
-		if err := records.CheckConditions(r.where, recs); err != nil {
-			return fmt.Errorf("tolerance %q: %w", r.text, err)
+		if err := records.CheckConditions(r.Where, recs); err != nil {
+			return fmt.Errorf("tolerance %q: %w", r.Text, err)
 		}
 		if r.metric != "" {
-			return fmt.Errorf("tolerance %q: no matching record of the baseline has %s", r.text, r.metric)
+			return fmt.Errorf("tolerance %q: no matching record of the baseline has %s", r.Text, r.metric)
 		}
-		return fmt.Errorf("tolerance %q matches no record of the baseline", r.text)
+		return fmt.Errorf("tolerance %q matches no record of the baseline", r.Text)
 	}
 	return nil
 }
@@ -199,9 +200,9 @@ func CheckFor(rules []Rule, recs []records.Record, name string) error {
 	for _, r := range rules {
 		switch {
 		case r.metric != "" && r.metric != name:
-			return fmt.Errorf("tolerance %q is for %s, and %s is compared", r.text, r.metric, name)
+			return fmt.Errorf("tolerance %q is for %s, and %s is compared", r.Text, r.metric, name)
 		case r.Points > 0 && m.Unit != metric.Share:
-			return fmt.Errorf("tolerance %q: %s is not a ratio; want percent of the value (1%%rel), or exact", r.text, name)
+			return fmt.Errorf("tolerance %q: %s is not a ratio; want percent of the value (1%%rel), or exact", r.Text, name)
 		}
 	}
 	return checkRules(rules, recs)

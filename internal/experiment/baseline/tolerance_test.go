@@ -43,7 +43,7 @@ func FuzzParseRule(f *testing.F) {
 		if again, err := ParseTolerance(r.Tolerance.String()); err != nil || again != r.Tolerance {
 			t.Errorf("%q has tolerance %v, which is read as %v, %v", text, r.Tolerance, again, err)
 		}
-		if len(r.where) == 0 && strings.Contains(text, ":") {
+		if len(r.Where) == 0 && strings.Contains(text, ":") {
 			t.Errorf("%q fits all cells", text)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 )
 
-// Outdated reports whether an update would change the baseline.
 func (r *Report) Outdated() bool { return r.Count(Equal) != len(r.Results) || len(r.NewTraces) > 0 }
 
 // Updated returns the records of the baseline, with changed ones replaced by the results of the replays. The user's
@@ -45,7 +44,6 @@ func (r *Report) Series() (rows []series.Row) {
 	return rows
 }
 
-// updated returns the record as it should be now.
 func (r *Result) updated() records.Record {
 	was, is := &r.Was, *r.Is
 	if r.Status == Equal {

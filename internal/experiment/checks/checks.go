@@ -8,26 +8,65 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// The formats of Print.
 const (
 	JUnit  = "junit"
 	GitHub = "github"
 )
 
-// Formats lists the formats of Print.
 var Formats = []string{JUnit, GitHub}
+
+// Rule is a value for the records that meet conditions, as users write it: CONDITIONS:VALUE, or VALUE alone for all.
+// The last rule that a record meets counts.
+type Rule struct {
+	Text  string // as it was written
+	Where []records.Condition
+}
+
+// ParseRule parses a rule; parse parses its value first.
+func ParseRule(text string, parse func(value string) error) (r Rule, err error) {
+	r.Text = text
+	at := strings.LastIndex(text, ":") // the places before it may have colons
+	if err := parse(strings.TrimSpace(text[at+1:])); err != nil || at < 0 {
+		return r, err
+	}
+	r.Where, err = records.ParseConditions(text[:at])
+	return r, err
+}
+
+// CheckFormat refuses a format about checks, and says why, if there are none.
+func CheckFormat(format string, checked bool, why string, others []string) error {
+	if checked || !slices.Contains(Formats, format) {
+		return nil
+	}
+	return fmt.Errorf("--format %s %s use one of %s", format, why, suggest.List(others))
+}
+
+// MostNamed is how many failing cells an error names.
+const MostNamed = 10
+
+// Named lists the first of some things, and counts the others.
+func Named(things []string, most int) string {
+	text := strings.Join(things[:min(most, len(things))], "; ")
+	if more := len(things) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
 
 // FailedError says that a check failed. The program itself was used correctly.
 type FailedError struct{ error }
 
-// Unwrap returns what failed.
 func (e FailedError) Unwrap() error { return e.error }
 
 // Failed marks err as the outcome of a check.
@@ -36,7 +75,6 @@ func Failed(err error) error { return FailedError{err} }
 // Outcome is how a case ended.
 type Outcome int
 
-// The outcomes of a case.
 const (
 	Passed  Outcome = iota
 	Noted           // passed, with something to say
@@ -197,12 +235,44 @@ func asText(line string) string {
 	return strings.NewReplacer("::", ": :", "##[", "# #[").Replace(terminal.InLine(line))
 }
 
-// escapeData escapes the message of a workflow command.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\n", "%0A").Replace(terminal.Printable(s))
 }
 
-// escapeProperty escapes a property of a workflow command.
 func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", ":", "%3A", ",", "%2C").Replace(terminal.InLine(s))
+}
+
+// NameOf names a record among its trace's.
+func NameOf(rec *records.Record) string {
+	return show.Printable(rec.Label) + " at " + CapacityOf(rec) + DetailsOf(rec)
+}
+
+// DetailsOf says what distinguishes a record from others of the policy at the capacity.
+func DetailsOf(rec *records.Record) (s string) {
+	if rec.Axes != "" {
+		s += ", " + show.Printable(strings.ReplaceAll(rec.Axes, ",", ", "))
+	}
+	for _, part := range rec.Parts() {
+		s += ", " + show.Printable(part)
+	}
+	if rec.Seed != 0 && sim.DependsOnSeed(rec) {
+		s += fmt.Sprintf(", seed %d", rec.Seed)
+	}
+	if rec.Warmup != 0 {
+		s += fmt.Sprintf(", warm-up %d", rec.Warmup)
+	}
+	if rec.SampleRate != 1 {
+		s += fmt.Sprintf(", sample %d of %s", rec.SampleSeed, show.Share(rec.SampleRate))
+	}
+	return s
+}
+
+// CapacityOf formats the capacity as written, with its number if that differs.
+func CapacityOf(rec *records.Record) string {
+	number := show.Capacity(rec.Capacity, rec.CapacityUnit)
+	if !strings.HasSuffix(rec.CapacityText, "%") {
+		return number
+	}
+	return fmt.Sprintf("%s (%s)", show.Printable(rec.CapacityText), number)
 }

@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -11,14 +10,12 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
 // FloorFlag is the flag whose values are Floors.
 const FloorFlag = "min-hit-ratio"
 
-// FloorUsage says what the flag takes.
 const FloorUsage = "exit with 1 if a row has a lower hit ratio: 60% or 0.6; for some rows with conditions, as in " +
 	"policy=s3fifo,capacity=10%:65%; the last that matches a row counts; repeatable"
 
@@ -28,32 +25,28 @@ type Floors struct{ list []floor }
 
 // floor is the hit ratio that the records at some places must reach.
 type floor struct {
+	Rule
 	least float64
 	text  string // of least
-	where []records.Condition
-	whole string // as the user wrote it
 }
 
 // parseFloor parses "60%", "0.6" or "policy=lru:60%".
 func parseFloor(text string) (f floor, err error) {
-	f.whole = text
-	at := strings.LastIndex(text, ":") // the places before it may have colons
-	f.text = strings.TrimSpace(text[at+1:])
-	number, isPercent := strings.CutSuffix(f.text, "%")
-	f.least, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if isPercent {
-		f.least /= 100
-	}
-	if err != nil || !(f.least >= 0 && f.least <= 1) { // as NaN is
-		return f, fmt.Errorf("%q is no hit ratio; want 60%% or 0.6, and conditions before a colon: policy=lru:60%%", f.text)
-	}
-	if at >= 0 {
-		f.where, err = records.ParseConditions(text[:at])
-	}
+	f.Rule, err = ParseRule(text, func(value string) (err error) {
+		f.text = value
+		number, isPercent := strings.CutSuffix(value, "%")
+		f.least, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if isPercent {
+			f.least /= 100
+		}
+		if err != nil || !(f.least >= 0 && f.least <= 1) { // as NaN is
+			err = fmt.Errorf("%q is no hit ratio; want 60%% or 0.6, and conditions before a colon: policy=lru:60%%", value)
+		}
+		return err
+	})
 	return f, err
 }
 
-// Set implements pflag.Value: it adds a floor.
 func (f *Floors) Set(text string) error { return f.Append(text) }
 func (f *Floors) Type() string          { return "RATIO" }
 func (f *Floors) String() string        { return strings.Join(f.GetSlice(), " ") }
@@ -76,25 +69,21 @@ func (f *Floors) Replace(texts []string) error {
 
 func (f *Floors) GetSlice() (texts []string) {
 	for _, floor := range f.list {
-		texts = append(texts, floor.whole)
+		texts = append(texts, floor.Text)
 	}
 	return texts
 }
 
 // CheckFormat refuses a format about floors if there are none.
 func (f *Floors) CheckFormat(format string, others []string) error {
-	if len(f.list) > 0 || !slices.Contains(Formats, format) {
-		return nil
-	}
-	return fmt.Errorf("--format %s says which rows reach --%s; add that flag, or use one of %s", format,
-		FloorFlag, suggest.List(others))
+	return CheckFormat(format, len(f.list) > 0, "says which rows reach --"+FloorFlag+"; add that flag, or", others)
 }
 
 // CheckNames refuses floors for places that none of the future records has. Capacities are known as they were written;
 // their numbers are not, and are left to Judge.
 func (f *Floors) CheckNames(names []records.Record) error {
 	for _, floor := range f.list {
-		floor.where = slices.DeleteFunc(slices.Clone(floor.where), func(c records.Condition) bool {
+		floor.Where = slices.DeleteFunc(slices.Clone(floor.Where), func(c records.Condition) bool {
 			return c.Dimension == records.DimCapacity
 		})
 		if err := floor.check(names); err != nil {
@@ -106,13 +95,13 @@ func (f *Floors) CheckNames(names []records.Record) error {
 
 // check refuses a floor that matches no record, because that is probably a mistake.
 func (f floor) check(recs []records.Record) error {
-	if slices.ContainsFunc(recs, func(r records.Record) bool { return r.Meets(f.where) }) {
+	if slices.ContainsFunc(recs, func(r records.Record) bool { return r.Meets(f.Where) }) {
 		return nil
 	}
-	if err := records.CheckConditions(f.where, recs); err != nil {
-		return fmt.Errorf("--%s %q: %w", FloorFlag, f.whole, err)
+	if err := records.CheckConditions(f.Where, recs); err != nil {
+		return fmt.Errorf("--%s %q: %w", FloorFlag, f.Text, err)
 	}
-	return fmt.Errorf("--%s %q matches no row: none meets all conditions at once", FloorFlag, f.whole)
+	return fmt.Errorf("--%s %q matches no row: none meets all conditions at once", FloorFlag, f.Text)
 }
 
 // Judged says which records reach their floors.
@@ -138,7 +127,7 @@ func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
 		}
 		role, _ := records.RoleOf(recs[i].Policy)
 		for _, floor := range slices.Backward(f.list) {
-			if recs[i].Meets(floor.where) && (!role.Idle || len(floor.where) > 0) { // no cache has no hits
+			if recs[i].Meets(floor.Where) && (!role.Idle || len(floor.Where) > 0) { // no cache has no hits
 				j.add(&recs[i], floor)
 				break
 			}
@@ -201,9 +190,6 @@ func (j *Judged) Print(w io.Writer, format string, markdown func(io.Writer) erro
 	})
 }
 
-// mostNamed is how many failing records an error names.
-const mostNamed = 10
-
 // Err returns why the check failed: nil if all records reach their floors.
 func (j *Judged) Err() error {
 	switch {
@@ -212,11 +198,6 @@ func (j *Judged) Err() error {
 	case len(j.failing) == 0:
 		return nil
 	}
-	named := j.failing[:min(mostNamed, len(j.failing))]
-	text := fmt.Sprintf("the check failed: %d of %d rows are below --%s: %s", len(j.failing), len(j.suite.Cases),
-		FloorFlag, strings.Join(named, "; "))
-	if more := len(j.failing) - len(named); more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return Failed(errors.New(text))
+	return Failed(fmt.Errorf("the check failed: %d of %d rows are below --%s: %s", len(j.failing), len(j.suite.Cases),
+		FloorFlag, Named(j.failing, MostNamed)))
 }

@@ -3,13 +3,11 @@
 package claims
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Claim is a parsed sentence.
 type Claim struct {
 	says       statement
 	conditions []records.Condition
@@ -19,12 +17,14 @@ type Claim struct {
 
 // statement is what a claim says about every point.
 type statement interface {
-	write(w *strings.Builder)
+	String() string
 	// operands are the values that are evaluated at every point.
 	operands() []expr
 	judge(e *evaluator) []outcome
-	// decide is the verdict at a point.
 	decide(tests []test) Verdict
+	// slack is how far tests are from failing; negative if it fails.
+	slack(tests []test, u unit) float64
+	tolerance() *tolerance
 	// decides is the test that decides the verdict at a point.
 	decides(o outcome) int
 	// measured describes what was measured at one point.
@@ -39,7 +39,6 @@ type comparison struct {
 	within  *tolerance
 }
 
-// trend says how a value changes along a dimension.
 type trend struct {
 	value  expr
 	moves  movement
@@ -65,6 +64,8 @@ type tolerance struct {
 // movement is the direction in which values change along a dimension.
 type movement string
 
+var movements = []movement{increases, decreases, neverIncreases, neverDecreases, isMonotone, isConstant}
+
 const (
 	increases      movement = "increases"
 	decreases      movement = "decreases"
@@ -74,7 +75,6 @@ const (
 	isConstant     movement = "is constant"
 )
 
-// rank is a rank in an order.
 type rank string
 
 const (
@@ -90,18 +90,17 @@ var ranks = []rank{first, second, third, last, highest, lowest}
 
 // expr is a value at a point.
 type expr interface {
-	write(w *strings.Builder, position position)
-	// parts are the expressions that it consists of.
+	text(position position) string
 	parts() []expr
 }
 
 // number is a constant; 5% is 0.05.
 type number struct {
-	text  string // as written
-	value float64
+	written string
+	value   float64
 }
 
-func (n number) isShare() bool { return strings.HasSuffix(n.text, "%") }
+func (n number) isShare() bool { return strings.HasSuffix(n.written, "%") }
 
 // figure is a metric of a policy, or its number in a reference: hit_ratio(lru), published(lru).
 type figure struct {
@@ -151,6 +150,11 @@ func (c comparison) operands() []expr { return c.values }
 func (t trend) operands() []expr      { return []expr{t.value} }
 func (r ranking) operands() []expr    { return []expr{r.value} }
 
+func (c comparison) tolerance() *tolerance { return c.within }
+func (s stated) tolerance() *tolerance     { return s.within }
+func (t trend) tolerance() *tolerance      { return t.within }
+func (r ranking) tolerance() *tolerance    { return r.within }
+
 // visit calls f for x and all expressions in it.
 func visit(x expr, f func(expr)) {
 	f(x)
@@ -159,19 +163,27 @@ func visit(x expr, f func(expr)) {
 	}
 }
 
-// visitAll calls f for every expression of the claim.
 func (c *Claim) visitAll(f func(expr)) {
 	for _, x := range c.says.operands() {
 		visit(x, f)
 	}
 }
 
-// policiesOf returns the policies that x names, without duplicates.
-func policiesOf(x expr) (names []string) {
+// figuresOf returns the metrics of policies in x.
+func figuresOf(x expr) (all []figure) {
 	visit(x, func(x expr) {
-		if f, ok := x.(figure); ok && !slices.Contains(names, f.policy) {
-			names = append(names, f.policy)
+		if f, ok := x.(figure); ok {
+			all = append(all, f)
 		}
 	})
-	return names
+	return all
+}
+
+// policiesOf and metricsOf return the policies and the metrics that x names, without duplicates.
+func policiesOf(x expr) []string {
+	return records.Distinct(figuresOf(x), func(f figure) string { return f.policy })
+}
+
+func metricsOf(x expr) []string {
+	return records.Distinct(figuresOf(x), func(f figure) string { return f.name })
 }

@@ -21,7 +21,6 @@ type Input struct {
 	AtOneCapacity []string
 }
 
-// Reference contains published numbers.
 type Reference struct {
 	Within float64 // how much ours may differ if a claim with == does not say
 	Points []Number
@@ -87,7 +86,6 @@ type cell struct {
 // spot is a trace and a capacity, or anywhere for a policy that counts at all capacities.
 type spot struct{ trace, capacity int32 }
 
-// coordinate is a place on a dimension.
 type coordinate struct {
 	dimension int
 	place     int32

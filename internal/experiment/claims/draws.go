@@ -8,7 +8,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// draws is how many results CannotFail invents.
 const draws = 1000
 
 // CannotFail reports whether the claim holds whatever is measured: it holds with 1,000 sets of random values instead. A
@@ -94,7 +93,6 @@ func inRange(name string, x, largest, requests float64) float64 {
 	return largest * math.Pow(factor, 2*x-1)
 }
 
-// span is a range of numbers.
 type span struct{ low, width float64 }
 
 // part is all of the range, a random part of it, or a single number.

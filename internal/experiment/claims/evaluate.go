@@ -31,7 +31,6 @@ type evaluator struct {
 	reason       string // why the claim cannot be checked
 }
 
-// notCheckable stores the first reason.
 func (e *evaluator) notCheckable(format string, args ...any) {
 	if e.reason == "" {
 		e.reason = fmt.Sprintf(format, args...)
@@ -43,7 +42,9 @@ func (e *evaluator) prepare() {
 	if e.joined {
 		return
 	}
-	e.makeFilters()
+	for _, c := range e.claim.conditions {
+		e.filters = append(e.filters, e.newFilter(c))
+	}
 	if e.reason != "" {
 		return
 	}
@@ -65,13 +66,6 @@ func (e *evaluator) again() *evaluator {
 	return &evaluator{
 		d: e.d, claim: e.claim, bySeeds: e.bySeeds, groupOf: e.groupOf, leftOut: e.leftOut, filters: e.filters,
 		slots: e.slots, hasRequired: e.hasRequired, points: e.points, skipped: e.skipped, joined: e.joined,
-	}
-}
-
-// makeFilters readies the conditions.
-func (e *evaluator) makeFilters() {
-	for _, c := range e.claim.conditions {
-		e.filters = append(e.filters, e.newFilter(c))
 	}
 }
 
@@ -102,25 +96,13 @@ func (e *evaluator) fixed(x fixed, open bool) node {
 	return n
 }
 
+// mentions reports whether the claim speaks of a dimension.
 func (c *Claim) mentions(dimension string) bool {
-	found := slices.ContainsFunc(c.conditions, func(c records.Condition) bool { return c.Dimension == dimension })
-	if t, ok := c.says.(trend); ok {
-		found = found || t.along == dimension
-	}
-	c.visitAll(func(x expr) {
-		switch x := x.(type) {
-		case fixed:
-			found = found || slices.ContainsFunc(x.at, func(c records.Condition) bool { return c.Dimension == dimension })
-		case name:
-			found = found || string(x) == dimension
-		case over:
-			found = found || len(x.names) == 1 && x.names[0] == dimension
-		}
+	return slices.ContainsFunc(c.uses(), func(u use) bool {
+		return u.name == dimension && slices.Contains([]useAs{asDimension, asValue, asOpenFigure, asOver}, u.as)
 	})
-	return found
 }
 
-// node is an expression with resolved names.
 type node interface {
 	// value is the value at a point. If the expression leaves the policy open, it is the policy of slot bound. why is the
 	// reason if there is no value.
@@ -149,22 +131,24 @@ func (e *evaluator) compile(x expr, open bool) node {
 	case name:
 		return e.name(string(x), open)
 	case operation:
-		return arithmetic{x.op, e.compile(x.left, open), e.compile(x.right, open)}
+		return application{string(x.op), e.compileAll(x.parts(), open)}
 	case negation:
-		return arithmetic{'-', constant(0), e.compile(x.of, open)}
+		return application{"-", []node{constant(0), e.compile(x.of, open)}}
 	case call:
-		c := application{function: x.function}
-		for _, argument := range x.arguments {
-			c.of = append(c.of, e.compile(argument, open))
-		}
-		return c
+		return application{x.function, e.compileAll(x.arguments, open)}
 	case over:
 		return e.over(x, open)
 	}
 	panic(fmt.Sprintf("claims: expression %T", x))
 }
 
-// slot returns the index of a policy's slot.
+func (e *evaluator) compileAll(all []expr, open bool) (nodes []node) {
+	for _, x := range all {
+		nodes = append(nodes, e.compile(x, open))
+	}
+	return nodes
+}
+
 func (e *evaluator) slot(policy string) int {
 	label := e.d.policy(policy)
 	if label < 0 {
@@ -300,7 +284,6 @@ func bound(free []bool, except ...int) (dims []int) {
 	return dims
 }
 
-// distinct returns the first point for each combination of places on dims.
 func (e *evaluator) distinct(dims []int) (at []int) {
 	seen := map[string]bool{}
 	for i := range e.points {
@@ -493,36 +476,6 @@ func (p placeNumber) free(e *evaluator) []bool {
 	return free
 }
 
-type arithmetic struct {
-	op          byte
-	left, right node
-}
-
-func (a arithmetic) value(e *evaluator, at, bound int) (float64, string) {
-	x, why := a.left.value(e, at, bound)
-	if why != "" {
-		return 0, why
-	}
-	y, why := a.right.value(e, at, bound)
-	if why != "" {
-		return 0, why
-	}
-	switch a.op {
-	case '+':
-		return finite(x + y)
-	case '-':
-		return finite(x - y)
-	case '*':
-		return finite(x * y)
-	}
-	if y == 0 {
-		return 0, "it divides by zero"
-	}
-	return finite(x / y)
-}
-
-func (a arithmetic) free(e *evaluator) []bool { return freeOf(e, a.left, a.right) }
-
 func finite(x float64) (float64, string) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0, "its result is not finite"
@@ -530,21 +483,29 @@ func finite(x float64) (float64, string) {
 	return x, ""
 }
 
-// application is a function applied to several values.
+// application is a function or an operator applied to several values.
 type application struct {
 	function string
 	of       []node
 }
 
 func (a application) value(e *evaluator, at, bound int) (float64, string) {
-	values := make([]float64, len(a.of))
-	for i, n := range a.of {
-		var why string
-		if values[i], why = n.value(e, at, bound); why != "" {
-			return 0, why
-		}
+	values, why := e.valuesAt(a.of, at, bound)
+	if why != "" {
+		return 0, why
 	}
 	switch a.function {
+	case "+":
+		return finite(values[0] + values[1])
+	case "-":
+		return finite(values[0] - values[1])
+	case "*":
+		return finite(values[0] * values[1])
+	case "/":
+		if values[1] == 0 {
+			return 0, "it divides by zero"
+		}
+		return finite(values[0] / values[1])
 	case "abs":
 		return math.Abs(values[0]), ""
 	case "sqrt":

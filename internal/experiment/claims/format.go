@@ -9,86 +9,76 @@ import (
 
 // String formats the claim in a normalised form that Parse reads back.
 func (c *Claim) String() string {
-	var w strings.Builder
-	c.says.write(&w)
+	share := ""
 	if c.shareText != "" {
-		w.WriteString(" at " + c.shareText + " of points")
+		share = " at " + c.shareText + " of points"
 	}
-	w.WriteString(c.where())
-	return w.String()
+	return c.says.String() + share + c.where()
 }
 
 // where formats the conditions: " where trace = oltp and noise < 0.5".
 func (c *Claim) where() string {
-	var w strings.Builder
-	for i, cond := range c.conditions {
-		w.WriteString([]string{" where ", " and "}[min(i, 1)])
-		writeCondition(&w, cond)
+	if len(c.conditions) == 0 {
+		return ""
 	}
-	return w.String()
+	return " where " + joined(c.conditions, " and ", conditionText)
 }
 
-func writeCondition(w *strings.Builder, c records.Condition) {
-	w.WriteString(quoted(c.Dimension) + " " + c.Op + " ")
+func joined[T any](items []T, separator string, text func(T) string) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = text(item)
+	}
+	return strings.Join(texts, separator)
+}
+
+func conditionText(c records.Condition) string {
 	separator := ", "
 	if c.Op == "between" {
 		separator = " and "
 	}
-	for i, v := range c.Values {
-		if i > 0 {
-			w.WriteString(separator)
-		}
-		w.WriteString(quotedPlace(v))
-	}
+	return quoted(c.Dimension) + " " + c.Op + " " + joined(c.Values, separator, quotedPlace)
 }
 
-func (c comparison) write(w *strings.Builder) {
-	if c.between {
-		c.values[1].write(w, alone)
-		w.WriteString(" between ")
-		c.values[0].write(w, alone)
-		w.WriteString(" and ")
-		c.values[2].write(w, alone)
-		c.within.write(w)
-		return
-	}
+func (c comparison) String() string {
+	texts := make([]string, len(c.values))
 	for i, x := range c.values {
-		if i > 0 {
-			w.WriteString(" " + c.ops[i-1] + " ")
-		}
-		x.write(w, alone)
+		texts[i] = text(x)
 	}
-	c.within.write(w)
+	if c.between {
+		return texts[1] + " between " + texts[0] + " and " + texts[2] + c.within.String()
+	}
+	all := texts[0]
+	for i, op := range c.ops {
+		all += " " + op + " " + texts[i+1]
+	}
+	return all + c.within.String()
 }
 
-func (t trend) write(w *strings.Builder) {
-	t.value.write(w, alone)
-	w.WriteString(" " + string(t.moves) + " " + t.moves.preposition() + " " + quoted(t.along))
-	t.within.write(w)
+func (t trend) String() string {
+	return text(t.value) + " " + t.moves.words() + " " + quoted(t.along) + t.within.String()
 }
 
-// preposition is the word between a movement and its dimension.
-func (m movement) preposition() string {
+// words are the movement and the preposition between it and its dimension.
+func (m movement) words() string {
 	if m == isMonotone || m == isConstant {
-		return "in"
+		return string(m) + " in"
 	}
-	return "with"
+	return string(m) + " with"
 }
 
-func (r ranking) write(w *strings.Builder) {
-	r.value.write(w, alone)
-	w.WriteString(" is " + string(r.rank) + " among " + quotedNames(r.among))
-	r.within.write(w)
+func (r ranking) String() string {
+	return text(r.value) + " is " + string(r.rank) + " among " + quotedNames(r.among) + r.within.String()
 }
 
-func (t *tolerance) write(w *strings.Builder) {
-	if t == nil {
-		return
+func (t *tolerance) String() string {
+	switch {
+	case t == nil:
+		return ""
+	case t.relative:
+		return " within " + t.amount.written + " of it"
 	}
-	w.WriteString(" within " + t.amount.text)
-	if t.relative {
-		w.WriteString(" of it")
-	}
+	return " within " + t.amount.written
 }
 
 // position is the position of an expression, which decides whether it needs parentheses.
@@ -97,7 +87,6 @@ type position struct {
 	followed bool // next to an operator
 }
 
-// Levels of binding.
 const (
 	sumLevel = iota + 1
 	productLevel
@@ -106,72 +95,42 @@ const (
 
 var alone = position{}
 
-func (n number) write(w *strings.Builder, _ position) { w.WriteString(n.text) }
+func (n number) text(position) string { return n.written }
 
-func (f figure) write(w *strings.Builder, _ position) {
-	w.WriteString(quoted(f.name) + "(" + quotedSpec(f.policy) + ")")
+func (f figure) text(position) string { return quoted(f.name) + "(" + quotedSpec(f.policy) + ")" }
+
+func (f fixed) text(position) string {
+	return quoted(f.of.name) + "(" + quotedSpec(f.of.policy) + " at " + joined(f.at, " and ", conditionText) + ")"
 }
 
-func (f fixed) write(w *strings.Builder, _ position) {
-	w.WriteString(quoted(f.of.name) + "(" + quotedSpec(f.of.policy) + " at ")
-	for i, c := range f.at {
-		if i > 0 {
-			w.WriteString(" and ")
-		}
-		writeCondition(w, c)
-	}
-	w.WriteByte(')')
-}
+func (n name) text(position) string { return quoted(string(n)) }
 
-func (n name) write(w *strings.Builder, _ position) { w.WriteString(quoted(string(n))) }
-
-func (o operation) write(w *strings.Builder, at position) {
+func (o operation) text(at position) string {
 	level := productLevel
 	if o.op == '+' || o.op == '-' {
 		level = sumLevel
 	}
 	if level < at.level {
-		w.WriteByte('(')
-		defer w.WriteByte(')')
-		at = alone
+		return "(" + o.text(alone) + ")"
 	}
-	o.left.write(w, position{level, true})
-	w.WriteString(" " + string(o.op) + " ")
-	o.right.write(w, position{level + 1, at.followed})
+	return o.left.text(position{level, true}) + " " + string(o.op) + " " + o.right.text(position{level + 1, at.followed})
 }
 
-func (n negation) write(w *strings.Builder, at position) {
-	w.WriteByte('-')
-	n.of.write(w, position{factorLevel, at.followed})
+func (n negation) text(at position) string {
+	return "-" + n.of.text(position{factorLevel, at.followed})
 }
 
-func (c call) write(w *strings.Builder, _ position) {
-	w.WriteString(c.function + "(")
-	for i, x := range c.arguments {
-		if i > 0 {
-			w.WriteString(", ")
-		}
-		x.write(w, alone)
-	}
-	w.WriteByte(')')
-}
+func (c call) text(position) string { return c.function + "(" + joined(c.arguments, ", ", text) + ")" }
 
-func (o over) write(w *strings.Builder, at position) {
+func (o over) text(at position) string {
+	all := o.take + " over " + quotedNames(o.names) + " of " + o.of.text(position{factorLevel, false})
 	if at.followed {
-		w.WriteByte('(')
-		defer w.WriteByte(')')
+		return "(" + all + ")"
 	}
-	w.WriteString(o.take + " over " + quotedNames(o.names) + " of ")
-	o.of.write(w, position{factorLevel, false})
+	return all
 }
 
-func quotedNames(names []string) string {
-	all := make([]string, len(names))
-	for i, n := range names {
-		all[i] = quotedSpec(n)
-	}
-	return strings.Join(all, ", ")
-}
+func quotedNames(names []string) string { return joined(names, ", ", quotedSpec) }
 
 // quoted formats the name of a metric or a dimension, in quotes if it would not be read as one word.
 func quoted(text string) string {

@@ -17,21 +17,7 @@ type outcome struct {
 	points []int // for a trend: the places of its values
 	slots  []int // for a ranking: the policies of its values
 	tests  []test
-	slack  float64 // distance from failing; negative if it fails
-	why    string  // it cannot be checked here
-}
-
-// relative makes slacks comparable between points: ratios stay as they are, other values are taken relative to their
-// size.
-func relative(slack float64, u unit, values ...float64) float64 {
-	size := 0.0
-	for _, x := range values {
-		size = max(size, math.Abs(x))
-	}
-	if u == share || size == 0 {
-		return slack
-	}
-	return slack / size
+	why    string // it cannot be checked here
 }
 
 func (t *tolerance) beside(right float64) float64 {
@@ -46,21 +32,15 @@ func (t *tolerance) beside(right float64) float64 {
 
 func (c comparison) judge(e *evaluator) []outcome {
 	return e.judgePoints(c.values, func(o *outcome) {
-		o.slack = math.Inf(1)
 		for i := range c.ops {
-			tests, slack := c.testsOf(e, i, o.values[i], o.values[i+1])
-			o.tests = append(o.tests, tests...)
-			o.slack = min(o.slack, relative(slack, c.unit(), o.values[i], o.values[i+1]))
+			o.tests = append(o.tests, c.testsOf(e, i, o.values[i], o.values[i+1])...)
 		}
 	})
 }
 
 // judgePoints evaluates the operands at every point, and calls judge where all of them have a value.
 func (e *evaluator) judgePoints(operands []expr, judge func(o *outcome)) (all []outcome) {
-	nodes := make([]node, len(operands))
-	for i, x := range operands {
-		nodes[i] = e.compile(x, false)
-	}
+	nodes := e.compileAll(operands, false)
 	if e.prepare(); e.reason != "" {
 		return nil
 	}
@@ -85,28 +65,28 @@ func (e *evaluator) valuesAt(nodes []node, at, bound int) (values []float64, why
 	return values, ""
 }
 
-func (c comparison) unit() unit { return unitOfAll(c.values) }
-
 // testsOf returns the tests of the comparison between values i and i+1. The tests of != are those of ==, which decide
 // the other way round.
-func (c comparison) testsOf(e *evaluator, i int, left, right float64) (tests []test, slack float64) {
+func (c comparison) testsOf(e *evaluator, i int, left, right float64) []test {
 	tolerance := c.toleranceOf(e, i, right)
-	above, below := right+tolerance, right-tolerance
-	size := max(math.Abs(left), math.Abs(right))
-	isAtMost, isAtLeast := test{margin: apart(above, left), size: size}, test{margin: apart(left, below), size: size}
-	difference := math.Abs(left - right)
+	isAtMost, isAtLeast := newTest(right+tolerance, left, left, right), newTest(left, right-tolerance, left, right)
 	switch c.ops[i] {
-	case "==":
-		return []test{isAtLeast, isAtMost}, tolerance - difference
-	case "!=":
-		return []test{isAtLeast, isAtMost}, difference - tolerance
+	case "==", "!=":
+		return []test{isAtLeast, isAtMost}
 	case "<", "<=":
 		isAtMost.strict = c.ops[i] == "<"
-		return []test{isAtMost}, above - left
+		return []test{isAtMost}
 	default: // > and >=
 		isAtLeast.strict = c.ops[i] == ">"
-		return []test{isAtLeast}, left - below
+		return []test{isAtLeast}
 	}
+}
+
+func (c comparison) slack(tests []test, u unit) float64 {
+	if c.ops[0] == "!=" {
+		return -least(tests, u)
+	}
+	return least(tests, u)
 }
 
 func (c comparison) decide(tests []test) Verdict {
@@ -212,9 +192,7 @@ func (t trend) judgeSeries(e *evaluator, o *outcome, value node, along int) {
 	for _, s := range steps {
 		o.points, o.values = append(o.points, s.at), append(o.values, s.x)
 	}
-	tolerance := t.within.beside(0)
-	o.slack = t.moves.slack(o.values, tolerance, unitOf(t.value))
-	o.tests = t.moves.tests(o.values, tolerance)
+	o.tests = t.moves.tests(o.values, t.within.beside(0))
 }
 
 // tests returns one test for each step; for isMonotone first those upwards and then those downwards.
@@ -224,17 +202,16 @@ func (m movement) tests(values []float64, tolerance float64) (tests []test) {
 		return append(neverDecreases.tests(values, tolerance), neverIncreases.tests(values, tolerance)...)
 	case isConstant:
 		low, high := slices.Min(values), slices.Max(values)
-		return []test{{margin: apart(low+tolerance, high), size: max(math.Abs(low), math.Abs(high))}}
+		return []test{newTest(low+tolerance, high, low, high)}
 	}
 	for i := range values[1:] {
 		from, to := values[i], values[i+1]
 		if m == decreases || m == neverIncreases {
 			from, to = -from, -to
 		}
-		tests = append(tests, test{
-			margin: apart(to, from-tolerance), strict: m == increases || m == decreases,
-			size: max(math.Abs(from), math.Abs(to)),
-		})
+		step := newTest(to, from-tolerance, from, to)
+		step.strict = m == increases || m == decreases
+		tests = append(tests, step)
 	}
 	return tests
 }
@@ -262,29 +239,14 @@ func (t trend) decides(o outcome) int {
 		}
 		return steps + downs
 	}
-	return nearest(o.tests, verdict.answer(), func(i int) float64 {
-		return t.moves.slack(o.values[i:i+2], t.within.beside(0), unitOf(t.value))
-	})
+	return nearest(o.tests, verdict.answer(), func(i int) float64 { return o.tests[i].relative(unitOf(t.value)) })
 }
 
-// slack is the distance of the values from not moving in that direction.
-func (m movement) slack(values []float64, tolerance float64, u unit) float64 {
-	switch m {
-	case isMonotone:
-		return max(neverDecreases.slack(values, tolerance, u), neverIncreases.slack(values, tolerance, u))
-	case isConstant:
-		low, high := slices.Min(values), slices.Max(values)
-		return relative(low+tolerance-high, u, low, high)
+func (t trend) slack(tests []test, u unit) float64 {
+	if t.moves == isMonotone {
+		return max(least(tests[:len(tests)/2], u), least(tests[len(tests)/2:], u))
 	}
-	slack := math.Inf(1)
-	for i := range values[1:] {
-		from, to := values[i], values[i+1]
-		if m == decreases || m == neverIncreases {
-			from, to = -from, -to
-		}
-		slack = min(slack, relative(to-from+tolerance, u, from, to))
-	}
-	return slack
+	return least(tests, u)
 }
 
 func (r ranking) judge(e *evaluator) []outcome {
@@ -326,7 +288,6 @@ func (r ranking) judgePoint(e *evaluator, o *outcome, value node, subject int, o
 		return
 	}
 	o.tests = r.tests(o.values[0], o.values[1:])
-	o.slack = r.slack(o.values[0], o.values[1:], o.tests)
 }
 
 // sign is 1 if higher values come first, -1 otherwise.
@@ -345,8 +306,7 @@ func (r ranking) tests(x float64, others []float64) (tests []test) {
 		sign = -sign
 	}
 	for _, other := range others {
-		margin := apart(sign*x+r.within.beside(other), sign*other)
-		tests = append(tests, test{margin: margin, size: max(math.Abs(x), math.Abs(other))})
+		tests = append(tests, newTest(sign*x+r.within.beside(other), sign*other, x, other))
 	}
 	return tests
 }
@@ -387,13 +347,9 @@ func (r ranking) decides(o outcome) int {
 func (r ranking) ahead() int { return map[rank]int{second: 1, third: 2}[r.rank] }
 
 // slack is the distance from the nearest of the others; for the second and third rank, by how many ranks it fails.
-func (r ranking) slack(x float64, others []float64, tests []test) float64 {
+func (r ranking) slack(tests []test, u unit) float64 {
 	if r.rank == second || r.rank == third {
 		return -math.Abs(float64(answered(tests, no) - r.ahead()))
 	}
-	nearest := math.Inf(1)
-	for i, other := range others {
-		nearest = min(nearest, relative(tests[i].margin, unitOf(r.value), x, other))
-	}
-	return nearest
+	return least(tests, u)
 }

@@ -14,6 +14,33 @@ type test struct {
 	half   float64 // half the width of the margin's 95% interval; 0 if nothing varies with the seed
 }
 
+// newTest tests whether a is at least b, which depends on values.
+func newTest(a, b float64, values ...float64) test {
+	t := test{margin: apart(a, b)}
+	for _, x := range values {
+		t.size = max(t.size, math.Abs(x))
+	}
+	return t
+}
+
+// relative makes margins comparable between points: those of ratios stay as they are, others are taken relative to the
+// size of the values.
+func (t test) relative(u unit) float64 {
+	if u == share || t.size == 0 {
+		return t.margin
+	}
+	return t.margin / t.size
+}
+
+// least is the least relative margin of tests.
+func least(tests []test, u unit) float64 {
+	nearest := math.Inf(1)
+	for _, t := range tests {
+		nearest = min(nearest, t.relative(u))
+	}
+	return nearest
+}
+
 // answer is the outcome of a test. Of several, the least decides.
 type answer int
 

@@ -13,7 +13,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Limits of Parse.
 const (
 	maxLength = 4000 // bytes
 	maxDepth  = 50   // nested parentheses
@@ -92,7 +91,6 @@ func (p *parser) unexpected(want string, words ...string) {
 	p.fail(p.tok.start, "%v is unexpected here; want %s%s", p.tok, want, hint)
 }
 
-// misspelt maps signs of other notations to ours.
 var misspelt = map[string]string{
 	"=>": ">=",
 	"=<": "<=",
@@ -104,7 +102,6 @@ var misspelt = map[string]string{
 	"&":  "and",
 }
 
-// jump moves to the token that starts at or after at.
 func (p *parser) jump(at int) {
 	t, err := scan(p.text, at)
 	if p.err == nil && err != nil {
@@ -117,12 +114,10 @@ func (p *parser) jump(at int) {
 
 func (p *parser) next() { p.jump(p.tok.end) }
 
-// is reports whether the current token is this word or sign.
 func (p *parser) is(text string) bool {
 	return (p.tok.kind == wordToken || p.tok.kind == signToken) && p.tok.text == text
 }
 
-// accept skips the words and signs in texts if they come next.
 func (p *parser) accept(texts ...string) bool {
 	start := p.tok
 	for _, text := range texts {
@@ -161,11 +156,11 @@ func (p *parser) shareOfPoints() (float64, string) {
 	at := p.tok.start
 	n := p.number("the share of points at which the claim must hold, for example \"at 90% of points\"")
 	if p.err == nil && (!n.isShare() || n.value <= 0 || n.value > 1) {
-		p.fail(at, "the share of points is %s; want a percentage above 0%% and up to 100%%", n.text)
+		p.fail(at, "the share of points is %s; want a percentage above 0%% and up to 100%%", n.written)
 	}
 	p.expect("of", "points")
 	p.expect("points", "after \"of\"")
-	return n.value, n.text
+	return n.value, n.written
 }
 
 func (p *parser) statement() statement {
@@ -173,7 +168,7 @@ func (p *parser) statement() statement {
 	value := p.expression()
 	switch {
 	case p.err != nil:
-	case p.tok.kind == signToken && (slices.Contains(comparisons, p.tok.text) || p.tok.text == "="):
+	case p.isComparison():
 		return p.comparison(value)
 	case p.accept("between"):
 		low := p.expression()
@@ -182,21 +177,15 @@ func (p *parser) statement() statement {
 		return comparison{values: []expr{low, value, high}, ops: []string{"<=", "<="}, between: true, within: p.tolerance()}
 	case p.accept("about"):
 		return p.stated(value)
-	case p.accept("increases", "with"):
-		return p.trend(value, increases)
-	case p.accept("decreases", "with"):
-		return p.trend(value, decreases)
-	case p.accept("never", "increases", "with"):
-		return p.trend(value, neverIncreases)
-	case p.accept("never", "decreases", "with"):
-		return p.trend(value, neverDecreases)
-	case p.accept("is", "monotone", "in"):
-		return p.trend(value, isMonotone)
-	case p.accept("is", "constant", "in"):
-		return p.trend(value, isConstant)
-	case p.is("is"):
-		return p.ranking(start, value)
 	default:
+		for _, m := range movements {
+			if p.accept(strings.Fields(m.words())...) {
+				return p.trend(value, m)
+			}
+		}
+		if p.is("is") {
+			return p.ranking(start, value)
+		}
 		p.unexpected("a comparison (== != < <= > >=), between A and B, about A, increases with DIMENSION, never decreases "+
 			"with DIMENSION, is monotone in DIMENSION or is first among POLICIES",
 			"between", "about", "increases", "decreases", "never", "is")
@@ -204,9 +193,13 @@ func (p *parser) statement() statement {
 	return nil
 }
 
+func (p *parser) isComparison() bool {
+	return p.tok.kind == signToken && (slices.Contains(comparisons, p.tok.text) || p.tok.text == "=")
+}
+
 func (p *parser) comparison(value expr) statement {
 	c := comparison{values: []expr{value}}
-	for p.tok.kind == signToken && (slices.Contains(comparisons, p.tok.text) || p.tok.text == "=") {
+	for p.isComparison() {
 		op := p.tok.text
 		if op == "=" {
 			op = "=="
@@ -230,12 +223,12 @@ func (p *parser) stated(value expr) statement {
 		s.ends = append(s.ends, p.expression())
 		low, isNumber := s.ends[0].(number)
 		if high, ok := s.ends[1].(number); ok && isNumber && low.value > high.value {
-			p.fail(at, "the range from %s to %s is empty: write the lower end first", low.text, high.text)
+			p.fail(at, "the range from %s to %s is empty: write the lower end first", low.written, high.written)
 		}
 	}
 	if s.within = p.tolerance(); s.within == nil || s.within.relative {
 		if n, ok := s.ends[0].(number); ok && n.value == 0 && len(s.ends) == 1 {
-			p.fail(at, "a share of 0 is 0, so that nothing but 0 is about it: write about %s within X", n.text)
+			p.fail(at, "a share of 0 is 0, so that nothing but 0 is about it: write about %s within X", n.written)
 		}
 	}
 	return s
@@ -250,7 +243,7 @@ func (p *parser) trend(value expr, moves movement) statement {
 				map[movement]string{increases: "decreases", decreases: "increases"}[moves])
 		}
 		if t.within.relative {
-			p.fail(at, "the tolerance of a step is absolute: write \"within %s\"", t.within.amount.text)
+			p.fail(at, "the tolerance of a step is absolute: write \"within %s\"", t.within.amount.written)
 		}
 	}
 	return t
@@ -305,16 +298,6 @@ func (p *parser) refuseRanking(start int, r ranking) {
 	}
 }
 
-// metricsOf returns the metrics in x, without duplicates.
-func metricsOf(x expr) (names []string) {
-	visit(x, func(x expr) {
-		if f, ok := x.(figure); ok && !slices.Contains(names, f.name) {
-			names = append(names, f.name)
-		}
-	})
-	return names
-}
-
 // tolerance parses "within 1%" or "within 1% of it"; nil if there is none.
 func (p *parser) tolerance() *tolerance {
 	if !p.accept("within") {
@@ -333,10 +316,10 @@ func (p *parser) number(what string) number {
 		p.unexpected("a number: " + what)
 		return number{}
 	}
-	n := number{text: p.tok.text}
-	x, err := strconv.ParseFloat(strings.TrimSuffix(n.text, "%"), 64)
+	n := number{written: p.tok.text}
+	x, err := strconv.ParseFloat(strings.TrimSuffix(n.written, "%"), 64)
 	if err != nil || math.IsInf(x, 0) {
-		p.fail(p.tok.start, "%s is too large", n.text)
+		p.fail(p.tok.start, "%s is too large", n.written)
 	}
 	if n.value = x; n.isShare() {
 		n.value = x / 100
@@ -360,7 +343,7 @@ func (p *parser) condition() records.Condition {
 		p.fail(at, "\"where\" restricts trace, capacity, seed or an axis; policies are named in the claim itself")
 	}
 	switch {
-	case p.tok.kind == signToken && (slices.Contains(comparisons, p.tok.text) || p.tok.text == "="):
+	case p.isComparison():
 		c.Op = strings.Replace(p.tok.text, "==", "=", 1)
 		c.Values = []string{p.place(p.tok.end)}
 	case p.is("in"):
@@ -383,7 +366,6 @@ func (p *parser) condition() records.Condition {
 	return c
 }
 
-// places parses a list of places after the current token.
 func (p *parser) places() []string {
 	all := []string{p.place(p.tok.end)}
 	for p.is(",") {
@@ -435,7 +417,6 @@ func (p *parser) names() []string {
 	}
 }
 
-// spec parses a policy, with optional parameters, from the current token on.
 func (p *parser) spec() string {
 	text := p.tok.text
 	switch {
@@ -625,32 +606,18 @@ func (p *parser) refuse(c *Claim) {
 	p.refuseTolerance(c)
 }
 
-func text(x expr) string {
-	var w strings.Builder
-	x.write(&w, alone)
-	return w.String()
-}
+func text(x expr) string { return x.text(alone) }
 
 // refuseTolerance rejects "misses(a) == misses(b) within 1%", which would be a hundredth of a miss.
 func (p *parser) refuseTolerance(c *Claim) {
-	var t *tolerance
-	switch s := c.says.(type) {
-	case comparison:
-		t = s.within
-	case stated:
-		t = s.within
-	case trend:
-		t = s.within
-	case ranking:
-		t = s.within
-	}
+	t := c.says.tolerance()
 	if t == nil || t.relative || !t.amount.isShare() {
 		return
 	}
 	for _, x := range c.says.operands() {
 		if unitOf(x) == count {
-			p.fail(len(p.text), "%s is a count, so a tolerance of %s needs \"of it\": within %s of it", text(x), t.amount.text,
-				t.amount.text)
+			p.fail(len(p.text), "%s is a count, so a tolerance of %s needs \"of it\": within %[2]s of it", text(x),
+				t.amount.written)
 		}
 	}
 }

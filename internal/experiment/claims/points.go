@@ -24,7 +24,6 @@ type point struct {
 // absent is the cell of a group member that has no records at a point.
 const absent = -1
 
-// slot is one policy of a claim.
 type slot struct {
 	label    int
 	optional bool // present only as a member of a predefined group, which need not have records everywhere
@@ -223,7 +222,6 @@ func keyOn(at []int32, dimensions []int) string {
 	return string(key)
 }
 
-// whyNoPoints says why the policies have no point in common.
 func (e *evaluator) whyNoPoints() string {
 	where := e.claim.where()
 	for i := range e.filters {

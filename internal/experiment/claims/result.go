@@ -10,7 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Verdict is the outcome of a claim.
 type Verdict string
 
 const (
@@ -23,7 +22,6 @@ const (
 	NotCheckable Verdict = "not checkable here"
 )
 
-// Result is a claim with its measurement.
 type Result struct {
 	Verdict  Verdict `json:"verdict"`
 	Measured string  `json:"measured"` // in words; "" if nothing could be measured
@@ -33,14 +31,12 @@ type Result struct {
 	LeftOut  int     `json:"left_out"` // further points, at which it could not be checked
 }
 
-// Point is a claim at one point.
 type Point struct {
 	At       []Place `json:"at"`
 	Measured string  `json:"measured"`
 	Verdict  Verdict `json:"verdict"`
 }
 
-// Place is a place on a dimension.
 type Place struct {
 	Dimension string `json:"dimension"`
 	Place     string `json:"place"`
@@ -147,16 +143,17 @@ func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 
 // summary says what was measured: at the only point, or at the one that decides.
 func (e *evaluator) summary(checked []outcome, r Result) string {
-	decides, closest := -1, "for example"
+	decides, closest, nearest := -1, "for example", 0.0
 	for i, o := range checked {
 		if r.Verdict != Holds && r.Points[i].Verdict != r.Verdict {
 			continue
 		}
-		if decides >= 0 && o.slack != checked[decides].slack {
+		slack := e.claim.says.slack(o.tests, unitOfAll(e.claim.says.operands()))
+		if decides >= 0 && slack != nearest {
 			closest = "closest"
 		}
-		if decides < 0 || o.slack < checked[decides].slack {
-			decides = i
+		if decides < 0 || slack < nearest {
+			decides, nearest = i, slack
 		}
 	}
 	at, measured := e.placeText(r.Points[decides]), r.Points[decides].Measured
@@ -250,11 +247,11 @@ func (e *evaluator) placeText(p Point) string {
 
 // measured formats the values with their relation: "94,010 < 94,823".
 func (c comparison) measured(e *evaluator, o outcome) string {
-	u := c.unit()
+	u := unitOfAll(c.values)
 	texts := u.writeAll(o.values)
 	for i, x := range c.values {
 		if n, ok := x.(number); ok {
-			texts[i] = n.text
+			texts[i] = n.written
 		}
 	}
 	if c.between {
@@ -318,7 +315,6 @@ func (r ranking) measured(e *evaluator, o outcome) string {
 		e.d.labels[e.slots[o.slots[neighbour]].label], texts[1])
 }
 
-// commonest returns the most frequent reason why points cannot be checked.
 func commonest(all []outcome) string {
 	counts := map[string]int{}
 	best := ""

@@ -14,7 +14,6 @@ var keywords = []string{
 	"decreases",
 }
 
-// token is one piece of the text of a claim.
 type token struct {
 	kind       tokenKind
 	text       string // a quoted text without its quotes

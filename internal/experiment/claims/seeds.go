@@ -95,7 +95,6 @@ func (e *evaluator) vary(all []outcome) {
 	}
 }
 
-// batch is a part of the runs of a seed.
 type batch struct {
 	seed uint64
 	at   int
@@ -104,16 +103,7 @@ type batch struct {
 // batchedSeeds returns the seeds of all records of the claim, if all of them have in batches every metric that the
 // claim names; nil otherwise.
 func (e *evaluator) batchedSeeds() (seeds []uint64) {
-	var names []string
-	e.claim.visitAll(func(x expr) {
-		switch x := x.(type) {
-		case figure:
-			names = append(names, x.name)
-		case name: // as in max over GROUP of METRIC
-			names = append(names, string(x))
-		}
-	})
-	names = slices.DeleteFunc(names, func(name string) bool { return !e.isMetric(name) })
+	names := slices.DeleteFunc(e.claim.Figures(), func(name string) bool { return !e.isMetric(name) })
 	for _, s := range e.slots {
 		for _, c := range s.cells {
 			for _, rec := range c.recs {

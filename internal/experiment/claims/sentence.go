@@ -28,7 +28,6 @@ type Sentence struct {
 	Changed       []Change `yaml:"changed,omitempty"`
 }
 
-// Reading is another way to read a sentence.
 type Reading struct {
 	Reading string `yaml:"reading" json:"reading"`
 	Claim   string `yaml:"claim" json:"claim"`
@@ -169,7 +168,6 @@ func (c Change) check() error {
 	return nil
 }
 
-// Forms lists the claim and its other readings.
 func (s Sentence) Forms() []string {
 	forms := []string{s.Claim}
 	for _, r := range s.OtherReadings {

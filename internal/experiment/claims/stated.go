@@ -2,7 +2,6 @@ package claims
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -16,7 +15,7 @@ type stated struct {
 }
 
 // usualBand is the band around a stated number if the claim gives none.
-var usualBand = tolerance{amount: number{text: "10%", value: 0.1}, relative: true}
+var usualBand = tolerance{amount: number{written: "10%", value: 0.1}, relative: true}
 
 // Places of the operands of stated; the upper end of a number is the number.
 const (
@@ -26,15 +25,8 @@ const (
 
 func (s stated) operands() []expr { return append([]expr{s.value}, s.ends...) }
 
-func (s stated) write(w *strings.Builder) {
-	s.value.write(w, alone)
-	w.WriteString(" about ")
-	s.ends[0].write(w, alone)
-	if len(s.ends) > 1 {
-		w.WriteString(" to ")
-		s.ends[1].write(w, alone)
-	}
-	s.within.write(w)
+func (s stated) String() string {
+	return text(s.value) + " about " + joined(s.ends, " to ", text) + s.within.String()
 }
 
 // band returns the bounds within which the value meets the stated one.
@@ -52,9 +44,7 @@ func (s stated) judge(e *evaluator) []outcome {
 	return e.judgePoints(s.operands(), func(o *outcome) {
 		low, high := s.band(o.values)
 		x := o.values[statedValue]
-		size := max(math.Abs(x), math.Abs(low), math.Abs(high))
-		o.tests = []test{{margin: apart(x, low), size: size}, {margin: apart(high, x), size: size}}
-		o.slack = relative(min(x-low, high-x), unitOfAll(s.operands()), x, low, high)
+		o.tests = []test{newTest(x, low, x, low, high), newTest(high, x, x, low, high)}
 		if o.values[len(o.values)-1] < 0 { // less than a negative number is more of it
 			slices.Reverse(o.tests)
 		}
@@ -72,6 +62,8 @@ func (s stated) decide(tests []test) Verdict {
 	return stays.verdict()
 }
 
+func (s stated) slack(tests []test, u unit) float64 { return least(tests, u) }
+
 func (s stated) decides(o outcome) int { return nearestTest(o.tests, s.decide(o.tests)) }
 
 // side says on which side of two bounds a value is.
@@ -88,7 +80,7 @@ func (s stated) measured(_ *evaluator, o outcome) string {
 	texts := u.writeAll(o.values)
 	for i, x := range s.operands() {
 		if n, ok := x.(number); ok {
-			texts[i] = n.text
+			texts[i] = n.written
 		}
 	}
 	text := fmt.Sprintf("%s beside %s", texts[statedValue], strings.Join(texts[statedLow:], " to "))

@@ -20,7 +20,6 @@ const (
 	count               // 94,823
 )
 
-// unitOfName returns the unit of a metric, or of a setting.
 func unitOfName(name string) unit {
 	m, ok := metric.Lookup(name)
 	switch {

@@ -2,15 +2,21 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // Kubernetes is the part of a submission that only Kubernetes has.
@@ -63,88 +69,17 @@ func escapes(folder string) bool {
 	return strings.HasPrefix(folder, "//")
 }
 
-// The parts of a batch/v1 Job that are used here, under the names of the API.
-type (
-	job struct {
-		APIVersion string   `yaml:"apiVersion"`
-		Kind       string   `yaml:"kind"`
-		Metadata   metadata `yaml:"metadata"`
-		Spec       jobSpec  `yaml:"spec"`
+// object is a mapping of a manifest, whose keys and values alternate. Those without a value are left out.
+func object(keysAndValues ...any) (o yaml.MapSlice) {
+	for i := 0; i < len(keysAndValues); i += 2 {
+		if value := keysAndValues[i+1]; value != nil && value != "" {
+			o = append(o, yaml.MapItem{Key: keysAndValues[i], Value: value})
+		}
 	}
-	metadata struct {
-		Name   string            `yaml:"name,omitempty"`
-		Labels map[string]string `yaml:"labels"`
-	}
-	jobSpec struct {
-		CompletionMode       string           `yaml:"completionMode"`
-		Completions          int              `yaml:"completions"`
-		Parallelism          int              `yaml:"parallelism"`
-		BackoffLimitPerIndex int              `yaml:"backoffLimitPerIndex"`
-		PodFailurePolicy     podFailurePolicy `yaml:"podFailurePolicy"`
-		Template             podTemplate      `yaml:"template"`
-	}
-	podFailurePolicy struct {
-		Rules []failureRule `yaml:"rules"`
-	}
-	failureRule struct {
-		Action          string         `yaml:"action"`
-		OnExitCodes     *exitCodes     `yaml:"onExitCodes,omitempty"`
-		OnPodConditions []podCondition `yaml:"onPodConditions,omitempty"`
-	}
-	exitCodes struct {
-		ContainerName string `yaml:"containerName"`
-		Operator      string `yaml:"operator"`
-		Values        []int  `yaml:"values"`
-	}
-	podCondition struct {
-		Type string `yaml:"type"`
-	}
-	podTemplate struct {
-		Metadata metadata `yaml:"metadata"`
-		Spec     podSpec  `yaml:"spec"`
-	}
-	podSpec struct {
-		RestartPolicy                string      `yaml:"restartPolicy"`
-		AutomountServiceAccountToken bool        `yaml:"automountServiceAccountToken"`
-		ActiveDeadlineSeconds        int64       `yaml:"activeDeadlineSeconds,omitempty"`
-		Containers                   []container `yaml:"containers"`
-		Volumes                      []volume    `yaml:"volumes"`
-	}
-	container struct {
-		Name         string    `yaml:"name"`
-		Image        string    `yaml:"image"`
-		Command      []string  `yaml:"command"`
-		Env          []envVar  `yaml:"env"`
-		Resources    resources `yaml:"resources"`
-		VolumeMounts []mount   `yaml:"volumeMounts"`
-	}
-	envVar struct {
-		Name  string `yaml:"name"`
-		Value string `yaml:"value"`
-	}
-	resources struct {
-		Requests map[string]string `yaml:"requests"`
-		Limits   map[string]string `yaml:"limits,omitempty"`
-	}
-	mount struct {
-		Name      string `yaml:"name"`
-		MountPath string `yaml:"mountPath"`
-		SubPath   string `yaml:"subPath,omitempty"`
-		ReadOnly  bool   `yaml:"readOnly,omitempty"`
-	}
-	volume struct {
-		Name                  string        `yaml:"name"`
-		PersistentVolumeClaim *volumeClaim  `yaml:"persistentVolumeClaim,omitempty"`
-		HostPath              *hostPathSpec `yaml:"hostPath,omitempty"`
-	}
-	volumeClaim struct {
-		ClaimName string `yaml:"claimName"`
-	}
-	hostPathSpec struct {
-		Path string `yaml:"path"`
-		Type string `yaml:"type"`
-	}
-)
+	return o
+}
+
+type list []any
 
 const containerName = "cachesim"
 
@@ -162,19 +97,11 @@ func (k Kubernetes) Manifest(j Job) ([]byte, error) {
 	if j.Parallel > 0 {
 		parallelism = min(parallelism, j.Parallel)
 	}
-	manifest := job{
-		APIVersion: "batch/v1",
-		Kind:       "Job",
-		Metadata:   metadata{Name: KubernetesName(j), Labels: labels},
-		Spec: jobSpec{
-			CompletionMode:       "Indexed",
-			Completions:          j.Shards,
-			Parallelism:          parallelism,
-			BackoffLimitPerIndex: k.Retries,
-			PodFailurePolicy:     failurePolicy(),
-			Template:             podTemplate{Metadata: metadata{Labels: labels}, Spec: k.pod(j)},
-		},
-	}
+	manifest := object("apiVersion", "batch/v1", "kind", "Job",
+		"metadata", object("name", KubernetesName(j), "labels", labels),
+		"spec", object("completionMode", "Indexed", "completions", j.Shards, "parallelism", parallelism,
+			"backoffLimitPerIndex", k.Retries, "podFailurePolicy", object("rules", failureRules),
+			"template", object("metadata", object("labels", labels), "spec", k.pod(j))))
 	var b bytes.Buffer
 	b.WriteString(failureComment)
 	if err := yaml.NewEncoder(&b, yaml.IndentSequence(true)).Encode(manifest); err != nil {
@@ -201,23 +128,21 @@ func (k Kubernetes) check() error {
 	return nil
 }
 
-// failurePolicy gives a shard up immediately if the program says that it cannot run it (for example because a trace is
-// missing), because a retry would end the same. It does not count a pod that the cluster itself removed. A shard that
+// failureRules give a shard up immediately if the program says that it cannot run it (for example because a trace is
+// missing), because a retry would end the same. They do not count a pod that the cluster itself removed. A shard that
 // ran out of memory (exit code 3) is retried like one that was killed: its finished cells stay, so less is left to do.
-func failurePolicy() podFailurePolicy {
-	return podFailurePolicy{Rules: []failureRule{
-		{Action: "FailIndex", OnExitCodes: &exitCodes{ContainerName: containerName, Operator: "In", Values: []int{2}}},
-		{Action: "Ignore", OnPodConditions: []podCondition{{Type: "DisruptionTarget"}}},
-	}}
+var failureRules = list{
+	object("action", "FailIndex",
+		"onExitCodes", object("containerName", containerName, "operator", "In", "values", []int{2})),
+	object("action", "Ignore", "onPodConditions", list{object("type", "DisruptionTarget")}),
 }
 
 const failureComment = `# A shard that ends with exit code 2 cannot be done and is given up. One that ends with 3 ran out of memory: it is tried again, as its
 # finished cells stay; if that does not help, submit again with a larger --memory.
 `
 
-func (k Kubernetes) pod(j Job) podSpec {
-	amounts := map[string]string{"cpu": strconv.Itoa(j.CPUs)}
-	limits := map[string]string{}
+func (k Kubernetes) pod(j Job) yaml.MapSlice {
+	amounts, limits := map[string]string{"cpu": strconv.Itoa(j.CPUs)}, map[string]string{}
 	if j.Memory > 0 {
 		amounts["memory"] = quantity(j.Memory)
 		limits["memory"] = amounts["memory"]
@@ -225,38 +150,39 @@ func (k Kubernetes) pod(j Job) podSpec {
 	if j.Device.NeedsGPU() {
 		limits["nvidia.com/gpu"] = "1"
 	}
-	c := container{
-		Name:  containerName,
-		Image: k.Image,
-		Command: append([]string{k.Program, "sweep", "run", dirMount, "--jobs", strconv.Itoa(j.CPUs)},
-			j.flags()...),
-		Env:          []envVar{{"CACHESIM_SHARDS", strconv.Itoa(j.Shards)}},
-		Resources:    resources{Requests: amounts, Limits: limits},
-		VolumeMounts: []mount{k.Dir.mount("sweep", dirMount, false)},
+	resources := object("requests", amounts)
+	if len(limits) > 0 {
+		resources = append(resources, object("limits", limits)...)
 	}
-	volumes := []volume{k.Dir.volume("sweep")}
+	env := list{object("name", "CACHESIM_SHARDS", "value", strconv.Itoa(j.Shards))}
+	mounts, volumes := list{k.Dir.mount("sweep", dirMount, nil)}, list{k.Dir.volume("sweep")}
 	if k.Traces != (Volume{}) {
-		c.Env = append(c.Env, envVar{"CACHESIM_TRACES", tracesMount})
-		c.VolumeMounts = append(c.VolumeMounts, k.Traces.mount("traces", tracesMount, true))
+		env = append(env, object("name", "CACHESIM_TRACES", "value", tracesMount))
+		mounts = append(mounts, k.Traces.mount("traces", tracesMount, true))
 		volumes = append(volumes, k.Traces.volume("traces"))
 	}
-	return podSpec{
-		RestartPolicy:         "Never", // required by a failure policy; the Job itself starts another pod
-		ActiveDeadlineSeconds: ceil(int64(j.Time), 1e9),
-		Containers:            []container{c},
-		Volumes:               volumes,
+	command := append([]string{k.Program, "sweep", "run", dirMount, "--jobs", strconv.Itoa(j.CPUs)}, j.flags()...)
+	var deadline any // in seconds
+	if j.Time > 0 {
+		deadline = ceil(int64(j.Time), 1e9)
 	}
+	return object(
+		"restartPolicy", "Never", // required by a failure policy; the Job itself starts another pod
+		"automountServiceAccountToken", false, "activeDeadlineSeconds", deadline,
+		"containers", list{object("name", containerName, "image", k.Image, "command", command, "env", env,
+			"resources", resources, "volumeMounts", mounts)},
+		"volumes", volumes)
 }
 
-func (v Volume) mount(name, at string, readOnly bool) mount {
-	return mount{Name: name, MountPath: at, SubPath: v.subPath, ReadOnly: readOnly}
+func (v Volume) mount(name, at string, readOnly any) yaml.MapSlice {
+	return object("name", name, "mountPath", at, "subPath", v.subPath, "readOnly", readOnly)
 }
 
-func (v Volume) volume(name string) volume {
+func (v Volume) volume(name string) yaml.MapSlice {
 	if v.claim != "" {
-		return volume{Name: name, PersistentVolumeClaim: &volumeClaim{v.claim}}
+		return object("name", name, "persistentVolumeClaim", object("claimName", v.claim))
 	}
-	return volume{Name: name, HostPath: &hostPathSpec{v.hostPath, "Directory"}}
+	return object("name", name, "hostPath", object("path", v.hostPath, "type", "Directory"))
 }
 
 // quantity formats bytes as Kubernetes does, in the largest unit that divides them.
@@ -277,4 +203,64 @@ func KubernetesName(j Job) string {
 	room := maxLabel - len("-") - len(strconv.Itoa(j.Shards-1))
 	name := "cachesim-" + strings.ToLower(j.Name)
 	return strings.TrimRight(name[:min(len(name), room)], "-")
+}
+
+// writeManifest writes the manifest of the job and says how to start it.
+func (o Submission) writeManifest(ctx context.Context, out io.Writer, s *unfinished, job Job) error {
+	k := o.Kubernetes
+	k.Program = cmp.Or(o.Program, "cachesim")
+	var err error
+	if k.Dir, err = parseVolume("dir-volume", o.DirVolume); err != nil {
+		return err
+	}
+	if k.Traces, err = parseVolume("traces-volume", o.TracesVolume); err != nil {
+		return err
+	}
+	if err := s.checkTraces(o.TracesVolume); err != nil {
+		return err
+	}
+	manifest, err := k.Manifest(job)
+	if err != nil {
+		return err
+	}
+	path, err := o.write(ctx, out, s.Dir, "job.yaml", string(manifest))
+	if err != nil || path == "" {
+		return err
+	}
+	fmt.Fprintf(out, "%s: a job of %s; %d of %d cells are left to run\n", path, shardCount(job.Shards), len(s.missing),
+		s.cells())
+	fmt.Fprintf(out, "start it:  kubectl create -f %s\n", path)
+	fmt.Fprintf(out, "wait:      kubectl wait --for=condition=complete --timeout=-1s job/%s\n",
+		KubernetesName(job))
+	fmt.Fprintf(out, "collect:   cachesim sweep merge %s\n", s.Dir)
+	return nil
+}
+
+// parseVolume parses the volume of a flag; an empty one is the zero Volume.
+func parseVolume(flag, text string) (Volume, error) {
+	if text == "" {
+		return Volume{}, nil
+	}
+	v, err := ParseVolume(text)
+	if err != nil {
+		return v, fmt.Errorf("--%s: %w", flag, err)
+	}
+	return v, nil
+}
+
+// checkTraces reports traces that a pod cannot find: it searches for them by their relative path in the volume.
+func (s *unfinished) checkTraces(tracesVolume string) error {
+	for _, c := range s.missing {
+		for _, file := range c.Workload.Paths() {
+			if tracesVolume == "" {
+				return fmt.Errorf("the sweep replays %s: give --traces-volume pvc:CLAIM/FOLDER or host:/PATH, where pods find "+
+					"the trace", file)
+			}
+			if filepath.IsAbs(file) {
+				return fmt.Errorf("%s: pods read traces from --traces-volume; write the path relative to it in the experiment, "+
+					"name the folder in %s here, and plan again", file, workload.Env)
+			}
+		}
+	}
+	return nil
 }

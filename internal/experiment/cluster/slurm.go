@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,7 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // LogsDir is the folder in the sweep's folder in which Slurm writes one log per task.
@@ -85,10 +89,8 @@ func asksForGPUs(arg string) bool {
 func (s Slurm) check(j Job) error {
 	// Slurm interprets these in the pattern of the log files, and a backslash cannot be quoted there.
 	if strings.ContainsAny(j.Dir, "\\\n") {
-		return fmt.Errorf(
-			"%q: Slurm cannot write logs into a folder with a backslash or a line break in its path; rename it",
-			j.Dir,
-		)
+		return fmt.Errorf("%q: Slurm cannot write logs into a folder with a backslash or a line break in its path; rename it",
+			j.Dir)
 	}
 	if len(s.Pending) == 0 {
 		return errors.New("no shard has cells left to run")
@@ -170,12 +172,10 @@ func logPattern(dir string) string {
 	return filepath.Join(strings.ReplaceAll(dir, "%", "%%"), LogsDir, "%A_%a.log")
 }
 
-// LogFile is the log of a task.
 func LogFile(dir, job string, shard int) string {
 	return filepath.Join(dir, LogsDir, fmt.Sprintf("%s_%d.log", job, shard))
 }
 
-// clockTime formats a duration as H:MM:SS.
 func clockTime(d time.Duration) string {
 	s := ceil(int64(d), int64(time.Second))
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
@@ -190,9 +190,7 @@ func directive(option string) string {
 }
 
 // shellQuote quotes a text for the shell, where nothing is special between single quotes.
-func shellQuote(text string) string {
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // FailedError says that a job has ended and at least one of its tasks failed.
 type FailedError struct{ Job string }
@@ -293,4 +291,124 @@ func LastLines(path string, n int) ([]string, error) {
 	}
 	lines := strings.Split(content, "\n")
 	return lines[max(0, len(lines)-n):], nil
+}
+
+// slurm writes the batch script and, if requested, submits it.
+func (o Submission) slurm(ctx context.Context, out io.Writer, s *unfinished, job Job) (collect bool, err error) {
+	options, err := o.slurmOptions(s, job)
+	if err != nil {
+		return false, err
+	}
+	script, err := options.Script(job)
+	if err != nil {
+		return false, err
+	}
+	if _, err := atomicfile.MakeFolderIn(s.dir, LogsDir); err != nil {
+		return false, err
+	}
+	path, err := o.write(ctx, out, s.Dir, "submit.sbatch", script)
+	if err != nil || path == "" {
+		return false, err
+	}
+	fmt.Fprintf(out, "%s: %s of %d; %d of %d cells are left to run\n", path, shardCount(len(options.Pending)), job.Shards,
+		len(s.missing), s.cells())
+	if !o.Submit && !o.Wait {
+		fmt.Fprintf(out, "submit it: sbatch %s\n", path)
+		fmt.Fprintf(out, "collect:   cachesim sweep merge %s\n", s.Dir)
+		return false, nil
+	}
+	return o.submitScript(ctx, out, s, job, path)
+}
+
+func (o Submission) slurmOptions(s *unfinished, job Job) (Slurm, error) {
+	options := o.Slurm
+	options.Program, options.Pending = o.Program, s.pending(job.Shards)
+	if traces := os.Getenv(workload.Env); traces != "" {
+		absolute, err := filepath.Abs(traces)
+		if err != nil {
+			return options, err
+		}
+		options.Traces = absolute
+	}
+	var err error
+	if options.Program == "" {
+		if options.Program, err = os.Executable(); err != nil {
+			return options, fmt.Errorf("cannot find the path of this program (%w); give it with --program", err)
+		}
+	}
+	options.WorkDir, err = os.Getwd()
+	return options, err
+}
+
+// submitScript submits the script and, with Wait, waits for the job.
+func (o Submission) submitScript(ctx context.Context, out io.Writer, s *unfinished, job Job,
+	path string) (collect bool, err error) {
+	var number string
+	err = Submit(ctx, path, o.Wait, func(n string) {
+		number = n
+		fmt.Fprintf(out, "submitted job %s; its logs are %s\n", n,
+			filepath.Join(s.Dir, LogsDir, n+"_*.log"))
+	})
+	failed := new(FailedError)
+	switch {
+	case ctx.Err() != nil && number != "":
+		return false, fmt.Errorf("interrupted: job %s continues; scancel %s ends it, cachesim sweep merge %s collects its "+
+			"results", number, number, s.Dir)
+	case errors.As(err, &failed):
+		// The cells say more than the exit code: they may be complete nevertheless.
+	case err != nil:
+		return false, err
+	}
+	if !o.Wait {
+		fmt.Fprintf(out, "collect: cachesim sweep merge %s\n", s.Dir)
+		return false, nil
+	}
+	if err := s.look(); err != nil {
+		return false, err
+	}
+	if len(s.missing) > 0 {
+		return false, s.unfinishedError(job, number)
+	}
+	return true, nil
+}
+
+// The number of unfinished shards that are shown with their logs, and the number of lines of each.
+const (
+	logsShown  = 5
+	linesOfLog = 5
+)
+
+// unfinishedError says which shards of a finished job have missing cells, and what they wrote last.
+func (s *unfinished) unfinishedError(job Job, number string) error {
+	var b strings.Builder
+	pending := s.pending(job.Shards)
+	fmt.Fprintf(&b, "job %s has ended, but %d of %d cells are missing, of %s:", number, len(s.missing), s.cells(),
+		shardCount(len(pending)))
+	for _, shard := range pending[:min(logsShown, len(pending))] {
+		path := LogFile(s.Dir, number, shard)
+		fmt.Fprintf(&b, "\n  shard %d, %s:", shard, path)
+		lines, err := LastLines(path, linesOfLog)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || err == nil && len(lines) == 0:
+			lines = []string{fmt.Sprintf("wrote nothing; scontrol show job %s_%d may give the reason", number, shard)}
+		case err != nil:
+			lines = []string{err.Error()}
+		case !slices.ContainsFunc(lines, isError):
+			// A task that is killed says nothing itself: its log ends with whatever it said before.
+			lines = append(lines, fmt.Sprintf("no error; scontrol show job %s_%d may give the reason", number, shard))
+		}
+		for _, line := range lines {
+			fmt.Fprintf(&b, "\n    %s", line)
+		}
+	}
+	if more := len(pending) - logsShown; more > 0 {
+		fmt.Fprintf(&b, "\n  and %s more", shardCount(more))
+	}
+	b.WriteString("\nthe same command, run again, runs what is missing")
+	return &UnfinishedError{b.String()}
+}
+
+// isError reports whether a line of a log is an error of ours or of Slurm's.
+func isError(line string) bool {
+	return strings.HasPrefix(line, "cachesim: ") || strings.HasPrefix(line, "slurmstepd: error: ")
 }

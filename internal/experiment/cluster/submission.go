@@ -1,7 +1,10 @@
+// Package cluster submits a planned sweep to a cluster: to Slurm as an array job, to Kubernetes as an Indexed Job. Each
+// task runs `cachesim sweep run DIR` on one shard of the cells; the tasks share only the folder DIR.
 package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,7 +18,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
-// The engines of clusters.
 const (
 	EngineSlurm      = "slurm"
 	EngineKubernetes = "kubernetes"
@@ -29,20 +31,14 @@ type Submission struct {
 	Out     string // output file, - for standard output; "" for a name in the sweep's folder
 	Program string // path of cachesim on the machines of the cluster; "" for the engine's default
 
-	// As in Job.
-	Shards, Parallel, CPUs int
-	Memory                 string // with a unit, such as 8GiB
-	Time                   time.Duration
-	Device                 cuda.Choice
+	Job
+	Memory string // with a unit, such as 8GiB
 
-	// For Slurm.
-	Partition, Account string
-	Args               []string // further options of sbatch
-	Submit, Wait       bool     // submit the script; and wait until the job has ended
+	Slurm
+	Submit, Wait bool // submit the script; and wait until the job has ended
 
-	// For Kubernetes.
-	Image, DirVolume, TracesVolume string // the volumes in the format of ParseVolume
-	Retries                        int
+	Kubernetes
+	DirVolume, TracesVolume string // in the format of ParseVolume
 }
 
 // UnfinishedError says that a job has ended and cells of the sweep are missing.
@@ -99,7 +95,6 @@ func openUnfinished(dir, version string) (*unfinished, error) {
 	return u, u.look()
 }
 
-// look determines what is missing now.
 func (s *unfinished) look() error {
 	finished, err := sweep.ReadFinished(s.Cells, s.dir)
 	if err != nil {
@@ -111,7 +106,6 @@ func (s *unfinished) look() error {
 
 func (s *unfinished) cells() int { return len(experiment.WithoutRepetitions(s.Cells)) }
 
-// pending returns the shards with missing cells.
 func (s *unfinished) pending(shards int) (pending []int) {
 	missing := map[string]bool{}
 	for _, c := range s.missing {
@@ -125,10 +119,9 @@ func (s *unfinished) pending(shards int) (pending []int) {
 	return pending
 }
 
-// job returns the part for both engines.
 func (o Submission) job(s *unfinished) (Job, error) {
-	j := Job{Name: s.File.Name, Dir: s.dir, Shards: min(o.Shards, s.cells()), Parallel: o.Parallel, CPUs: o.CPUs,
-		Time: o.Time, Device: o.Device}
+	j := o.Job
+	j.Name, j.Dir, j.Shards = s.File.Name, s.dir, min(o.Shards, s.cells())
 	if o.Memory != "" {
 		bytes, err := capacity.ParseBytes(o.Memory)
 		if err != nil {
@@ -160,4 +153,55 @@ func shardCount(n int) string {
 		return "1 shard"
 	}
 	return fmt.Sprintf("%d shards", n)
+}
+
+// Job is the part of a submission that both engines have.
+type Job struct {
+	Name     string        // of the experiment: letters, digits and -
+	Dir      string        // the folder of the sweep, absolute
+	Shards   int           // number of shares of the cells
+	Parallel int           // shards that run at the same time; 0 leaves it to the cluster
+	CPUs     int           // of each shard, which runs the same number of replays at a time
+	Memory   int64         // bytes of each shard; 0 leaves it to the cluster
+	Time     time.Duration // after which a shard is stopped; 0 leaves it to the cluster
+	Device   cuda.Choice   // of each shard
+}
+
+func (j Job) Check() error {
+	switch {
+	case j.Shards < 1:
+		return fmt.Errorf("--shards %d: want at least 1", j.Shards)
+	case j.Parallel < 0:
+		return fmt.Errorf("--parallel %d: want a number of shards, or 0 for as many as the cluster has room for", j.Parallel)
+	case j.CPUs < 1:
+		return fmt.Errorf("--cpus %d: want at least 1", j.CPUs)
+	case j.Memory < 0:
+		return errors.New("--memory: want a number of bytes above 0, such as 8GiB")
+	case j.Time < 0 || j.Time > 0 && j.Time < time.Second:
+		return fmt.Errorf("--time %v: want at least a second, for example 2h", j.Time)
+	case j.Device.IsNumbered():
+		return fmt.Errorf("--device %s: a shard sees only the GPU that the cluster gives it; want cpu, cuda or auto",
+			j.Device)
+	}
+	return nil
+}
+
+// ceil divides and rounds up: a limit of 1.5 MiB or minutes must not become 1.
+func ceil(n, unit int64) int64 { return (n + unit - 1) / unit }
+
+// flags returns the flags of `cachesim sweep run` for the resources of a shard.
+func (j Job) flags() []string {
+	if j.Device.IsCPU() {
+		return j.memoryFlag()
+	}
+	return append(j.memoryFlag(), "--device", j.Device.String())
+}
+
+// memoryFlag gives a shard its memory limit: nine tenths of what the cluster gives it. The shard then ends by itself,
+// with an error that says why, before it is killed.
+func (j Job) memoryFlag() []string {
+	if j.Memory == 0 {
+		return nil
+	}
+	return []string{"--memory", fmt.Sprintf("%dMiB", max(64, j.Memory/10*9>>20))}
 }

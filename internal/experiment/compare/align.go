@@ -15,10 +15,6 @@ import (
 
 // nameRuns gives each run a name of its own: the one that the user gave it, or else the end of its path.
 func nameRuns(runs []*Run) {
-	given := map[string]bool{}
-	for _, r := range runs {
-		given[r.Name] = r.Name != ""
-	}
 	paths := func(parts int) (names []string) {
 		for _, r := range runs {
 			if r.Name != "" {
@@ -30,7 +26,7 @@ func nameRuns(runs []*Run) {
 		return names
 	}
 	names := paths(1)
-	for parts := 2; repeats(names) && parts < 8; parts++ {
+	for parts := 2; parts < 8 && len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names); parts++ {
 		names = paths(parts)
 	}
 	for i, r := range runs {
@@ -38,15 +34,6 @@ func nameRuns(runs []*Run) {
 			r.Name = fmt.Sprintf("%s (%d)", r.Name, i+1)
 		}
 	}
-}
-
-func repeats(names []string) bool {
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return true
-		}
-	}
-	return false
 }
 
 // endOf returns the last parts of a path, without the ending of a file. The file in a folder that run -o wrote is
@@ -94,7 +81,6 @@ func align(runs []*Run) error {
 	return nil
 }
 
-// aligner aligns the results of one run.
 type aligner struct {
 	*Run
 	others []*result // of the other runs
@@ -201,10 +187,8 @@ func (a aligner) policies() {
 
 func labelsByPolicy(results []*result) map[string][]string {
 	labels := map[string][]string{}
-	for _, res := range results {
-		if !slices.Contains(labels[res.Policy], res.Label) {
-			labels[res.Policy] = append(labels[res.Policy], res.Label)
-		}
+	for _, same := range records.GroupBy(results, func(res *result) string { return res.Policy }) {
+		labels[same[0].Policy] = labelsOf(same)
 	}
 	return labels
 }
@@ -224,7 +208,6 @@ func (a aligner) seeds() {
 	}
 }
 
-// checkComplete refuses results without a trace or a capacity.
 func (r *Run) checkComplete() error {
 	for _, res := range r.results {
 		switch {

@@ -67,23 +67,16 @@ type matcher struct {
 }
 
 func newMatcher(runs []*Run, ignore []string) (m matcher, err error) {
-	var recs []records.Record
-	for _, r := range runs {
-		for _, res := range r.results {
-			recs = append(recs, res.Record)
-		}
-	}
-	m.ignore, m.axes = ignore, records.AxisNames(recs)
+	m.ignore, m.axes = ignore, records.AxisNames(recordsOf(runs...))
 	exist := []string{paramsTrait, seedTrait}
 	for _, t := range traits {
 		exist = append(exist, t.name)
 	}
 	exist = append(exist, m.axes...)
+	exist = slices.DeleteFunc(exist, func(name string) bool { return name == records.DimTrace })
 	for _, name := range ignore {
-		if !slices.Contains(exist, name) || name == records.DimTrace {
-			return m, suggest.Unknown("property", name, slices.DeleteFunc(exist, func(s string) bool {
-				return s == records.DimTrace
-			}))
+		if !slices.Contains(exist, name) {
+			return m, suggest.Unknown("property", name, exist)
 		}
 	}
 	ignored := func(name string) bool { return slices.Contains(ignore, name) }
@@ -161,30 +154,24 @@ func orNone(text string) string {
 // pair are the results of one cell and one seed in two runs.
 type pair struct{ old, is *result }
 
-// cell are the pairs of one cell, in the order of their seeds.
-type cell struct{ pairs []pair }
+// pairs are those of one cell, in the order of their seeds.
+type pairs []pair
 
-func (c *cell) record() *records.Record { return &c.pairs[0].old.Record }
+func (p pairs) record() *records.Record { return &p[0].old.Record }
 
-// group are the results of a run with one identity, in order of first appearance.
-type group struct {
-	identity string
-	results  []*result
-}
-
-func (m matcher) groups(r *Run) (all []*group) {
-	places := map[string]*group{}
-	for _, res := range r.results {
-		id := m.identity(&res.Record)
-		g := places[id]
-		if g == nil {
-			g = &group{identity: id}
-			places[id] = g
-			all = append(all, g)
+// groups returns the results of a run by their identity. Two of one seed are an error.
+func (m matcher) groups(r *Run) ([][]*result, error) {
+	groups := records.GroupBy(r.results, func(res *result) string { return m.identity(&res.Record) })
+	for _, g := range groups {
+		seeds := map[uint64]bool{}
+		for _, res := range g {
+			if seeds[res.Seed] || m.ignoreSeed && len(seeds) > 0 {
+				return nil, m.errTwice(res)
+			}
+			seeds[res.Seed] = true
 		}
-		g.results = append(g.results, res)
 	}
-	return all
+	return groups, nil
 }
 
 // withoutRepetitions removes results that a run has twice, with the same values, and returns how many it removed.
@@ -205,18 +192,6 @@ func (m matcher) withoutRepetitions(r *Run) (removed int) {
 	return n - len(r.results)
 }
 
-// check refuses two results of one seed.
-func (g *group) check(m matcher) error {
-	seeds := map[uint64]bool{}
-	for _, res := range g.results {
-		if seeds[res.Seed] || m.ignoreSeed && len(seeds) > 0 {
-			return m.errTwice(res)
-		}
-		seeds[res.Seed] = true
-	}
-	return nil
-}
-
 func (m matcher) errTwice(res *result) error {
 	what := checks.NameOf(&res.Record) + " on " + show.Printable(res.Trace)
 	if len(m.ignore) > 0 {
@@ -227,77 +202,65 @@ func (m matcher) errTwice(res *result) error {
 }
 
 // match pairs the results of two runs. Those without a partner are returned, too.
-func (m matcher) match(old, is *Run) (cells []*cell, onlyOld, onlyNew []*result, err error) {
-	partners := map[string]*group{}
-	news := m.groups(is)
-	for _, g := range news {
-		if err := g.check(m); err != nil {
-			return nil, nil, nil, err
-		}
-		partners[g.identity] = g
+func (m matcher) match(old, is *Run) (cells []pairs, onlyOld, onlyNew []*result, err error) {
+	news, err := m.groups(is)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	for _, g := range m.groups(old) {
-		if err := g.check(m); err != nil {
-			return nil, nil, nil, err
-		}
-		partner := partners[g.identity]
-		if partner == nil {
-			onlyOld = append(onlyOld, g.results...)
-			continue
-		}
-		c, alone := m.pairs(g, partner)
-		if len(c.pairs) > 0 {
-			cells = append(cells, c)
-		}
-		onlyOld = append(onlyOld, alone...)
+	olds, err := m.groups(old)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	partners := map[string][]*result{}
+	for _, g := range news {
+		partners[m.identity(&g[0].Record)] = g
 	}
 	paired := map[*result]bool{}
-	for _, c := range cells {
-		for _, p := range c.pairs {
+	for _, g := range olds {
+		found, alone := m.pairs(g, partners[m.identity(&g[0].Record)])
+		if len(found) > 0 {
+			cells = append(cells, found)
+		}
+		onlyOld = append(onlyOld, alone...)
+		for _, p := range found {
 			paired[p.is] = true
 		}
 	}
-	for _, res := range is.results {
-		if !paired[res] {
-			onlyNew = append(onlyNew, res)
-		}
-	}
+	onlyNew = slices.DeleteFunc(slices.Clone(is.results), func(res *result) bool { return paired[res] })
 	return cells, onlyOld, onlyNew, nil
 }
 
 // pairs pairs the results of one cell by their seeds. If each run has one, and no random choice depends on the seed,
 // the seeds may differ.
-func (m matcher) pairs(old, is *group) (c *cell, alone []*result) {
-	c = &cell{}
-	first := old.results[0]
-	if len(old.results) == 1 && len(is.results) == 1 && (m.ignoreSeed || !sim.DependsOnSeed(&first.Record)) {
-		c.pairs = []pair{{first, is.results[0]}}
-		return c, nil
+func (m matcher) pairs(old, is []*result) (found pairs, alone []*result) {
+	if len(old) == 1 && len(is) == 1 && (m.ignoreSeed || !sim.DependsOnSeed(&old[0].Record)) {
+		return pairs{{old[0], is[0]}}, nil
 	}
 	bySeed := map[uint64]*result{}
-	for _, res := range is.results {
+	for _, res := range is {
 		bySeed[res.Seed] = res
 	}
-	for _, res := range old.results {
+	for _, res := range old {
 		if partner := bySeed[res.Seed]; partner != nil {
-			c.pairs = append(c.pairs, pair{res, partner})
+			found = append(found, pair{res, partner})
 		} else {
 			alone = append(alone, res)
 		}
 	}
-	slices.SortFunc(c.pairs, func(a, b pair) int { return cmp.Compare(a.old.Seed, b.old.Seed) })
-	return c, alone
+	slices.SortFunc(found, func(a, b pair) int { return cmp.Compare(a.old.Seed, b.old.Seed) })
+	return found, alone
 }
 
 // Unmatched is a result without a partner in the other run.
 type Unmatched struct {
-	Trace, Cell string
+	Trace printable `json:"trace"`
+	Cell  string    `json:"cell"`
 	// Why says what the most similar result of the other run has instead; "" if it is another cell altogether.
-	Why string
+	Why string `json:"-"`
 }
 
 func (u Unmatched) String() string {
-	text := u.Cell + " on " + show.Printable(u.Trace)
+	text := u.Cell + " on " + show.Printable(string(u.Trace))
 	if u.Why != "" {
 		text += " (" + u.Why + ")"
 	}
@@ -310,7 +273,7 @@ const mostExplained = 3
 // describe describes results that have no partner in the other run.
 func (m matcher) describe(alone []*result, other *Run) (all []Unmatched) {
 	for i, res := range alone {
-		u := Unmatched{Trace: res.Trace, Cell: checks.NameOf(&res.Record)}
+		u := Unmatched{Trace: printable(res.Trace), Cell: checks.NameOf(&res.Record)}
 		if i < mostExplained {
 			nearest := m.nearest(&res.Record, other.results)
 			if nearest.Trace == res.Trace && nearest.Policy == res.Policy && nearest.Capacity == res.Capacity {

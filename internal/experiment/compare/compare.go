@@ -16,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Options say what is compared.
 type Options struct {
 	Metric string   // by name; "" for the hit ratio
 	Only   []string // conditions on results: "policy=lru,arc" leaves those of two policies
@@ -29,7 +28,6 @@ type Options struct {
 	Gate             Gate
 }
 
-// Comparison is the outcome.
 type Comparison struct {
 	Runs       []string
 	Versus     []Versus    // each further run against the first; nil if there is one run
@@ -42,31 +40,35 @@ type Comparison struct {
 
 // Versus is a run against the first one.
 type Versus struct {
-	Old, New   string // names of the runs
-	Dimensions []string
-	Rows       []Row
-	Wins       []Wins // by policy; the last one is of all
-	Cells      []Cell
-	OnlyOld    []Unmatched
-	OnlyNew    []Unmatched
+	Old        string      `json:"old"` // names of the runs
+	New        string      `json:"new"`
+	Dimensions []string    `json:"-"`
+	Rows       []Row       `json:"rows"`
+	Cells      []Cell      `json:"cells"`
+	Wins       []Wins      `json:"wins"` // by policy; the last one is of all
+	OnlyOld    []Unmatched `json:"only_old,omitempty"`
+	OnlyNew    []Unmatched `json:"only_new,omitempty"`
 
 	traces int
 }
 
 // Row is a place on the dimensions, over the traces and seeds that it has.
 type Row struct {
-	Places []string
-	Counts
+	Places []string          `json:"-"`
+	At     map[string]string `json:"at"` // the same by dimension
 	Estimate
+	Counts
 }
 
 // Cell is a policy at a capacity on a trace, over its seeds.
 type Cell struct {
-	Record *records.Record // of the first run
-	Places []string        // on the dimensions of rows
+	Record       *records.Record `json:"-"` // of the first run
+	Places       []string        `json:"-"` // on the dimensions of rows
+	Trace        printable       `json:"trace"`
+	Policy       string          `json:"policy"`
+	Capacity     int64           `json:"capacity"`
+	CapacityUnit string          `json:"capacity_unit"`
 	Estimate
-
-	policy string
 }
 
 // Compare compares each run with the first one, and policies with a baseline policy if options name one.
@@ -75,8 +77,7 @@ func Compare(runs []*Run, o Options) (*Comparison, error) {
 	if err := records.CheckMetric(o.Metric); err != nil {
 		return nil, err
 	}
-	m, _ := metric.Lookup(o.Metric)
-	c := &Comparison{quantity: quantityOf(m, o.Metric), gate: o.Gate}
+	c := &Comparison{quantity: quantityOf(o.Metric), gate: o.Gate}
 	if len(runs) == 1 && o.Against == "" {
 		return nil, errors.New("only one run is given; want another one to compare with, or --against POLICY to compare " +
 			"its policies")
@@ -110,60 +111,36 @@ func (c *Comparison) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// filter leaves the results that meet all conditions, each of which is a dimension with its places. Conditions on
-// policies come last: the baseline of the others need not meet them.
+// filter leaves the results that meet all conditions. Those on policies come last: the baseline of the others need not
+// meet them.
 func filter(runs []*Run, only []string) error {
-	only = slices.Clone(only)
-	slices.SortStableFunc(only, func(a, b string) int { return boolOrder(isOnPolicy(a), isOnPolicy(b)) })
-	for i, text := range only {
-		if isOnPolicy(text) && (i == 0 || !isOnPolicy(only[i-1])) {
-			keepPool(runs)
+	for _, onPolicies := range []bool{false, true} {
+		for _, text := range only {
+			all, err := records.ParseConditions(text)
+			isOnPolicy := slices.ContainsFunc(all,
+				func(c records.Condition) bool { return c.Dimension == records.DimPolicy })
+			if isOnPolicy != onPolicies {
+				continue
+			}
+			if err == nil {
+				err = leave(runs, all)
+			}
+			if err != nil {
+				return fmt.Errorf("--only %q: %w", text, err)
+			}
 		}
-		if err := leave(runs, text); err != nil {
-			return fmt.Errorf("--only %q: %w", text, err)
+		for _, r := range runs {
+			if !onPolicies {
+				r.pool = slices.Clone(r.results)
+			}
 		}
-	}
-	if len(only) == 0 || !isOnPolicy(only[len(only)-1]) {
-		keepPool(runs)
 	}
 	return nil
 }
 
-func isOnPolicy(text string) bool {
-	all, err := records.ParseConditions(text)
-	return err == nil && slices.ContainsFunc(all,
-		func(c records.Condition) bool { return c.Dimension == records.DimPolicy })
-}
-
-func boolOrder(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
-func keepPool(runs []*Run) {
-	for _, r := range runs {
-		r.pool = slices.Clone(r.results)
-	}
-}
-
 // leave leaves the results that meet conditions. A result without a dimension is at all places on it.
-func leave(runs []*Run, conditions string) error {
-	all, err := records.ParseConditions(conditions)
-	if err != nil {
-		return err
-	}
-	var recs []records.Record
-	for _, r := range runs {
-		for _, res := range r.results {
-			recs = append(recs, res.Record)
-		}
-	}
-	if err := records.CheckConditions(all, recs); err != nil {
+func leave(runs []*Run, all []records.Condition) error {
+	if err := records.CheckConditions(all, recordsOf(runs...)); err != nil {
 		return err
 	}
 	for _, r := range runs {
@@ -189,7 +166,6 @@ func (c *Comparison) removeRepetitions(runs []*Run) error {
 	return nil
 }
 
-// addVersus compares each further run with the first.
 func (c *Comparison) addVersus(runs []*Run, o Options) error {
 	if len(runs) < 2 {
 		return nil
@@ -222,15 +198,17 @@ func (c *Comparison) versus(m matcher, old, is *Run, o Options) (*Versus, error)
 	if len(cells) == 0 {
 		return nil, errNoPair(m, old, is)
 	}
-	if err := c.checkPairs(cells, o.AllowTraceChange); err != nil {
-		return nil, err
+	for _, p := range slices.Concat(cells...) {
+		if err := c.refuse(p, o.AllowTraceChange); err != nil {
+			return nil, err
+		}
 	}
 	v := &Versus{Old: old.Name, New: is.Name}
 	v.OnlyOld, v.OnlyNew = m.describe(onlyOld, is), m.describe(onlyNew, old)
 	if err := c.estimate(v, cells, o.Rows); err != nil {
 		return nil, err
 	}
-	c.noteDifferences(v, cells, o.Ignore)
+	c.noteDifferences(v, slices.Concat(cells...), o.Ignore)
 	return v, nil
 }
 
@@ -258,8 +236,7 @@ func (m matcher) nearest(r *records.Record, among []*result) *result {
 	return best
 }
 
-// estimate makes rows and cells of pairs.
-func (c *Comparison) estimate(v *Versus, cells []*cell, dimensions []string) error {
+func (c *Comparison) estimate(v *Versus, cells []pairs, dimensions []string) error {
 	var recs []records.Record
 	for _, each := range cells {
 		recs = append(recs, *each.record())
@@ -269,23 +246,22 @@ func (c *Comparison) estimate(v *Versus, cells []*cell, dimensions []string) err
 		return err
 	}
 	v.Dimensions = p.dimensions
-	without := 0
-	var measured []*cell
+	var measured []pairs
 	for _, each := range cells {
 		samples := c.samples(each)
 		if len(samples) == 0 {
-			without++
 			continue
 		}
+		r := each.record()
 		measured = append(measured, each)
-		v.Cells = append(v.Cells, Cell{Record: each.record(), Places: p.places(each.record()),
-			Estimate: c.quantity.estimate(samples), policy: p.policy(each.record())})
+		v.Cells = append(v.Cells, Cell{Record: r, Places: p.places(r), Trace: printable(r.Trace), Policy: p.policy(r),
+			Capacity: r.Capacity, CapacityUnit: r.CapacityUnit, Estimate: c.quantity.estimate(samples)})
 	}
 	if len(measured) == 0 {
 		return fmt.Errorf("no cell of %s and %s has %s in both; want one of %s", v.Old, v.New, c.quantity.Name,
-			suggest.List(metricsOf(cells)))
+			suggest.List(metricsOf(slices.Concat(cells...))))
 	}
-	if without > 0 {
+	if without := len(cells) - len(measured); without > 0 {
 		c.note("%s of %s and %s left out: without %s in both", show.Counted(without, "cell"), v.Old, v.New,
 			c.quantity.Name)
 	}
@@ -293,8 +269,8 @@ func (c *Comparison) estimate(v *Versus, cells []*cell, dimensions []string) err
 	return nil
 }
 
-func (c *Comparison) samples(of *cell) (samples []sample) {
-	for _, p := range of.pairs {
+func (c *Comparison) samples(of pairs) (samples []sample) {
+	for _, p := range of {
 		if s, ok := c.quantity.sampleOf(p); ok {
 			samples = append(samples, s)
 		}
@@ -303,14 +279,12 @@ func (c *Comparison) samples(of *cell) (samples []sample) {
 }
 
 // metricsOf returns the metrics that both results of some pair have.
-func metricsOf(cells []*cell) []string {
+func metricsOf(all pairs) []string {
 	return slices.DeleteFunc(records.MetricNames(), func(name string) bool {
-		return !slices.ContainsFunc(cells, func(c *cell) bool {
-			return slices.ContainsFunc(c.pairs, func(p pair) bool {
-				_, old := p.old.Get(name)
-				_, is := p.is.Get(name)
-				return old && is
-			})
+		return !slices.ContainsFunc(all, func(p pair) bool {
+			_, old := p.old.Get(name)
+			_, is := p.is.Get(name)
+			return old && is
 		})
 	})
 }

@@ -16,7 +16,8 @@ type quantity struct {
 	noun       string // "miss ratio"
 }
 
-func quantityOf(m metric.Metric, name string) quantity {
+func quantityOf(name string) quantity {
+	m, _ := metric.Lookup(name)
 	m.Name = name
 	q := quantity{Metric: m, noun: m.Label(), complement: m.Unit == metric.Share && m.Better == metric.Higher}
 	switch {
@@ -56,15 +57,26 @@ const (
 
 // Estimate is the difference between two runs over independent samples.
 type Estimate struct {
-	Old, New   float64 // means
-	Difference float64 // New - Old
-	// Margin is half of the 95% confidence interval of the mean difference, by Student's t for paired differences; 0 for a
-	// single sample, and if all differences are equal.
-	Margin  float64
-	Samples int // traces, or seeds of one trace
+	Old        float64 `json:"old"` // means
+	New        float64 `json:"new"`
+	Difference float64 `json:"difference"` // New - Old
+	Margin     margin  `json:"margin"`     // of the mean of the paired differences
+	Samples    int     `json:"n"`          // traces, or seeds of one trace
 	// Ratio is the geometric mean of the ratios new / old of the quantity behind the metric; NaN without any.
-	Ratio   float64
-	Outcome Outcome
+	Ratio   number  `json:"ratio"`
+	Outcome Outcome `json:"outcome"`
+}
+
+// margin is half of a 95% confidence interval, by Student's t; NaN for a single sample.
+type margin = number
+
+// marginOf returns the mean of samples and its margin.
+func marginOf(samples []float64) (mean float64, m margin) {
+	e := results.Average(samples)
+	if len(samples) == 1 {
+		return e.Mean, margin(math.NaN())
+	}
+	return e.Mean, margin(e.Margin)
 }
 
 // sample is one of the independent measurements that an estimate is made of.
@@ -94,7 +106,7 @@ func (q quantity) sampleOf(p pair) (s sample, ok bool) {
 func merged(samples []sample) sample {
 	all := columnsOf(samples)
 	return sample{
-		old: statistics.Mean(all.old), is: statistics.Mean(all.is), logRatio: meanOf(all.logRatios),
+		old: statistics.Mean(all.old), is: statistics.Mean(all.is), logRatio: statistics.Mean(all.logRatios),
 		rounding: statistics.Mean(all.rounding), equal: all.equal,
 	}
 }
@@ -120,21 +132,12 @@ func columnsOf(samples []sample) columns {
 	return c
 }
 
-// meanOf returns the mean of values; NaN without any.
-func meanOf(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
-	}
-	return statistics.Mean(x)
-}
-
 // estimate returns the estimate from independent samples.
 func (q quantity) estimate(samples []sample) Estimate {
 	all := columnsOf(samples)
-	e := Estimate{
-		Old: statistics.Mean(all.old), New: statistics.Mean(all.is), Difference: statistics.Mean(all.differences),
-		Margin: results.Average(all.differences).Margin, Samples: len(samples), Ratio: math.Exp(meanOf(all.logRatios)),
-	}
+	e := Estimate{Old: statistics.Mean(all.old), New: statistics.Mean(all.is), Samples: len(samples),
+		Ratio: number(math.Exp(statistics.Mean(all.logRatios)))}
+	e.Difference, e.Margin = marginOf(all.differences)
 	e.Outcome = q.outcome(e, all)
 	return e
 }
@@ -150,7 +153,7 @@ func (q quantity) outcome(e Estimate, all columns) Outcome {
 	switch {
 	case all.equal:
 		return Equal
-	case math.Abs(e.Difference) <= e.Margin+rounding:
+	case math.Abs(e.Difference) <= e.Margin.orZero()+rounding:
 		return Tie
 	}
 	return q.direction(e.Difference)

@@ -35,19 +35,16 @@ func (c *Comparison) Figures() (drawn []plots.Drawing, err error) {
 	if c.Reductions == nil {
 		return drawn, nil
 	}
-	for from := 0; from < len(c.Reductions.Rows); {
-		to := c.Reductions.endOf(from)
-		d, err := c.Reductions.draw(c.Reductions.Rows[from:to])
+	for _, rows := range c.Reductions.byCapacity() {
+		d, err := c.Reductions.draw(rows)
 		if err != nil {
 			return nil, err
 		}
 		drawn = append(drawn, d)
-		from = to
 	}
 	return drawn, nil
 }
 
-// drawDifferences draws a dot for the difference of each row, with its interval.
 func (c *Comparison) drawDifferences(v *Versus, name string) (plots.Drawing, error) {
 	label, scale := fmt.Sprintf("%s, %s − %s", c.quantity.Label(), v.New, v.Old), 1.0
 	if c.quantity.Unit == metric.Share {
@@ -64,11 +61,9 @@ func (c *Comparison) drawDifferences(v *Versus, name string) (plots.Drawing, err
 	var b boxes
 	var names []string
 	for i, r := range slices.Backward(rows) {
-		e := r.Estimate
-		b.rows = append(b.rows, box{
-			low: scale * (e.Difference - e.Margin), high: scale * (e.Difference + e.Margin), dot: scale * e.Difference,
-			color: colorOf(v.recordOf(rows[i])), empty: true,
-		})
+		x, margin := r.Difference, r.Margin.orZero()
+		b.rows = append(b.rows, box{low: scale * (x - margin), high: scale * (x + margin), dot: scale * x,
+			color: colorOf(v.recordOf(rows[i])), empty: true})
 		names = append(names, v.rowName(r))
 	}
 	f := plots.New(title, label, "")
@@ -97,13 +92,8 @@ func (v *Versus) rowName(r Row) string {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// endOf returns where the rows of the capacity of a row end.
-func (r *Reductions) endOf(from int) int {
-	to := from
-	for to < len(r.Rows) && r.Rows[to].Capacity == r.Rows[from].Capacity {
-		to++
-	}
-	return to
+func (r *Reductions) byCapacity() [][]Reduction {
+	return records.GroupBy(r.Rows, func(row Reduction) string { return row.Capacity })
 }
 
 // draw draws the distributions at one capacity, the largest mean on top.

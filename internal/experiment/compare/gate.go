@@ -1,27 +1,21 @@
 package compare
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// What a gate fails on.
 const (
 	FailIfMoved = "moved" // in either direction
 	FailIfWorse = "worse"
 )
 
-// FailIfs lists what a gate can fail on.
 var FailIfs = []string{FailIfMoved, FailIfWorse}
 
 // Gate says which cells fail: those that moved, or became worse, by more than their tolerance. A tie never fails.
@@ -30,7 +24,6 @@ type Gate struct {
 	Rules  []baseline.Rule
 }
 
-// check refuses rules that cannot apply.
 func (g Gate) check(c *Comparison) error {
 	if g.FailIf == "" {
 		return nil
@@ -51,7 +44,6 @@ func (g Gate) check(c *Comparison) error {
 	return nil
 }
 
-// judgement is a gate's verdict on a cell.
 type judgement struct {
 	fails   bool
 	beyond  bool // its tolerance, in the direction that counts
@@ -74,15 +66,14 @@ func (c *Comparison) suites() (all []checks.Suite) {
 		for at := range v.Cells {
 			s.Cases = append(s.Cases, c.toCase(&v.Cells[at]))
 		}
-		for _, alone := range []struct {
-			run     string
-			results []Unmatched
-		}{{v.Old, v.OnlyOld}, {v.New, v.OnlyNew}} {
-			for _, u := range alone.results {
-				s.Cases = append(s.Cases, checks.Case{Class: u.Trace, Name: u.Cell, Outcome: checks.Skipped, Kind: "unmatched",
-					Title: "unmatched: " + u.String(), Message: "only in " + show.Printable(alone.run)})
+		addUnmatched := func(run string, alone []Unmatched) {
+			for _, u := range alone {
+				s.Cases = append(s.Cases, checks.Case{Class: string(u.Trace), Name: u.Cell, Outcome: checks.Skipped,
+					Kind: "unmatched", Title: "unmatched: " + u.String(), Message: "only in " + show.Printable(run)})
 			}
 		}
+		addUnmatched(v.Old, v.OnlyOld)
+		addUnmatched(v.New, v.OnlyNew)
 		all = append(all, s)
 	}
 	return all
@@ -105,13 +96,12 @@ func (c *Comparison) toCase(cell *Cell) checks.Case {
 	return made
 }
 
-// describe says in a line how a cell changed.
 func (c *Comparison) describe(cell *Cell) string {
 	m := c.exact(cell.Estimate)
 	text := fmt.Sprintf("%s %s → %s (%s", m.Label(), m.Text(cell.Old), m.Text(cell.New),
 		m.DifferenceText(cell.Difference))
 	if cell.Margin > 0 {
-		text += " ± " + strings.TrimPrefix(m.DifferenceText(cell.Margin), "+")
+		text += " ± " + strings.TrimPrefix(m.DifferenceText(float64(cell.Margin)), "+")
 	}
 	if m.Unit == metric.Share {
 		text += " points"
@@ -133,28 +123,20 @@ func (c *Comparison) failing() (texts []string) {
 	return texts
 }
 
-// undecided counts the ties that are beyond their tolerance.
-func (c *Comparison) undecided(v *Versus) (n int) {
-	for i := range v.Cells {
-		if j := c.judge(&v.Cells[i]); j.beyond && !j.fails {
-			n++
-		}
-	}
-	return n
-}
-
-// gateSummary says in a line how many cells of a comparison fail.
 func (c *Comparison) gateSummary(v *Versus) string {
-	failed := 0
+	failed, undecided := 0, 0 // ties that are beyond their tolerance
 	for i := range v.Cells {
-		if c.judge(&v.Cells[i]).fails {
+		switch j := c.judge(&v.Cells[i]); {
+		case j.fails:
 			failed++
+		case j.beyond:
+			undecided++
 		}
 	}
 	text := fmt.Sprintf("%s against %s: %d of %s %s by more than allowed", v.New, v.Old, failed,
 		show.Counted(len(v.Cells), "cell"), c.gate.verb())
-	if n := c.undecided(v); n > 0 {
-		text += fmt.Sprintf("; %d more may have, within their intervals", n)
+	if undecided > 0 {
+		text += fmt.Sprintf("; %d more may have, within their intervals", undecided)
 	}
 	return show.Printable(text)
 }
@@ -175,25 +157,12 @@ func (c *Comparison) Err() error {
 	if len(failing) == 0 {
 		return nil
 	}
-	const mostNamed = 10
-	text := fmt.Sprintf("the comparison failed: %s %s by more than allowed: %s", show.Counted(len(failing), "cell"),
-		c.gate.verb(), strings.Join(failing[:min(mostNamed, len(failing))], "; "))
-	if more := len(failing) - mostNamed; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return checks.Failed(errors.New(text))
+	return checks.Failed(fmt.Errorf("the comparison failed: %s %s by more than allowed: %s",
+		show.Counted(len(failing), "cell"), c.gate.verb(), checks.Named(failing, checks.MostNamed)))
 }
 
 // CheckFormat refuses a format of test cases where no cell can fail.
 func (g Gate) CheckFormat(format string, others []string) error {
-	if g.FailIf != "" || !slices.Contains(checks.Formats, format) {
-		return nil
-	}
-	return fmt.Errorf("--format %s needs --tolerance, to say which cells moved; add it (exact allows no change), or use "+
-		"one of %s", format, suggest.List(others))
-}
-
-// printCases writes a test case or an annotation per cell.
-func (c *Comparison) printCases(w io.Writer, format string) error {
-	return checks.Print(w, format, c.suites(), func(w io.Writer) error { return c.printTables(w, "markdown", 0) })
+	return checks.CheckFormat(format, g.FailIf != "", "needs --tolerance, to say which cells moved; add it (exact allows "+
+		"no change), or", others)
 }

@@ -47,18 +47,25 @@ func (r *Run) open(s Source, stdin io.Reader) error {
 		return fmt.Errorf("%s does not exist; want a file of results, or a folder that run -o wrote", s.Path)
 	case err != nil:
 		return err
-	case !info.IsDir():
-		data, err := readAll(s.Path)
-		if err != nil {
-			return err
-		}
-		return r.parse(s.Path, data, s.Options)
-	case hasRecords(s.Path):
-		recs, err := records.Read(s.Path, nil)
-		r.add(s.Path, recs)
+	case info.IsDir() && !hasRecords(s.Path):
+		return r.readFolder(s)
+	case info.IsDir():
+		return r.readRecords(s.Path)
+	}
+	data, err := readAll(s.Path)
+	if err != nil {
 		return err
 	}
-	return r.readFolder(s)
+	return r.parse(s.Path, data, s.Options)
+}
+
+// readRecords reads a folder that run -o wrote.
+func (r *Run) readRecords(dir string) error {
+	recs, err := records.Read(dir, nil)
+	if err == nil {
+		r.add(dir, recs)
+	}
+	return err
 }
 
 // hasRecords reports whether run -o wrote into the folder.
@@ -79,11 +86,9 @@ func (r *Run) readFolder(s Source) error {
 		path := filepath.Join(s.Path, e.Name())
 		switch {
 		case e.IsDir() && hasRecords(path):
-			recs, err := records.Read(path, nil)
-			if err != nil {
+			if err := r.readRecords(path); err != nil {
 				return err
 			}
-			r.add(path, recs)
 		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), "."):
 			if err := r.readOneOf(path, s.Options, &theirs, &combined); errors.Is(err, errNothing) {
 				others = append(others, e.Name())
@@ -142,7 +147,6 @@ func (r *Run) readOneOf(path string, o peers.Options, theirs, combined *peers.Re
 // recordEndings are the endings of files that must have records if they begin like them.
 var recordEndings = []string{".jsonl", ".csv", ".parquet"}
 
-// parse adds the results in the data of a file.
 func (r *Run) parse(name string, data []byte, o peers.Options) error {
 	if records.Recognises(data) {
 		recs, err := records.ReadFrom(name, bytes.NewReader(data))

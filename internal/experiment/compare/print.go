@@ -9,22 +9,23 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots"
 )
 
-// Formats are the formats of Print.
 var Formats = slices.Concat([]string{"table", "csv", "json", "markdown"}, checks.Formats)
 
 // Print writes the comparison in one of Formats. A table fits a terminal of width columns; 0 means that the output is
 // not one. CSV has the reductions if there are any, and otherwise the rows.
 func (c *Comparison) Print(w io.Writer, format string, width int) error {
 	if slices.Contains(checks.Formats, format) {
-		return c.printCases(w, format)
+		return checks.Print(w, format, c.suites(), func(w io.Writer) error { return c.printTables(w, "markdown", 0) })
 	}
 	return tabular.Printed{
 		Table: func(w io.Writer, format string) error { return c.printTables(w, format, width) },
@@ -60,14 +61,6 @@ func (c *Comparison) exact(of ...Estimate) metric.Metric {
 	return m
 }
 
-func (v *Versus) estimates() (all []Estimate) {
-	for _, r := range v.Rows {
-		all = append(all, r.Estimate)
-	}
-	return all
-}
-
-// printTables writes the tables with explanations.
 func (c *Comparison) printTables(w io.Writer, format string, width int) error {
 	p := printer{format: format, width: width}
 	for i := range c.Versus {
@@ -80,7 +73,6 @@ func (c *Comparison) printTables(w io.Writer, format string, width int) error {
 	return err
 }
 
-// printer collects headings, tables and notes.
 type printer struct {
 	format string
 	width  int
@@ -123,7 +115,6 @@ func (c *Comparison) printVersus(p *printer, v *Versus) {
 	}
 }
 
-// over says what the rows are over.
 func (v *Versus) over() string {
 	if v.traces > 1 {
 		return show.Counted(v.traces, "trace")
@@ -131,43 +122,36 @@ func (v *Versus) over() string {
 	return v.Cells[0].Record.Trace
 }
 
-// ratioHead is the name of the column of geometric means.
 func (c *Comparison) ratioHead() string { return c.quantity.noun + " ×" }
 
-func (c *Comparison) rowsGrid(v *Versus) (g tabular.Grid) {
-	for _, d := range v.Dimensions {
-		g.Heads = append(g.Heads, tabular.Head{Name: d, IsText: d != records.DimCapacity, Weight: tabular.Key, Wrap: 16})
-	}
-	g.Heads = append(g.Heads, tabular.Head{Name: show.Printable(v.Old), Weight: 60},
-		tabular.Head{Name: show.Printable(v.New), Weight: 70}, tabular.Head{Name: "difference", Weight: tabular.Key})
-	interval, n := v.hasIntervals(), v.sampleSizes()
-	if interval {
-		g.Heads = append(g.Heads, tabular.Head{Name: "95% interval", Weight: 80})
-	}
-	if len(n) > 1 {
-		g.Heads = append(g.Heads, tabular.Head{Name: "n", Weight: 65})
-	}
-	g.Heads = append(g.Heads, tabular.Head{Name: c.ratioHead(), Weight: 75})
-	counts := slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Won+r.Lost+r.Tied > 1 })
-	if counts {
-		g.Heads = append(g.Heads, tabular.Head{Name: strings.Join(c.outcomeHeads(), "/"), Weight: 55})
-	}
-	m := c.exact(v.estimates()...)
+func (c *Comparison) rowsGrid(v *Versus) tabular.Grid {
+	var columns []tabular.Column[Row]
+	var estimates []Estimate
 	for _, r := range v.Rows {
-		row := append(slices.Clone(r.Places), m.Text(r.Old), m.Text(r.New), differenceText(m, r.Estimate))
-		if interval {
-			row = append(row, intervalText(m, r.Estimate))
-		}
-		if len(n) > 1 {
-			row = append(row, strconv.Itoa(r.Samples))
-		}
-		row = append(row, ratioText(r.Ratio))
-		if counts {
-			row = append(row, fmt.Sprintf("%d/%d/%d", r.Won, r.Lost, r.Tied))
-		}
-		g.Rows = append(g.Rows, row)
+		estimates = append(estimates, r.Estimate)
 	}
-	return g
+	m := c.exact(estimates...)
+	add := func(name string, weight int, cell func(r Row) string) {
+		columns = append(columns, tabular.Column[Row]{Head: tabular.Head{Name: name, Weight: weight}, Cell: cell})
+	}
+	for i, d := range v.Dimensions {
+		columns = append(columns, tabular.Column[Row]{Head: tabular.Head{Name: d, IsText: d != records.DimCapacity,
+			Weight: tabular.Key, Wrap: 16}, Cell: func(r Row) string { return r.Places[i] }})
+	}
+	add(show.Printable(v.Old), 60, func(r Row) string { return m.Text(r.Old) })
+	add(show.Printable(v.New), 70, func(r Row) string { return m.Text(r.New) })
+	add("difference", tabular.Key, func(r Row) string { return differenceText(m, r.Estimate) })
+	if v.hasIntervals() {
+		add("95% interval", 80, func(r Row) string { return intervalText(m, r.Estimate) })
+	}
+	if len(v.sampleSizes()) > 1 {
+		add("n", 65, func(r Row) string { return strconv.Itoa(r.Samples) })
+	}
+	add(c.ratioHead(), 75, func(r Row) string { return ratioText(r.Ratio) })
+	if slices.ContainsFunc(v.Rows, func(r Row) bool { return r.Won+r.Lost+r.Tied > 1 }) {
+		add(strings.Join(c.outcomeHeads(), "/"), 55, func(r Row) string { return strings.Join(r.Counts.csv(), "/") })
+	}
+	return tabular.GridOf(columns, v.Rows)
 }
 
 // outcomeHeads are the names of the counts of cells.
@@ -183,13 +167,8 @@ func (v *Versus) hasIntervals() bool {
 }
 
 // sampleSizes returns the numbers of samples that rows have, without repetitions.
-func (v *Versus) sampleSizes() (n []int) {
-	for _, r := range v.Rows {
-		if !slices.Contains(n, r.Samples) {
-			n = append(n, r.Samples)
-		}
-	}
-	return n
+func (v *Versus) sampleSizes() []int {
+	return records.Distinct(v.Rows, func(r Row) int { return r.Samples })
 }
 
 // differenceText writes a tie as one.
@@ -207,17 +186,17 @@ func intervalText(m metric.Metric, e Estimate) string {
 	if e.Samples < 2 || e.Outcome == Equal {
 		return ""
 	}
-	return m.DifferenceText(e.Difference-e.Margin) + " to " + m.DifferenceText(e.Difference+e.Margin)
+	margin := float64(e.Margin)
+	return m.DifferenceText(e.Difference-margin) + " to " + m.DifferenceText(e.Difference+margin)
 }
 
-func ratioText(x float64) string {
-	if math.IsNaN(x) {
+func ratioText(x number) string {
+	if math.IsNaN(float64(x)) {
 		return ""
 	}
-	return strconv.FormatFloat(x, 'f', 3, 64)
+	return strconv.FormatFloat(float64(x), 'f', 3, 64)
 }
 
-// explain says what the columns mean.
 func (c *Comparison) explain(v *Versus) (lines []string) {
 	difference := fmt.Sprintf("difference: %s − %s", v.New, v.Old)
 	if c.quantity.Unit == metric.Share {
@@ -288,8 +267,7 @@ func (c *Comparison) winsGrid(v *Versus) tabular.Grid {
 		if i == len(v.Wins)-1 {
 			g.Rows = append(g.Rows, nil)
 		}
-		g.Rows = append(g.Rows, []string{w.Policy, strconv.Itoa(w.Won), strconv.Itoa(w.Lost), strconv.Itoa(w.Tied),
-			ratioText(w.Ratio)})
+		g.Rows = append(g.Rows, slices.Concat([]string{w.Policy}, w.Counts.csv(), []string{ratioText(w.Ratio)}))
 	}
 	return g
 }
@@ -300,24 +278,18 @@ func unmatched(run string, alone []Unmatched) string {
 		return ""
 	}
 	var names []string
-	for _, u := range alone[:min(mostExplained, len(alone))] {
+	for _, u := range alone {
 		names = append(names, u.String())
 	}
-	text := fmt.Sprintf("%s only in %s: %s", show.Counted(len(alone), "result"), show.Printable(run),
-		strings.Join(names, "; "))
-	if more := len(alone) - mostExplained; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return text
+	return fmt.Sprintf("%s only in %s: %s", show.Counted(len(alone), "result"), show.Printable(run),
+		checks.Named(names, mostExplained))
 }
 
 // print writes a table for each capacity.
 func (r *Reductions) print(p *printer) {
-	for from := 0; from < len(r.Rows); {
-		to := r.endOf(from)
-		p.heading(fmt.Sprintf("%s at %s: %s", r.Title, r.Rows[from].Capacity, r.tracesText(r.Rows[from:to])))
-		p.grid(r.table(r.Rows[from:to]))
-		from = to
+	for _, rows := range r.byCapacity() {
+		p.heading(fmt.Sprintf("%s at %s: %s", r.Title, rows[0].Capacity, r.tracesText(rows)))
+		p.grid(r.table(rows))
 	}
 	p.notes(r.explain()...)
 }
@@ -335,39 +307,32 @@ func (r *Reductions) tracesText(rows []Reduction) string {
 }
 
 func (r *Reductions) table(rows []Reduction) tabular.Grid {
-	g := tabular.Grid{Heads: []tabular.Head{{Name: "policy", IsText: true, Weight: tabular.Key, Wrap: 16}}}
+	var columns []tabular.Column[Reduction]
+	add := func(head tabular.Head, cell func(row Reduction) string) {
+		columns = append(columns, tabular.Column[Reduction]{Head: head, Cell: cell})
+	}
+	add(tabular.Head{Name: "policy", IsText: true, Weight: tabular.Key, Wrap: 16},
+		func(row Reduction) string { return row.name() })
 	if r.runs > 1 {
-		g.Heads = append(g.Heads, tabular.Head{Name: "run", IsText: true, Weight: tabular.Key, Wrap: 12})
+		add(tabular.Head{Name: "run", IsText: true, Weight: tabular.Key, Wrap: 12},
+			func(row Reduction) string { return show.Printable(row.Run) })
 	}
-	g.Heads = append(g.Heads, tabular.Head{Name: "mean", Weight: 95})
-	for _, p := range percentiles {
-		g.Heads = append(g.Heads, tabular.Head{Name: fmt.Sprintf("P%d", p), Weight: 90})
-	}
-	g.Heads = append(g.Heads, tabular.Head{Name: "best on", Weight: 60}, tabular.Head{Name: "worse on", Weight: 70})
-	differ := slices.ContainsFunc(rows, func(row Reduction) bool { return row.Traces != rows[0].Traces })
-	if differ {
-		g.Heads = append(g.Heads, tabular.Head{Name: "traces", Weight: 50})
-	}
-	for _, row := range rows {
-		cells := []string{row.name()}
-		if r.runs > 1 {
-			cells = append(cells, show.Printable(row.Run))
-		}
-		mean := percentText(row.Mean)
+	add(tabular.Head{Name: "mean", Weight: 95}, func(row Reduction) string {
 		if row.Traces > 1 {
-			mean += fmt.Sprintf(" ± %.1f", 100*row.Margin)
+			return fmt.Sprintf("%s ± %.1f", percentText(row.Mean), 100*row.Margin)
 		}
-		cells = append(cells, mean)
-		for _, x := range row.Percentiles {
-			cells = append(cells, percentText(x))
-		}
-		cells = append(cells, strconv.Itoa(row.BestOn), strconv.Itoa(row.WorseOn))
-		if differ {
-			cells = append(cells, strconv.Itoa(row.Traces))
-		}
-		g.Rows = append(g.Rows, cells)
+		return percentText(row.Mean)
+	})
+	for i, p := range percentiles {
+		add(tabular.Head{Name: fmt.Sprintf("P%d", p), Weight: 90},
+			func(row Reduction) string { return percentText(row.Percentiles[i]) })
 	}
-	return g
+	add(tabular.Head{Name: "best on", Weight: 60}, func(row Reduction) string { return strconv.Itoa(row.BestOn) })
+	add(tabular.Head{Name: "worse on", Weight: 70}, func(row Reduction) string { return strconv.Itoa(row.WorseOn) })
+	if slices.ContainsFunc(rows, func(row Reduction) bool { return row.Traces != rows[0].Traces }) {
+		add(tabular.Head{Name: "traces", Weight: 50}, func(row Reduction) string { return strconv.Itoa(row.Traces) })
+	}
+	return tabular.GridOf(columns, rows)
 }
 
 // name is the policy, with its kind if it is not online.
@@ -378,7 +343,6 @@ func (r *Reduction) name() string {
 	return r.Policy
 }
 
-// percentText writes a share with its sign.
 func percentText(x float64) string {
 	text := strconv.FormatFloat(100*x, 'f', 1, 64) + "%"
 	if text == "-0.0%" {
@@ -403,4 +367,29 @@ func (r *Reductions) explain() (lines []string) {
 	}
 	return append(lines, "best on: traces on which no online policy of the run is better; worse on: on which "+
 		r.Baseline+" is better")
+}
+
+// Write writes the comparison into a folder, which is created if missing: comparison.md, comparison.json, the rows and
+// the cells as CSV, the reductions if there are any, and the figures. After an error no file has changed.
+func (c *Comparison) Write(dir string) error {
+	drawn, err := c.Figures()
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.MakeFolder(dir); err != nil {
+		return err
+	}
+	as := func(format string) func(io.Writer) error {
+		return func(w io.Writer) error { return c.Print(w, format, 0) }
+	}
+	outputs := []atomicfile.Output{{Name: "comparison.md", Write: as("markdown")},
+		{Name: "comparison.json", Write: as("json")}}
+	if len(c.Versus) > 0 {
+		outputs = append(outputs, atomicfile.Output{Name: "rows.csv", Write: c.rowsCSV},
+			atomicfile.Output{Name: "cells.csv", Write: c.cellsCSV})
+	}
+	if c.Reductions != nil {
+		outputs = append(outputs, atomicfile.Output{Name: "reductions.csv", Write: c.reductionsCSV})
+	}
+	return atomicfile.WriteAllIn(dir, append(outputs, plots.Outputs(drawn)...)...)
 }

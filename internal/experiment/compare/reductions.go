@@ -11,7 +11,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Reductions are distributions over traces: how much smaller the miss ratio, or the quantity behind another metric, is
@@ -30,19 +29,18 @@ var percentiles = []int{10, 25, 50, 75, 90}
 
 // Reduction is the distribution of a policy at a capacity.
 type Reduction struct {
-	Capacity string
-	Run      string
-	Policy   string
-	Mean     float64
-	Margin   float64 // as in Estimate, of the mean
+	Capacity string  `json:"capacity"`
+	Run      string  `json:"run"`
+	Policy   string  `json:"policy"`
+	Mean     float64 `json:"mean"`
+	Margin   margin  `json:"margin"` // of the mean
 	// Percentiles are those of percentiles, interpolated linearly between values as NumPy does.
-	Percentiles []float64
-	Traces      int
-	BestOn      int // traces on which no policy that competes is better, the baseline included
-	WorseOn     int // traces on which the baseline is better
+	Percentiles distribution `json:"percentiles"`
+	BestOn      int          `json:"best_on"`  // traces on which no policy that competes is better, the baseline included
+	WorseOn     int          `json:"worse_on"` // traces on which the baseline is better
+	Traces      int          `json:"traces"`
 
 	record *records.Record // of the policy, for its look in figures
-	values []float64       // in order of size
 	at     float64         // by which capacities are ordered
 }
 
@@ -103,20 +101,8 @@ func (c *Comparison) addReductions(runs []*Run, o Options) error {
 	return nil
 }
 
-func labelsOf(results []*result) (names []string) {
-	for _, res := range results {
-		if !slices.Contains(names, res.Label) {
-			names = append(names, res.Label)
-		}
-	}
-	return names
-}
-
-func pools(runs []*Run) (all []*result) {
-	for _, r := range runs {
-		all = append(all, r.pool...)
-	}
-	return all
+func labelsOf(results []*result) []string {
+	return records.Distinct(results, func(res *result) string { return res.Label })
 }
 
 // baselineFor returns the results of the baseline policy in a run or, if it has none, in the first run that has.
@@ -126,31 +112,30 @@ func baselineFor(run *Run, runs []*Run, policy string) (from *Run, found []*resu
 			return r, found, err
 		}
 	}
-	return nil, nil, suggest.Unknown("policy", policy, labelsOf(pools(runs)))
+	var pools []*result
+	for _, r := range runs {
+		pools = append(pools, r.pool...)
+	}
+	return nil, nil, suggest.Unknown("policy", policy, labelsOf(pools))
 }
 
 // baselineIn returns the results of a policy, by its label or else by its name. Those without a prefetcher and the like
 // are the baseline of those with one.
 func baselineIn(r *Run, policy string) (found []*result, err error) {
-	of := func(name func(*result) string, plain bool) (some []*result) {
-		for _, res := range r.pool {
-			if name(res) == policy && (!plain || isPlain(res)) {
-				some = append(some, res)
-			}
-		}
-		return some
-	}
-	label := func(res *result) string { return res.Label }
-	name := func(res *result) string { return res.Policy }
-	for _, some := range [][]*result{of(label, true), of(label, false), of(name, true), of(name, false)} {
-		if len(some) == 0 {
-			continue
-		}
+	for _, is := range []func(*result) bool{
+		func(res *result) bool { return res.Label == policy && isPlain(res) },
+		func(res *result) bool { return res.Label == policy },
+		func(res *result) bool { return res.Policy == policy && isPlain(res) },
+		func(res *result) bool { return res.Policy == policy },
+	} {
+		some := slices.DeleteFunc(slices.Clone(r.pool), func(res *result) bool { return !is(res) })
 		if all := labelsOf(some); len(all) > 1 {
 			return nil, fmt.Errorf("%s is the policy of several rows of %s; want one of %s", policy, r.Name,
 				suggest.List(all))
 		}
-		return some, nil
+		if len(some) > 0 {
+			return some, nil
+		}
 	}
 	return nil, nil
 }
@@ -171,39 +156,44 @@ type reducer struct {
 	placer                     // of capacities and policies
 	own     []string           // axes of policies, which the baseline does not have
 	costs   map[string]float64 // of the baseline, by identity
-	means   map[string]*costOf // of the policies, by capacity, name and identity
-	order   []string           // of means
 	best    map[string]float64 // the lowest cost among competitors, by identity
 }
 
-// costOf are the costs of a policy in one cell, over its seeds.
+// costOf is the cost of a policy in one cell, over its seeds.
 type costOf struct {
-	res      *result
-	name     string
-	identity string
-	costs    []float64
+	res            *result
+	name, identity string
+	cost           float64
 }
 
 func (c *Comparison) addRun(r *Reductions, run *Run, baseline []*result) error {
-	recs := make([]records.Record, len(run.results))
-	for i, res := range run.results {
-		recs[i] = res.Record
-	}
+	recs := recordsOf(run)
 	p, err := newPlacer(recs, nil)
 	if err != nil {
 		return err
 	}
-	d := &reducer{quantity: c.quantity, placer: p, costs: map[string]float64{}, means: map[string]*costOf{},
-		best: map[string]float64{}}
+	d := &reducer{quantity: c.quantity, placer: p, costs: map[string]float64{}, best: map[string]float64{}}
 	d.matcher, d.own = baselineMatcher(recs, baseline)
-	d.setBaseline(baseline)
-	unlike := d.collect(run, baseline)
-	if unlike > 0 {
+	identity := func(res *result) string { return d.identity(&res.Record) }
+	held := d.means(baseline, identity)
+	for _, of := range held {
+		d.costs[of.identity] = of.cost
+	}
+	counted := slices.DeleteFunc(slices.Clone(run.results), func(res *result) bool {
+		_, ok := res.Get(d.Name)
+		return !ok || res.Kind == records.Bound
+	})
+	alike := slices.DeleteFunc(slices.Clone(counted), func(res *result) bool {
+		_, has := d.costs[identity(res)]
+		return !has
+	})
+	if unlike := len(counted) - len(alike); unlike > 0 {
 		c.note("%s: %s not compared with %s, which has no result there", run.Name, show.Counted(unlike, "result"),
 			r.Baseline)
 	}
-	zero := d.addTo(r, run, baseline)
-	if zero > 0 {
+	all := d.means(alike, func(res *result) string { return d.nameOf(res) + "\x00" + identity(res) })
+	d.findBest(append(held, all...))
+	if zero := d.addTo(r, run, baseline, all); zero > 0 {
 		c.note("%s: %s left out, where %s has no misses", run.Name, show.Counted(zero, "result"), r.Baseline)
 	}
 	return nil
@@ -226,65 +216,38 @@ func baselineMatcher(recs []records.Record, baseline []*result) (m matcher, own 
 	return m, own
 }
 
-func (d *reducer) setBaseline(baseline []*result) {
-	all := map[string][]float64{}
-	for _, b := range baseline {
-		if x, ok := b.Get(d.Name); ok {
-			id := d.identity(&b.Record)
-			all[id] = append(all[id], d.cost(x))
-		}
-	}
-	for id, costs := range all {
-		d.costs[id] = statistics.Mean(costs)
-	}
-}
-
-// collect takes the costs of the policies, and returns how many results have no baseline to be compared with.
-func (d *reducer) collect(run *Run, baseline []*result) (unlike int) {
-	for _, res := range run.results {
-		x, ok := res.Get(d.Name)
-		if !ok || res.Kind == records.Bound {
-			continue
-		}
-		id := d.identity(&res.Record)
-		if _, has := d.costs[id]; !has {
-			unlike++
-			continue
-		}
-		name := d.policy(&res.Record)
-		for _, axis := range d.own {
-			if v, ok := res.Dim(axis); ok {
-				name += ", " + axis + "=" + show.Printable(v.Text)
+// means returns the costs of policies over the seeds of each cell, where they are known.
+func (d *reducer) means(all []*result, cell func(*result) string) (means []costOf) {
+	for _, same := range records.GroupBy(all, cell) {
+		var costs []float64
+		for _, res := range same {
+			if x, ok := res.Get(d.Name); ok {
+				costs = append(costs, d.cost(x))
 			}
 		}
-		key := name + "\x00" + id
-		of := d.means[key]
-		if of == nil {
-			of = &costOf{res: res, name: name, identity: id}
-			d.means[key] = of
-			d.order = append(d.order, key)
+		if len(costs) > 0 {
+			means = append(means, costOf{same[0], d.nameOf(same[0]), d.identity(&same[0].Record), statistics.Mean(costs)})
 		}
-		of.costs = append(of.costs, d.cost(x))
 	}
-	d.findBest(baseline)
-	return unlike
+	return means
+}
+
+// nameOf is the policy with its places on axes of its own.
+func (d *reducer) nameOf(res *result) string {
+	name := d.policy(&res.Record)
+	for _, axis := range d.own {
+		if v, ok := res.Dim(axis); ok {
+			name += ", " + axis + "=" + show.Printable(v.Text)
+		}
+	}
+	return name
 }
 
 // findBest finds the lowest cost among the competitors in each cell, or the highest value if more is better.
-func (d *reducer) findBest(baseline []*result) {
-	offer := func(id string, x float64) {
-		if old, ok := d.best[id]; !ok || d.less(x, old) {
-			d.best[id] = x
-		}
-	}
-	for _, b := range baseline {
-		if id := d.identity(&b.Record); b.Competes() {
-			offer(id, d.costs[id])
-		}
-	}
-	for _, of := range d.means {
-		if of.res.Competes() {
-			offer(of.identity, statistics.Mean(of.costs))
+func (d *reducer) findBest(all []costOf) {
+	for _, of := range all {
+		if old, ok := d.best[of.identity]; of.res.Competes() && (!ok || d.less(of.cost, old)) {
+			d.best[of.identity] = of.cost
 		}
 	}
 }
@@ -298,51 +261,35 @@ func (d *reducer) less(x, y float64) bool {
 }
 
 // addTo adds the distributions of the run, and returns in how many cells the baseline's cost is 0.
-func (d *reducer) addTo(r *Reductions, run *Run, baselines []*result) (zero int) {
-	places := map[string]int{} // in r.Rows
+func (d *reducer) addTo(r *Reductions, run *Run, baseline []*result, all []costOf) (zero int) {
 	isBaseline := map[*result]bool{}
-	for _, b := range baselines {
-		isBaseline[b] = true
+	for _, res := range baseline {
+		isBaseline[res] = true
 	}
-	for _, key := range d.order {
-		of := d.means[key]
-		baseline, x := d.costs[of.identity], statistics.Mean(of.costs)
-		if isBaseline[of.res] {
-			continue
+	others := slices.DeleteFunc(slices.Clone(all), func(of costOf) bool { return isBaseline[of.res] })
+	some := slices.DeleteFunc(slices.Clone(others), func(of costOf) bool { return d.costs[of.identity] == 0 })
+	for _, same := range records.GroupBy(some, func(of costOf) string {
+		return d.capacity(&of.res.Record) + "\x00" + of.name
+	}) {
+		rec := &same[0].res.Record
+		row := Reduction{Capacity: d.capacity(rec), Run: run.Name, Policy: same[0].name, Traces: len(same), record: rec,
+			at: d.sizeOf(rec)}
+		var values []float64
+		for _, of := range same {
+			values = append(values, d.reduction(d.costs[of.identity], of.cost, r.Symmetric))
+			if of.res.Competes() && !d.less(d.best[of.identity], of.cost) {
+				row.BestOn++
+			}
+			if d.less(d.costs[of.identity], of.cost) {
+				row.WorseOn++
+			}
 		}
-		if baseline == 0 {
-			zero++
-			continue
+		slices.Sort(values)
+		row.Mean, row.Margin = marginOf(values)
+		for _, p := range percentiles {
+			row.Percentiles = append(row.Percentiles, percentile(p, values))
 		}
-		capacity := d.capacity(&of.res.Record)
-		at, known := places[capacity+"\x00"+of.name]
-		if !known {
-			at = len(r.Rows)
-			places[capacity+"\x00"+of.name] = at
-			r.Rows = append(r.Rows, Reduction{Capacity: capacity, Run: run.Name, Policy: of.name, record: &of.res.Record,
-				at: d.sizeOf(&of.res.Record)})
-		}
-		row := &r.Rows[at]
-		row.values = append(row.values, d.reduction(baseline, x, r.Symmetric))
-		if of.res.Competes() && !d.less(d.best[of.identity], x) {
-			row.BestOn++
-		}
-		if d.less(baseline, x) {
-			row.WorseOn++
-		}
+		r.Rows = append(r.Rows, row)
 	}
-	for _, at := range places {
-		r.Rows[at].summarize()
-	}
-	return zero
-}
-
-// summarize sets what follows from the values.
-func (r *Reduction) summarize() {
-	slices.Sort(r.values)
-	mean := results.Average(r.values)
-	r.Traces, r.Mean, r.Margin = len(r.values), mean.Mean, mean.Margin
-	for _, p := range percentiles {
-		r.Percentiles = append(r.Percentiles, percentile(p, r.values))
-	}
+	return len(others) - len(some)
 }

@@ -38,7 +38,7 @@ func TestReductions(t *testing.T) {
 	}
 	r := c.Reductions.Rows[0]
 	near(t, "the mean", r.Mean, 0.3)
-	near(t, "the margin", r.Margin, 2.776445*math.Sqrt(0.025/5))
+	near(t, "the margin", float64(r.Margin), 2.776445*math.Sqrt(0.025/5))
 	for i, want := range []float64{0.14, 0.2, 0.3, 0.4, 0.46} {
 		near(t, fmt.Sprintf("P%d", percentiles[i]), r.Percentiles[i], want)
 	}

@@ -13,7 +13,11 @@ import (
 )
 
 // Counts are numbers of cells. Equal cells are tied, too.
-type Counts struct{ Won, Lost, Tied int }
+type Counts struct {
+	Won  int `json:"won"`
+	Lost int `json:"lost"`
+	Tied int `json:"tied"`
+}
 
 func (c *Counts) add(o Outcome) {
 	switch o {
@@ -28,9 +32,9 @@ func (c *Counts) add(o Outcome) {
 
 // Wins are the cells of a policy.
 type Wins struct {
-	Policy string
+	Policy string `json:"policy"`
 	Counts
-	Ratio float64 // as in Estimate, over these cells
+	Ratio number `json:"ratio"` // as in Estimate, over these cells
 }
 
 // placer says at which places of the dimensions of rows a record is.
@@ -56,18 +60,12 @@ func newPlacer(recs []records.Record, dimensions []string) (p placer, err error)
 			return p, fmt.Errorf("--rows: %w", suggest.Unknown("dimension", d, exist))
 		}
 	}
-	for _, k := range records.PartKinds {
-		if varies(k, recs) {
-			p.parts = append(p.parts, k)
-		}
-	}
+	p.parts = slices.DeleteFunc(slices.Clone(records.PartKinds), func(k records.PartKind) bool {
+		return !slices.ContainsFunc(recs, func(r records.Record) bool { return *k.Field(&r) != *k.Field(&recs[0]) })
+	})
 	p.ranks, p.ranked = ranksOf(recs)
 	p.alike = areAlike(recs)
 	return p, nil
-}
-
-func varies(k records.PartKind, recs []records.Record) bool {
-	return slices.ContainsFunc(recs, func(r records.Record) bool { return *k.Field(&r) != *k.Field(&recs[0]) })
 }
 
 // ranksOf numbers the capacities of each trace by their order, if they differ from trace to trace. That happens if a
@@ -170,70 +168,52 @@ func (p placer) sizeOf(r *records.Record) float64 {
 }
 
 // addRows makes the rows of the cells: by capacity if that is a dimension, otherwise in the order of the first run.
-func (c *Comparison) addRows(v *Versus, p placer, cells []*cell) {
-	rows := map[string][]*cell{}
-	var order []string
-	for _, each := range cells {
-		key := strings.Join(p.places(each.record()), "\x00")
-		if rows[key] == nil {
-			order = append(order, key)
-		}
-		rows[key] = append(rows[key], each)
-	}
+func (c *Comparison) addRows(v *Versus, p placer, cells []pairs) {
+	rows := records.GroupBy(cells, func(each pairs) string { return strings.Join(p.places(each.record()), "\x00") })
 	if slices.Contains(p.dimensions, records.DimCapacity) {
-		slices.SortStableFunc(order, func(a, b string) int {
-			return cmp.Compare(p.sizeOf(rows[a][0].record()), p.sizeOf(rows[b][0].record()))
+		slices.SortStableFunc(rows, func(a, b []pairs) int {
+			return cmp.Compare(p.sizeOf(a[0].record()), p.sizeOf(b[0].record()))
 		})
 	}
 	v.traces = countTraces(cells)
-	for _, key := range order {
-		samples := c.independent(rows[key])
-		row := Row{Places: p.places(rows[key][0].record()), Estimate: c.quantity.estimate(samples)}
-		row.Counts = c.wins("", rows[key]).Counts
-		v.Rows = append(v.Rows, row)
+	for _, row := range rows {
+		r := Row{Places: p.places(row[0].record()), At: map[string]string{},
+			Estimate: c.quantity.estimate(c.independent(row)), Counts: c.wins("", row).Counts}
+		for i, d := range p.dimensions {
+			r.At[d] = r.Places[i]
+		}
+		v.Rows = append(v.Rows, r)
 	}
-	v.Wins = c.winsByPolicy(p, cells)
+	for _, same := range records.GroupBy(cells, func(each pairs) string { return p.policy(each.record()) }) {
+		v.Wins = append(v.Wins, c.wins(p.policy(same[0].record()), same))
+	}
+	v.Wins = append(v.Wins, c.wins("all", cells))
 }
 
-func countTraces(cells []*cell) int {
-	traces := map[string]bool{}
-	for _, c := range cells {
-		traces[c.record().Trace] = true
-	}
-	return len(traces)
+func countTraces(cells []pairs) int {
+	return len(records.Distinct(cells, func(each pairs) string { return each.record().Trace }))
 }
 
 // independent returns a sample for each trace of the cells or, if they are of one trace, for each seed. Cells of one
 // trace, such as several capacities, are not independent: their mean is one sample.
-func (c *Comparison) independent(cells []*cell) []sample {
+func (c *Comparison) independent(cells []pairs) (all []sample) {
 	byTrace := countTraces(cells) > 1
-	samples := map[string][]sample{}
-	var order []string
-	for _, each := range cells {
-		for _, p := range each.pairs {
-			s, ok := c.quantity.sampleOf(p)
-			if !ok {
-				continue
-			}
-			key := p.old.Trace
-			if !byTrace {
-				key = strconv.FormatUint(p.old.Seed, 10)
-			}
-			if samples[key] == nil {
-				order = append(order, key)
-			}
-			samples[key] = append(samples[key], s)
+	key := func(p pair) string {
+		if byTrace {
+			return p.old.Trace
 		}
+		return strconv.FormatUint(p.old.Seed, 10)
 	}
-	var all []sample
-	for _, key := range order {
-		all = append(all, merged(samples[key]))
+	for _, same := range records.GroupBy(slices.Concat(cells...), key) {
+		if samples := c.samples(same); len(samples) > 0 {
+			all = append(all, merged(samples))
+		}
 	}
 	return all
 }
 
 // wins counts the cells that a run wins, and takes the geometric mean of its ratios over them.
-func (c *Comparison) wins(policy string, cells []*cell) Wins {
+func (c *Comparison) wins(policy string, cells []pairs) Wins {
 	w := Wins{Policy: policy}
 	var ratios []sample
 	for _, each := range cells {
@@ -243,21 +223,4 @@ func (c *Comparison) wins(policy string, cells []*cell) Wins {
 	}
 	w.Ratio = c.quantity.estimate(ratios).Ratio
 	return w
-}
-
-// winsByPolicy counts the cells of each policy and, in the end, of all.
-func (c *Comparison) winsByPolicy(p placer, cells []*cell) (all []Wins) {
-	of := map[string][]*cell{}
-	var order []string
-	for _, each := range cells {
-		name := p.policy(each.record())
-		if of[name] == nil {
-			order = append(order, name)
-		}
-		of[name] = append(of[name], each)
-	}
-	for _, name := range order {
-		all = append(all, c.wins(name, of[name]))
-	}
-	return append(all, c.wins("all", cells))
 }

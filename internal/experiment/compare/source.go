@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,6 @@ type Source struct {
 	peers.Options
 }
 
-// options are the keys of the options of a source.
 var options = []string{"name", "trace", "capacity"}
 
 // optionsOf matches a path with options: caffeine.csv:trace=oltp,capacity=1000.
@@ -85,7 +85,6 @@ type result struct {
 	run *Run
 }
 
-// Run are the results in one source.
 type Run struct {
 	Name    string
 	Notes   []string // how the source was read
@@ -99,7 +98,6 @@ func (r *Run) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// add adds records of this program.
 func (r *Run) add(name string, recs []records.Record) {
 	for _, note := range []string{records.WithoutDigest(name, recs), records.Incomplete(name, recs)} {
 		if note != "" {
@@ -111,7 +109,6 @@ func (r *Run) add(name string, recs []records.Record) {
 	}
 }
 
-// addTheirs adds results of another simulator.
 func (r *Run) addTheirs(name string, theirs *peers.Results) {
 	r.theirs = true
 	for _, note := range theirs.Notes() {
@@ -122,16 +119,20 @@ func (r *Run) addTheirs(name string, theirs *peers.Results) {
 	}
 }
 
-// tracesOf returns the names of the traces of results, without repetitions, in order of first appearance.
-func tracesOf(results []*result) (names []string) {
-	seen := map[string]bool{}
-	for _, res := range results {
-		if res.Trace != "" && !seen[res.Trace] {
-			seen[res.Trace] = true
-			names = append(names, res.Trace)
+// recordsOf returns the records of all results of runs.
+func recordsOf(runs ...*Run) (recs []records.Record) {
+	for _, r := range runs {
+		for _, res := range r.results {
+			recs = append(recs, res.Record)
 		}
 	}
-	return names
+	return recs
+}
+
+// tracesOf returns the names of the traces of results, without repetitions, in order of first appearance.
+func tracesOf(results []*result) []string {
+	names := records.Distinct(results, func(res *result) string { return res.Trace })
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // nameTraces gives the results of this program the name of the trace that the source was given.

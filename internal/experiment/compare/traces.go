@@ -25,12 +25,9 @@ func originOf(r *records.Record) origin {
 // capacities.
 func (c *Comparison) checkTraces(old, is *Run, allow bool) error {
 	firsts := func(r *Run) map[string][]*result { // by trace, one result for each origin
-		seen, first := map[origin]bool{}, map[string][]*result{}
-		for _, res := range r.results {
-			if o := originOf(&res.Record); !seen[o] {
-				seen[o] = true
-				first[res.Trace] = append(first[res.Trace], res)
-			}
+		first := map[string][]*result{}
+		for _, same := range records.GroupBy(r.results, func(res *result) origin { return originOf(&res.Record) }) {
+			first[same[0].Trace] = append(first[same[0].Trace], same[0])
 		}
 		return first
 	}
@@ -43,18 +40,6 @@ func (c *Comparison) checkTraces(old, is *Run, allow bool) error {
 		}
 		if err := c.refuse(pair{olds[trace][0], news[trace][0]}, allow); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkPairs refuses pairs on different traces of one name.
-func (c *Comparison) checkPairs(cells []*cell, allow bool) error {
-	for _, each := range cells {
-		for _, p := range each.pairs {
-			if err := c.refuse(p, allow); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -101,7 +86,6 @@ func requestsOf(r *records.Record) (n int64, known bool) {
 	return n + r.Warmup, known
 }
 
-// short returns enough of a checksum to tell it from another.
 func short(checksum string) string {
 	const most = len("sha256:") + 12
 	if len(checksum) > most {
@@ -111,26 +95,23 @@ func short(checksum string) string {
 }
 
 // noteDifferences says in what else the results of the pairs differ, although they are compared.
-func (c *Comparison) noteDifferences(v *Versus, cells []*cell, ignored []string) {
+func (c *Comparison) noteDifferences(v *Versus, all pairs, ignored []string) {
 	if !slices.Contains(ignored, paramsTrait) && !slices.Contains(ignored, records.DimPolicy) {
-		c.noteDifference(v, cells, "parameters of %s differ: %s and %s",
+		c.noteDifference(v, all, "parameters of %s differ: %s and %s",
 			func(r *records.Record) string { return r.Label }, func(r *records.Record) string { return r.Params })
 	}
-	c.noteDifference(v, cells, "%s was read in two ways: %s and %s",
+	c.noteDifference(v, all, "%s was read in two ways: %s and %s",
 		func(r *records.Record) string { return r.Trace }, func(r *records.Record) string { return r.InputFormat })
 }
 
 // noteDifference notes each item with a property that differs and is known on both sides.
-func (c *Comparison) noteDifference(v *Versus, cells []*cell, format string, thing, of func(*records.Record) string) {
-	seen := map[string]bool{}
-	for _, each := range cells {
-		for _, p := range each.pairs {
-			name, old, is := thing(&p.old.Record), of(&p.old.Record), of(&p.is.Record)
-			if old == is || old == "" || is == "" || seen[name] {
-				continue
-			}
-			seen[name] = true
-			c.note("%s and %s: %s", v.Old, v.New, fmt.Sprintf(format, show.Printable(name), old, is))
-		}
+func (c *Comparison) noteDifference(v *Versus, all pairs, format string, thing, of func(*records.Record) string) {
+	differ := slices.DeleteFunc(slices.Clone(all), func(p pair) bool {
+		old, is := of(&p.old.Record), of(&p.is.Record)
+		return old == is || old == "" || is == ""
+	})
+	for _, same := range records.GroupBy(differ, func(p pair) string { return thing(&p.old.Record) }) {
+		old, is := &same[0].old.Record, &same[0].is.Record
+		c.note("%s and %s: %s", v.Old, v.New, fmt.Sprintf(format, show.Printable(thing(old)), of(old), of(is)))
 	}
 }

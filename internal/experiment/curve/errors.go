@@ -59,11 +59,10 @@ func (c *Curve) errorLines() (lines []string) {
 	}
 	lines = []string{fmt.Sprintf("error: of lru on the samples, %.2f on average and %.2f at most",
 		100*sum/float64(len(ofLRU)), 100*largest)}
-	m := c.measure()
-	for i, at := range m.checkpoints {
+	for _, at := range c.Checkpoints() {
 		var errors []string
 		for _, s := range c.Specs {
-			if e := m.errors[s.String()][i]; !math.IsNaN(e) {
+			if e, ok := c.errorOf(s.String(), at.Amount); ok {
 				errors = append(errors, fmt.Sprintf("%s %+.2f", s, 100*e))
 			}
 		}
@@ -72,34 +71,14 @@ func (c *Curve) errorLines() (lines []string) {
 				show.Capacity(at.Amount, at.Unit()), strings.Join(errors, ", ")))
 		}
 	}
-	return append(lines, c.orderLines(m)...)
+	return append(lines, c.orderLines()...)
 }
 
-// measured is how far off the samples are at the checkpoints.
-type measured struct {
-	checkpoints []capacity.Capacity
-	errors      map[string][]float64 // of each policy next to LRU, at each checkpoint; NaN where it is unknown
-}
-
-func (c *Curve) measure() measured {
-	m := measured{c.Checkpoints(), map[string][]float64{}}
-	for _, s := range c.Specs {
-		for _, at := range m.checkpoints {
-			e, ok := c.errorOf(s.String(), at.Amount)
-			if !ok {
-				e = math.NaN()
-			}
-			m.errors[s.String()] = append(m.errors[s.String()], e)
-		}
-	}
-	return m
-}
-
-// at returns how far off a policy is at the nearest checkpoint at or below a capacity, as errors shrink with the
-// capacity, or at the lowest one.
-func (m measured) at(label string, capacity int64) (off float64) {
-	for i, e := range m.errors[label] {
-		if !math.IsNaN(e) && (i == 0 || m.checkpoints[i].Amount <= capacity) {
+// offAt returns how far off a policy is at the nearest of the checkpoints at or below a capacity, as errors shrink with
+// the capacity, or at the lowest one.
+func (c *Curve) offAt(label string, amount int64, checkpoints []capacity.Capacity) (off float64) {
+	for i, at := range checkpoints {
+		if e, ok := c.errorOf(label, at.Amount); ok && (i == 0 || at.Amount <= amount) {
 			off = math.Abs(e)
 		}
 	}
@@ -110,11 +89,12 @@ func (m measured) at(label string, capacity int64) (off float64) {
 const mostUnsure = 5
 
 // orderLines warn where the order of the online policies may be another on the whole trace.
-func (c *Curve) orderLines(m measured) []string {
+func (c *Curve) orderLines() []string {
+	checkpoints := c.Checkpoints()
 	var unsure []string
 	compared := 0
 	for _, capacity := range c.Capacities {
-		hits := c.online(capacity.Amount, m)
+		hits := c.online(capacity.Amount, checkpoints)
 		if len(hits) < 2 {
 			continue
 		}
@@ -143,17 +123,16 @@ type within struct {
 
 // online returns the hit ratios of the online policies at a capacity. An estimate may be off by two standard errors,
 // and by the error that was measured.
-func (c *Curve) online(capacity int64, m measured) (hits []within) {
-	if exact, ok := c.exactAt(policies.Recency(), capacity); ok {
+func (c *Curve) online(amount int64, checkpoints []capacity.Capacity) (hits []within) {
+	if exact, ok := c.exactAt(policies.Recency(), amount); ok {
 		hits = append(hits, within{policies.Recency(), exact, 0})
 	}
 	for _, s := range c.Specs {
-		e, ok := c.sampledAt(s.String(), capacity)
+		e, ok := c.sampledAt(s.String(), amount)
 		if !ok || s.Entry.Kind != policies.Online || s.Entry.Unbounded {
 			continue
 		}
-		farthest := 2*e.stdErr + m.at(s.String(), capacity)
-		hits = append(hits, within{s.String(), e.mean, farthest})
+		hits = append(hits, within{s.String(), e.mean, 2*e.stdErr + c.offAt(s.String(), amount, checkpoints)})
 	}
 	return hits
 }

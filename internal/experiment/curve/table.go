@@ -21,11 +21,11 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
-// Curve is the hit ratios of one trace.
 type Curve struct {
 	Trace      string
 	Rate       float64 // of the samples; 0 if the whole trace was replayed
@@ -45,7 +45,6 @@ type estimate struct {
 // requests returns how many requests of the whole trace were counted. Something must have been replayed.
 func (c *Curve) requests() int64 { return c.Exact[0].Int(metric.Requests) }
 
-// exactAt returns the hit ratio of a policy on the whole trace.
 func (c *Curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool) {
 	i := slices.IndexFunc(c.Exact, func(r records.Record) bool { return r.Label == label && r.Capacity == capacity })
 	if i < 0 {
@@ -54,7 +53,6 @@ func (c *Curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool
 	return c.Exact[i].Float(metric.HitRatio), true
 }
 
-// sampledAt returns the hit ratio of a policy from the samples.
 func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	var ratios []float64
 	for i := range c.Sampled {
@@ -238,13 +236,7 @@ func (c *Curve) footer() string {
 }
 
 func (c *Curve) seeds() []uint64 {
-	var seeds []uint64
-	for _, r := range c.Sampled {
-		if !slices.Contains(seeds, r.Seed) {
-			seeds = append(seeds, r.Seed)
-		}
-	}
-	return seeds
+	return records.Distinct(c.Sampled, func(r records.Record) uint64 { return r.Seed })
 }
 
 // Figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
@@ -291,4 +283,20 @@ func (c *Curve) sampledLines(label string, style plots.Style) []plots.Line {
 		}
 	}
 	return []plots.Line{band, mean}
+}
+
+// Table returns the hit ratios as Print writes them, for a page.
+func (c *Curve) Table() *page.Table {
+	g := c.grid()
+	t := &page.Table{Caption: c.title(), Rows: g.Rows, Notes: strings.Split(c.footer(), "\n")}
+	for _, h := range g.Heads {
+		t.Columns = append(t.Columns, page.Column{Name: h.Name, Class: page.Number})
+	}
+	return t
+}
+
+// Drawings draws what Figure returns.
+func (c *Curve) Drawings() ([]plots.Drawing, error) {
+	d, err := c.Figure().Draw("hit_ratio", plots.SVG, plots.PNG)
+	return []plots.Drawing{d}, err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// Claim is a claim of the source, with its verdict.
 type Claim struct {
 	Experiment string             `json:"experiment"`
 	At         string             `json:"at"` // section, figure or table of the source
@@ -103,7 +102,6 @@ func (d indexed) evaluate(text string) (*claims.Claim, claims.Result, error) {
 	return claim, claim.Evaluate(d.of(claim)), nil
 }
 
-// speaking is a claim or a value.
 type speaking interface{ Figures() []string }
 
 // of returns the data with the labels that a claim or a value is about as a dimension.
@@ -112,7 +110,7 @@ func (d indexed) of(claim speaking) *claims.Data {
 	key := strings.Join(labelled, ",")
 	if d.byMetrics[key] == nil {
 		byLabels := d.in
-		for _, group := range byKind(labelled) {
+		for _, group := range records.GroupBy(labelled, records.LabelsOf) {
 			byLabels.Records = records.ByLabel(byLabels.Records, group...)
 		}
 		d.byMetrics[key] = claims.NewData(byLabels)
@@ -125,19 +123,6 @@ func labelledMetrics(c speaking) []string {
 	names := slices.DeleteFunc(c.Figures(), func(name string) bool { return records.LabelsOf(name) == "" })
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// byKind groups metrics by the kind of their labels.
-func byKind(names []string) (groups [][]string) {
-	for _, name := range names {
-		at := slices.IndexFunc(groups, func(g []string) bool { return records.LabelsOf(g[0]) == records.LabelsOf(name) })
-		if at < 0 {
-			groups = append(groups, []string{name})
-			continue
-		}
-		groups[at] = append(groups[at], name)
-	}
-	return groups
 }
 
 // newClaim returns a claim without its verdict. Texts that span several lines in the file become one line.
@@ -195,14 +180,7 @@ func (c Claim) Why() string {
 }
 
 // Mark is the sign of the verdict.
-func (c Claim) Mark() string {
-	for _, o := range outcomes {
-		if o.verdict == c.Verdict {
-			return o.mark
-		}
-	}
-	return ""
-}
+func (c Claim) Mark() string { return outcomeOf(c.Verdict).mark }
 
 // verdict is the verdict in words, with what was expected if that is said: "does not hold, as expected".
 func (c Claim) verdict() string {

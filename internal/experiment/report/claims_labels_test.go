@@ -48,7 +48,7 @@ func TestLabelsAreADimensionOfTablesAndFigures(t *testing.T) {
 	if len(rows) != 1 || rows[0].Name != "tenant=b" || rows[0].Cells[0].Text != "75.00%" {
 		t.Errorf("got %+v", rows)
 	}
-	if notes, err := undrawable(in); err != nil || len(notes) > 0 {
-		t.Errorf("figure over tenants: %v %v", notes, err)
+	if s, err := Summarize("", in); err != nil || len(s.Notes) > 0 {
+		t.Errorf("figure over tenants: %v %v", s.Notes, err)
 	}
 }

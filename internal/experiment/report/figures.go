@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
@@ -36,14 +39,6 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 		return plots.Write(folder, d)
 	})
 	return drawn, notes, err
-}
-
-// undrawable returns the notes of figures without drawing them.
-func undrawable(in Input) (notes []string, err error) {
-	return eachFigure(in, func(f drawable) error {
-		_, err := f.draw()
-		return err
-	})
 }
 
 type drawable struct {
@@ -198,32 +193,100 @@ func heatCaption(h plots.Heat, recs []records.Record) string {
 func capitalised(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func seedsOf(recs []records.Record) int {
-	seeds := map[uint64]bool{}
-	for i := range recs {
-		seeds[recs[i].Seed] = true
-	}
-	return len(seeds)
+	return len(records.Distinct(recs, func(r records.Record) uint64 { return r.Seed }))
 }
 
 // altText replaces the drawing where it cannot be seen.
 func altText(c plots.Chart, recs []records.Record) string {
 	text := cmp.Or(c.Title, caption(c, nil))
-	names := each(recs, func(r *records.Record) string {
-		v, _ := r.Dim(cmp.Or(c.Lines, records.DimPolicy))
-		return v.Text
-	})
+	names := placesOn(cmp.Or(c.Lines, records.DimPolicy), recs)
 	return fmt.Sprintf("%s Lines: %s. The values are in the tables and in the records.", strings.TrimSuffix(text,
 		".")+".", names)
 }
 
 // heatAltText replaces a heat map where it cannot be seen.
 func heatAltText(h plots.Heat, recs []records.Record) string {
-	places := func(dimension string) string {
-		return each(recs, func(r *records.Record) string {
-			v, _ := r.Dim(dimension)
-			return v.Text
-		})
-	}
 	return fmt.Sprintf("%s. Columns: %s. Rows: %s. The values are in the records.",
-		strings.TrimSuffix(cmp.Or(h.Title, heatCaption(h, nil)), "."), places(h.X), places(h.Y))
+		strings.TrimSuffix(cmp.Or(h.Title, heatCaption(h, nil)), "."), placesOn(h.X, recs), placesOn(h.Y, recs))
 }
+
+// What figures show that is computed from metrics of several policies.
+var (
+	computed      = metric.Metric{Name: "computed", Unit: metric.Ratio, Digits: 3, Doc: "a value of a figure (key values)"}
+	computedShare = metric.Metric{Name: "computed_share", Unit: metric.Share, Digits: 1,
+		Doc: "a value of a figure (key values) that is a share or a difference of shares"}
+)
+
+func init() { metric.Register("figures", computed, computedShare) }
+
+func isComputed(metric string) bool { return metric == computed.Name || metric == computedShare.Name }
+
+// computedFor returns a record for each value of a figure at each point, named by the value, the figure that shows
+// them, and notes on values without any point. Values are computed as in claims: from means over the seeds. The records
+// are those that the figure selects.
+func computedFor(in Input, f experiment.Figure) (shown experiment.Figure, all []records.Record, notes []string,
+	err error) {
+	data := indexedOf(in.File, in.Records)
+	shows := computedShare
+	var values []*claims.Value
+	names := slices.Sorted(maps.Keys(f.Values))
+	for _, name := range names {
+		v, err := claims.ParseValue(f.Values[name])
+		if err != nil {
+			return f, nil, nil, fmt.Errorf("figure %s: %s: %w", f.Name, name, err)
+		}
+		values = append(values, v)
+		if !v.IsShare() {
+			shows = computed
+		}
+	}
+	for i, v := range values {
+		points, reason := v.At(data.of(v))
+		if len(points) == 0 && len(in.Records) > 0 {
+			notes = append(notes, fmt.Sprintf("figure %s: %s has no value: %s", f.Name, names[i], reason))
+		}
+		for _, p := range points {
+			all = append(all, computedRecord(names[i], p, shows))
+		}
+	}
+	f.Only = nil
+	if f.Y != "" {
+		f.Color = shows.Name
+		return f, all, notes, nil
+	}
+	f.Y = shows.Name
+	return f, all, notes, nil
+}
+
+// computedRecord returns the record of a value at a point. It has only what figures look at: where it is.
+func computedRecord(name string, p claims.ValuePoint, shows metric.Metric) records.Record {
+	r := records.Record{
+		Trace: p.Record.Trace, Policy: name, Label: name, Kind: records.Online, Capacity: p.Record.Capacity,
+		CapacityUnit: p.Record.CapacityUnit, CapacityText: p.Record.CapacityText, CapacityShare: p.Record.CapacityShare,
+		Axes: p.Axes,
+	}
+	if slices.Contains(p.Over, records.DimTrace) {
+		r.Trace = "all traces"
+	}
+	r.Set(shows, p.X)
+	return r
+}
+
+// valuesCaption says how the values of a figure are computed, from the records that it selects; "" if it shows a
+// metric.
+func valuesCaption(in Input, f experiment.Figure) string {
+	if len(f.Values) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(f.Values)) {
+		parts = append(parts, fmt.Sprintf("%s is %s", name, strings.Join(strings.Fields(f.Values[name]), " ")))
+	}
+	text := capitalised(strings.Join(parts, "; ")) + "."
+	if n := seedsOf(in.Records); n > 1 {
+		text += fmt.Sprintf(" Computed from means over %d seeds.", n)
+	}
+	return text
+}
+
+func joined(a, b string) string { return strings.TrimSpace(a + " " + b) }

@@ -1,11 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 )
 
@@ -59,17 +63,26 @@ func newIndex(version string, summaries []Summary) page.Page {
 // figuresTable has a row for each figure of each source.
 func figuresTable(summaries []Summary) page.Table {
 	listed := occurring(summaries)
-	t := page.Table{Caption: "Figure by figure", Columns: append([]page.Column{
-		{Name: "experiment"},
-		{Name: "in the source", Class: page.Wrapped},
-	}, countColumns(listed)...)}
+	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{
+		{Name: "experiment"}, {Name: "in the source", Class: page.Wrapped}}}
+	for _, o := range listed {
+		t.Columns = append(t.Columns, page.Column{Name: strings.TrimPrefix(o.many, "are "), Class: page.Number})
+	}
 	for _, s := range summaries {
-		in := places(s.Claims)
-		if len(in) == 0 {
-			in = []place{{}}
+		places := records.GroupBy(s.Claims, func(c Claim) string { return c.At })
+		if len(places) == 0 {
+			places = [][]Claim{{}}
 		}
-		for _, p := range in {
-			t.Rows = append(t.Rows, append([]string{s.Name, p.Name()}, p.counts(listed)...))
+		for _, same := range places {
+			at := "–" // claims without a place in the source
+			if len(same) > 0 {
+				at = cmp.Or(same[0].At, at)
+			}
+			row := []string{s.Name, at}
+			for _, o := range listed {
+				row = append(row, strconv.Itoa(Summary{Claims: same}.Count(o.verdict)))
+			}
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t

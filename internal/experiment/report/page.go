@@ -109,51 +109,14 @@ func claimParts(all []Claim) (parts []page.Part) {
 		return nil
 	}
 	parts = append(parts, countsPart(all))
-	if t := placesTable(all); t != nil {
-		parts = append(parts, page.Part{Table: t})
+	if t := withoutEmptyColumns(figuresTable([]Summary{{Claims: all}})); len(t.Rows) > 1 {
+		parts = append(parts, page.Part{Table: &t})
 	}
 	rest := slices.DeleteFunc(slices.Clone(all), func(c Claim) bool { return c.Verdict == claims.DoesNotHold })
 	if len(rest) > 0 {
 		parts = append(parts, claimsPart(rest))
 	}
 	return parts
-}
-
-func class(verdict claims.Verdict) string {
-	for _, o := range outcomes {
-		if o.verdict == verdict {
-			return o.class
-		}
-	}
-	return ""
-}
-
-// placesTable counts the outcomes for each figure of the source.
-func placesTable(judged []Claim) *page.Table {
-	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{{Name: "in the source", Class: page.Wrapped}}}
-	listed := occurring([]Summary{{Claims: judged}})
-	t.Columns = append(t.Columns, countColumns(listed)...)
-	for _, place := range places(judged) {
-		t.Rows = append(t.Rows, append([]string{place.Name()}, place.counts(listed)...))
-	}
-	if len(t.Rows) < 2 {
-		return nil
-	}
-	return &t
-}
-
-func countColumns(listed []outcome) (columns []page.Column) {
-	for _, o := range listed {
-		columns = append(columns, page.Column{Name: o.head(), Class: page.Number})
-	}
-	return columns
-}
-
-func (s Summary) counts(listed []outcome) (cells []string) {
-	for _, o := range listed {
-		cells = append(cells, strconv.Itoa(s.Count(o.verdict)))
-	}
-	return cells
 }
 
 // tracesTable gives the origin of each trace and, if it was replayed, its contents.
@@ -163,24 +126,20 @@ func tracesTable(in Input) page.Table {
 		{Name: "distinct objects", Class: page.Number}, {Name: "footprint", Class: page.Number},
 		{Name: "capacities", Class: page.Wrapped}, {Name: "SHA-256", Class: page.Wrapped},
 	}}
-	cells := map[string][]experiment.Cell{}
-	var names []string
-	for _, c := range in.Cells {
-		name := c.Workload.Name
-		if cells[name] == nil {
-			names = append(names, name)
-		}
-		cells[name] = append(cells[name], c)
-	}
-	for _, name := range names {
-		replayed := slices.DeleteFunc(slices.Clone(in.Records), func(r records.Record) bool { return r.Trace != name })
+	for _, cells := range records.GroupBy(in.Cells, func(c experiment.Cell) string { return c.Workload.Name }) {
+		name, replayed := cells[0].Workload.Name, in.on(cells[0].Workload.Name)
 		t.Rows = append(t.Rows, []string{
-			name, origin(in.File, cells[name]), span(replayed, requests, show.Count),
+			name, origin(in.File, cells), span(replayed, requests, show.Count),
 			footprint(replayed, records.Objects), footprint(replayed, records.Bytes),
-			capacities(replayed), strings.TrimPrefix(cells[name][0].Workload.Checksum, "sha256:"),
+			capacities(replayed), strings.TrimPrefix(cells[0].Workload.Checksum, "sha256:"),
 		})
 	}
 	return withoutEmptyColumns(t)
+}
+
+// on returns the records of a trace.
+func (in Input) on(trace string) []records.Record {
+	return slices.DeleteFunc(slices.Clone(in.Records), func(r records.Record) bool { return r.Trace != trace })
 }
 
 // mostSizes is how many traces the note of a quick version lists; the table of traces has all.
@@ -189,14 +148,10 @@ const mostSizes = 6
 // sizes says how large the traces and the caches of the records are, how many seeds there are, and where they are on
 // their axes.
 func sizes(in Input) string {
-	var names, parts []string
-	for i := range in.Records {
-		if name := in.Records[i].Trace; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	var parts []string
+	names := records.Distinct(in.Records, func(r records.Record) string { return r.Trace })
 	for _, name := range names[:min(len(names), mostSizes)] {
-		replayed := slices.DeleteFunc(slices.Clone(in.Records), func(r records.Record) bool { return r.Trace != name })
+		replayed := in.on(name)
 		parts = append(parts, fmt.Sprintf("%s with %s requests at capacity %s", name, span(replayed, requests, show.Count),
 			capacities(replayed)))
 	}
@@ -204,10 +159,7 @@ func sizes(in Input) string {
 		parts = append(parts, fmt.Sprintf("%d more traces", more))
 	}
 	for _, axis := range records.AxisNames(in.Records) {
-		parts = append(parts, axis+" = "+each(in.Records, func(r *records.Record) string {
-			v, _ := r.Dim(axis)
-			return v.Text
-		}))
+		parts = append(parts, axis+" = "+placesOn(axis, in.Records))
 	}
 	if n := seedsOf(in.Records); n > 1 {
 		parts = append(parts, fmt.Sprintf("%d seeds", n))
@@ -226,30 +178,19 @@ func origin(f *experiment.File, cells []experiment.Cell) string {
 	if slices.ContainsFunc(cells, func(c experiment.Cell) bool { return c.Workload.Generator != w.Generator }) {
 		parts = []string{asWritten(f, w.Name)}
 	}
-	if w.Format != "" {
-		parts = append(parts, "read as "+w.Format)
+	add := func(is bool, text string) {
+		if is {
+			parts = append(parts, text)
+		}
 	}
-	if w.Merge {
-		parts = append(parts, "merged by time")
-	}
-	if w.PerFile {
-		parts = append(parts, "each file through an empty cache")
-	}
-	if w.Tenants != "" {
-		parts = append(parts, "tenants by "+w.Tenants)
-	}
-	if w.KV != "" {
-		parts = append(parts, "keys and values: "+w.KV)
-	}
-	if w.Embeddings != "" {
-		parts = append(parts, "embeddings: "+w.Embeddings)
-	}
-	if w.Limit > 0 {
-		parts = append(parts, fmt.Sprintf("the first %s requests", show.Count(int64(w.Limit))))
-	}
-	if w.SampleRate != 0 && w.SampleRate != 1 {
-		parts = append(parts, fmt.Sprintf("a sample of %s", show.Share(w.SampleRate)))
-	}
+	add(w.Format != "", "read as "+w.Format)
+	add(w.Merge, "merged by time")
+	add(w.PerFile, "each file through an empty cache")
+	add(w.Tenants != "", "tenants by "+w.Tenants)
+	add(w.KV != "", "keys and values: "+w.KV)
+	add(w.Embeddings != "", "embeddings: "+w.Embeddings)
+	add(w.Limit > 0, fmt.Sprintf("the first %s requests", show.Count(int64(w.Limit))))
+	add(w.SampleRate != 0 && w.SampleRate != 1, "a sample of "+show.Share(w.SampleRate))
 	return strings.Join(parts, "; ")
 }
 
@@ -266,15 +207,16 @@ func asWritten(f *experiment.File, name string) string {
 	return text
 }
 
-// each lists the distinct texts of the records, in order of first appearance.
-func each(recs []records.Record, text func(*records.Record) string) string {
-	var texts []string
-	for i := range recs {
-		if s := text(&recs[i]); s != "" && !slices.Contains(texts, s) {
-			texts = append(texts, s)
-		}
-	}
-	return strings.Join(texts, ", ")
+// placesOn lists the places of records on a dimension, in order of first appearance.
+func placesOn(dimension string, recs []records.Record) string {
+	texts := records.Distinct(recs, func(r records.Record) string { return placeOn(dimension, &r) })
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), ", ")
+}
+
+// placeOn is the place of a record on a dimension, "" if it has none.
+func placeOn(dimension string, r *records.Record) string {
+	v, _ := r.Dim(dimension)
+	return v.Text
 }
 
 // span formats the smallest and the largest number of the records; for a generated trace they depend on the seed.
@@ -308,18 +250,10 @@ func footprint(recs []records.Record, unit string) string {
 // capacities lists the capacities as written, and their numbers if these differ.
 func capacities(recs []records.Record) string {
 	var texts []string
-	same := map[string][]records.Record{} // by text
-	for _, r := range recs {
-		v, _ := r.Dim(records.DimCapacity)
-		if same[v.Text] == nil {
-			texts = append(texts, v.Text)
-		}
-		same[v.Text] = append(same[v.Text], r)
-	}
-	for i, text := range texts {
-		texts[i] = withNumber(text, span(same[text],
+	for _, same := range records.GroupBy(recs, func(r records.Record) string { return placeOn(records.DimCapacity, &r) }) {
+		texts = append(texts, withNumber(placeOn(records.DimCapacity, &same[0]), span(same,
 			func(r *records.Record) (int64, bool) { return r.Capacity, true },
-			func(n int64) string { return show.Capacity(n, same[text][0].CapacityUnit) }))
+			func(n int64) string { return show.Capacity(n, same[0].CapacityUnit) })))
 	}
 	return strings.Join(texts, ", ")
 }
@@ -333,29 +267,17 @@ func withNumber(text, number string) string {
 }
 
 func capacity(r *records.Record) string {
-	v, _ := r.Dim(records.DimCapacity)
-	return withNumber(v.Text, show.Capacity(r.Capacity, r.CapacityUnit))
+	return withNumber(placeOn(records.DimCapacity, r), show.Capacity(r.Capacity, r.CapacityUnit))
 }
 
 // policiesTable shows every policy with all its parameters; a policy whose parameters are axes has several rows.
 func policiesTable(cells []experiment.Cell) page.Table {
 	t := page.Table{Caption: "Policies", Columns: []page.Column{{Name: "policy"},
 		{Name: "with every parameter", Class: page.Wrapped}}}
-	row := map[string]int{} // by label
-	for _, c := range cells {
-		if c.Auxiliary {
-			continue
-		}
-		at, ok := row[c.Label]
-		if !ok {
-			at = len(t.Rows)
-			row[c.Label] = at
-			t.Rows = append(t.Rows, []string{c.Label, c.Parts.PolicyText()})
-			continue
-		}
-		if !slices.Contains(strings.Split(t.Rows[at][1], "; "), c.Parts.PolicyText()) {
-			t.Rows[at][1] += "; " + c.Parts.PolicyText()
-		}
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c experiment.Cell) bool { return c.Auxiliary })
+	for _, same := range records.GroupBy(cells, func(c experiment.Cell) string { return c.Label }) {
+		texts := records.Distinct(same, func(c experiment.Cell) string { return c.Parts.PolicyText() })
+		t.Rows = append(t.Rows, []string{same[0].Label, strings.Join(texts, "; ")})
 	}
 	return t
 }
@@ -386,54 +308,34 @@ func partSettings(f *experiment.File) (settings []records.Setting) {
 	return settings
 }
 
-// setup lists the parameters that apply to all cells.
 func setup(f *experiment.File, recs []records.Record) []records.Setting {
 	optimum := "the offline optimum under the same rules at every point"
 	if f.Optimum != nil && !*f.Optimum {
 		optimum = "none"
 	}
-	settings := append(partSettings(f), records.Setting{Name: "seeds", Value: seeds(f.Seeds)},
-		records.Setting{Name: "optimum", Value: optimum})
-	switch {
-	case f.Bytes:
-		settings = append(settings, records.Setting{Name: "sizes", Value: "bare capacities and shares count bytes"})
-	case f.UnitSize:
-		settings = append(settings, records.Setting{Name: "sizes", Value: "ignored: every object has size 1"})
+	settings := partSettings(f)
+	add := func(is bool, name, value string) {
+		if is {
+			settings = append(settings, records.Setting{Name: name, Value: value})
+		}
 	}
-	if f.Warmup > 0 {
-		settings = append(settings, records.Setting{Name: "warm-up",
-			Value: show.Count(int64(f.Warmup)) + " requests before counting starts"})
-	}
-	if _, says, ok := strings.Cut(results.SampleNote(recs), ": "); ok {
-		settings = append(settings, records.Setting{Name: "samples", Value: says})
-	}
-	if len(f.Changes) > 0 {
-		settings = append(settings, records.Setting{Name: "changed by", Value: strings.Join(f.Changes, " ")})
-	}
-	if len(f.Only) > 0 {
-		settings = append(settings, records.Setting{Name: "only", Value: strings.Join(f.Only, "; ")})
-	}
+	seeds := records.Distinct(f.Seeds, func(seed uint64) string { return strconv.FormatUint(seed, 10) })
+	add(true, "seeds", cmp.Or(strings.Join(seeds, ", "), "0"))
+	add(true, "optimum", optimum)
+	add(f.Bytes, "sizes", "bare capacities and shares count bytes")
+	add(f.UnitSize, "sizes", "ignored: every object has size 1")
+	add(f.Warmup > 0, "warm-up", show.Count(int64(f.Warmup))+" requests before counting starts")
+	_, says, isSample := strings.Cut(results.SampleNote(recs), ": ")
+	add(isSample, "samples", says)
+	add(len(f.Changes) > 0, "changed by", strings.Join(f.Changes, " "))
+	add(len(f.Only) > 0, "only", strings.Join(f.Only, "; "))
 	for _, axis := range records.AxisNames(recs) {
-		settings = append(settings, records.Setting{Name: "axis " + axis, Value: each(recs, func(r *records.Record) string {
-			v, _ := r.Dim(axis)
-			return v.Text
-		})})
+		add(true, "axis "+axis, placesOn(axis, recs))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Groups)) {
-		settings = append(settings, records.Setting{Name: "group " + name, Value: strings.Join(f.Groups[name], ", ")})
+		add(true, "group "+name, strings.Join(f.Groups[name], ", "))
 	}
 	return settings
-}
-
-func seeds(s experiment.Seeds) string {
-	if len(s) == 0 {
-		return "0"
-	}
-	texts := make([]string, len(s))
-	for i, seed := range s {
-		texts[i] = strconv.FormatUint(seed, 10)
-	}
-	return strings.Join(texts, ", ")
 }
 
 func recordsTable(metrics []string, recs []records.Record) page.Table {
@@ -454,8 +356,7 @@ func recordsTable(metrics []string, recs []records.Record) page.Table {
 		r := &recs[i]
 		row := []string{r.Trace, r.Label}
 		for _, axis := range axes {
-			v, _ := r.Dim(axis)
-			row = append(row, v.Text)
+			row = append(row, placeOn(axis, r))
 		}
 		row = append(row, capacity(r))
 		if bySeed {

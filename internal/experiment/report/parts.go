@@ -9,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/results/page"
 )
 
-// countsPart is a list of how many claims have each outcome.
 func countsPart(judged []Claim) page.Part {
 	var w page.Writer
 	w.Element("ul", page.Attributes{"class", "counts"}, func() {
@@ -18,7 +17,7 @@ func countsPart(judged []Claim) page.Part {
 		for _, o := range outcomes {
 			if n := s.Count(o.verdict); n > 0 {
 				w.Element("li", nil, func() {
-					w.Leaf("strong", page.Attributes{"class", class(o.verdict)}, strconv.Itoa(n))
+					w.Leaf("strong", page.Attributes{"class", o.class}, strconv.Itoa(n))
 					w.Text(o.words(n))
 				})
 				w.Line()
@@ -67,7 +66,7 @@ func writeClaim(w *page.Writer, c Claim) {
 			w.Leaf("p", page.Attributes{"class", "soft"}, text)
 		}
 	}
-	w.Element("td", page.Attributes{"role", "cell", "class", "verdict " + class(c.Verdict)}, func() {
+	w.Element("td", page.Attributes{"role", "cell", "class", "verdict " + outcomeOf(c.Verdict).class}, func() {
 		w.Text(fmt.Sprintf("%s %s", c.Mark(), c.Verdict))
 		aside(c.remark())
 	})
@@ -99,7 +98,6 @@ func writeClaim(w *page.Writer, c Claim) {
 	})
 }
 
-// writeChanges writes the earlier forms of a claim, folded away.
 func writeChanges(w *page.Writer, changes []claims.Change) {
 	if len(changes) == 0 {
 		return

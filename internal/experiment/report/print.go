@@ -62,13 +62,11 @@ func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
 	return err
 }
 
-// lines collects the output for a terminal.
 type lines struct {
 	strings.Builder
 	PrintOptions
 }
 
-// style is an escape sequence of a terminal.
 type style string
 
 const (
@@ -109,15 +107,12 @@ func (t *lines) summary(s Summary) {
 // figures returns the table by figure, no wider than the terminal, with each experiment named once.
 func (t *lines) figures(summaries []Summary) string {
 	all := figuresTable(summaries)
-	if t.Width == 0 {
-		return gridOf(all).Text(t.Width)
-	}
 	name := ""
 	for _, row := range all.Rows {
-		if row[0] == name {
+		if is := row[0]; is == name && t.Width > 0 {
 			row[0] = ""
 		} else {
-			name = row[0]
+			name = is
 		}
 	}
 	return gridOf(all).Text(t.Width)
@@ -126,7 +121,6 @@ func (t *lines) figures(summaries []Summary) string {
 // whyLines is the largest number of lines for the reason why a claim does not hold; the report contains all of it.
 const whyLines = 2
 
-// brief cuts a text to whyLines lines.
 func (t *lines) brief(content string) string {
 	lines := t.broken(content, t.Width-2)
 	if t.Width == 0 || len(lines) <= whyLines {
@@ -137,7 +131,6 @@ func (t *lines) brief(content string) string {
 	return strings.Join(lines, " ")
 }
 
-// line writes a text, broken into lines.
 func (t *lines) line(content string, as style) {
 	for _, line := range t.broken(content, t.Width) {
 		t.WriteString(t.painted(line, as) + "\n")
@@ -232,7 +225,6 @@ func printMarkdown(w io.Writer, summaries []Summary) error {
 	return err
 }
 
-// claimsTable lists claims with the measurement and the source's statement.
 func claimsTable(summaries []Summary) page.Table {
 	t := page.Table{Columns: []page.Column{
 		{Name: "experiment"},
@@ -284,17 +276,14 @@ func gridOf(t page.Table) (g tabular.Grid) {
 }
 
 func printCSV(w io.Writer, summaries []Summary) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "expected",
-		"note"}) // see Error
+	rows := [][]string{{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "expected", "note"}}
 	for _, s := range summaries {
 		for _, c := range s.Claims {
-			_ = out.Write([]string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason,
+			rows = append(rows, []string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason,
 				string(c.Expected.Verdict), c.Note})
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 func printJSON(w io.Writer, summaries []Summary) error {

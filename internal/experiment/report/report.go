@@ -4,19 +4,22 @@
 package report
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/page"
 )
 
-// Input is the input of a report.
 type Input struct {
 	File    *experiment.File  // the effective experiment
 	Cells   []experiment.Cell // the whole plan
@@ -47,38 +50,62 @@ func InputOf(s *sweep.Sweep, c *sweep.Collection, version string) Input {
 // Write draws the figures into dir/figures and writes dir/report.html; dir must exist. A claim that does not hold is
 // not an error.
 func Write(dir string, in Input) (Summary, error) {
-	judged, err := judge(in.File, in.Records)
+	var drawn []*page.Figure
+	summary, tables, err := summarize(dir, in, func() (notes []string, err error) {
+		drawn, notes, err = figures(dir, in)
+		return notes, err
+	})
 	if err != nil {
 		return Summary{}, err
 	}
-	drawn, notes, err := figures(dir, in)
-	if err != nil {
-		return Summary{}, err
-	}
-	tables, more := pivots(in)
-	summary := summaryOf(dir, in, judged, tables, slices.Concat(notes, more))
-	err = atomicfile.WriteIn(dir, sweep.PageName, newPage(in, summary, drawn, tables).Write)
-	return summary, err
+	return summary, atomicfile.WriteIn(dir, sweep.PageName, newPage(in, summary, drawn, tables).Write)
 }
 
 // Summarize returns what Write would return for the same input, but writes nothing.
 func Summarize(dir string, in Input) (Summary, error) {
-	judged, err := judge(in.File, in.Records)
-	if err != nil {
-		return Summary{}, err
-	}
-	notes, err := undrawable(in)
-	if err != nil {
-		return Summary{}, err
-	}
-	tables, more := pivots(in)
-	return summaryOf(dir, in, judged, tables, slices.Concat(notes, more)), nil
+	s, _, err := summarize(dir, in, func() ([]string, error) {
+		return eachFigure(in, func(f drawable) error {
+			_, err := f.draw()
+			return err
+		})
+	})
+	return s, err
 }
 
-func summaryOf(dir string, in Input, judged []Claim, tables []*results.Tables, notes []string) Summary {
+// summarize returns the summary and the tables; draw returns the notes of figures.
+func summarize(dir string, in Input, draw func() ([]string, error)) (s Summary, tables []*results.Tables, err error) {
+	judged, err := judge(in.File, in.Records)
+	if err != nil {
+		return s, nil, err
+	}
+	notes, err := draw()
+	if err != nil {
+		return s, nil, err
+	}
+	tables, more := pivots(in)
 	return Summary{
 		Name: in.File.Name, Title: claims.OneLine(in.File.Title), Source: claims.OneLine(in.File.Source), Quick: in.Quick,
-		Claims: judged, Published: agreements(tables), Notes: notes, Page: filepath.Join(dir, sweep.PageName),
-		File: in.File.Path(),
+		Claims: judged, Published: agreements(tables), Notes: slices.Concat(notes, more),
+		Page: filepath.Join(dir, sweep.PageName), File: in.File.Path(),
+	}, tables, nil
+}
+
+// Command returns the command that repeats the sweep in the folder of its file, wherever the first one ran.
+func Command(file *experiment.File) string {
+	words := []string{"cachesim sweep", terminal.Shell(cmp.Or(file.Origin, file.Name))}
+	for _, change := range file.Changes {
+		flag, value, _ := strings.Cut(change, " ")
+		words = append(words, flagOf(flag, value))
 	}
+	for _, only := range file.Only {
+		words = append(words, flagOf("--only", only))
+	}
+	return strings.Join(words, " ")
+}
+
+func flagOf(flag, value string) string {
+	if value == "" {
+		return flag
+	}
+	return flag + " " + terminal.Shell(value)
 }

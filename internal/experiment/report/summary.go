@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
 
-// Summary is a report in short.
 type Summary struct {
 	Name   string
 	Title  string
@@ -26,16 +24,20 @@ type Summary struct {
 	File      string   // with the experiment; "" if it is built in
 }
 
-func (s Summary) Count(verdict claims.Verdict) (n int) {
+// Count counts the claims with a verdict.
+func (s Summary) Count(verdict claims.Verdict) int {
+	return s.count(func(c Claim) bool { return c.Verdict == verdict })
+}
+
+func (s Summary) count(is func(Claim) bool) (n int) {
 	for _, c := range s.Claims {
-		if c.Verdict == verdict {
+		if is(c) {
 			n++
 		}
 	}
 	return n
 }
 
-// checked is the number of claims that could be checked.
 func (s Summary) checked() int { return len(s.Claims) - s.Count(claims.NotCheckable) }
 
 // IsSmokeTest reports whether this is a quick version that checks less than half of the claims.
@@ -65,23 +67,14 @@ func (s Summary) Verdict() string {
 			continue
 		}
 		text := fmt.Sprintf("%d %s", n, o.words(n))
-		if as := s.asExpected(o.verdict); o.verdict != claims.Holds && as > 0 {
+		as := s.count(func(c Claim) bool { return c.Verdict == o.verdict && c.Expected.Verdict == o.verdict })
+		if o.verdict != claims.Holds && as > 0 {
 			text += fmt.Sprintf(" (%d as expected)", as)
 		}
 		parts = append(parts, text)
 	}
 	return fmt.Sprintf("checked %d of %s: %s", s.checked(), show.Counted(len(s.Claims), "claim"),
 		strings.Join(parts, ", "))
-}
-
-// asExpected counts the claims with a verdict that the experiment announces.
-func (s Summary) asExpected(verdict claims.Verdict) (n int) {
-	for _, c := range s.Claims {
-		if c.Verdict == verdict && c.Expected.Verdict == verdict {
-			n++
-		}
-	}
-	return n
 }
 
 // Total counts the claims of several experiments: "3 experiments, 1 of them not run; checked 12 of 12 claims: 11 hold,
@@ -117,8 +110,13 @@ type outcome struct {
 	class     string // of the page's style
 }
 
-// head is the head of a column with numbers of claims.
-func (o outcome) head() string { return strings.TrimPrefix(o.many, "are ") }
+// outcomeOf returns the outcome of a verdict.
+func outcomeOf(verdict claims.Verdict) (o outcome) {
+	if i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.verdict == verdict }); i >= 0 {
+		return outcomes[i]
+	}
+	return o
+}
 
 // occurring returns the outcomes to list: holds and does not hold, and the others if some claim has them.
 func occurring(summaries []Summary) (all []outcome) {
@@ -136,28 +134,6 @@ func (o outcome) words(n int) string {
 		return o.one
 	}
 	return o.many
-}
-
-// place is a figure, a table or a section of the source with its claims.
-type place struct {
-	At string
-	Summary
-}
-
-// Name is the place in the source, or a dash for claims without one.
-func (p place) Name() string { return cmp.Or(p.At, "–") }
-
-// places groups claims by their place in the source, in order of first appearance.
-func places(judged []Claim) (all []place) {
-	for _, c := range judged {
-		i := slices.IndexFunc(all, func(p place) bool { return p.At == c.At })
-		if i < 0 {
-			i = len(all)
-			all = append(all, place{At: c.At})
-		}
-		all[i].Claims = append(all[i].Claims, c)
-	}
-	return all
 }
 
 // CannotFail warns of the claims that no result could fail.

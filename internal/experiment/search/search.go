@@ -64,7 +64,6 @@ func plain(c experiment.Cell, units int64, rate float64) experiment.Cell {
 	return c.WithHash()
 }
 
-// Policy is what a search is for.
 type Policy struct {
 	Label  string
 	Online bool            // it competes
@@ -125,7 +124,6 @@ func (g Group) Capacities() int {
 	return len(seen)
 }
 
-// search is a search for the policies of one group.
 type search struct {
 	Options
 	group   Group
@@ -135,7 +133,6 @@ type search struct {
 	all     []*policy
 }
 
-// policy is a policy with the state of its search.
 type policy struct {
 	Policy
 	finder
@@ -228,7 +225,6 @@ func isLRU(p Policy) bool {
 	return p.Label == policies.Recency() && p.Cell.Parts.Policy.Entry.OnePass && p.Cell.Parts.Prefetcher == nil
 }
 
-// policy returns a search that has not begun.
 func (s *search) policy(p Policy, level float64, lru *finder) *policy {
 	q := &policy{Policy: p, finder: s.finder(level), sampled: s.Sampled != nil}
 	q.lru = s.lru
@@ -410,7 +406,6 @@ func (s *search) at(c experiment.Cell, units int64) capacity.Capacity {
 	return capacity.Simulating(units, c.Capacity, s.Trace.SampleRate)
 }
 
-// run replays what the searches ask for until all have ended.
 func (s *search) run() error {
 	for {
 		if err := s.round(); err != nil {
@@ -422,7 +417,6 @@ func (s *search) run() error {
 	}
 }
 
-// round replays the next capacities of all searches.
 func (s *search) round() error {
 	var asked, onSamples []*policy
 	var cells, sampled []experiment.Cell
@@ -460,7 +454,6 @@ func (s *search) round() error {
 	return nil
 }
 
-// replay replays cells at capacities.
 func (s *search) replay(cells []experiment.Cell, units []int64) (points []point, err error) {
 	var fresh []experiment.Cell
 	for i := range cells {

@@ -24,7 +24,6 @@ import (
 // machine.
 const timingsName = "timings.csv"
 
-// Timing is the cost of a cell.
 type Timing struct {
 	Cell    experiment.Cell
 	Times   sim.Times
@@ -32,7 +31,6 @@ type Timing struct {
 	Device  string // as in experiment.Result
 }
 
-// Collection is the results of a finished plan.
 type Collection struct {
 	Records []records.Record // in the order of the plan, without auxiliary cells
 	Series  []series.Row     // of the records, if cells keep series
@@ -98,23 +96,19 @@ func (c *Collection) Write(dir string) error {
 }
 
 func writeTimings(w io.Writer, timings []Timing) error {
-	out := csv.NewWriter(w)
-	// out stores errors until Flush
-	out.Write([]string{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request",
-		"prediction_ns_per_request", "seconds", "device"})
+	rows := [][]string{{"cell", "trace", "policy", "capacity", "seed", "axes", "auxiliary", "ns_per_request",
+		"prediction_ns_per_request", "seconds", "device"}}
 	for _, t := range timings {
 		c := t.Cell
-		out.Write([]string{
+		rows = append(rows, []string{
 			c.Hash, c.TraceName(), c.Name(), c.Capacity.String(), strconv.FormatUint(c.Seed, 10), c.Axes,
 			strconv.FormatBool(c.Auxiliary), nanoseconds(t.Times, metric.NsPerRequest),
 			nanoseconds(t.Times, predict.NsMetric), strconv.FormatFloat(t.Seconds, 'f', 6, 64), cmp.Or(t.Device, "cpu"),
 		})
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// nanoseconds formats a time that may be unknown.
 func nanoseconds(times sim.Times, m metric.Metric) string {
 	ns, ok := times[m.Name]
 	if !ok {
@@ -123,7 +117,6 @@ func nanoseconds(times sim.Times, m metric.Metric) string {
 	return strconv.FormatFloat(ns, 'f', 2, 64)
 }
 
-// MissingCellsError says that cells are not finished.
 type MissingCellsError struct {
 	Cells []experiment.Cell
 	Of    int // cells in the plan
@@ -131,7 +124,6 @@ type MissingCellsError struct {
 	Damaged []string // damaged files of results, whose cells count as missing
 }
 
-// maxListed is the number of cells that an error lists.
 const maxListed = 20
 
 func (e *MissingCellsError) Error() string {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -38,7 +37,7 @@ func WritePlan(dir string, cells []experiment.Cell, file []byte) error {
 		return err
 	}
 	text := jsonlines.Seal(append(planLines(cells), end...))
-	return atomicfile.WriteIn(dir, planName, func(w io.Writer) error { _, err := w.Write(text); return err })
+	return writeText(dir, planName, text)
 }
 
 func planLines(cells []experiment.Cell) []byte {
@@ -84,7 +83,6 @@ func readPlan(dir string) (cells []experiment.Cell, file string, err error) {
 	return cells, end.Experiment, nil
 }
 
-// noPlanError says that a folder contains no plan.
 type noPlanError struct{ dir string }
 
 func (e *noPlanError) Error() string {
@@ -156,55 +154,40 @@ const ShardsVariable = "CACHESIM_SHARDS"
 // CACHESIM_SHARDS). CACHESIM_SHARDS takes precedence over SLURM_ARRAY_TASK_COUNT: an array that repeats a few tasks of
 // a larger one is then also counted from 0.
 func ShardFromEnvironment(lookup func(string) (string, bool)) (Shard, error) {
-	e := environment{lookup: lookup}
+	var err error
+	number := func(name string) (n int, ok bool) {
+		text, ok := lookup(name)
+		if !ok || text == "" {
+			return 0, false
+		}
+		n, failed := strconv.Atoi(text)
+		if (failed != nil || n < 0) && err == nil {
+			err = fmt.Errorf("%s is %q: want a number from 0", name, text)
+		}
+		return n, true
+	}
 	var s Shard
-	total, totalIsSet := e.number(ShardsVariable)
-	if index, ok := e.number("SLURM_ARRAY_TASK_ID"); ok {
-		first, _ := e.number("SLURM_ARRAY_TASK_MIN")
-		count, _ := e.number("SLURM_ARRAY_TASK_COUNT")
+	total, totalIsSet := number(ShardsVariable)
+	if index, ok := number("SLURM_ARRAY_TASK_ID"); ok {
+		first, _ := number("SLURM_ARRAY_TASK_MIN")
+		count, _ := number("SLURM_ARRAY_TASK_COUNT")
 		s = Shard{index - first, count}
 		if totalIsSet {
 			s = Shard{index, total}
 		}
-	} else if index, ok := e.number("JOB_COMPLETION_INDEX"); ok {
+	} else if index, ok := number("JOB_COMPLETION_INDEX"); ok {
 		s = Shard{index, total}
-		if !totalIsSet && e.err == nil {
-			return s, fmt.Errorf(
-				"JOB_COMPLETION_INDEX is set, but not %s: set it to the number of completions of the job",
-				ShardsVariable,
-			)
+		if !totalIsSet && err == nil {
+			return s, fmt.Errorf("JOB_COMPLETION_INDEX is set, but not %s: set it to the number of completions of the job",
+				ShardsVariable)
 		}
-	} else if e.err == nil {
+	} else if err == nil {
 		return s, fmt.Errorf("no shard is given, and SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX are not set; add --shard " +
 			"I/N, with I from 0 to N-1")
 	}
-	switch {
-	case e.err != nil:
-		return s, e.err
-	case s.Index < 0 || s.Index >= s.Of:
-		return s, fmt.Errorf(
-			"the environment gives shard %d of %d: want one from 0 to below their number; give --shard I/N",
-			s.Index,
-			s.Of,
-		)
+	if err == nil && (s.Index < 0 || s.Index >= s.Of) {
+		err = fmt.Errorf("the environment gives shard %d of %d: want one from 0 to below their number; give --shard I/N",
+			s.Index, s.Of)
 	}
-	return s, nil
-}
-
-// environment reads numbers from variables and stores the first error.
-type environment struct {
-	lookup func(string) (string, bool)
-	err    error
-}
-
-func (e *environment) number(name string) (n int, ok bool) {
-	text, ok := e.lookup(name)
-	if !ok || text == "" {
-		return 0, false
-	}
-	n, err := strconv.Atoi(text)
-	if (err != nil || n < 0) && e.err == nil {
-		e.err = fmt.Errorf("%s is %q: want a number from 0", name, text)
-	}
-	return n, true
+	return s, err
 }

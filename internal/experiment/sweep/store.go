@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -140,13 +139,8 @@ type DifferentError struct {
 }
 
 func (e *DifferentError) Error() string {
-	return fmt.Sprintf(
-		"%s and %s are results of the same cell (%s) and differ: %v; find out which is wrong and remove it",
-		e.First,
-		e.Second,
-		e.Cell,
-		e.Difference,
-	)
+	return fmt.Sprintf("%s and %s are results of the same cell (%s) and differ: %v; find out which is wrong and remove it",
+		e.First, e.Second, e.Cell, e.Difference)
 }
 
 // Put stores the result of a cell. If another program has finished the cell meanwhile, only one result is kept if they
@@ -165,7 +159,7 @@ func (s *Store) Put(c experiment.Cell, r experiment.Result) error {
 	}
 	there, err := readResult(path, c.Hash)
 	if err != nil { // damaged: this is why the cell ran again
-		return atomicfile.WriteIn(s.dir, name, func(w io.Writer) error { _, err := w.Write(text); return err })
+		return writeText(s.dir, name, text)
 	}
 	different := there.SameAs(c, r)
 	if different == nil {

@@ -31,7 +31,6 @@ const (
 	FiguresDir = "figures"
 )
 
-// Sweep is an experiment, its plan, and the folder for its results.
 type Sweep struct {
 	Dir   string
 	File  *experiment.File
@@ -143,14 +142,14 @@ func (s *Sweep) Write() error {
 	if err := s.removeOutdated(); err != nil {
 		return err
 	}
-	err = atomicfile.WriteIn(s.Dir, sweepFileName, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-	if err != nil {
+	if err := writeText(s.Dir, sweepFileName, text); err != nil {
 		return err
 	}
 	return WritePlan(s.Dir, s.Cells, text)
+}
+
+func writeText(dir, name string, text []byte) error {
+	return atomicfile.WriteIn(dir, name, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
 // isPlanned reports whether the folder contains this plan, of an experiment with this text.

@@ -8,6 +8,7 @@ import (
 
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
@@ -35,8 +36,8 @@ func TestARCExample(t *testing.T) {
 		{request: 4, t1: []policies.Object{5}, t2: []policies.Object{4, 0, 3}, b2: []policies.Object{2}, target: 2},
 	} {
 		d.Serve(step.request, 1, i)
-		for k, want := range map[arcList][]policies.Object{arcT1: step.t1, arcT2: step.t2, arcB1: step.b1, arcB2: step.b2} {
-			if got := policytest.Listed(&p.lists, int(k)); !slices.Equal(got, want) {
+		for k, want := range map[int][]policies.Object{arcT1: step.t1, arcT2: step.t2, arcB1: step.b1, arcB2: step.b2} {
+			if got := policytest.Listed(&p.List, k); !slices.Equal(got, want) {
 				t.Fatalf("after request %d: list %d is %v, want %v", i, k, got, want)
 			}
 		}
@@ -53,7 +54,7 @@ func TestARCScanLeavesNoGhosts(t *testing.T) {
 	if want := []policies.Object{0, 1, 2, 3, 4, 5}; !slices.Equal(victims, want) {
 		t.Errorf("victims %v, want %v", victims, want)
 	}
-	if got := policytest.Listed(&d.Policy.(*arc).lists, int(arcB1)); got != nil {
+	if got := policytest.Listed(&d.Policy.(*arc).List, arcB1); got != nil {
 		t.Errorf("B1 is %v, want it empty", got)
 	}
 }
@@ -61,7 +62,7 @@ func TestARCScanLeavesNoGhosts(t *testing.T) {
 func TestARCAdapt(t *testing.T) {
 	for _, test := range []struct {
 		whole  bool
-		missed arcList
+		missed int
 		b1, b2 int64
 		size   int64
 		before float64
@@ -75,12 +76,12 @@ func TestARCAdapt(t *testing.T) {
 		{true, arcB2, 5, 2, 1, 10, 8},
 		{false, arcB2, 50, 2, 1, 10, 0}, // not negative
 		{false, arcB2, 5, 2, 3, 10, 2.5},
-		{false, arcAbsent, 5, 2, 1, 10, 10},
+		{false, dense.NoSegment, 5, 2, 1, 10, 10},
 	} {
-		p := newARCState(policies.Config{Capacity: 100, Objects: 1})
-		p.whole, p.target = test.whole, test.before
-		p.size[arcB1], p.size[arcB2] = test.b1, test.b2
-		p.where[0] = test.missed
+		p := newARCState(policies.Config{Capacity: 100, Objects: 1, Params: policies.Values{"int": test.whole}})
+		p.target = test.before
+		p.Used[arcB1], p.Used[arcB2] = test.b1, test.b2
+		p.Segment[0] = uint8(test.missed + 1)
 		p.adapt(policies.Request{Size: test.size})
 		if p.target != test.after {
 			t.Errorf("%+v: target %v", test, p.target)
@@ -160,8 +161,8 @@ func TestARCEqualsPaper(t *testing.T) {
 			if wantHit := want.serve(o); hit != wantHit || p.target != want.p {
 				t.Fatalf("request %d: hit %v, target %v; paper: %v, %v", i, hit, p.target, wantHit, want.p)
 			}
-			for k, l := range map[arcList][]policies.Object{arcT1: want.t1, arcT2: want.t2, arcB1: want.b1, arcB2: want.b2} {
-				if got := policytest.Listed(&p.lists, int(k)); !slices.Equal(got, l) {
+			for k, l := range map[int][]policies.Object{arcT1: want.t1, arcT2: want.t2, arcB1: want.b1, arcB2: want.b2} {
+				if got := policytest.Listed(&p.List, k); !slices.Equal(got, l) {
 					t.Fatalf("request %d: list %d is %v, paper %v", i, k, got, l)
 				}
 			}
@@ -173,16 +174,16 @@ func TestARCEqualsPaper(t *testing.T) {
 func (p *arcState) checkLists(t rapid.TB, stored map[policies.Object]int64, sizes []int64, bounded bool) {
 	var sum [arcLists]int64
 	for k := arcT1; k < arcLists; k++ {
-		for _, o := range policytest.Listed(&p.lists, int(k)) {
+		for _, o := range policytest.Listed(&p.List, k) {
 			_, resident := stored[o]
-			if resident != (k == arcT1 || k == arcT2) || p.where[o] != k {
-				t.Fatalf("object %d is on list %d, marked %d, resident %v", o, k, p.where[o], resident)
+			if resident != (k == arcT1 || k == arcT2) || !p.In(k, o) {
+				t.Fatalf("object %d is on list %d, marked %d, resident %v", o, k, p.Of(o), resident)
 			}
 			sum[k] += sizes[o]
 		}
 	}
-	if sum != p.size {
-		t.Fatalf("sizes %v, lists hold %v", p.size, sum)
+	if !slices.Equal(sum[:], p.Used) {
+		t.Fatalf("sizes %v, lists hold %v", p.Used, sum)
 	}
 	t1, t2, b1, b2 := sum[arcT1], sum[arcT2], sum[arcB1], sum[arcB2]
 	c := p.capacity
@@ -217,8 +218,8 @@ func checkARCInvariants(t *testing.T, spec string, state func(policies.Policy) *
 		full := false
 		for i, o := range w.Trace {
 			d.Serve(o, 1, i)
-			if !p.full() && (full || p.size[arcB1]+p.size[arcB2] > 0) {
-				t.Fatalf("request %d: capacity %d, sizes %v, was full: %v", i, p.capacity, p.size, full)
+			if !p.full() && (full || p.Used[arcB1]+p.Used[arcB2] > 0) {
+				t.Fatalf("request %d: capacity %d, sizes %v, was full: %v", i, p.capacity, p.Used, full)
 			}
 			full = p.full()
 		}

@@ -12,7 +12,9 @@ var carEntry = policies.Entry{
 	Summary: "arc with two clocks instead of two LRU lists: a hit only sets a bit",
 	Source:  "Bansal, Modha, CAR: clock with adaptive replacement, FAST 2004",
 	Params:  []policies.Param{wholeStepsParam},
-	New:     func(c policies.Config) (policies.Policy, error) { return newCAR(c), nil },
+	New: func(c policies.Config) (policies.Policy, error) {
+		return &car{arcState: newARCState(c), referenced: make([]bool, c.Objects)}, nil
+	},
 }
 
 // car follows Figure 2 of the paper. The clocks T1 and T2 are lists whose back is under the hand. As in the paper, the
@@ -22,12 +24,6 @@ type car struct {
 	referenced []bool
 }
 
-func newCAR(c policies.Config) *car {
-	p := &car{arcState: newARCState(c), referenced: make([]bool, c.Objects)}
-	p.whole = c.Params.Bool("int")
-	return p
-}
-
 func (p *car) Hit(r policies.Request)  { p.referenced[r.Object] = true }
 func (p *car) Miss(r policies.Request) { p.forgetUnlessAsked(r) }
 
@@ -35,21 +31,21 @@ func (p *car) Miss(r policies.Request) { p.forgetUnlessAsked(r) }
 func (p *car) Victim(policies.Request) policies.Object {
 	for {
 		from, ghosts := arcT2, arcB2
-		if p.size[arcT2] == 0 || p.size[arcT1] > 0 && float64(p.size[arcT1]) >= p.target {
+		if p.Used[arcT2] == 0 || p.Used[arcT1] > 0 && float64(p.Used[arcT1]) >= p.target {
 			from, ghosts = arcT1, arcB1
 		}
-		o := p.dropOldest(from)
+		o, _ := p.Pop(from)
 		if !p.referenced[o] {
-			p.put(o, ghosts)
+			p.Put(ghosts, o)
 			return o
 		}
 		p.referenced[o] = false
-		p.put(o, arcT2)
+		p.Put(arcT2, o)
 	}
 }
 
 func (p *car) Insert(r policies.Request) {
-	if p.where[r.Object] == arcAbsent {
+	if !p.Has(r.Object) {
 		p.forget(r.Size)
 	} else {
 		p.adapt(r)
@@ -59,17 +55,17 @@ func (p *car) Insert(r policies.Request) {
 
 func (p *car) Remove(o policies.Object) {
 	p.referenced[o] = false
-	p.take(o)
+	p.Take(o)
 }
 
 func (p *car) Grow(objects int) {
-	p.arcState.Grow(objects)
+	p.Segments.Grow(objects)
 	p.referenced = dense.Grown(p.referenced, objects)
 }
 
 func (p *car) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		if at := p.where[o]; at == arcT1 || at == arcT2 {
+		if p.In(arcT1, o) || p.In(arcT2, o) {
 			hits++
 			p.referenced[o] = true
 			continue

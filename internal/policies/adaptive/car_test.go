@@ -79,8 +79,8 @@ func TestCAREqualsPaper(t *testing.T) {
 			if wantHit := want.serve(o); hit != wantHit || p.target != want.p {
 				t.Fatalf("request %d: hit %v, target %v; paper: %v, %v", i, hit, p.target, wantHit, want.p)
 			}
-			for k, l := range map[arcList][]policies.Object{arcT1: want.t1, arcT2: want.t2, arcB1: want.b1, arcB2: want.b2} {
-				got := policytest.Listed(&p.lists, int(k))
+			for k, l := range map[int][]policies.Object{arcT1: want.t1, arcT2: want.t2, arcB1: want.b1, arcB2: want.b2} {
+				got := policytest.Listed(&p.List, k)
 				slices.Reverse(got)
 				if !slices.Equal(got, l) {
 					t.Fatalf("request %d: list %d is %v, paper %v", i, k, got, l)

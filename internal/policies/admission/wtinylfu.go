@@ -4,7 +4,6 @@ package admission
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -63,26 +62,21 @@ const (
 	inWindow = iota
 	inProbation
 	inProtected
-	notResident
 )
 
 // wTinyLFU is w-tinylfu; with an empty window and without a protected segment it is tinylfu.
 type wTinyLFU struct {
-	lists    dense.Lists
-	segment  []uint8
-	sizes    dense.Charges
-	used     [3]int64
-	limit    [3]int64 // the probation segment has the rest
-	resident int
-	sketch   dense.Sketch
-	counters int  // per object
-	sample   int  // per object
-	roundUp  bool // the number of objects by which the sample is multiplied
-	byBytes  bool // then the sketch grows with the number of resident objects
-	admitted bool // the missed object has been admitted directly to the main part
-	free     int64
-	capacity int64
-	most     int // objects there may be
+	dense.Segments // without a limit of probation, which has the rest
+	resident       int
+	sketch         dense.Sketch
+	counters       int  // per object
+	sample         int  // per object
+	roundUp        bool // the number of objects by which the sample is multiplied
+	byBytes        bool // then the sketch grows with the number of resident objects
+	admitted       bool // the missed object has been admitted directly to the main part
+	free           int64
+	capacity       int64
+	most           int // objects there may be
 
 	draws  *rand.PCG
 	jitter float64
@@ -102,9 +96,7 @@ func newWTinyLFU(c policies.Config) *wTinyLFU {
 
 func newTinyLFU(c policies.Config) *wTinyLFU {
 	p := &wTinyLFU{
-		lists:    dense.NewLists(c.Objects, 3),
-		segment:  slices.Repeat([]uint8{notResident}, c.Objects),
-		sizes:    dense.NewCharges(c.Objects, c.Unit),
+		Segments: dense.NewSegments(c.Objects, c.Unit, 0, 0, 0),
 		counters: c.Params.Int("counters"),
 		sample:   c.Params.Int("sample"),
 		roundUp:  c.Params.Text("rule") == "simulator",
@@ -144,8 +136,8 @@ func (p *wTinyLFU) room() int { return int(min(p.capacity, int64(p.most))) }
 func (p *wTinyLFU) divide(capacity int64) {
 	// capacity-1: the window has room for 1 at least, however small its share.
 	main := min(int64(float64(capacity)*(1-p.window)), capacity-1)
-	p.limit[inWindow] = capacity - main
-	p.limit[inProtected] = int64(float64(main) * p.protected)
+	p.Limit[inWindow] = capacity - main
+	p.Limit[inProtected] = int64(float64(main) * p.protected)
 }
 
 // Resize moves objects above the segments' limits to probation. The counts of the sketch stay.
@@ -156,8 +148,8 @@ func (p *wTinyLFU) Resize(capacity int64) {
 	p.capacity = capacity
 	if p.windowed {
 		p.divide(capacity)
-		p.leaveWindow()
-		p.demote()
+		p.spill(inWindow)
+		p.spill(inProtected)
 	}
 	if !p.byBytes {
 		p.sketch.Grow(p.room()*p.counters, p.period(p.room()))
@@ -167,50 +159,29 @@ func (p *wTinyLFU) Resize(capacity int64) {
 // Resized implements policies.SizeFollower. What no longer fits a segment moves to probation, perhaps the object
 // itself.
 func (p *wTinyLFU) Resized(o policies.Object, size int64) {
-	p.used[p.segment[o]] += p.sizes.Change(o, size)
+	p.Segments.Resized(o, size)
 	if p.windowed {
-		p.leaveWindow()
-		p.demote()
+		p.spill(inWindow)
+		p.spill(inProtected)
 	}
-}
-
-func (p *wTinyLFU) Grow(objects int) {
-	p.lists.Grow(objects)
-	p.segment = dense.GrownWith(p.segment, objects, notResident)
-	p.sizes.Grow(objects)
-}
-
-// enter makes o the most recent object of segment s.
-func (p *wTinyLFU) enter(s int, o policies.Object) {
-	p.lists.PushFront(s, o)
-	p.segment[o] = uint8(s)
-	p.used[s] += p.sizes.Of(o)
-}
-
-func (p *wTinyLFU) leave(o policies.Object) {
-	p.lists.Unlink(o)
-	p.used[p.segment[o]] -= p.sizes.Of(o)
-	p.segment[o] = notResident
 }
 
 func (p *wTinyLFU) Hit(r policies.Request) {
 	p.sketch.Add(r.Object)
-	switch s := int(p.segment[r.Object]); s {
-	case inProbation:
-		p.leave(r.Object)
-		p.enter(inProtected, r.Object)
-		p.demote()
-	default:
-		p.lists.MoveToFront(s, r.Object)
+	if !p.In(inProbation, r.Object) {
+		p.Renew(r.Object)
+		return
 	}
+	p.Take(r.Object)
+	p.Put(inProtected, r.Object)
+	p.spill(inProtected)
 }
 
-// demote moves the least recent protected objects to probation until the segment keeps its limit.
-func (p *wTinyLFU) demote() {
-	for p.used[inProtected] > p.limit[inProtected] {
-		o, _ := p.lists.Back(inProtected)
-		p.leave(o)
-		p.enter(inProbation, o)
+// spill moves the least recent objects of segment s to probation until it keeps its limit.
+func (p *wTinyLFU) spill(s int) {
+	for p.Used[s] > p.Limit[s] {
+		o, _ := p.Pop(s)
+		p.Put(inProbation, o)
 	}
 }
 
@@ -226,18 +197,18 @@ func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
 	if r.Reason == policies.Shrink {
 		return p.evict(p.mainVictim())
 	}
-	if r.Size > p.limit[inWindow] {
+	if r.Size > p.Limit[inWindow] {
 		return p.victimForLarge(r)
 	}
-	candidate, ok := p.lists.Back(inWindow)
-	if !ok || p.used[inWindow]+r.Size <= p.limit[inWindow] {
+	candidate, ok := p.List.Back(inWindow)
+	if !ok || p.Used[inWindow]+r.Size <= p.Limit[inWindow] {
 		return p.evict(p.mainVictim())
 	}
 	victim := p.mainVictim()
 	// With an empty main part, the window's victim is evicted: there is nothing to compete with.
 	if victim != candidate && p.admits(candidate, victim) {
-		p.leave(candidate)
-		p.enter(inProbation, candidate)
+		p.Take(candidate)
+		p.Put(inProbation, candidate)
 		return p.evict(victim)
 	}
 	return p.evict(candidate)
@@ -268,7 +239,7 @@ func (p *wTinyLFU) admits(candidate, victim policies.Object) bool {
 // mainVictim returns the least recent object on probation, or else of the protected segment, or else of the window.
 func (p *wTinyLFU) mainVictim() policies.Object {
 	for _, s := range [...]int{inProbation, inProtected, inWindow} {
-		if o, ok := p.lists.Back(s); ok {
+		if o, ok := p.List.Back(s); ok {
 			return o
 		}
 	}
@@ -282,37 +253,22 @@ func (p *wTinyLFU) evict(o policies.Object) policies.Object {
 
 func (p *wTinyLFU) Insert(r policies.Request) {
 	p.resident++
-	p.sizes.Set(r.Object, r.Size)
 	if p.byBytes {
-		p.fitSketch()
+		p.sketch.Fit(p.resident*p.counters, p.period(p.resident))
 	}
-	p.enter(inWindow, r.Object)
-	p.leaveWindow()
-}
-
-// leaveWindow moves the least recent objects of the window to probation until the window keeps its limit.
-func (p *wTinyLFU) leaveWindow() {
-	for p.used[inWindow] > p.limit[inWindow] {
-		o, _ := p.lists.Back(inWindow)
-		p.leave(o)
-		p.enter(inProbation, o)
-	}
-}
-
-// fitSketch keeps the sample in proportion to the resident objects, and starts a larger sketch if they outgrow it.
-func (p *wTinyLFU) fitSketch() {
-	p.sketch.Fit(p.resident*p.counters, p.period(p.resident))
+	p.Load(inWindow, r.Object, r.Size)
+	p.spill(inWindow)
 }
 
 func (p *wTinyLFU) Remove(o policies.Object) {
-	p.leave(o)
+	p.Take(o)
 	p.resident--
 }
 
 func (p *wTinyLFU) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
 		r := policies.Request{Object: o, Pos: first + i, Size: 1}
-		if p.segment[o] != notResident {
+		if p.Has(o) {
 			hits++
 			p.Hit(r)
 			continue

@@ -86,8 +86,8 @@ func TestWTinyLFUEqualsNaive(t *testing.T) {
 		p := got.Policy.(*wTinyLFU)
 		want := &naiveWTinyLFU{
 			capacity:       capacity,
-			windowLimit:    int(p.limit[inWindow]),
-			protectedLimit: int(p.limit[inProtected]),
+			windowLimit:    int(p.Limit[inWindow]),
+			protectedLimit: int(p.Limit[inProtected]),
 			counts:         map[policies.Object]int{},
 		}
 		for i, o := range trace {
@@ -114,9 +114,9 @@ func TestWTinyLFULimits(t *testing.T) {
 	} {
 		c := policies.Config{Capacity: test.capacity, Unit: true, Objects: 5000, Requests: 1}
 		p := policytest.Drive(t, test.spec, c).Policy.(*wTinyLFU)
-		if p.limit[inWindow] != test.window || p.limit[inProtected] != test.protected {
+		if p.Limit[inWindow] != test.window || p.Limit[inProtected] != test.protected {
 			t.Errorf("%s at capacity %d: window %d, protected %d, want %d and %d",
-				test.spec, test.capacity, p.limit[inWindow], p.limit[inProtected], test.window, test.protected)
+				test.spec, test.capacity, p.Limit[inWindow], p.Limit[inProtected], test.window, test.protected)
 		}
 	}
 }
@@ -176,12 +176,12 @@ func TestWTinyLFUAccountsInBytes(t *testing.T) {
 			} else {
 				d.Serve(o, sizes[o], i)
 			}
-			if sum := p.used[inWindow] + p.used[inProbation] + p.used[inProtected]; sum != d.Used() {
+			if sum := p.Used[inWindow] + p.Used[inProbation] + p.Used[inProtected]; sum != d.Used() {
 				t.Fatalf("segments hold %d bytes, the cache %d", sum, d.Used())
 			}
-			if p.used[inWindow] > p.limit[inWindow] || p.used[inProtected] > p.limit[inProtected] {
-				t.Fatalf("window %d of %d, protected %d of %d", p.used[inWindow], p.limit[inWindow],
-					p.used[inProtected], p.limit[inProtected])
+			if p.Used[inWindow] > p.Limit[inWindow] || p.Used[inProtected] > p.Limit[inProtected] {
+				t.Fatalf("window %d of %d, protected %d of %d", p.Used[inWindow], p.Limit[inWindow],
+					p.Used[inProtected], p.Limit[inProtected])
 			}
 			if p.resident != len(d.Stored) || p.resident*p.counters > p.sketch.Counters() {
 				t.Fatalf("%d resident objects counted, %d stored, %d counters", p.resident, len(d.Stored),

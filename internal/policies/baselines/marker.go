@@ -28,22 +28,20 @@ var markerEntry = policies.Entry{
 
 // marker holds the resident objects in one array, the marked ones before the others.
 type marker struct {
-	resident []policies.Object
-	place    []uint32 // per object: 1 + its index in resident; 0 if absent
-	marked   int
+	dense.Set
 	draws    random.Draws
 	capacity int // in objects, batch path only
 }
 
 func newMarker(c policies.Config) *marker {
-	return &marker{place: make([]uint32, c.Objects), draws: random.NewDraws(c.Seed), capacity: int(c.Capacity)}
+	return &marker{Set: dense.NewSet(c.Objects), draws: random.NewDraws(c.Seed), capacity: int(c.Capacity)}
 }
 
-func (p *marker) Hit(r policies.Request) { p.mark(r.Object) }
+func (p *marker) Hit(r policies.Request) { p.ToFront(r.Object) }
 func (p *marker) Miss(policies.Request)  {}
 
 func (p *marker) Victim(r policies.Request) policies.Object {
-	if r.Reason != policies.Demand && p.marked == len(p.resident) {
+	if r.Reason != policies.Demand && p.Front == len(p.All) {
 		return p.evictMarked()
 	}
 	return p.evict()
@@ -51,27 +49,15 @@ func (p *marker) Victim(r policies.Request) policies.Object {
 
 func (p *marker) Insert(r policies.Request) { p.insert(r.Object, r.Reason == policies.Demand) }
 
-func (p *marker) Remove(o policies.Object) {
-	if int(p.place[o]) <= p.marked {
-		p.swap(int(p.place[o])-1, p.marked-1)
-		p.marked--
-	}
-	p.swap(int(p.place[o])-1, len(p.resident)-1)
-	p.resident = p.resident[:len(p.resident)-1]
-	p.place[o] = 0
-}
-
-func (p *marker) Grow(objects int) { p.place = dense.Grown(p.place, objects) }
-
 func (p *marker) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
-	place := p.place
+	at := p.At
 	for _, o := range objects {
-		if place[o] != 0 {
+		if at[o] != 0 {
 			hits++
-			p.mark(o)
+			p.ToFront(o)
 			continue
 		}
-		if len(p.resident) == p.capacity {
+		if len(p.All) == p.capacity {
 			p.evict()
 			evictions++
 		}
@@ -80,40 +66,25 @@ func (p *marker) ReplayUnit(objects []policies.Object, _ int) (hits, evictions i
 	return hits, evictions
 }
 
-func (p *marker) mark(o policies.Object) {
-	if at := int(p.place[o]) - 1; at >= p.marked {
-		p.swap(at, p.marked)
-		p.marked++
-	}
-}
-
 func (p *marker) insert(o policies.Object, marked bool) {
-	p.resident = append(p.resident, o)
-	p.place[o] = uint32(len(p.resident))
+	p.Add(o)
 	if marked {
-		p.mark(o)
+		p.ToFront(o)
 	}
 }
 
 func (p *marker) evict() policies.Object {
-	if p.marked == len(p.resident) {
-		p.marked = 0
+	if p.Front == len(p.All) {
+		p.Front = 0
 	}
-	unmarked := p.resident[p.marked:]
-	v := unmarked[p.draws.Below(uint64(len(unmarked)))]
-	p.Remove(v)
-	return v
+	return p.evictAmong(p.All[p.Front:])
 }
 
 // evictMarked is evict when all objects are marked but no phase begins, since no request causes the eviction.
-func (p *marker) evictMarked() policies.Object {
-	v := p.resident[p.draws.Below(uint64(len(p.resident)))]
+func (p *marker) evictMarked() policies.Object { return p.evictAmong(p.All) }
+
+func (p *marker) evictAmong(among []policies.Object) policies.Object {
+	v := among[p.draws.Below(uint64(len(among)))]
 	p.Remove(v)
 	return v
-}
-
-func (p *marker) swap(i, j int) {
-	a, b := p.resident[i], p.resident[j]
-	p.resident[i], p.resident[j] = b, a
-	p.place[b], p.place[a] = uint32(i+1), uint32(j+1)
 }

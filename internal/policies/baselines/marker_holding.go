@@ -20,7 +20,7 @@ func (p *holdingMarker) Hit(r policies.Request)    { p.marks[r.Object] = p.phase
 func (p *holdingMarker) Insert(r policies.Request) { p.marks[r.Object] = p.phase }
 
 func (p *holdingMarker) Victim(r policies.Request) policies.Object {
-	if p.marked == len(p.resident) {
+	if p.Front == len(p.All) {
 		if r.Reason != policies.Demand {
 			return p.evictMarked()
 		}

@@ -41,17 +41,15 @@ type twoRandom struct {
 	life       int64 // nanoseconds; 0: nothing expires
 	draws      random.Draws
 
-	capacity int64
-	used     int64 // with overheads
-	charges  dense.Charges
-	objects  []policies.Object // the residents; those before undrawn have not been drawn in this pass
-	at       []uint32          // per object: 1 + its place in objects; 0 if it is not resident
-	stamps   []uint64          // per object: when it was requested last, in requests and loads
-	now      uint64
+	capacity  int64
+	used      int64 // with overheads
+	charges   dense.Charges
+	dense.Set          // the residents; those in front have not been drawn in this pass
+	stamps    []uint64 // per object: when it was requested last, in requests and loads
+	now       uint64
 
 	cleaning bool // a pass has begun
-	undrawn  int
-	most     int // residents at which the pass ends
+	most     int  // residents at which the pass ends
 
 	idle dense.LogQueue // residents, the one requested longest ago first; only if objects expire
 	seen []int64        // per object: the time of its last request; only if objects expire
@@ -65,7 +63,7 @@ func newTwoRandom(c policies.Config) *twoRandom {
 		draws:    random.NewDraws(c.Seed),
 		capacity: c.Capacity,
 		charges:  dense.NewCharges(c.Objects, c.Unit),
-		at:       make([]uint32, c.Objects),
+		Set:      dense.NewSet(c.Objects),
 		stamps:   make([]uint64, c.Objects),
 	}
 	if !c.Unit {
@@ -95,8 +93,7 @@ func (p *twoRandom) stamp(r policies.Request) {
 func (p *twoRandom) Miss(policies.Request) {}
 
 func (p *twoRandom) Insert(r policies.Request) {
-	p.objects = append(p.objects, r.Object)
-	p.at[r.Object] = uint32(len(p.objects))
+	p.Add(r.Object)
 	p.charges.Set(r.Object, r.Size)
 	p.used += p.charges.Of(r.Object) + p.overhead
 	p.stamp(r)
@@ -106,7 +103,7 @@ func (p *twoRandom) Insert(r policies.Request) {
 }
 
 func (p *twoRandom) Victim(policies.Request) policies.Object {
-	p.begin(len(p.objects) + 1) // with the object that needs the room
+	p.begin(len(p.All) + 1) // with the object that needs the room
 	return p.next()
 }
 
@@ -116,17 +113,17 @@ func (p *twoRandom) begin(residents int) {
 		return
 	}
 	p.cleaning = true
-	p.undrawn = len(p.objects)
+	p.Front = len(p.All)
 	p.most = int(p.items * float64(residents))
 }
 
 // next draws a pair and evicts one of them. A pass that has run out of pairs begins again.
 func (p *twoRandom) next() policies.Object {
-	if p.undrawn < 2 {
-		p.undrawn = len(p.objects)
+	if p.Front < 2 {
+		p.Front = len(p.All)
 	}
 	victim := p.draw()
-	if p.undrawn > 0 {
+	if p.Front > 0 {
 		if other := p.draw(); p.stamps[other] < p.stamps[victim] {
 			victim = other
 		}
@@ -137,30 +134,13 @@ func (p *twoRandom) next() policies.Object {
 
 // draw returns a resident that has not been drawn in this pass.
 func (p *twoRandom) draw() policies.Object {
-	i := int(p.draws.Below(uint64(p.undrawn)))
-	p.undrawn--
-	p.swap(i, p.undrawn)
-	return p.objects[p.undrawn]
-}
-
-func (p *twoRandom) swap(i, j int) {
-	a, b := p.objects[i], p.objects[j]
-	p.objects[i], p.objects[j] = b, a
-	p.at[a], p.at[b] = uint32(j)+1, uint32(i)+1
+	o := p.All[p.draws.Below(uint64(p.Front))]
+	p.ToBack(o)
+	return o
 }
 
 func (p *twoRandom) Remove(o policies.Object) {
-	i := int(p.at[o]) - 1
-	// Of the objects not drawn in this pass the last one takes o's place, so that those stay in front of the others.
-	if i < p.undrawn {
-		p.undrawn--
-		p.swap(i, p.undrawn)
-		i = p.undrawn
-	}
-	last := len(p.objects) - 1
-	p.swap(i, last)
-	p.objects = p.objects[:last]
-	p.at[o] = 0
+	p.Set.Remove(o)
 	p.used -= p.charges.Of(o) + p.overhead
 	if p.life > 0 {
 		p.idle.Remove(o)
@@ -176,12 +156,12 @@ func (p *twoRandom) Expired(now int64) (policies.Object, bool) {
 		}
 	}
 	if p.used > p.capacity { // overheads are not known to the cache
-		p.begin(len(p.objects))
+		p.begin(len(p.All))
 	}
 	if !p.cleaning {
 		return 0, false
 	}
-	if p.undrawn < 2 || len(p.objects) <= p.most && p.used <= dense.Multiple(p.capacity, p.low) {
+	if p.Front < 2 || len(p.All) <= p.most && p.used <= dense.Multiple(p.capacity, p.low) {
 		p.cleaning = false
 		return 0, false
 	}
@@ -194,7 +174,7 @@ func (p *twoRandom) Resized(o policies.Object, size int64) { p.used += p.charges
 func (p *twoRandom) Resize(capacity int64) { p.capacity = capacity }
 
 func (p *twoRandom) Grow(objects int) {
-	p.at = dense.Grown(p.at, objects)
+	p.Set.Grow(objects)
 	p.stamps = dense.Grown(p.stamps, objects)
 	p.charges.Grow(objects)
 	if p.life > 0 {

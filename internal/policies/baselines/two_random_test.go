@@ -81,8 +81,8 @@ func TestTwoRandomEvictsToItsLowWaterMarks(t *testing.T) {
 			c.serve(policies.Request{Object: o, Size: 1})
 		}
 		c.serve(policies.Request{Object: 1000, Size: 1})
-		if len(c.sizes) != test.left || len(p.objects) != test.left {
-			t.Errorf("%s: %d objects are left, the policy knows %d, want %d", test.spec, len(c.sizes), len(p.objects),
+		if len(c.sizes) != test.left || len(p.All) != test.left {
+			t.Errorf("%s: %d objects are left, the policy knows %d, want %d", test.spec, len(c.sizes), len(p.All),
 				test.left)
 		}
 		if c.sizes[1000] == 0 {
@@ -173,13 +173,13 @@ func TestTwoRandomKeepsItsAccounts(t *testing.T) {
 				cache.leave(drop)
 			}
 			used := cache.used + p.overhead*int64(len(cache.sizes))
-			if len(p.objects) != len(cache.sizes) || p.used != used || p.undrawn > len(p.objects) {
-				t.Fatalf("%d residents of %d with overheads, want %d of %d; %d undrawn", len(p.objects), p.used, len(cache.sizes),
-					used, p.undrawn)
+			if len(p.All) != len(cache.sizes) || p.used != used || p.Front > len(p.All) {
+				t.Fatalf("%d residents of %d with overheads, want %d of %d; %d undrawn", len(p.All), p.used, len(cache.sizes),
+					used, p.Front)
 			}
-			for i, o := range p.objects {
-				if cache.sizes[o] == 0 || p.at[o] != uint32(i)+1 {
-					t.Fatalf("object %d is at place %d by its number, %d by the list", o, p.at[o], i+1)
+			for i, o := range p.All {
+				if cache.sizes[o] == 0 || p.At[o] != uint32(i)+1 {
+					t.Fatalf("object %d is at place %d by its number, %d by the list", o, p.At[o], i+1)
 				}
 			}
 		}

@@ -62,12 +62,22 @@ func (s *Segments) Renew(o Object) {
 
 // Pop removes the last object of segment k; ok is false if the segment is empty.
 func (s *Segments) Pop(k int) (o Object, ok bool) {
-	if o, ok = s.List.Back(k); ok {
-		s.Take(o)
+	if s.List.Empty(k) {
+		return 0, false
 	}
-	return o, ok
+	o = s.List.PopBack(k)
+	s.Used[k] -= s.Charged.Of(o)
+	s.Segment[o] = 0
+	return o, true
 }
 
+// NoSegment is the segment of an object that is in none.
+const NoSegment = -1
+
+// Of returns the segment of o.
+func (s *Segments) Of(o Object) int { return int(s.Segment[o]) - 1 }
+
+func (s *Segments) Has(o Object) bool       { return s.Segment[o] != 0 }
 func (s *Segments) In(k int, o Object) bool { return int(s.Segment[o]) == k+1 }
 
 // Remember puts o, which is being evicted, into the ghost segment k, and drops the oldest ghosts that no longer fit.

@@ -5,27 +5,20 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// offloadList is the list that an object is on. Those of ghosts have what was evicted from the others lately.
-type offloadList uint8
-
+// The lists of offloadARC. Those of ghosts have what was evicted from the others lately.
 const (
-	offloadAbsent offloadList = iota
-	written                   // T1 of ARC: loaded, and not used since
-	used                      // T2: used since they were loaded
-	writtenGhosts             // B1
-	usedGhosts                // B2
-	offloadLists
+	written       = iota // T1 of ARC: loaded, and not used since
+	used                 // T2: used since they were loaded
+	writtenGhosts        // B1
+	usedGhosts           // B2
 )
 
 // offloadARC is vLLM's variant of ARC for the memory to which it offloads blocks. It differs from the paper's ARC. A
 // ghost that is loaded again counts as new. Each list of ghosts is as long as the cache. All room is made before the
 // first block is loaded. Blocks that a prompt has used move up when it ends.
 type offloadARC struct {
-	lists    dense.Lists // by offloadList
-	where    []offloadList
-	size     [offloadLists]int
-	capacity int64
-	target   float64 // size of the list written
+	dense.Segments         // only those of ghosts have limits
+	target         float64 // size of the list written
 
 	offers bool     // prompts offer their blocks
 	offer  uint32   // number of the last one
@@ -42,18 +35,17 @@ type scanPosition struct {
 }
 
 func newOffloadARC(c policies.Config) *offloadARC {
-	return &offloadARC{lists: dense.NewLists(c.Objects, int(offloadLists)), where: make([]offloadList, c.Objects),
-		capacity: c.Capacity}
+	return &offloadARC{Segments: dense.NewSegments(c.Objects, true, 0, 0, c.Capacity, c.Capacity)}
 }
 
 func (p *offloadARC) Hit(r policies.Request)    { p.put(r.Object, used) }
 func (p *offloadARC) Insert(r policies.Request) { p.put(r.Object, written) }
 
 // Renew implements policies.PromptStore.
-func (p *offloadARC) Renew(o policies.Object) { p.put(o, p.where[o]) }
+func (p *offloadARC) Renew(o policies.Object) { p.put(o, p.Of(o)) }
 
 // put makes a resident the most recent one of a list.
-func (p *offloadARC) put(o policies.Object, l offloadList) {
+func (p *offloadARC) put(o policies.Object, l int) {
 	p.scanning = false
 	p.move(o, l)
 }
@@ -68,7 +60,7 @@ func (p *offloadARC) Miss(r policies.Request) {
 // Offer implements policies.PromptStore.
 func (p *offloadARC) Offer(blocks, missing []policies.Object) {
 	if !p.offers {
-		p.offers, p.at = true, make([]uint32, len(p.where))
+		p.offers, p.at = true, make([]uint32, len(p.Segment))
 	}
 	p.offer++
 	p.scanning = false
@@ -82,14 +74,14 @@ func (p *offloadARC) Offer(blocks, missing []policies.Object) {
 
 // adapt moves the target towards the list from which a missed object was evicted.
 func (p *offloadARC) adapt(o policies.Object) {
-	b1, b2 := float64(p.size[writtenGhosts]), float64(p.size[usedGhosts])
-	switch at := p.where[o]; at {
+	b1, b2 := float64(p.Used[writtenGhosts]), float64(p.Used[usedGhosts])
+	switch p.Of(o) {
 	case writtenGhosts:
-		p.target = min(p.target+max(1, b2/b1), float64(p.capacity))
-		p.move(o, at)
+		p.target = min(p.target+max(1, b2/b1), float64(p.Limit[writtenGhosts]))
+		p.Segments.Renew(o)
 	case usedGhosts:
 		p.target = max(p.target-max(1, b1/b2), 0)
-		p.move(o, at)
+		p.Segments.Renew(o)
 	}
 }
 
@@ -98,11 +90,11 @@ func (p *offloadARC) Victim(policies.Request) policies.Object {
 	if !p.scanning {
 		p.scanning = true
 		for l := written; l <= used; l++ {
-			p.scan[l].next, p.scan[l].more = p.lists.Back(int(l))
+			p.scan[l].next, p.scan[l].more = p.List.Back(l)
 		}
 	}
 	from, other := used, written
-	if p.size[written] >= int(p.target) {
+	if p.Used[written] >= int64(p.target) {
 		from, other = written, used
 	}
 	o, ok := p.candidate(from)
@@ -112,16 +104,16 @@ func (p *offloadARC) Victim(policies.Request) policies.Object {
 	}
 	to := writtenGhosts + from - written
 	p.move(o, to)
-	p.limitGhosts(to)
+	p.Trim(to)
 	return o
 }
 
 // candidate returns the oldest object of a list that may be evicted.
-func (p *offloadARC) candidate(l offloadList) (o policies.Object, ok bool) {
+func (p *offloadARC) candidate(l int) (o policies.Object, ok bool) {
 	s := &p.scan[l]
 	for s.more {
 		o = s.next
-		s.next, s.more = p.lists.Before(o)
+		s.next, s.more = p.List.Before(o)
 		if !p.offers || p.at[o] != p.offer {
 			return o, true
 		}
@@ -129,48 +121,30 @@ func (p *offloadARC) candidate(l offloadList) (o policies.Object, ok bool) {
 	return 0, false
 }
 
-// limitGhosts forgets the oldest ghosts if there are more than fit into the cache.
-func (p *offloadARC) limitGhosts(l offloadList) {
-	for int64(p.size[l]) > p.capacity {
-		o, _ := p.lists.Back(int(l))
-		p.take(o)
+func (p *offloadARC) Remove(o policies.Object) {
+	p.scanning = false
+	p.Take(o)
+}
+
+func (p *offloadARC) Resize(capacity int64) {
+	p.target = min(p.target, float64(capacity))
+	for l := writtenGhosts; l <= usedGhosts; l++ {
+		p.Limit[l] = capacity
+		p.Trim(l)
 	}
 }
 
-func (p *offloadARC) Remove(o policies.Object) {
-	p.scanning = false
-	p.take(o)
-}
-
-// Resize implements policies.Resizer.
-func (p *offloadARC) Resize(capacity int64) {
-	p.capacity = capacity
-	p.target = min(p.target, float64(capacity))
-	p.limitGhosts(writtenGhosts)
-	p.limitGhosts(usedGhosts)
-}
-
 func (p *offloadARC) Grow(objects int) {
-	p.lists.Grow(objects)
-	p.where = dense.Grown(p.where, objects)
+	p.Segments.Grow(objects)
 	if p.offers {
 		p.at = dense.Grown(p.at, objects)
 	}
 }
 
-// take takes an object off its list, if it is on one.
-func (p *offloadARC) take(o policies.Object) {
-	if at := p.where[o]; at != offloadAbsent {
-		p.lists.Unlink(o)
-		p.size[at]--
-		p.where[o] = offloadAbsent
-	}
-}
-
 // move makes an object the most recent one of a list.
-func (p *offloadARC) move(o policies.Object, l offloadList) {
-	p.take(o)
-	p.lists.PushFront(int(l), o)
-	p.size[l]++
-	p.where[o] = l
+func (p *offloadARC) move(o policies.Object, l int) {
+	if p.Has(o) {
+		p.Take(o)
+	}
+	p.Put(l, o)
 }

@@ -176,6 +176,6 @@ func (d *duel) leave(evicted []policies.Object) {
 func (d *duel) holds(o policies.Object) bool { return d.all[d.contest.Leader].Has(o) }
 
 func (d *duel) forget(o policies.Object) {
-	d.residents.Remove(o)
+	d.residents.Take(o)
 	d.resident--
 }

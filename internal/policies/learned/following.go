@@ -3,6 +3,7 @@ package learned
 import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 // following is shared by policies that consult a simulated cache under fpb. Their lazy cache follows another simulated
@@ -11,7 +12,7 @@ type following struct {
 	predictor predict.Predictor
 	followed  *simulated // fpb
 	cache     lazy       // the real residents
-	simulated members    // the objects of the followed cache
+	simulated dense.Set  // the objects of the followed cache
 	// serve updates the simulated cache for a request.
 	serve    func(policies.Request)
 	capacity int
@@ -21,7 +22,7 @@ type following struct {
 func newFollowing(c policies.Config, byLoad bool) (following, error) {
 	followed, err := newSimulated(c, fpbAlone)
 	return following{predictor: c.Predictor, followed: followed, cache: newLazy(c.Objects, 1, byLoad),
-		simulated: newMembers(c.Objects), capacity: int(c.Capacity)}, err
+		simulated: dense.NewSet(c.Objects), capacity: int(c.Capacity)}, err
 }
 
 // resize changes the capacity of the cache of fpb and empties the simulated one. The real residents stay until their
@@ -29,15 +30,15 @@ func newFollowing(c policies.Config, byLoad bool) (following, error) {
 func (f *following) resize(capacity int64, evicted func(victim policies.Object)) {
 	f.capacity = int(capacity)
 	f.followed.resize(capacity, f.pos, evicted)
-	for len(f.simulated.list) > 0 {
-		f.drop(f.simulated.list[len(f.simulated.list)-1])
+	for len(f.simulated.All) > 0 {
+		f.drop(f.simulated.All[len(f.simulated.All)-1])
 	}
 }
 
 func (f *following) Grow(objects int) {
 	f.followed.grow(objects)
 	f.cache.grow(objects)
-	f.simulated.grow(objects)
+	f.simulated.Grow(objects)
 }
 
 func (f *following) Hit(r policies.Request) {
@@ -66,7 +67,7 @@ func (f *following) Victim(r policies.Request) policies.Object {
 // leastRecent returns the least recently requested resident, for when the simulated cache holds them all.
 func (f *following) leastRecent() policies.Object {
 	oldest, requested := policies.NoObject, f.cache.surplus[0].requested
-	for _, o := range f.simulated.list {
+	for _, o := range f.simulated.All {
 		if f.cache.resident[o] && (oldest == policies.NoObject || requested[o] < requested[oldest]) {
 			oldest = o
 		}
@@ -79,7 +80,7 @@ func (f *following) Insert(r policies.Request) {
 	case r.Reason == policies.Demand:
 		f.cache.insert(r.Object)
 		f.predictor.Observe(r.Object, r.Pos)
-	case f.simulated.has(r.Object):
+	case f.simulated.Has(r.Object):
 		f.cache.insert(r.Object)
 		f.cache.request(r.Object, r.Pos)
 	default:
@@ -97,12 +98,12 @@ func (f *following) request(r policies.Request) {
 
 // load puts o into the simulated cache.
 func (f *following) load(o policies.Object) {
-	f.simulated.add(o)
+	f.simulated.Add(o)
 	f.cache.targetLoads(0, o)
 }
 
 // drop removes o from the simulated cache.
 func (f *following) drop(o policies.Object) {
-	f.simulated.remove(o)
+	f.simulated.Remove(o)
 	f.cache.targetEvicts(0, o)
 }

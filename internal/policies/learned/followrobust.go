@@ -39,10 +39,10 @@ type followRobust struct {
 	optimum prefixOptimum
 	bits    *rand.Rand
 
-	predicted members // the objects in the cache of fpb when it was last looked at
+	predicted dense.Set // the objects in the cache of fpb when it was last looked at
 	// objects that may have entered or left the cache of fpb since, the first `capacity` of them
 	changed     []policies.Object
-	unpredicted members // held, but not predicted
+	unpredicted dense.Set // held, but not predicted
 
 	// follower
 	misses, optMisses int // since robust mode ended
@@ -51,9 +51,9 @@ type followRobust struct {
 	robust    bool
 	phase     uint32
 	arrivals  int
-	unmarked  members  // held, but not requested in this phase
-	marked    []uint32 // per object: the last phase in which it was requested
-	startedIn []uint32 // per object: the last phase at whose start it was held
+	unmarked  dense.Set // held, but not requested in this phase
+	marked    []uint32  // per object: the last phase in which it was requested
+	startedIn []uint32  // per object: the last phase at whose start it was held
 	window    uint32
 	missing   []uint32 // per object: the last window at whose start it was predicted, but neither held nor marked
 }
@@ -69,9 +69,9 @@ func newFollowRobust(c policies.Config) (policies.Policy, error) {
 		recent:      recent,
 		optimum:     newPrefixOptimum(c),
 		bits:        rand.New(rand.NewPCG(c.Seed, 0)),
-		predicted:   newMembers(c.Objects),
-		unpredicted: newMembers(c.Objects),
-		unmarked:    newMembers(c.Objects),
+		predicted:   dense.NewSet(c.Objects),
+		unpredicted: dense.NewSet(c.Objects),
+		unmarked:    dense.NewSet(c.Objects),
 		marked:      make([]uint32, c.Objects),
 		startedIn:   make([]uint32, c.Objects),
 		missing:     make([]uint32, c.Objects),
@@ -86,7 +86,7 @@ func (p *followRobust) Resize(capacity int64) {
 		return
 	}
 	p.lookAtPredicted() // now, because how many changes are remembered depends on the capacity
-	for _, o := range slices.Clone(p.simulated.list) {
+	for _, o := range slices.Clone(p.simulated.All) {
 		p.release(o)
 	}
 	p.resize(capacity, p.change)
@@ -100,8 +100,8 @@ func (p *followRobust) Grow(objects int) {
 	p.following.Grow(objects)
 	p.recent.grow(objects)
 	p.optimum.grow(objects)
-	for _, set := range []*members{&p.predicted, &p.unpredicted, &p.unmarked} {
-		set.grow(objects)
+	for _, set := range []*dense.Set{&p.predicted, &p.unpredicted, &p.unmarked} {
+		set.Grow(objects)
 	}
 	p.marked = dense.Grown(p.marked, objects)
 	p.startedIn = dense.Grown(p.startedIn, objects)
@@ -115,7 +115,7 @@ func (p *followRobust) simulate(r policies.Request) {
 	switch {
 	case p.robust:
 		p.serveRobust(o)
-	case !p.simulated.has(o):
+	case !p.simulated.Has(o):
 		p.misses++
 		if !optHit {
 			p.optMisses++
@@ -147,10 +147,10 @@ func (p *followRobust) change(o policies.Object) {
 // serveMiss serves a miss of the follower.
 func (p *followRobust) serveMiss(o policies.Object) {
 	switch {
-	case len(p.simulated.list) < p.capacity:
+	case len(p.simulated.All) < p.capacity:
 		p.hold(o)
 		return
-	case !p.predicted.has(o):
+	case !p.predicted.Has(o):
 		p.lookAtPredicted()
 		if p.misses > p.optMisses {
 			p.turnRobust()
@@ -165,18 +165,18 @@ func (p *followRobust) serveMiss(o policies.Object) {
 func (p *followRobust) turnRobust() {
 	p.robust, p.arrivals = true, 0
 	p.phase++
-	for i := len(p.simulated.list) - 1; i >= 0; i-- { // a dropped object is replaced by one behind it
-		if x := p.simulated.list[i]; !p.recent.has(x) {
+	for i := len(p.simulated.All) - 1; i >= 0; i-- { // a dropped object is replaced by one behind it
+		if x := p.simulated.All[i]; !p.recent.Has(x) {
 			p.release(x)
 		}
 	}
-	p.unmarked.clear()
-	for _, x := range p.recent.list {
-		if !p.simulated.has(x) {
+	p.unmarked.Clear()
+	for _, x := range p.recent.All {
+		if !p.simulated.Has(x) {
 			p.hold(x)
 		}
 		p.startedIn[x] = p.phase
-		p.unmarked.add(x)
+		p.unmarked.Add(x)
 	}
 }
 
@@ -186,14 +186,14 @@ func (p *followRobust) serveRobust(o policies.Object) {
 	if arrives {
 		p.marked[o] = p.phase
 		p.arrivals++
-		if p.unmarked.has(o) {
-			p.unmarked.remove(o)
+		if p.unmarked.Has(o) {
+			p.unmarked.Remove(o)
 		}
 		if p.beginsWindow() {
 			p.startWindow()
 		}
 	}
-	if !p.simulated.has(o) {
+	if !p.simulated.Has(o) {
 		p.exchange(p.robustVictim(o, arrives), o)
 	}
 	if p.arrivals == p.capacity {
@@ -226,8 +226,8 @@ func (p *followRobust) beginsWindow() bool {
 func (p *followRobust) startWindow() {
 	p.window++
 	p.lookAtPredicted()
-	for _, x := range p.predicted.list {
-		if !p.simulated.has(x) && p.marked[x] != p.phase {
+	for _, x := range p.predicted.All {
+		if !p.simulated.Has(x) && p.marked[x] != p.phase {
 			p.missing[x] = p.window
 		}
 	}
@@ -237,11 +237,11 @@ func (p *followRobust) startWindow() {
 // remembered, it looks at all objects.
 func (p *followRobust) lookAtPredicted() {
 	if len(p.changed) >= p.capacity {
-		p.changed = append(p.changed, p.predicted.list...)
-		p.changed = append(p.changed, p.followed.list...)
+		p.changed = append(p.changed, p.predicted.All...)
+		p.changed = append(p.changed, p.followed.All...)
 	}
 	for _, x := range p.changed {
-		if now := p.followed.has(x); now != p.predicted.has(x) {
+		if now := p.followed.Has(x); now != p.predicted.Has(x) {
 			p.predict(x, now)
 		}
 	}
@@ -251,23 +251,23 @@ func (p *followRobust) lookAtPredicted() {
 // predict adds x to the predicted objects or removes it, as the cache of fpb holds it or not.
 func (p *followRobust) predict(x policies.Object, now bool) {
 	if now {
-		p.predicted.add(x)
+		p.predicted.Add(x)
 	} else {
-		p.predicted.remove(x)
+		p.predicted.Remove(x)
 	}
 	switch {
-	case !p.simulated.has(x):
+	case !p.simulated.Has(x):
 	case now:
-		p.unpredicted.remove(x)
+		p.unpredicted.Remove(x)
 	default:
-		p.unpredicted.add(x)
+		p.unpredicted.Add(x)
 	}
 }
 
 // random returns a random member of a set, uniformly. The set is never empty: the object being served is not held, and
 // it is predicted or marked.
-func (p *followRobust) random(set *members) policies.Object {
-	return set.list[p.bits.IntN(len(set.list))]
+func (p *followRobust) random(set *dense.Set) policies.Object {
+	return set.All[p.bits.IntN(len(set.All))]
 }
 
 func (p *followRobust) exchange(victim, loaded policies.Object) {
@@ -278,17 +278,17 @@ func (p *followRobust) exchange(victim, loaded policies.Object) {
 // hold loads o into the simulated cache.
 func (p *followRobust) hold(o policies.Object) {
 	p.load(o)
-	if !p.predicted.has(o) {
-		p.unpredicted.add(o)
+	if !p.predicted.Has(o) {
+		p.unpredicted.Add(o)
 	}
 }
 
 // release drops o from the simulated cache.
 func (p *followRobust) release(o policies.Object) {
 	p.drop(o)
-	for _, set := range []*members{&p.unpredicted, &p.unmarked} {
-		if set.has(o) {
-			set.remove(o)
+	for _, set := range []*dense.Set{&p.unpredicted, &p.unmarked} {
+		if set.Has(o) {
+			set.Remove(o)
 		}
 	}
 }

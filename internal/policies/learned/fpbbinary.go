@@ -6,6 +6,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
 var fpbBinaryEntry = policies.Entry{
@@ -26,8 +27,8 @@ type fpbBinary struct {
 	policies.ByPredictions
 	predictor predict.Predictor
 	labeler   predict.Labeler
-	leaving   members // labelled: the optimum evicts them before their next request
-	staying   members
+	leaving   dense.Set // labelled: the optimum evicts them before their next request
+	staying   dense.Set
 	bits      *rand.Rand
 	capacity  int // batch path only
 }
@@ -39,7 +40,7 @@ func newFPBBinary(c policies.Config) (policies.Policy, error) {
 			"'noisy(p=0.1)', with the exact cache")
 	}
 	return &fpbBinary{
-		predictor: c.Predictor, labeler: labeler, leaving: newMembers(c.Objects), staying: newMembers(c.Objects),
+		predictor: c.Predictor, labeler: labeler, leaving: dense.NewSet(c.Objects), staying: dense.NewSet(c.Objects),
 		bits: rand.New(rand.NewPCG(c.Seed, 0)), capacity: int(c.Capacity),
 	}, nil
 }
@@ -50,33 +51,33 @@ func (p *fpbBinary) Victim(policies.Request) policies.Object { return p.evict() 
 
 func (p *fpbBinary) Insert(r policies.Request) {
 	if r.Reason != policies.Demand { // labels belong to requests
-		p.staying.add(r.Object)
+		p.staying.Add(r.Object)
 		return
 	}
 	p.load(r.Object, r.Pos)
 }
 
 func (p *fpbBinary) Remove(o policies.Object) {
-	if p.leaving.has(o) {
-		p.leaving.remove(o)
+	if p.leaving.Has(o) {
+		p.leaving.Remove(o)
 	} else {
-		p.staying.remove(o)
+		p.staying.Remove(o)
 	}
 }
 
 func (p *fpbBinary) Grow(objects int) {
-	p.leaving.grow(objects)
-	p.staying.grow(objects)
+	p.leaving.Grow(objects)
+	p.staying.Grow(objects)
 }
 
 func (p *fpbBinary) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		if p.leaving.has(o) || p.staying.has(o) {
+		if p.leaving.Has(o) || p.staying.Has(o) {
 			hits++
 			p.hit(o, first+i)
 			continue
 		}
-		if len(p.leaving.list)+len(p.staying.list) == p.capacity {
+		if len(p.leaving.All)+len(p.staying.All) == p.capacity {
 			p.evict()
 			evictions++
 		}
@@ -93,19 +94,19 @@ func (p *fpbBinary) hit(o policies.Object, pos int) {
 func (p *fpbBinary) load(o policies.Object, pos int) {
 	p.predictor.Observe(o, pos)
 	if p.labeler.Evict(o) {
-		p.leaving.add(o)
+		p.leaving.Add(o)
 	} else {
-		p.staying.add(o)
+		p.staying.Add(o)
 	}
 }
 
 func (p *fpbBinary) evict() policies.Object {
 	among := &p.leaving
-	if len(among.list) == 0 {
+	if len(among.All) == 0 {
 		among = &p.staying
 	}
-	v := among.list[p.bits.IntN(len(among.list))]
-	among.remove(v)
+	v := among.All[p.bits.IntN(len(among.All))]
+	among.Remove(v)
 	return v
 }
 

@@ -35,8 +35,8 @@ type guard struct {
 	predictor predict.Predictor
 	shared    *predict.Shared // nil where each request is one to its own object alone
 	unguarded forecast
-	guarded   members
-	old       members
+	guarded   dense.Set
+	old       dense.Set
 	phase     uint32
 	evictedIn []uint32 // per object: the last phase in which it was evicted; 0 for none
 	arms      bool     // the object that is loaded next will be guarded
@@ -47,8 +47,8 @@ type guard struct {
 func newGuard(c policies.Config) *guard {
 	return &guard{
 		predictor: c.Predictor, shared: predict.SharedBy(c.Predictor),
-		unguarded: newForecast(c.Predictor, c.Objects), guarded: newMembers(c.Objects),
-		old: newMembers(c.Objects), evictedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)),
+		unguarded: newForecast(c.Predictor, c.Objects), guarded: dense.NewSet(c.Objects),
+		old: dense.NewSet(c.Objects), evictedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)),
 		capacity: int(c.Capacity),
 	}
 }
@@ -68,7 +68,7 @@ func (p *guard) giveUp(pos int) (victim policies.Object) {
 	if p.unguarded.size() > 0 {
 		victim = p.unguarded.latest(pos)
 	} else {
-		victim = p.guarded.list[0]
+		victim = p.guarded.All[0]
 	}
 	p.Remove(victim)
 	return victim
@@ -84,11 +84,11 @@ func (p *guard) Insert(r policies.Request) {
 }
 
 func (p *guard) Remove(o policies.Object) {
-	if p.old.has(o) {
-		p.old.remove(o)
+	if p.old.Has(o) {
+		p.old.Remove(o)
 	}
-	if p.guarded.has(o) {
-		p.guarded.remove(o)
+	if p.guarded.Has(o) {
+		p.guarded.Remove(o)
 	} else {
 		p.unguarded.remove(o)
 	}
@@ -96,19 +96,19 @@ func (p *guard) Remove(o policies.Object) {
 
 func (p *guard) Grow(objects int) {
 	p.unguarded.grow(objects)
-	p.guarded.grow(objects)
-	p.old.grow(objects)
+	p.guarded.Grow(objects)
+	p.old.Grow(objects)
 	p.evictedIn = dense.Grown(p.evictedIn, objects)
 }
 
 func (p *guard) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		if p.unguarded.has(o) || p.guarded.has(o) {
+		if p.unguarded.has(o) || p.guarded.Has(o) {
 			hits++
 			p.request(o, first+i)
 			continue
 		}
-		if p.unguarded.size()+len(p.guarded.list) == p.capacity {
+		if p.unguarded.size()+len(p.guarded.All) == p.capacity {
 			p.evict(o, first+i)
 			evictions++
 		}
@@ -119,7 +119,7 @@ func (p *guard) ReplayUnit(objects []policies.Object, first int) (hits, eviction
 
 func (p *guard) load(o policies.Object, pos int) {
 	if p.arms {
-		p.guarded.add(o)
+		p.guarded.Add(o)
 		p.arms = false
 	} else {
 		p.unguarded.add(o)
@@ -128,19 +128,19 @@ func (p *guard) load(o policies.Object, pos int) {
 }
 
 func (p *guard) request(o policies.Object, pos int) {
-	if p.old.has(o) {
-		p.old.remove(o)
+	if p.old.Has(o) {
+		p.old.Remove(o)
 	}
 	p.unguarded.request(o, pos)
 	p.predictor.Observe(o, pos)
 }
 
 func (p *guard) evict(o policies.Object, pos int) (victim policies.Object) {
-	if len(p.old.list) == 0 {
+	if len(p.old.All) == 0 {
 		p.startPhase()
 	}
 	if p.arms = p.evicted(o, pos); p.arms {
-		victim = p.old.list[p.bits.IntN(len(p.old.list))]
+		victim = p.old.All[p.bits.IntN(len(p.old.All))]
 	} else {
 		victim = p.unguarded.latest(pos)
 	}
@@ -169,11 +169,11 @@ func (p *guard) evicted(o policies.Object, pos int) bool {
 // startPhase makes every resident old and unguarded; none was old before.
 func (p *guard) startPhase() {
 	p.phase++
-	for _, o := range p.guarded.list {
+	for _, o := range p.guarded.All {
 		p.unguarded.add(o)
 	}
-	p.guarded.clear()
+	p.guarded.Clear()
 	for _, o := range p.unguarded.members {
-		p.old.add(o)
+		p.old.Add(o)
 	}
 }

@@ -115,7 +115,7 @@ func TestGuardSpreadsItsChoice(t *testing.T) {
 		p.bits = rand.New(rand.NewPCG(seed, 0))
 		p.ReplayUnit(trace, 0)
 		for o := policies.Object(1); o <= 4; o++ {
-			if !p.unguarded.has(o) && !p.guarded.has(o) {
+			if !p.unguarded.has(o) && !p.guarded.Has(o) {
 				counts[o]++
 			}
 		}

@@ -102,7 +102,7 @@ func (l *lazy) remove(o policies.Object) {
 
 // simulated is a cache under some policy that stores nothing.
 type simulated struct {
-	members
+	dense.Set
 	policy   policies.Policy
 	capacity int
 }
@@ -117,7 +117,7 @@ func newSimulated(c policies.Config, m maker) (*simulated, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &simulated{members: newMembers(c.Objects), policy: policy, capacity: int(c.Capacity)}, nil
+	return &simulated{Set: dense.NewSet(c.Objects), policy: policy, capacity: int(c.Capacity)}, nil
 }
 
 // unobserved is a predictor that gets its requests from elsewhere.
@@ -130,19 +130,19 @@ func (u unobserved) Unwrap() predict.Predictor { return u.Predictor }
 
 // serve serves one request, or loads an object without one; victim was evicted if evicted.
 func (s *simulated) serve(r policies.Request) (victim policies.Object, evicted, hit bool) {
-	if s.has(r.Object) {
+	if s.Has(r.Object) {
 		if r.Reason == policies.Demand {
 			s.policy.Hit(r)
 		}
 		return 0, false, true
 	}
 	s.policy.Miss(r)
-	if len(s.list) == s.capacity {
+	if len(s.All) == s.capacity {
 		victim, evicted = s.policy.Victim(r), true
-		s.remove(victim)
+		s.Remove(victim)
 	}
 	s.policy.Insert(r)
-	s.add(r.Object)
+	s.Add(r.Object)
 	return victim, evicted, false
 }
 
@@ -151,7 +151,7 @@ func (s *simulated) giveUp(pos int) policies.Object {
 	victim := s.policy.Victim(policies.Request{
 		Object: policies.NoObject, Query: policies.NoObject, Pos: pos, Reason: policies.Shrink,
 	})
-	s.remove(victim)
+	s.Remove(victim)
 	return victim
 }
 
@@ -161,14 +161,14 @@ func (s *simulated) resize(capacity int64, pos int, evicted func(victim policies
 	if p, ok := s.policy.(policies.Resizer); ok {
 		p.Resize(capacity)
 	}
-	for len(s.list) > s.capacity {
+	for len(s.All) > s.capacity {
 		evicted(s.giveUp(pos))
 	}
 }
 
 // grow makes room for objects up to objects-1.
 func (s *simulated) grow(objects int) {
-	s.members.grow(objects)
+	s.Set.Grow(objects)
 	if p, ok := s.policy.(policies.Grower); ok {
 		p.Grow(objects)
 	}

@@ -489,12 +489,12 @@ func TestTrustDoubtSimulatesACache(t *testing.T) {
 		seen := map[policies.Object]bool{}
 		replay(t, p, objects, capacity, func(pos int, _ bool, _ policies.Object) {
 			seen[objects[pos]] = true
-			if got, want := len(p.simulated.list), min(len(seen), int(capacity)); got != want || !p.simulated.has(objects[pos]) {
+			if got, want := len(p.simulated.All), min(len(seen), int(capacity)); got != want || !p.simulated.Has(objects[pos]) {
 				t.Fatalf("request %d: %d objects, want %d; holds the requested one: %t", pos, got, want,
-					p.simulated.has(objects[pos]))
+					p.simulated.Has(objects[pos]))
 			}
 			for i, c := range p.clean {
-				if p.followed.has(c.proxy) && p.requested[c.proxy] == uint32(pos) {
+				if p.followed.Has(c.proxy) && p.requested[c.proxy] == uint32(pos) {
 					t.Fatalf("request %d: the proxy of clean object %d was just requested", pos, i)
 				}
 			}

@@ -17,7 +17,7 @@ type marking struct {
 	policies.ByPredictions
 	predictor predict.Predictor
 	unmarked  forecast
-	marked    members
+	marked    dense.Set
 	phase     uint32   // counts phases
 	startedIn []uint32 // per object: the last phase at whose start it was resident
 	bits      *rand.Rand
@@ -32,7 +32,7 @@ type marking struct {
 
 func newMarking(c policies.Config) *marking {
 	return &marking{
-		predictor: c.Predictor, unmarked: newForecast(c.Predictor, c.Objects), marked: newMembers(c.Objects),
+		predictor: c.Predictor, unmarked: newForecast(c.Predictor, c.Objects), marked: dense.NewSet(c.Objects),
 		startedIn: make([]uint32, c.Objects), bits: rand.New(rand.NewPCG(c.Seed, 0)), capacity: int(c.Capacity),
 	}
 }
@@ -53,7 +53,7 @@ func (m *marking) giveUp(pos int) (victim policies.Object) {
 	if m.unmarked.size() > 0 {
 		victim = m.unmarked.latest(pos)
 	} else {
-		victim = m.marked.list[0]
+		victim = m.marked.All[0]
 	}
 	m.Remove(victim)
 	return victim
@@ -74,7 +74,7 @@ func (m *marking) Remove(o policies.Object) {
 		m.unmarked.remove(o)
 		return
 	}
-	m.marked.remove(o)
+	m.marked.Remove(o)
 }
 
 func (m *marking) Resize(capacity int64) {
@@ -86,7 +86,7 @@ func (m *marking) Resize(capacity int64) {
 
 func (m *marking) Grow(objects int) {
 	m.unmarked.grow(objects)
-	m.marked.grow(objects)
+	m.marked.Grow(objects)
 	m.startedIn = dense.Grown(m.startedIn, objects)
 	if m.grown != nil {
 		m.grown(objects)
@@ -95,7 +95,7 @@ func (m *marking) Grow(objects int) {
 
 func (m *marking) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		if m.marked.has(o) {
+		if m.marked.Has(o) {
 			hits++
 			m.observe(o, first+i)
 			continue
@@ -105,7 +105,7 @@ func (m *marking) ReplayUnit(objects []policies.Object, first int) (hits, evicti
 			m.hit(o, first+i)
 			continue
 		}
-		if m.unmarked.size()+len(m.marked.list) == m.capacity {
+		if m.unmarked.size()+len(m.marked.All) == m.capacity {
 			m.evict(o, first+i)
 			evictions++
 		}
@@ -117,13 +117,13 @@ func (m *marking) ReplayUnit(objects []policies.Object, first int) (hits, evicti
 func (m *marking) hit(o policies.Object, pos int) {
 	if m.unmarked.has(o) {
 		m.unmarked.remove(o)
-		m.marked.add(o)
+		m.marked.Add(o)
 	}
 	m.observe(o, pos)
 }
 
 func (m *marking) load(o policies.Object, pos int) {
-	m.marked.add(o)
+	m.marked.Add(o)
 	m.observe(o, pos)
 }
 
@@ -146,11 +146,11 @@ func (m *marking) startPhase() {
 	for _, o := range m.unmarked.members {
 		m.startedIn[o] = m.phase
 	}
-	for _, o := range m.marked.list {
+	for _, o := range m.marked.All {
 		m.startedIn[o] = m.phase
 		m.unmarked.add(o)
 	}
-	m.marked.clear()
+	m.marked.Clear()
 }
 
 // stale reports whether o was resident when the phase began.
@@ -165,9 +165,9 @@ func (m *marking) random() policies.Object {
 
 // randomOfAll returns one of the resident objects, uniformly.
 func (m *marking) randomOfAll() policies.Object {
-	i := m.bits.IntN(m.unmarked.size() + len(m.marked.list))
-	if i < len(m.marked.list) {
-		return m.marked.list[i]
+	i := m.bits.IntN(m.unmarked.size() + len(m.marked.All))
+	if i < len(m.marked.All) {
+		return m.marked.All[i]
 	}
-	return m.unmarked.members[i-len(m.marked.list)]
+	return m.unmarked.members[i-len(m.marked.All)]
 }

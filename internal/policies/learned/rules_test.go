@@ -66,11 +66,11 @@ func newFollowRobustOf4(t *testing.T) *followRobust {
 	p := mustMake(t, "follow-robust", objects, 4, "oracle", 1).(*followRobust)
 	for _, o := range []policies.Object{0, 1, 2, 3} {
 		p.hold(o)
-		p.unmarked.add(o)
+		p.unmarked.Add(o)
 		p.startedIn[o] = 1
 	}
 	for _, o := range []policies.Object{0, 1, 2, 5} {
-		p.followed.add(o)
+		p.followed.Add(o)
 		p.change(o)
 	}
 	p.robust, p.phase, p.window = true, 1, 1

@@ -119,7 +119,7 @@ func (p *trustDoubt) isStale(o policies.Object) bool  { return p.staleIn[o] == p
 // startPhase begins a phase with a request to o, which was not requested in the previous one.
 func (p *trustDoubt) startPhase(o policies.Object) {
 	p.ancient, p.stale = p.ancient[:0], p.stale[:0]
-	for _, x := range p.simulated.list {
+	for _, x := range p.simulated.All {
 		if p.isMarked(x) || x == o {
 			p.stale = append(p.stale, x)
 			p.staleIn[x] = p.phase + 2
@@ -136,7 +136,7 @@ func (p *trustDoubt) startPhase(o policies.Object) {
 // serveAmongAncient serves o while there are ancient objects.
 func (p *trustDoubt) serveAmongAncient(o policies.Object) {
 	gone := o // no longer ancient: o itself, if it was, or the victim
-	if !p.simulated.has(o) {
+	if !p.simulated.Has(o) {
 		gone = p.leastRecentAncient()
 		p.drop(gone)
 		p.load(o)
@@ -155,8 +155,8 @@ func (p *trustDoubt) serveAmongAncient(o policies.Object) {
 func (p *trustDoubt) leastRecentAncient() policies.Object {
 	first := p.ancient[0]
 	for _, x := range p.ancient[1:] {
-		if held := p.followed.has(x); held != p.followed.has(first) && !held ||
-			held == p.followed.has(first) && p.requested[x] < p.requested[first] {
+		if held := p.followed.Has(x); held != p.followed.Has(first) && !held ||
+			held == p.followed.Has(first) && p.requested[x] < p.requested[first] {
 			first = x
 		}
 	}
@@ -165,7 +165,7 @@ func (p *trustDoubt) leastRecentAncient() policies.Object {
 
 // serveAmongStale serves o when no ancient objects are left. o arrives if it was not requested in the previous phase.
 func (p *trustDoubt) serveAmongStale(o policies.Object, arrives bool) {
-	if !p.simulated.has(o) {
+	if !p.simulated.Has(o) {
 		p.drop(p.firstStale())
 		p.load(o)
 	}
@@ -195,7 +195,7 @@ func (p *trustDoubt) isProxy(o policies.Object) bool {
 // is one: otherwise all held objects would be marked, and the request being served would be one more than fit.
 func (p *trustDoubt) firstStale() policies.Object {
 	for _, x := range p.stale {
-		if !p.isMarked(x) && p.simulated.has(x) {
+		if !p.isMarked(x) && p.simulated.Has(x) {
 			return x
 		}
 	}
@@ -207,7 +207,7 @@ func (p *trustDoubt) firstStale() policies.Object {
 func (p *trustDoubt) newProxy() (proxy policies.Object) {
 	best := uint32(policies.Never)
 	consider := func(x policies.Object) {
-		if !p.followed.has(x) && !p.isProxy(x) && p.requested[x] < best {
+		if !p.followed.Has(x) && !p.isProxy(x) && p.requested[x] < best {
 			proxy, best = x, p.requested[x]
 		}
 	}
@@ -233,7 +233,7 @@ func (p *trustDoubt) endIntervals() {
 			c.length *= 2
 			c.trusted = true
 		}
-		if p.simulated.has(c.proxy) {
+		if p.simulated.Has(c.proxy) {
 			p.drop(c.proxy)
 			p.bringBackStale()
 		}
@@ -245,7 +245,7 @@ func (p *trustDoubt) endIntervals() {
 func (p *trustDoubt) bringBackStale() {
 	for i := len(p.stale) - 1; i >= 0; i-- {
 		x := p.stale[i]
-		if !p.isMarked(x) && !p.simulated.has(x) && !(p.isProxy(x) && p.clean[p.proxyOf[x]].trusted) {
+		if !p.isMarked(x) && !p.simulated.Has(x) && !(p.isProxy(x) && p.clean[p.proxyOf[x]].trusted) {
 			p.load(x)
 			return
 		}

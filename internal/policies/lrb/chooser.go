@@ -53,11 +53,11 @@ func (c *chooser) latest(p *lrb) policies.Object {
 // front of the tracked objects, whose order means nothing.
 func (p *lrb) drawResidents(n int) []policies.Object {
 	t := &p.tracked
-	if t.residents <= n {
-		return t.all[:t.residents]
+	if t.Front <= n {
+		return t.All[:t.Front]
 	}
 	for i := range n {
-		t.swap(i, i+int(p.draws.Below(uint64(t.residents-i))))
+		t.Swap(i, i+int(p.draws.Below(uint64(t.Front-i))))
 	}
-	return t.all[:n]
+	return t.All[:n]
 }

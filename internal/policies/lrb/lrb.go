@@ -108,7 +108,8 @@ type lrb struct {
 	window int32   // 0: not known yet
 	reach  float64 // of the window over the objects that fit; 0: the window is a parameter
 
-	tracked tracked
+	// The objects with a history: the residents in front, and those that were requested within the memory window.
+	tracked dense.Set
 	flags   []flag
 	last    []int32     // per tracked object: time of its last request
 	recency dense.Lists // residents, last requested or loaded in front
@@ -174,7 +175,7 @@ func newWithWindow(c policies.Config, window int32) (*lrb, error) {
 	}
 	return &lrb{
 		window:  window,
-		tracked: newTracked(c.Objects),
+		tracked: dense.NewSet(c.Objects),
 		flags:   make([]flag, c.Objects),
 		last:    make([]int32, c.Objects),
 		recency: dense.NewLists(c.Objects, 1),
@@ -209,7 +210,7 @@ func (p *lrb) Miss(r policies.Request) {
 		return
 	}
 	p.advance()
-	if o := r.Object; p.tracked.has(o) {
+	if o := r.Object; p.tracked.Has(o) {
 		p.request(o)
 	}
 	p.judge(r.Object)
@@ -253,8 +254,8 @@ func (p *lrb) request(o policies.Object) {
 
 // sample draws a tracked object, whose sample waits for its label from now on.
 func (p *lrb) sample() {
-	if n := len(p.tracked.all); p.sampling && n > 0 {
-		p.waiting.add(p.tracked.all[p.draws.Below(uint64(n))], p.now)
+	if n := len(p.tracked.All); p.sampling && n > 0 {
+		p.waiting.add(p.tracked.All[p.draws.Below(uint64(n))], p.now)
 		p.tally.samples++
 	}
 }
@@ -280,13 +281,13 @@ func (p *lrb) describe(o policies.Object, at int32, row []float64) []float64 {
 func (p *lrb) forget(o policies.Object, silence int64) {
 	p.label(o, func(int32) int64 { return silence })
 	p.history.clear(o)
-	p.tracked.remove(o)
+	p.tracked.Remove(o)
 	p.flags[o] = 0
 }
 
 func (p *lrb) Victim(policies.Request) policies.Object {
 	if p.window == 0 {
-		p.setWindow(float64(p.tracked.residents))
+		p.setWindow(float64(p.tracked.Front))
 	}
 	p.sampling = true
 	v := p.choose()
@@ -332,7 +333,7 @@ func (p *lrb) Remove(o policies.Object) {
 func (p *lrb) leave(o policies.Object) {
 	p.recency.Unlink(o)
 	p.flags[o] &^= resident
-	p.tracked.demote(o)
+	p.tracked.ToBack(o)
 	if age := p.now - p.last[o]; p.flags[o]&inWindow == 0 {
 		p.forget(o, int64(age)+int64(p.window))
 	}
@@ -341,8 +342,8 @@ func (p *lrb) leave(o policies.Object) {
 func (p *lrb) Insert(r policies.Request) {
 	o := r.Object
 	p.sizes.Set(o, r.Size)
-	if !p.tracked.has(o) {
-		p.tracked.add(o)
+	if !p.tracked.Has(o) {
+		p.tracked.Add(o)
 		p.last[o] = p.now
 		p.recent.PushFront(0, o)
 		p.flags[o] = inWindow
@@ -351,7 +352,7 @@ func (p *lrb) Insert(r policies.Request) {
 		}
 	}
 	p.left[o] = 0
-	p.tracked.promote(o)
+	p.tracked.ToFront(o)
 	p.flags[o] |= resident
 	p.recency.PushFront(0, o)
 }
@@ -376,7 +377,7 @@ func (p *lrb) Resize(capacity int64) {
 func (p *lrb) Resized(o policies.Object, size int64) { p.sizes.Set(o, size) }
 
 func (p *lrb) Grow(objects int) {
-	p.tracked.grow(objects)
+	p.tracked.Grow(objects)
 	p.flags = dense.Grown(p.flags, objects)
 	p.last = dense.Grown(p.last, objects)
 	p.recency.Grow(objects)

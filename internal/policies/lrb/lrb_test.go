@@ -59,7 +59,7 @@ func (b *both) request(o policies.Object, size int64, check func(victim, want po
 
 // noteSample tells the naive version which object was drawn in this request.
 func (b *both) noteSample() {
-	for _, o := range b.tracked.all {
+	for _, o := range b.tracked.All {
 		if at := b.waiting.first[o]; at != 0 && b.waiting.pairs[at].time == b.now {
 			b.naive.waiting[o] = append(b.naive.waiting[o], int(b.now))
 		}
@@ -108,7 +108,7 @@ func (p *lrb) serve(objects []policies.Object) (hits, evictions int) {
 			continue
 		}
 		p.Miss(r)
-		if int64(p.tracked.residents) == p.capacity {
+		if int64(p.tracked.Front) == p.capacity {
 			p.Victim(r)
 			evictions++
 		}
@@ -378,9 +378,9 @@ func TestDrawsEachResidentAsOften(t *testing.T) {
 	p := policytest.Drive(t, "lrb", policies.Config{Capacity: residents, Unit: true, Objects: residents + ghosts,
 		Requests: 1}).Policy.(*lrb)
 	for o := range policies.Object(residents + ghosts) {
-		p.tracked.add(o)
+		p.tracked.Add(o)
 		if o < residents {
-			p.tracked.promote(o)
+			p.tracked.ToFront(o)
 		}
 	}
 	drawn := make([]int, residents+ghosts)

@@ -93,7 +93,7 @@ func TestTrialsFollowTheirCache(t *testing.T) {
 		return n
 	}
 	p.serve(tr.Objects)
-	o := p.tracked.all[0]
+	o := p.tracked.All[0]
 	if held(o) == 0 {
 		t.Fatal("no trial has the object; the test needs one that has")
 	}
@@ -108,9 +108,9 @@ func TestTrialsFollowTheirCache(t *testing.T) {
 			len(p.trials.each))
 	}
 	for _, other := range p.trials.each {
-		if other.used != 7 || other.policy.tracked.residents != 7 || other.policy.capacity != 7 {
+		if other.used != 7 || other.policy.tracked.Front != 7 || other.policy.capacity != 7 {
 			t.Errorf("a trial uses %d of %d, and has %d objects; want 7", other.used, other.policy.capacity,
-				other.policy.tracked.residents)
+				other.policy.tracked.Front)
 		}
 	}
 }

@@ -392,7 +392,7 @@ func (p *adaptive) holds(o policies.Object) bool {
 }
 
 func (p *adaptive) forget(o policies.Object) {
-	p.residents.Remove(o)
+	p.residents.Take(o)
 	if l := &p.history.labels[p.history.labels[o].of]; l.standIn == o {
 		l.standIn = none
 	}

@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"os"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -35,42 +34,29 @@ func newAhead(ctx context.Context, paths []string, opts Options) *ahead {
 	ctx, end := context.WithCancel(ctx)
 	jobs := min(parallel.Jobs(0), len(paths))
 	a := &ahead{make(chan chan prepared, min(mostAhead, aheadPerJob*jobs)), end}
-	type piece struct {
-		path string
-		done chan prepared // with room for the result
-	}
-	work := make(chan piece)
+	free := make(chan struct{}, jobs)
 	go func() {
 		defer close(a.queue)
-		defer close(work)
 		for _, path := range paths {
-			next := piece{path, make(chan prepared, 1)}
+			done := make(chan prepared, 1)
 			select {
-			case a.queue <- next.done:
+			case a.queue <- done:
 			case <-ctx.Done():
 				return
 			}
-			select {
-			case work <- next:
-			case <-ctx.Done():
-				next.done <- prepared{err: ctx.Err()}
-				return
-			}
+			free <- struct{}{}
+			go func() {
+				done <- prepareAhead(ctx, path, opts)
+				<-free
+			}()
 		}
 	}()
-	for range jobs {
-		go func() {
-			for next := range work {
-				next.done <- prepareAhead(ctx, next.path, opts)
-			}
-		}()
-	}
 	return a
 }
 
 // prepareAhead opens a regular file. A pipe has no beginning yet, and waiting for it is what its reader is to do.
 func prepareAhead(ctx context.Context, path string, opts Options) (p prepared) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	if !isRegular(path) {
 		return prepared{}
 	}
 	if p = prepare(ctx, path, opts); p.err == nil {

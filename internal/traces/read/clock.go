@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,6 @@ type span struct {
 	first, last int64
 }
 
-// open begins a file.
 func (c *clock) open(path string) {
 	if n := len(c.files); n > 0 && c.ended {
 		c.files = c.files[:n-1] // no request was seen
@@ -32,7 +30,6 @@ func (c *clock) open(path string) {
 	c.files, c.ended = append(c.files, span{path: path}), true
 }
 
-// see takes the time of a request.
 func (c *clock) see(at int64) {
 	file := &c.files[len(c.files)-1]
 	if c.ended {
@@ -92,16 +89,15 @@ func inOrder(paths []string) string {
 	return " (" + strings.Join(paths, " ") + ")"
 }
 
-// rotated is the name of a log that was moved away: the number grows with its age.
-var rotated = regexp.MustCompile(`^(.+)\.([0-9]{1,9})(\.(?:gz|bz2|xz|zst|lz4|s2))?$`)
-
-// age splits the name of a rotated log into the name of the log and the number; the log itself has number 0.
+// age splits the name of a rotated log into the name of the log and the number, which grows with its age; the log
+// itself has number 0.
 func age(path string) (log string, number int) {
-	match := rotated.FindStringSubmatch(path)
+	name := packed.ReplaceAllString(path, "")
+	match := numbered.FindStringSubmatch(name)
 	if match == nil {
 		return path, 0
 	}
-	number, _ = strconv.Atoi(match[2])
+	number, _ = strconv.Atoi(name[len(match[1])+1:])
 	return match[1], number
 }
 

@@ -26,38 +26,25 @@ import (
 // The error says which file cannot be read and why; a trace without requests is also an error. When ctx ends, Load
 // returns its error.
 func Load(ctx context.Context, paths []string, opts Options) (*traces.Trace, error) {
-	s, err := newScan(ctx, paths, opts)
+	l, err := newLoader(ctx, paths, opts)
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{scan: s, trace: &traces.Trace{}, numbering: stream.NewNumbering()}
-	s.begin, s.further, s.visit, s.dropped = l.begin, l.keepTTL, l.add, l.unchain
-	if err := cmp.Or(l.beginTenants(), l.beginLabels()); err != nil {
-		return nil, err
-	}
+	l.further, l.dropped = l.keepTTL, l.unchain
 	if opts.Beside == nil && !l.tenancy.eachRequest() {
-		s.batches = l.addFile
+		l.batches = l.addFile
 	}
 	if opts.PerFile {
-		s.part = l.trace.StartPart
+		l.part = l.trace.StartPart
 	}
-	if err := s.run(); err != nil {
-		return nil, err
-	}
-	t, err := l.finish()
-	if err != nil {
-		return nil, err
-	}
-	t.Warnings = append(t.Warnings, s.clockWarnings()...)
-	l.warnOfKeys(t)
-	return t, ctx.Err()
+	return l.finish(l.run())
 }
 
 // LoadReader is Load for records from elsewhere, such as a generator. name is the name of the trace, fields are those
 // of the records, and total is their number for Progress (0 if unknown).
 func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream.Fields, total int64,
 	opts Options) (*traces.Trace, error) {
-	s, err := newScan(ctx, []string{name}, opts)
+	l, err := newLoader(ctx, []string{name}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -65,41 +52,26 @@ func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream
 	if opts.Limit > 0 && !source.IsGrouped(fields.Kind) {
 		length = min(length, int64(opts.Limit))
 	}
-	if s.sampler == nil && length > stream.MaxCount {
+	if l.sampler == nil && length > stream.MaxCount {
 		return nil, fmt.Errorf("%s: %w", name, stream.ErrTooManyRequests) // before memory is filled
 	}
-	l := &loader{scan: s, trace: &traces.Trace{}, numbering: stream.NewNumbering()}
-	s.visit = l.add
-	if err := cmp.Or(l.beginTenants(), l.beginLabels()); err != nil {
-		return nil, err
-	}
 	if opts.Progress != nil {
-		show := opts.Progress
-		s.opts.Progress = func(int64, int64) { show(int64(s.seen), total) }
+		l.opts.Progress = func(int64, int64) { opts.Progress(int64(l.seen), total) }
 	}
-	s.begin = l.begin
 	reading := &stream.Reading{Name: name}
 	source.Complete(reading, source.Format{Name: "generated"}, nil, fields)
 	reading.Spec = ""
-	s.together.Join(reading)
-	if err := s.start(name, fields); err != nil {
+	l.together.Join(reading)
+	if err := l.start(name, fields); err != nil {
 		return nil, err
 	}
-	if s.sampler == nil {
+	if l.sampler == nil {
 		if err := l.reserve(int(length)); err != nil {
 			return nil, err
 		}
 		l.expect(int(length))
 	}
-	if err := s.readWhole(r); err != nil {
-		return nil, err
-	}
-	t, err := l.finish()
-	if err != nil {
-		return nil, err
-	}
-	l.warnOfKeys(t)
-	return t, nil
+	return l.finish(l.ended(l.readAll(r)))
 }
 
 // loader builds a Trace from the records of a scan.
@@ -116,10 +88,20 @@ type loader struct {
 	ttls       []int64            // per request; shorter, or nil, until a row has one
 	types      []stream.ValueType // per object; shorter, or nil, until a row states one
 	lacks      bool               // some row states no size
-	flushed    *flushes
+	flushed    flushes
 	labels     *labelling // nil if hits are not counted by labels
 	// statesUses says that the options request next uses, and that the file has stated every repeated request so far.
 	statesUses bool
+}
+
+func newLoader(ctx context.Context, paths []string, opts Options) (*loader, error) {
+	s, err := newScan(ctx, paths, opts)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{scan: s, trace: &traces.Trace{}, numbering: stream.NewNumbering()}
+	s.begin, s.visit = l.begin, l.add
+	return l, cmp.Or(l.beginTenants(), l.beginLabels())
 }
 
 func (l *loader) begin(fields stream.Fields) error {
@@ -167,7 +149,11 @@ func (l *loader) keepTTL(fields stream.Fields) {
 	}
 }
 
-func (l *loader) finish() (*traces.Trace, error) {
+// finish completes the trace, unless an error ended the reading.
+func (l *loader) finish(err error) (*traces.Trace, error) {
+	if err != nil {
+		return nil, err
+	}
 	t := l.trace
 	t.DropEmptyPart()
 	if t.NumObjects = l.numbering.Len(); l.numbers != nil {
@@ -178,7 +164,9 @@ func (l *loader) finish() (*traces.Trace, error) {
 	t.Readings = l.together.List()
 	t.Name = traceName(l.paths)
 	t.SampleRate = 1
-	l.complete()
+	// Columns that were begun have a value for each request.
+	n := len(t.Objects)
+	t.Ops, t.Served, l.ttls = filled(t.Ops, n), filled(t.Served, n), filled(l.ttls, n)
 	units := len(t.Objects)
 	if l.units != nil {
 		units = len(t.Groups)
@@ -219,12 +207,13 @@ func (l *loader) finish() (*traces.Trace, error) {
 			return nil, err
 		}
 	}
-	if t, err := l.applyWrites(); err == nil {
-		l.finishLabels(t)
-		return t, nil
-	} else {
+	if t, err = l.applyWrites(); err != nil {
 		return nil, err
 	}
+	l.finishLabels(t)
+	t.Warnings = append(t.Warnings, l.clockWarnings()...)
+	l.warnOfKeys(t)
+	return t, l.ctx.Err()
 }
 
 // checkBytes makes sure that the bytes of all requests, and so every sum of sizes, fit into an int64.
@@ -264,9 +253,6 @@ func traceName(paths []string) string {
 
 func (l *loader) add(rec *stream.Record) error {
 	if rec.Op.Kind() == stream.OpFlush {
-		if l.flushed == nil {
-			l.flushed = &flushes{}
-		}
 		l.flushed.rows = append(l.flushed.rows, flushRow{len(l.trace.Objects), string(rec.Text)})
 		return nil
 	}
@@ -308,7 +294,7 @@ func (l *loader) add(rec *stream.Record) error {
 }
 
 // wantsKeys reports whether the keys of the objects are needed to the end.
-func (l *loader) wantsKeys() bool { return l.opts.Keys || l.flushed != nil }
+func (l *loader) wantsKeys() bool { return l.opts.Keys || l.flushed.rows != nil }
 
 // number returns the number of the object of a record, the last one that was read.
 func (l *loader) number(rec *stream.Record) (uint32, error) {
@@ -344,25 +330,19 @@ func (l *loader) unchain() {
 	}
 }
 
-// complete gives columns that were begun a value for each request.
-func (l *loader) complete() {
-	t := l.trace
-	if t.Ops != nil {
-		t.Ops = padded(t.Ops, len(t.Objects))
-	}
-	if t.Served != nil {
-		t.Served = padded(t.Served, len(t.Objects))
-	}
-	if l.ttls != nil {
-		l.ttls = padded(l.ttls, len(t.Objects))
-	}
-}
-
 // put appends the value of the request at pos to a column, after zeros for earlier requests without one.
 func put[T any](column []T, pos int, value T) []T { return append(padded(column, pos), value) }
 
 // padded returns a column with zeros at its end for requests without a value, so that n have one.
 func padded[T any](column []T, n int) []T { return append(column, make([]T, max(0, n-len(column)))...) }
+
+// filled is padded for a column that was begun.
+func filled[T any](column []T, n int) []T {
+	if column == nil {
+		return nil
+	}
+	return padded(column, n)
+}
 
 // addFile reads a whole oracleGeneral file, batch by batch.
 //
@@ -408,7 +388,10 @@ func (l *loader) addBatch(batch []byte, first int) error {
 	}
 	batch = batch[:n*formats.OracleGeneralRecord]
 	l.seen, l.counted, l.kept = l.seen+n, l.counted+n, l.kept+n
-	l.seeTimes(batch)
+	for i := range min(2, n) { // the first and the last time
+		seconds, _, _, _ := formats.OracleGeneralFields(batch[i*(len(batch)-formats.OracleGeneralRecord):])
+		l.clock.see(int64(seconds) * 1e9)
+	}
 	l.numberBatch(batch, first)
 	if l.numbering.Full {
 		return stream.ErrTooManyObjects
@@ -419,17 +402,6 @@ func (l *loader) addBatch(batch []byte, first int) error {
 		return errLimit
 	}
 	return nil
-}
-
-// seeTimes shows the clock the first and the last time of a batch.
-func (l *loader) seeTimes(batch []byte) {
-	if len(batch) == 0 { // the previous batch reached the limit
-		return
-	}
-	for _, at := range []int{0, len(batch) - formats.OracleGeneralRecord} {
-		seconds, _, _, _ := formats.OracleGeneralFields(batch[at:])
-		l.clock.see(int64(seconds) * 1e9)
-	}
 }
 
 // numberBatch appends the object numbers of a batch.
@@ -537,26 +509,17 @@ func roundedDown(x float64, digits int) float64 {
 
 func (l *loader) requestBytes() float64 {
 	bytes := 4.0
-	if l.keep.Time {
-		bytes += 8
-	}
-	if l.trace.RequestSizes != nil {
-		bytes += 8
-	}
-	if l.keep.Op || l.trace.Ops != nil {
-		bytes++
-	}
-	if l.trace.Served != nil {
-		bytes++
-	}
-	if l.keep.TTL {
-		bytes += 8
-	}
-	if l.labels != nil {
-		bytes += 3
-	}
-	if l.tenancy != nil && !l.tenancy.prompts { // a number per prompt is little
-		bytes += tenantBytes
+	for _, column := range []struct {
+		is    bool
+		bytes float64
+	}{
+		{l.keep.Time, 8}, {l.trace.RequestSizes != nil, 8}, {l.keep.Op || l.trace.Ops != nil, 1},
+		{l.trace.Served != nil, 1}, {l.keep.TTL, 8}, {l.labels != nil, 3},
+		{l.tenancy != nil && !l.tenancy.prompts, tenantBytes}, // a number per prompt is little
+	} {
+		if column.is {
+			bytes += column.bytes
+		}
 	}
 	return bytes
 }
@@ -585,27 +548,26 @@ func (l *loader) expect(n int) {
 	copy(objects, t.Objects[:before])
 	t.Objects = objects[:len(t.Objects)]
 	if l.statesUses {
-		t.StatedUses = withRoom(t.StatedUses, n)
-		l.repeatHints(before)
+		t.StatedUses = withRoom(true, t.StatedUses, n)
+		// The hints of addFile for which the column was too short before it grew.
+		column := t.Objects[:cap(t.Objects)]
+		for pos, again := range t.StatedUses {
+			if int(again) >= before && int(again) < len(column) {
+				column[again] = column[pos] + 1
+			}
+		}
 	}
-	if l.keep.Time {
-		t.Times = withRoom(t.Times, n)
-	}
-	if t.RequestSizes != nil {
-		t.RequestSizes = withRoom(t.RequestSizes, n)
-	}
-	if l.keep.Op || t.Ops != nil {
-		t.Ops = withRoom(t.Ops, n)
-	}
-	if t.Served != nil {
-		t.Served = withRoom(t.Served, n)
-	}
-	if l.ttls != nil {
-		l.ttls = withRoom(l.ttls, n)
-	}
+	t.Times = withRoom(l.keep.Time, t.Times, n)
+	t.RequestSizes = withRoom(false, t.RequestSizes, n)
+	t.Ops = withRoom(l.keep.Op, t.Ops, n)
+	t.Served = withRoom(false, t.Served, n)
+	l.ttls = withRoom(false, l.ttls, n)
 }
 
-// withRoom returns column with a capacity of exactly n.
-func withRoom[T any](column []T, n int) []T {
+// withRoom returns a column with a capacity of exactly n, if it is wanted or was begun.
+func withRoom[T any](wanted bool, column []T, n int) []T {
+	if !wanted && column == nil {
+		return nil
+	}
 	return append(memory.Column[T](n)[:0], column...)
 }

@@ -29,16 +29,6 @@ func (l *loader) addNextUses(batch []byte, first int) {
 	l.trace.StatedUses = uses
 }
 
-// repeatHints writes the hints of addFile for which the column of objects was too short before it grew.
-func (l *loader) repeatHints(before int) {
-	column := l.trace.Objects[:cap(l.trace.Objects)]
-	for pos, again := range l.trace.StatedUses {
-		if int(again) >= before && int(again) < len(column) {
-			column[again] = column[pos] + 1
-		}
-	}
-}
-
 // checkNextUses drops the next uses if some are wrong. Next uses beyond a limit become oracle.Never.
 func (l *loader) checkNextUses() {
 	t := l.trace

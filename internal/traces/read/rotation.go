@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -86,7 +85,7 @@ var errNoFirstTime = errors.New("a file has no first time")
 // firstTime returns the time of the first request of a file; false if there is none. An unreadable file is reported
 // later, when it is read.
 func firstTime(ctx context.Context, path string, opts Options) (at int64, ok bool) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	if !isRegular(path) {
 		return 0, false
 	}
 	opened, err := open(ctx, path, opts, new(source.Together))

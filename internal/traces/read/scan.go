@@ -148,8 +148,6 @@ func (s *scan) run() error {
 	return s.ended(err)
 }
 
-func (s *scan) readWhole(r stream.Reader) error { return s.ended(s.readAll(r)) }
-
 // ended returns the error of the scan, given the error that ended the reading.
 func (s *scan) ended(err error) error {
 	// A reader that was interrupted may report anything.

@@ -43,7 +43,6 @@ func (w *endWatch) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openTar starts reading the first member.
 func openTar(archive *source.Source, spec string, whole bool) (*tarReader, error) {
 	t := &tarReader{archive: archive, ended: endWatch{r: archive}, spec: spec, whole: whole}
 	t.tar = tar.NewReader(&t.ended)
@@ -70,7 +69,6 @@ func (t *tarReader) next() error {
 	}
 }
 
-// closeMember closes the current member, if any.
 func (t *tarReader) closeMember() error {
 	if t.open == nil {
 		return nil

@@ -104,20 +104,15 @@ func fileTenants(paths []string) []string {
 	names := make([]string, len(paths))
 	for i, path := range paths {
 		names[i] = filepath.Base(path)
-		same := func(other string) bool { return other != path && filepath.Base(other) == names[i] }
-		if slices.ContainsFunc(paths, same) {
+		isOther := func(other string) bool { return other != path && filepath.Base(other) == names[i] }
+		if slices.ContainsFunc(paths, isOther) {
 			names[i] = path
 		}
 	}
-	for i := len(names) - 1; i >= 0; i-- {
-		before := 0
-		for _, earlier := range names[:i] {
-			if earlier == names[i] {
-				before++
-			}
-		}
-		if before > 0 {
-			names[i] += "#" + strconv.Itoa(before+1)
+	same := map[string]int{}
+	for i, name := range names {
+		if same[name]++; same[name] > 1 {
+			names[i] += "#" + strconv.Itoa(same[name])
 		}
 	}
 	return names
@@ -234,7 +229,6 @@ func (y *tenancy) checkPrompts(l *loader, fields stream.Fields) error {
 	return nil
 }
 
-// salts reports whether the user wants tenants of prompts to have blocks of their own.
 func (y *tenancy) salts() bool {
 	salt, _ := y.rule.Params[saltParam.Name].(bool)
 	return salt
@@ -270,8 +264,10 @@ func (l *loader) finishTenants() (err error) {
 		if l.mixedLimit > 0 && l.mixedLimit <= len(order) {
 			order, t.Limited = order[:l.mixedLimit], true
 		}
-		reorder(t, order)
-		y.column.column = reordered(y.column.column, order)
+		t.Objects, t.RequestSizes = stream.Pick(t.Objects, order), stream.Pick(t.RequestSizes, order)
+		t.Times, t.Ops = stream.Pick(t.Times, order), stream.Pick(t.Ops, order)
+		t.Served = stream.Pick(t.Served, order)
+		y.column.column = stream.Pick(y.column.column, order)
 	}
 	if err := divide(t, y.column); err != nil {
 		return fmt.Errorf("%s: %w", t.Name, err)
@@ -313,7 +309,6 @@ type tenantNumbers struct {
 
 func newTenantNumbers() *tenantNumbers { return &tenantNumbers{numbers: stream.NewNumbering()} }
 
-// names returns the names of the tenants, in the order of their numbers.
 func (c *tenantNumbers) names() (all []string) {
 	for i := range c.numbers.Len() {
 		all = append(all, terminal.Label(c.numbers.Key(uint32(i)).String()))
@@ -334,7 +329,6 @@ func (c *tenantNumbers) add(name []byte) error {
 	return nil
 }
 
-// nobody reports whether no request names a tenant.
 func (c *tenantNumbers) nobody() bool {
 	return c.numbers.Len() == 1 && c.numbers.Key(0).String() == unnamedTenant
 }
@@ -415,26 +409,6 @@ func compareProducts(a, b, c, d int64) int {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	otherHigh, otherLow := bits.Mul64(uint64(c), uint64(d))
 	return cmp.Or(cmp.Compare(high, otherHigh), cmp.Compare(low, otherLow))
-}
-
-// reorder reorders the requests; order has the current position of each.
-func reorder(t *traces.Trace, order []uint32) {
-	t.Objects = reordered(t.Objects, order)
-	t.RequestSizes = reordered(t.RequestSizes, order)
-	t.Times = reordered(t.Times, order)
-	t.Ops = reordered(t.Ops, order)
-	t.Served = reordered(t.Served, order)
-}
-
-func reordered[T any](column []T, order []uint32) []T {
-	if column == nil {
-		return nil
-	}
-	result := make([]T, len(order))
-	for i, pos := range order {
-		result[i] = column[pos]
-	}
-	return result
 }
 
 // divide makes an object of each pair of tenant and object, numbered in order of first appearance, and sets Tenants.

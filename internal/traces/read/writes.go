@@ -22,7 +22,7 @@ func (l *loader) applyWrites() (*traces.Trace, error) {
 	if l.ttls == nil && !l.opts.WantTimes(l.keep) {
 		t.Times = nil // kept for times to live, but there are none
 	}
-	if l.opts.Ops || t.Ops == nil && l.ttls == nil && l.flushed == nil {
+	if l.opts.Ops || t.Ops == nil && l.ttls == nil && l.flushed.rows == nil {
 		return t, nil
 	}
 	if l.ttls != nil && l.tenancy.mixes() && !l.opts.Merge {
@@ -30,7 +30,7 @@ func (l *loader) applyWrites() (*traces.Trace, error) {
 			"--tenant 'file(mix=none)'", t.Name)
 	}
 	t.Written = traces.Written{Mode: l.writes, Rows: len(t.Objects)}
-	removeObjects(t, l.ttls, l.flushed)
+	removeObjects(t, l.ttls, &l.flushed)
 	l.ttls = nil
 	if !l.opts.Keys {
 		t.Keys = nil
@@ -61,7 +61,11 @@ func (l *loader) requestsOf(t *traces.Trace) (*traces.Trace, error) {
 	case len(t.Objects):
 		return t, nil
 	case 0:
-		return nil, errOnlyWrites(t)
+		if t.Written.Writes == 0 {
+			return nil, fmt.Errorf("%s: holds no requests: all of its %d rows delete", t.Name, t.Written.Rows)
+		}
+		return nil, fmt.Errorf("%s: holds no requests: all of its %d rows write or delete; --writes count makes requests "+
+			"of writes", t.Name, t.Written.Rows)
 	}
 	if err := l.opts.Memory.Need(t.Bytes(), t.Name+": its requests without those that write or delete"); err != nil {
 		return nil, err
@@ -81,14 +85,6 @@ func (l *loader) requestsOf(t *traces.Trace) (*traces.Trace, error) {
 	return kept, nil
 }
 
-func errOnlyWrites(t *traces.Trace) error {
-	if t.Written.Writes == 0 {
-		return fmt.Errorf("%s: holds no requests: all of its %d rows delete", t.Name, t.Written.Rows)
-	}
-	return fmt.Errorf("%s: holds no requests: all of its %d rows write or delete; --writes count makes requests of writes",
-		t.Name, t.Written.Rows)
-}
-
 // life is what the log has said about an object so far.
 type life uint8
 
@@ -105,8 +101,8 @@ type follower struct {
 	ttls    []int64   // per row; nil without times to live
 	valid   *validity // nil without times to live
 	lives   []life
-	present []bool   // a cache may have the object
-	flushed *flushes // nil if nothing is deleted all at once
+	present []bool // a cache may have the object
+	flushed *flushes
 }
 
 // removeObjects fills Removals, from the operations and the times to live, and counts what it finds. An object that no
@@ -120,7 +116,7 @@ func removeObjects(t *traces.Trace, ttls []int64, flushed *flushes) {
 			f.flush(pos)
 			f.valid.reset()
 			clear(f.lives)
-			f.flushed.reset()
+			f.flushed.over = nil
 		}
 		pos = f.follow(pos)
 	}
@@ -159,7 +155,6 @@ func (f *follower) endOfCommand(pos int) int {
 	return pos + 1
 }
 
-// expire removes what is no longer valid at the time of a row.
 func (f *follower) expire(pos int) {
 	if f.valid == nil {
 		return
@@ -387,7 +382,6 @@ func (f *follower) pass(pos int, op stream.Op) {
 	f.trace.Written.Passing++
 }
 
-// delete removes the object of a row.
 func (f *follower) delete(pos int) {
 	o := f.trace.Objects[pos]
 	f.lives[o] = missing
@@ -395,10 +389,9 @@ func (f *follower) delete(pos int) {
 	f.valid.clear(o)
 }
 
-// flushes are the rows that delete all objects, and the objects that were mentioned since. Its methods may be called on
-// nil: there are none.
+// flushes are the rows that delete all objects, and the objects that were mentioned since.
 type flushes struct {
-	rows      []flushRow // that come
+	rows      []flushRow // that come; nil if nothing is deleted all at once
 	over      []string   // the keys of those that came
 	mentioned []uint32   // objects that were not deleted all at once since
 	listed    []bool     // per object: it is among mentioned
@@ -410,7 +403,7 @@ type flushRow struct {
 	key    string
 }
 
-func (f *flushes) waits(pos int) bool { return f != nil && len(f.rows) > 0 && f.rows[0].before <= pos }
+func (f *flushes) waits(pos int) bool { return len(f.rows) > 0 && f.rows[0].before <= pos }
 
 // next returns the objects that the next row deletes, of those that were mentioned.
 func (f *flushes) next(keys []stream.Key) (gone []uint32) {
@@ -436,25 +429,19 @@ func (f *flushes) next(keys []stream.Key) (gone []uint32) {
 
 // covers reports whether an object that was not mentioned before was deleted with all others.
 func (f *flushes) covers(o uint32, keys []stream.Key) bool {
-	return f != nil && slices.ContainsFunc(f.over, func(key string) bool {
+	return slices.ContainsFunc(f.over, func(key string) bool {
 		return key == stream.FlushAll || deletes(key, keys[o])
 	})
 }
 
 func (f *flushes) mention(o uint32) {
-	if f == nil {
+	if f.rows == nil {
 		return
 	}
 	f.listed = padded(f.listed, int(o)+1)
 	if !f.listed[o] {
 		f.listed[o] = true
 		f.mentioned = append(f.mentioned, o)
-	}
-}
-
-func (f *flushes) reset() {
-	if f != nil {
-		f.over = nil
 	}
 }
 

@@ -63,7 +63,6 @@ func (f *sweepPlanFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// listCells prints a sweep's cells and, as a note, the cost of those that are missing.
 func listCells(cmd *cobra.Command, s *sweep.Sweep, jobs int, format string) error {
 	finished, err := sweep.ReadFinished(s.Cells, s.Dir)
 	if err != nil {

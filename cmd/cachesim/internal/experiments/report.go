@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/parallel"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
@@ -21,7 +19,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 )
 
-// sweepReportFlags are the flags of the commands that produce the records of a whole sweep.
 type sweepReportFlags struct {
 	format commandline.Format
 	strict bool
@@ -33,7 +30,6 @@ func (f *sweepReportFlags) register(cmd *cobra.Command) {
 		"exit with 1 if a claim has another verdict than expected: usually, if it does not hold")
 }
 
-// report writes figures and report into the sweep's folder and prints the result.
 func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.Collection, quiet bool) error {
 	summary, err := writeReport(cmd.Context(), s, c)
 	if err != nil {
@@ -50,7 +46,6 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.C
 	return f.judge(cmd, summary)
 }
 
-// writeReport writes figures and report into the sweep's folder.
 func writeReport(ctx context.Context, s *sweep.Sweep, c *sweep.Collection) (report.Summary, error) {
 	return reporting(ctx, func() (report.Summary, error) {
 		return report.Write(s.Dir, report.InputOf(s, c, version.Program()))
@@ -72,7 +67,6 @@ func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	return result, err
 }
 
-// print prints the claims with their verdicts, or the records if the experiment has no claims.
 func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []records.Record) error {
 	if len(summary.Claims) == 0 {
 		return commandline.PrintRecords(w, recs, string(f.format))
@@ -98,16 +92,11 @@ func (f *sweepReportFlags) judge(cmd *cobra.Command, summaries ...report.Summary
 	return report.Judge(summaries...)
 }
 
-// check refuses a format for claims where none are checked.
 func (f *sweepReportFlags) check(file *experiment.File) error {
 	return f.refuse(len(file.Claims) == 0, file.Name+" has none")
 }
 
 // refuse refuses a format for claims under a condition, and says why.
 func (f *sweepReportFlags) refuse(condition bool, why string) error {
-	if !condition || !slices.Contains(checks.Formats, string(f.format)) {
-		return nil
-	}
-	return fmt.Errorf("--format %s says which claims hold, and %s; use one of %s", f.format, why,
-		suggest.List(commandline.Formats))
+	return checks.CheckFormat(string(f.format), !condition, "says which claims hold, and "+why+";", commandline.Formats)
 }

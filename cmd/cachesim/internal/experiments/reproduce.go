@@ -158,7 +158,6 @@ func (f *reproduceFlags) earlier(name string) (report.Summary, error) {
 	return report.Summarize(dir, report.InputOf(s, collection, version.Program()))
 }
 
-// tookText says how long the experiments took.
 func tookText(n int, took time.Duration) string {
 	if n == 1 {
 		return "the experiment took " + took.Round(time.Second).String()
@@ -166,7 +165,6 @@ func tookText(n int, took time.Duration) string {
 	return fmt.Sprintf("the %d experiments took %s", n, took.Round(time.Second))
 }
 
-// linked describes what the index links to.
 func linked(all, now int) string {
 	if all == now {
 		return "the reports"

@@ -16,7 +16,6 @@ import (
 
 type submitFlags struct{ cluster.Submission }
 
-// flagsOf lists the flags that only one engine has.
 var flagsOf = map[string][]string{
 	cluster.EngineSlurm:      {"partition", "account", "sbatch-arg", "submit", "wait"},
 	cluster.EngineKubernetes: {"image", "dir-volume", "traces-volume", "retries"},
@@ -89,7 +88,6 @@ func (f *submitFlags) run(cmd *cobra.Command, dir string) error {
 	return merge.run(cmd, []string{dir})
 }
 
-// check reports flags that do not fit together.
 func (f *submitFlags) check(cmd *cobra.Command) error {
 	if f.Engine == "" {
 		return errors.New("--engine: want slurm or kubernetes")

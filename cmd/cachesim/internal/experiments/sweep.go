@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
-// experimentFlags are the flags of every command that takes an experiment file.
 type experimentFlags struct {
 	set   []string
 	only  []string
@@ -57,10 +56,8 @@ func completeKeys(cmd *cobra.Command, flag string, keys func(*experiment.File) [
 	})
 }
 
-// given reports whether one of the flags changes the experiment.
 func (f *experimentFlags) given() bool { return len(f.set) > 0 || len(f.only) > 0 || f.quick }
 
-// load reads an experiment and applies the flags' changes.
 func (f *experimentFlags) load(nameOrPath string) (*experiment.File, error) {
 	file, err := experiment.Load(nameOrPath)
 	if err != nil {
@@ -90,12 +87,10 @@ func planSweep(cmd *cobra.Command, file *experiment.File, dir string) (*sweep.Sw
 	return s, err
 }
 
-// completeExperiments completes the names of built-in experiments, and of files.
 func completeExperiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return configs.Names(), cobra.ShellCompDirectiveDefault
 }
 
-// sweepRunFlags are the flags of every command that runs cells.
 type sweepRunFlags struct {
 	jobs       int
 	quiet      bool
@@ -118,18 +113,15 @@ func (f *sweepRunFlags) check() error {
 	return f.neighbours.Check()
 }
 
-// note writes one line to the user.
 func (f *sweepRunFlags) note(cmd *cobra.Command, format string, args ...any) {
 	commandline.Note(cmd, f.quiet, fmt.Sprintf(format, args...))
 }
 
-// lockSweep locks the folder of a sweep exclusively.
 func lockSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, error) {
 	l, err := atomicfile.LockFolder(dir)
 	return l, noteLock(cmd, dir, l, err, quiet)
 }
 
-// noteLock warns if a lock cannot protect the folder.
 func noteLock(cmd *cobra.Command, dir string, l *atomicfile.Lock, err error, quiet bool) error {
 	if err == nil && !l.Works() && !quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(),
@@ -159,7 +151,6 @@ func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *sweep.Sweep) (*sweep.Collec
 	return collect(cmd.Context(), s, s.Dir)
 }
 
-// runMissing runs the cells that are not finished yet.
 func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *sweep.Sweep, cells []experiment.Cell) error {
 	finished, err := sweep.ReadFinished(s.Cells, s.Dir)
 	if err != nil {

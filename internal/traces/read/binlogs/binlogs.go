@@ -123,11 +123,10 @@ func openBinary(src *source.Source, opts params.Values) (stream.Reader, stream.F
 		return nil, stream.Fields{}, err
 	}
 	r.state(fmt.Sprintf("records of %d bytes", r.record))
-	src.Reading.Key = stateField("key", key)
+	src.Reading.Key = "key field " + key
 	return r, r.fields(), nil
 }
 
-// rolesOf reads the numbers of fields.
 func rolesOf(key string, opts params.Values) (r roles, err error) {
 	if r.key, err = strconv.Atoi(key); err != nil || r.key < 1 {
 		return r, fmt.Errorf("key=%s: want the number of a field, from 1", key)
@@ -141,9 +140,6 @@ func rolesOf(key string, opts params.Values) (r roles, err error) {
 	return r, nil
 }
 
-func stateField(what, number string) string { return what + " field " + number }
-
-// state says in the reading how the records are read.
 func (r *reader) state(layout string) {
 	reading := r.src.Reading
 	reading.Layout, reading.Why = layout, "of other operations"
@@ -155,7 +151,6 @@ func (r *reader) state(layout string) {
 	}
 }
 
-// skip passes over the beginning of the file.
 func (r *reader) skip(n int) error {
 	head, err := r.src.Peek(n)
 	if len(head) < n {

@@ -24,6 +24,7 @@ const (
 	signed
 	float
 	text
+	scsi // the code of an operation of SCSI
 )
 
 // layout says where the fields of a record are.
@@ -32,22 +33,21 @@ type layout struct {
 	record int // bytes
 	fields []field
 
-	key, time, size, keySize, op, ttl, tenant field
+	key, time, size, keySize, op, ttl, tenant, version field
 	// extends says that sizes of 32 bits were extended to 64 as if they were signed, which libCacheSim undoes.
 	extends bool
 }
 
 // roles are the numbers of fields, from 1; 0: there is none.
-type roles struct{ key, time, size, keySize, op, ttl, tenant int }
+type roles struct{ key, time, size, keySize, op, ttl, tenant, version int }
 
-// assign gives fields their roles.
 func (l *layout) assign(r roles) error {
 	for _, f := range []struct {
 		number int
 		name   string
 		to     *field
 	}{{r.key, "key", &l.key}, {r.time, "time", &l.time}, {r.size, "size", &l.size}, {r.keySize, "key size", &l.keySize},
-		{r.op, "op", &l.op}, {r.ttl, "ttl", &l.ttl}, {r.tenant, "tenant", &l.tenant}} {
+		{r.op, "op", &l.op}, {r.ttl, "ttl", &l.ttl}, {r.tenant, "tenant", &l.tenant}, {r.version, "version", &l.version}} {
 		if f.number < 0 || f.number > len(l.fields) {
 			return fmt.Errorf("%s is field %d: the format has %d, counted from 1", f.name, f.number, len(l.fields))
 		}
@@ -110,7 +110,6 @@ var letters = map[rune]struct {
 	'f': {4, float}, 'd': {8, float},
 }
 
-// add adds fields of a letter.
 func (l *layout) add(letter rune, count int, big bool) error {
 	switch known, ok := letters[letter]; {
 	case letter == 'x':
@@ -134,7 +133,6 @@ func (l *layout) add(letter rune, count int, big bool) error {
 	return nil
 }
 
-// exists reports whether there is such a field.
 func (f *field) exists() bool { return f.bytes > 0 }
 
 // number returns the bits of the field as a number, which is not extended if it is signed.
@@ -171,10 +169,8 @@ func (f *field) extended(n uint64) int64 {
 	return int64(n<<unused) >> unused
 }
 
-// negative reports whether a number that the field returned is less than 0.
 func (f *field) negative(n uint64) bool { return f.kind == signed && f.extended(n) < 0 }
 
-// bytesFrom reads a size in bytes.
 func (f *field) bytesFrom(record []byte, what string) (int64, error) {
 	n := f.number(record)
 	if f.negative(n) || n > source.MaxSize {
@@ -194,10 +190,10 @@ func (f *field) timeFrom(record []byte, unit int64) (int64, error) {
 		if ns := value * float64(unit); ns >= 0 && ns < math.MaxInt64 {
 			return int64(ns), nil
 		}
-		return 0, fmt.Errorf("time %g: want one from 0 that fits 2^63 nanoseconds", value)
+		return 0, fmt.Errorf("time %g %s: want one from 0 that fits 2^63 nanoseconds", value, source.UnitName(unit))
 	}
 	if f.negative(n) || n > uint64(math.MaxInt64/unit) {
-		return 0, fmt.Errorf("time %d: want one from 0 that fits 2^63 nanoseconds", f.extended(n))
+		return 0, fmt.Errorf("time %d %s: want one from 0 that fits 2^63 nanoseconds", f.extended(n), source.UnitName(unit))
 	}
 	return int64(n) * unit, nil
 }

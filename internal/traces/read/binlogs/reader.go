@@ -27,11 +27,13 @@ type reader struct {
 	text    []byte // of the tenant
 }
 
-// fields returns what the records carry.
 func (r *reader) fields() stream.Fields {
 	return stream.Fields{Time: r.time.exists(), Size: r.size.exists(), Op: r.op.exists(), TTL: r.ttl.exists(),
-		Tenant: r.tenants, SizeMayLack: r.size.exists() && r.op.exists()}
+		Tenant: r.tenants, SizeMayLack: r.size.exists() && r.lacksSizes()}
 }
+
+// lacksSizes reports whether a size of 0 is one that the trace does not state.
+func (l *layout) lacksSizes() bool { return l.op.exists() && l.op.kind != scsi }
 
 func (r *reader) Read(rec *stream.Record) error {
 	for {
@@ -66,6 +68,9 @@ func (r *reader) fill() (err error) {
 }
 
 func (r *reader) parse(record []byte, rec *stream.Record) (err error) {
+	if err := r.checkVersion(record); err != nil {
+		return err
+	}
 	*rec = stream.Record{Num: r.key.number(record)}
 	if r.time.exists() {
 		if rec.Time, err = r.time.timeFrom(record, r.unit); err != nil {
@@ -94,20 +99,30 @@ func (r *reader) parse(record []byte, rec *stream.Record) (err error) {
 	return nil
 }
 
-// setSize sets the size of an object in a cache. In a trace with operations, 0 is a size that the trace does not state.
+// checkVersion refuses a record that states another version than its layout.
+func (l *layout) checkVersion(record []byte) error {
+	if !l.version.exists() {
+		return nil
+	}
+	if version := l.version.number(record) >> 8; strconv.FormatUint(version, 10) != l.name {
+		return fmt.Errorf("the record states version %d: want %s like the records before", version, l.name)
+	}
+	return nil
+}
+
 func (r *reader) setSize(record []byte, rec *stream.Record) (err error) {
 	if r.extends {
 		const ones = 0xffffffff << 32
 		if n := r.size.number(record); n >= ones {
 			rec.Size = int64(n - ones)
-			rec.SizeUnknown = r.op.exists() && rec.Size == 0
+			rec.SizeUnknown = r.lacksSizes() && rec.Size == 0
 			return nil
 		}
 	}
 	if rec.Size, err = r.size.bytesFrom(record, "size"); err != nil {
 		return err
 	}
-	rec.SizeUnknown = r.op.exists() && rec.Size == 0
+	rec.SizeUnknown = r.lacksSizes() && rec.Size == 0
 	if r.keySize.exists() {
 		rec.KeySize, err = r.keySize.bytesFrom(record, "size of the key")
 	}
@@ -123,8 +138,22 @@ var operations = [...]stream.Op{
 	12: stream.OpRead, 13: stream.OpWrite, 14: stream.OpUpdate,
 }
 
-// opFrom reads an operation: a number of libCacheSim's, or a word.
+// scsiOp translates the code of READ and WRITE of 6, 10, 12 and 16 bytes.
+func scsiOp(code uint64) stream.Op {
+	switch code {
+	case 0x08, 0x28, 0xa8, 0x88:
+		return stream.OpRead
+	case 0x0a, 0x2a, 0xaa, 0x8a:
+		return stream.OpWrite
+	}
+	return stream.OpUnknown
+}
+
+// opFrom reads an operation: a number of libCacheSim's or of SCSI, or a word.
 func opFrom(f *field, record []byte) (stream.Op, error) {
+	if f.kind == scsi {
+		return scsiOp(f.number(record)), nil
+	}
 	if f.kind == text {
 		word := bytes.TrimRight(record[f.offset:f.offset+f.bytes], "\x00 ")
 		op, ok := source.ParseOp(word)

@@ -24,7 +24,6 @@ func lineOption() params.Param {
 		Doc: "bytes in a line, the unit that is cached; 4096 for pages; 1 for single addresses"}
 }
 
-// instructionsOption says whether fetches of instructions count.
 func instructionsOption() params.Param {
 	return params.Param{Name: "instructions", Default: false,
 		Doc: "whether fetches of instructions are requests, too, as in a cache that instructions and data share"}
@@ -32,52 +31,61 @@ func instructionsOption() params.Param {
 
 // touched are the lines of memory that an access touches.
 type touched struct {
-	next, last uint64 // none is left where next > last
+	next, last uint64
 	op         stream.Op
 }
 
-// touch returns the lines of size bytes at an address. Memory ends at 2^64.
-func touch(address, size, line uint64, op stream.Op) touched {
+// touch adds an access to size bytes at an address. Memory ends at 2^64.
+func (m *memoryReader) touch(address, size uint64, op stream.Op) {
 	end := address + max(size, 1) - 1
 	if end < address {
 		end = 1<<64 - 1
 	}
-	return touched{address / line, end / line, op}
+	m.accesses = append(m.accesses, touched{address / m.line, end / m.line, op})
 }
 
 // memoryReader gives the lines of memory that accesses touch. It implements stream.Reader.
 type memoryReader struct {
-	lines        stream.Reader // reads accesses by parse
-	line         uint64        // bytes
+	more         func() error // reads further accesses, if there are some
+	line         uint64       // bytes
 	instructions bool
-	access       touched
+	accesses     []touched
+	next         int // the first of them of which some is left
+}
+
+func newMemoryReader(src *source.Source, opts params.Values, left string) *memoryReader {
+	m := &memoryReader{line: uint64(opts.Int("line"))}
+	m.instructions, _ = opts["instructions"].(bool)
+	r := src.Reading
+	r.Key, r.Size, r.Why = "key address", "", left
+	if m.line > 1 {
+		r.Key = fmt.Sprintf("key address in lines of %d bytes", m.line)
+	}
+	return m
 }
 
 // openMemory reads a text with an access per line.
 func openMemory(src *source.Source, opts params.Values, parse func(*memoryReader, []byte) error,
 	left string) (stream.Reader, stream.Fields, error) {
-	m := &memoryReader{line: uint64(opts.Int("line")), access: touched{next: 1}}
-	m.instructions, _ = opts["instructions"].(bool)
-	m.lines = source.ReadLines(src, func(line []byte, _ *stream.Record) error { return parse(m, line) })
-	stateMemory(src.Reading, m.line, left)
+	m := newMemoryReader(src, opts, left)
+	lines := source.ReadLines(src, func(line []byte, _ *stream.Record) error { return parse(m, line) })
+	m.more = func() error { return lines.Read(nil) }
 	return m, stream.Fields{Size: true, Op: true}, nil
 }
 
-func stateMemory(r *stream.Reading, line uint64, left string) {
-	r.Key, r.Size, r.Why = "key address", "", left
-	if line > 1 {
-		r.Key = fmt.Sprintf("key address in lines of %d bytes", line)
-	}
-}
-
 func (m *memoryReader) Read(rec *stream.Record) error {
-	if m.access.next > m.access.last {
-		if err := m.lines.Read(rec); err != nil {
+	for m.next == len(m.accesses) {
+		m.accesses, m.next = m.accesses[:0], 0
+		if err := m.more(); err != nil {
 			return err
 		}
 	}
-	*rec = stream.Record{Num: m.access.next, Size: int64(m.line), Op: m.access.op}
-	m.access.next++
+	a := &m.accesses[m.next]
+	*rec = stream.Record{Num: a.next, Size: int64(m.line), Op: a.op}
+	if a.next == a.last {
+		m.next++
+	}
+	a.next++
 	return nil
 }
 
@@ -122,7 +130,7 @@ func (m *memoryReader) parseLackey(line []byte) error {
 	default:
 		return fmt.Errorf("%.40q: want I, L, S or M", line)
 	}
-	m.access = touch(address, size, m.line, op)
+	m.touch(address, size, op)
 	return nil
 }
 
@@ -153,7 +161,7 @@ func (m *memoryReader) parseAddress(line []byte) error {
 	if line[0] == 's' {
 		op = stream.OpWrite
 	}
-	m.access = touch(address, 1, m.line, op)
+	m.touch(address, 1, op)
 	return nil
 }
 
@@ -164,7 +172,11 @@ var champSimFormat = source.Format{
 	Detect:     detectChampSim,
 	Binary:     true,
 	Impossible: noChampSim,
-	Open:       openChampSim,
+	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		r := &champSimReader{memoryReader: newMemoryReader(src, opts, "no requests"), src: src}
+		r.more = r.instruction
+		return r, stream.Fields{Size: true, Op: true}, nil
+	},
 }
 
 // Where the fields of a record are, in bytes from its beginning. An address of 0 is none.
@@ -177,7 +189,6 @@ const (
 	address        = 8 // bytes of one
 )
 
-// noChampSim says why a file is not a trace of ChampSim.
 func noChampSim(head source.Head) string {
 	n := 0
 	for records := head.Bytes; len(records) >= champSimRecord; records = records[champSimRecord:] {
@@ -217,32 +228,11 @@ func detectChampSim(head source.Head, name string) source.Confidence {
 	return source.No
 }
 
-// champSimReader implements stream.Reader.
+// champSimReader reads records of instructions.
 type champSimReader struct {
-	src          *source.Source
-	line         uint64
-	instructions bool
-	batch        []byte
-	accesses     [7]touched // of an instruction: itself, loads, stores
-	n, next      int
-}
-
-func openChampSim(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	r := &champSimReader{src: src, line: uint64(opts.Int("line")), instructions: opts.Bool("instructions")}
-	stateMemory(src.Reading, r.line, "no requests")
-	return r, stream.Fields{Size: true, Op: true}, nil
-}
-
-func (r *champSimReader) Read(rec *stream.Record) error {
-	for r.next == r.n {
-		if err := r.instruction(); err != nil {
-			return err
-		}
-	}
-	a := r.accesses[r.next]
-	r.next++
-	*rec = stream.Record{Num: a.next, Size: int64(r.line), Op: a.op}
-	return nil
+	*memoryReader
+	src   *source.Source
+	batch []byte
 }
 
 // instruction reads the next record. The trace does not state how long an access is: it touches one line.
@@ -260,7 +250,6 @@ func (r *champSimReader) instruction() error {
 			"the record says %d and %d where a branch, and whether it is taken, are 0 or 1", record[isBranch],
 			record[branchTaken])
 	}
-	r.n, r.next = 0, 0
 	if r.instructions {
 		r.add(record, stream.OpRead)
 	}
@@ -275,7 +264,6 @@ func (r *champSimReader) instruction() error {
 
 func (r *champSimReader) add(text []byte, op stream.Op) {
 	if a := binary.LittleEndian.Uint64(text); a != 0 {
-		r.accesses[r.n] = touch(a, 1, r.line, op)
-		r.n++
+		r.touch(a, 1, op)
 	}
 }

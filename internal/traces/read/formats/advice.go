@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -68,7 +69,8 @@ var namedValue = regexp.MustCompile(`(?:^|\s)([A-Za-z_][A-Za-z0-9_.-]*)=`)
 func suggestPattern(head source.Head) string {
 	var parts, groups []string
 	hasKey := false
-	for _, match := range namedValue.FindAllSubmatch(firstLine(head), -1) {
+	line, _, _ := bytes.Cut(head.Bytes, []byte("\n"))
+	for _, match := range namedValue.FindAllSubmatch(line, -1) {
 		name := string(match[1])
 		for _, group := range []string{"key", "time", "size", "op"} {
 			known := slices.Contains(source.KnownNames(group), source.PlainName(name))
@@ -88,11 +90,4 @@ func suggestPattern(head source.Head) string {
 		return "regex:unmatched=skip,pattern=" + pattern
 	}
 	return "regex:pattern=" + pattern
-}
-
-func firstLine(head source.Head) []byte {
-	if len(head.Lines) == 0 {
-		return head.Bytes
-	}
-	return head.Lines[0]
 }

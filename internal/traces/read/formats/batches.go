@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -20,10 +21,18 @@ var batchesFormat = source.Format{
 	}},
 	Detect:     detectBatches,
 	Impossible: source.NoTextTrace,
-	Open:       openBatches,
+	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		lines := opts.Int("lines")
+		src.Reading.Request = "a batch of keys per line"
+		if lines > 1 {
+			src.Reading.Request = fmt.Sprintf("a batch of keys per %d lines", lines)
+		}
+		src.LineNumber = 1
+		return &batchesReader{src: src, text: bufio.NewReaderSize(src, 32<<10), linesPerBatch: lines, lines: lines},
+			stream.Fields{Groups: true}, nil
+	},
 }
 
-// endsKey reports whether a byte separates keys or lines.
 func endsKey(c byte) bool { return source.IsBlank(c) || c == ',' || c == '\n' || c == '\r' }
 
 // detectBatches rejects what looks like a table, for the formats with columns, unless the name decides.
@@ -57,23 +66,12 @@ func detectBatches(head source.Head, name string) source.Confidence {
 // formats. It implements Reader.
 type batchesReader struct {
 	src           *source.Source
+	text          *bufio.Reader // of src
 	linesPerBatch int
 	lines         int  // of the current batch, so far
 	inLine        bool // a key of the current line was read
 	blank         int  // the first line without keys, an error unless only such lines follow; 0 for none
 	key           []byte
-	chunk         []byte // read from src, not yet looked at
-	buffer        [32 << 10]byte
-}
-
-func openBatches(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	lines := opts.Int("lines")
-	src.Reading.Request = "a batch of keys per line"
-	if lines > 1 {
-		src.Reading.Request = fmt.Sprintf("a batch of keys per %d lines", lines)
-	}
-	src.LineNumber = 1
-	return &batchesReader{src: src, linesPerBatch: lines, lines: lines}, stream.Fields{Groups: true}, nil
 }
 
 func (b *batchesReader) Read(rec *stream.Record) error {
@@ -86,14 +84,16 @@ func (b *batchesReader) Read(rec *stream.Record) error {
 		return b.src.LastLineErrorf("a blank line before the end of the file: want a key")
 	}
 	b.key = b.key[:0]
-	for ; err == nil && !endsKey(c); c, err = b.peek() {
+	for ; err == nil && !endsKey(c); c, err = b.text.ReadByte() {
 		if b.key = append(b.key, c); len(b.key) > source.MaxLine {
 			if _, controls := source.OddBytes(b.key); controls {
 				return b.src.LastLineErrorf("control characters: this is not a text trace")
 			}
 			return b.src.LastLineErrorf("a key longer than %d bytes: want shorter ones", source.MaxLine)
 		}
-		b.chunk = b.chunk[1:]
+	}
+	if err == nil {
+		err = b.text.UnreadByte() // which says that the line ends
 	}
 	if err != nil && err != io.EOF {
 		return err
@@ -123,7 +123,7 @@ func (b *batchesReader) begins() bool {
 // skipToKey moves to the next key, past the ends of lines, and returns its first byte.
 func (b *batchesReader) skipToKey() (byte, error) {
 	for {
-		c, err := b.peek()
+		c, err := b.text.ReadByte()
 		if err != nil || !endsKey(c) {
 			return c, err
 		}
@@ -134,19 +134,7 @@ func (b *batchesReader) skipToKey() (byte, error) {
 			b.src.LineNumber++
 			b.inLine = false
 		}
-		b.chunk = b.chunk[1:]
 	}
-}
-
-func (b *batchesReader) peek() (byte, error) {
-	for len(b.chunk) == 0 {
-		n, err := b.src.Read(b.buffer[:])
-		if n == 0 && err != nil {
-			return 0, err
-		}
-		b.chunk = b.buffer[:n]
-	}
-	return b.chunk[0], nil
 }
 
 // batchesWriter writes a batch per line.

@@ -129,7 +129,6 @@ func (c *cacheLibReader) Read(rec *stream.Record) error {
 	return nil
 }
 
-// parse reads the current row into last and left.
 func (c *cacheLibReader) parse() error {
 	cells := c.rows.Cells
 	key := cells[c.key]

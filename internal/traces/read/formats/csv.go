@@ -31,7 +31,12 @@ func detectCSV(head source.Head, _ string) source.Confidence {
 	}
 	delimiter, ok := source.GuessDelimiter(lines)
 	if !ok {
-		return detectOneColumn(lines)
+		// A list of keys with a header, unlike one without.
+		one := source.Rows{Header: []string{string(lines[0])}}
+		if len(lines) > 1 && one.Known(source.KeyNames) == 0 {
+			return source.Likely
+		}
+		return source.No
 	}
 	header := &source.Rows{}
 	for _, cell := range source.CutLoosely(nil, lines[0], delimiter) {
@@ -47,15 +52,6 @@ func detectCSV(head source.Head, _ string) source.Confidence {
 		return source.Possible // since other formats have columns separated by blanks
 	}
 	return source.Likely
-}
-
-// detectOneColumn tells a list of keys with a header from one without.
-func detectOneColumn(lines [][]byte) source.Confidence {
-	header := source.Rows{Header: []string{string(lines[0])}}
-	if len(lines) > 1 && header.Known(source.KeyNames) == 0 {
-		return source.Likely
-	}
-	return source.No
 }
 
 // looksLikeData reports whether a line has a number in it and no sentences.
@@ -107,7 +103,6 @@ func (c *csvReader) least() int {
 	return last + 1
 }
 
-// state records how the table is read.
 func (c *csvReader) state(opts params.Values) {
 	r := &c.rows
 	r.State(c.ChosenColumns, opts)
@@ -193,7 +188,6 @@ func (c *csvReader) parse(rec *stream.Record) error {
 	return nil
 }
 
-// setKey takes the key from its column, or from several.
 func (c *csvReader) setKey(rec *stream.Record) error {
 	first := c.Key[0]
 	text := c.rows.Cells[first]

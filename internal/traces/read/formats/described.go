@@ -50,7 +50,6 @@ func Described() ([]*layouts.File, error) {
 	return all, nil
 }
 
-// formatOf returns the format that a file describes.
 func formatOf(f *layouts.File) (source.Format, error) {
 	if len(f.Layouts) > 0 {
 		switch f.Kind() {

@@ -158,7 +158,6 @@ func namesOf(list []source.Format) []string {
 	return names
 }
 
-// describe says briefly what the beginning of an unknown file looks like.
 func describe(h source.Head) string {
 	if source.IsBinary(h.Bytes) {
 		return "binary data"
@@ -231,7 +230,6 @@ func beginsArray(text []byte) bool {
 // syslogPriority begins lines that a collector of logs took as they came: RFC 5424 section 6.2.1.
 var syslogPriority = regexp.MustCompile(`^<\d{1,3}>`)
 
-// checkForeign refuses a file that certainly is not a trace, and says what it is.
 func checkForeign(s *source.Source, head source.Head) error {
 	text := bytes.TrimLeft(head.Bytes, " \t\r\n")
 	if slices.ContainsFunc(utf16Marks, func(mark string) bool { return bytes.HasPrefix(text, []byte(mark)) }) {

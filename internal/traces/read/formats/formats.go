@@ -80,7 +80,7 @@ var plainFormats = []source.Format{
 	ratingFormat,
 	cacheLibFormat,
 	oracleGeneralFormat,
-	vscsiFormat,
+	binlogs.VSCSI,
 	parquet.Format(ofKinds(func(k kind) []stream.Kind { return []stream.Kind{k.kind} })), // holds every kind
 }
 

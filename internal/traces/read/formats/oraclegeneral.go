@@ -17,7 +17,10 @@ var oracleGeneralFormat = source.Format{
 	Detect:     detectOracleGeneral,
 	Binary:     true,
 	Impossible: noOracleGeneral,
-	Open:       openOracleGeneral,
+	Open: func(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
+		src.Reading.Time = "time in s"
+		return &OracleGeneralReader{src: src}, stream.Fields{Time: true, Size: true}, nil
+	},
 }
 
 // A record is oracleGeneralRecord bytes long. Its next access is the position in the file, counted from 1, of the
@@ -63,10 +66,10 @@ func detectOracleGeneral(head source.Head, name string) source.Confidence {
 // plausibleNext reports whether the next access of the record at a position (from 1) can be true: none, not stated (0),
 // or a later position that has the same key if it is among the given records.
 func plausibleNext(records []byte, pos int, key uint64, next int64) bool {
-	if next == oracleGeneralNever || next == math.MaxInt64 || next == 0 {
+	switch {
+	case next == oracleGeneralNever || next == math.MaxInt64 || next == 0:
 		return true
-	}
-	if next <= int64(pos) || next > stream.MaxCount {
+	case next <= int64(pos) || next > stream.MaxCount:
 		return false
 	}
 	offset := (next - 1) * OracleGeneralRecord
@@ -163,11 +166,6 @@ func (o *OracleGeneralReader) Records() ([]byte, error) {
 	}
 	o.zeros += (len(batch) - n) / OracleGeneralRecord
 	return batch, nil
-}
-
-func openOracleGeneral(src *source.Source, _ params.Values) (stream.Reader, stream.Fields, error) {
-	src.Reading.Time = "time in s"
-	return &OracleGeneralReader{src: src}, stream.Fields{Time: true, Size: true}, nil
 }
 
 func (o *OracleGeneralReader) Read(rec *stream.Record) error {

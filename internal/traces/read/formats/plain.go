@@ -14,20 +14,19 @@ var plainFormat = source.Format{
 		Name: "spaces", Default: false,
 		Doc: "keys may contain white space; otherwise that is an error, since the file probably has columns",
 	}},
-	Detect:     detectPlain,
-	Impossible: source.NoTextTrace,
-	Open:       openPlain,
-}
-
-// detectPlain accepts lines of one word each; a blank line may only end the file.
-func detectPlain(head source.Head, _ string) source.Confidence {
-	if source.IsBinary(head.Bytes) {
+	// Lines of one word each; a blank line may only end the file.
+	Detect: func(head source.Head, _ string) source.Confidence {
+		isWord := func(_ int, line []byte) bool { return len(line) > 0 && !bytes.ContainsAny(line, " \t") }
+		if !source.IsBinary(head.Bytes) && head.EveryLine(isWord) {
+			return source.Possible
+		}
 		return source.No
-	}
-	if head.EveryLine(func(_ int, line []byte) bool { return len(line) > 0 && !bytes.ContainsAny(line, " \t") }) {
-		return source.Possible
-	}
-	return source.No
+	},
+	Impossible: source.NoTextTrace,
+	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		src.Reading.Key = "one key per line"
+		return &plainReader{src: src, spaces: opts.Bool("spaces")}, stream.Fields{}, nil
+	},
 }
 
 // plainReader reads one key per line. It implements Reader.
@@ -37,26 +36,16 @@ type plainReader struct {
 	sawText bool // some key was not a number
 }
 
-func openPlain(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	src.Reading.Key = "one key per line"
-	return &plainReader{src: src, spaces: opts.Bool("spaces")}, stream.Fields{}, nil
-}
-
 func (p *plainReader) Read(rec *stream.Record) error {
 	line, err := p.src.Line()
 	if err != nil {
 		return err
 	}
-	if num, ok := stream.ParseNumber(line); ok {
-		*rec = stream.Record{Num: num}
-		return nil
+	num, ok := stream.ParseNumber(line)
+	if !ok {
+		num, ok = stream.ParseFloatNumber(line)
 	}
-	return p.readText(rec, line)
-}
-
-// readText handles a line that is not all digits.
-func (p *plainReader) readText(rec *stream.Record, line []byte) error {
-	if num, ok := stream.ParseFloatNumber(line); ok {
+	if ok {
 		*rec = stream.Record{Num: num}
 		return nil
 	}

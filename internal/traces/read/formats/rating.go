@@ -20,60 +20,46 @@ var ratingFormat = source.Format{
 		{Name: "sort", Default: true,
 			Doc: "sort by time in memory first, ratings of the same second in the order of the file"},
 	},
-	Detect: detectRating,
-	Open:   openRating,
+	// Only the first line counts, which no other format has: a bad line after it must not change the format.
+	Detect: source.CertainIf(func(head source.Head) bool {
+		var cells [4][]byte
+		return len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && source.IsNumber(cells[2]) &&
+			source.IsNumber(cells[3])
+	}),
+	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		src.Reading.Key, src.Reading.Time = "key "+opts.Text("key"), "time in s"
+		key := 1
+		if opts.Text("key") == "user" {
+			key = 0
+		}
+		parse := func(line []byte, rec *stream.Record) error { return parseRating(line, key, rec) }
+		if !opts.Bool("sort") {
+			return source.ReadLines(src, parse), stream.Fields{Time: true}, nil
+		}
+		src.Reading.Layout = "sorted by time"
+		return &sortedReader{r: source.ReadLines(src, parse)}, stream.Fields{Time: true}, nil
+	},
+}
+
+func parseRating(line []byte, key int, rec *stream.Record) error {
+	var cells [4][]byte
+	if !cutRating(line, cells[:]) {
+		return fmt.Errorf("%.60q: want user::item::rating::time", line)
+	}
+	if _, err := strconv.ParseFloat(string(cells[2]), 64); err != nil {
+		return fmt.Errorf("rating %.60q: want a number", cells[2])
+	}
+	seconds, err := source.ParseTime(cells[3], source.TimeUnits["s"])
+	if err == nil && len(cells[key]) == 0 {
+		err = fmt.Errorf("%.60q: the key is empty", line)
+	}
+	*rec = stream.Record{Time: seconds}
+	rec.SetKey(cells[key])
+	return err
 }
 
 var ratingSeparator = []byte("::")
 
-// detectRating looks only at the first line, which no other format has. A bad line after it must not change the format.
-func detectRating(head source.Head, _ string) source.Confidence {
-	var cells [4][]byte
-	if len(head.Lines) > 0 && cutRating(head.Lines[0], cells[:]) && source.IsNumber(cells[2]) &&
-		source.IsNumber(cells[3]) {
-		return source.Certain
-	}
-	return source.No
-}
-
-func openRating(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	src.Reading.Key, src.Reading.Time = "key "+opts.Text("key"), "time in s"
-	r := source.ReadLines(src, ratingParser(opts.Text("key")))
-	if opts.Bool("sort") {
-		src.Reading.Layout = "sorted by time"
-		r = &sortedReader{r: r}
-	}
-	return r, stream.Fields{Time: true}, nil
-}
-
-// ratingParser reads a rating, in which one column is the key: item or user.
-func ratingParser(column string) source.LineParser {
-	key := 1
-	if column == "user" {
-		key = 0
-	}
-	return func(line []byte, rec *stream.Record) error {
-		var cells [4][]byte
-		if !cutRating(line, cells[:]) {
-			return fmt.Errorf("%.60q: want user::item::rating::time", line)
-		}
-		if _, err := strconv.ParseFloat(string(cells[2]), 64); err != nil {
-			return fmt.Errorf("rating %.60q: want a number", cells[2])
-		}
-		seconds, err := source.ParseTime(cells[3], source.TimeUnits["s"])
-		if err != nil {
-			return err
-		}
-		if len(cells[key]) == 0 {
-			return fmt.Errorf("%.60q: the key is empty", line)
-		}
-		*rec = stream.Record{Time: seconds}
-		rec.SetKey(cells[key])
-		return nil
-	}
-}
-
-// cutRating cuts line into exactly len(cells) cells.
 func cutRating(line []byte, cells [][]byte) bool {
 	found := true
 	for i := range len(cells) - 1 {

@@ -136,7 +136,7 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"arc, three columns":   {"1 1 0 0\n1 1 0\n", "arc", "line 2: \"1 1 0\": want 4 columns"},
 		"arc, cut off":         {"1 1 0 0\n1 1 0 ", "arc", "line 2"},
 		"arc, five columns":    {"1 1 0 0 0\n", "arc", "line 1: \"1 1 0 0 0\": want 4 columns"},
-		"arc, last column":     {"1 1 0 x\n", "arc", "want whole numbers in columns 3 and 4"},
+		"arc, last column":     {"1 1 0 x\n", "arc", "request number \"x\": want a whole number"},
 		"arc, blank line":      {"1 1 0 0\n\n1 1 0 0\n", "arc", "line 2: a blank line"},
 		"lirs, a word":         {"*\n1\nx\n", "lirs", `line 3: block "x"`},
 		"lirs, negative":       {"-1\n", "lirs", `line 1: block "-1"`},

@@ -21,21 +21,15 @@ type csvWriter struct {
 }
 
 func newCSVWriter(_ context.Context, w io.Writer, _ string, fields stream.Fields) (source.RecordWriter, error) {
-	columns := []string{"key"}
-	if fields.Time {
-		columns = []string{"time", "key"}
-	}
-	if fields.Size {
-		columns = append(columns, "size")
-	}
-	if fields.Op {
-		columns = append(columns, "op")
-	}
-	if fields.TTL {
-		columns = append(columns, "ttl")
-	}
-	if fields.Served {
-		columns = append(columns, "served")
+	var columns []string
+	for _, column := range []struct {
+		name string
+		is   bool
+	}{{"time", fields.Time}, {"key", true}, {"size", fields.Size}, {"op", fields.Op}, {"ttl", fields.TTL},
+		{"served", fields.Served}} {
+		if column.is {
+			columns = append(columns, column.name)
+		}
 	}
 	_, err := io.WriteString(w, strings.Join(columns, ",")+"\n")
 	return &csvWriter{w: w, fields: fields}, err

@@ -66,7 +66,10 @@ func openAccess(name string, choose func(*survey) *fields) func(*source.Source, 
 			if seen := first.field(f.paths[clock].String()); seen != nil {
 				example = seen.first.text
 			}
-			r.unit = source.TimeUnits[unitOf(example)]
+			r.unit = source.TimeUnits["s"]
+			if number, err := strconv.ParseFloat(string(example), 64); err == nil {
+				r.unit = source.TimeUnits[source.EpochUnit(number)]
+			}
 			src.Reading.Time = "time " + f.paths[clock].String() + source.TimeKind(example, r.unit)
 			if f.has(timeOfDay) {
 				src.Reading.Time = "time " + f.paths[clock].String() + " and " + f.paths[timeOfDay].String()
@@ -74,15 +77,6 @@ func openAccess(name string, choose func(*survey) *fields) func(*source.Source, 
 		}
 		return source.ReadLines(src, r.parse), r.rules.Fields(), nil
 	}
-}
-
-// unitOf returns the unit of a number since 1970.
-func unitOf(example []byte) string {
-	number, err := strconv.ParseFloat(string(example), 64)
-	if err != nil {
-		return "s"
-	}
-	return source.EpochUnit(number)
 }
 
 func newAccessReader(src *source.Source, opts params.Values, f *fields) (*accessReader, error) {
@@ -141,7 +135,6 @@ func (r *accessReader) text(role role) []byte {
 	return r.scanner.values[r.slots[role]].text
 }
 
-// numbers takes the status, the bytes, the time and the time to live.
 func (r *accessReader) numbers(e *weblogs.Entry) (err error) {
 	if r.slots[status] != none {
 		if e.Status, err = weblogs.ParseStatus(r.text(status)); err != nil {
@@ -154,21 +147,17 @@ func (r *accessReader) numbers(e *weblogs.Entry) (err error) {
 		}
 	}
 	if r.slots[clock] != none {
-		if e.Time, err = source.ParseTime(r.when(), r.unit); err != nil {
+		when := r.text(clock)
+		if r.slots[timeOfDay] != none {
+			r.joined = append(append(append(r.joined[:0], when...), 'T'), r.text(timeOfDay)...)
+			when = r.joined
+		}
+		if e.Time, err = source.ParseTime(when, r.unit); err != nil {
 			return r.failed(clock, err)
 		}
 	}
 	e.SetCacheControl(r.text(cacheControl))
 	return nil
-}
-
-// when returns the text that has the time.
-func (r *accessReader) when() []byte {
-	if r.slots[timeOfDay] == none {
-		return r.text(clock)
-	}
-	r.joined = append(append(append(r.joined[:0], r.text(clock)...), 'T'), r.text(timeOfDay)...)
-	return r.joined
 }
 
 func (r *accessReader) failed(role role, err error) error {
@@ -275,5 +264,4 @@ func (v *survey) within(parent path, names []string) path {
 	return nil
 }
 
-// isRequestLine reports whether a text is a request line.
 func isRequestLine(text []byte) bool { return bytes.Contains(text, []byte(" HTTP/")) }

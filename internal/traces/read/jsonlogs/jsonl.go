@@ -127,14 +127,12 @@ func (r *jsonlReader) choose(first *survey, opts params.Values) error {
 	return nil
 }
 
-// slot makes the scanner read a path.
 func (r *jsonlReader) slot(p path) int {
 	slot := r.scanner.add(p)
 	r.paths[slot] = p.String()
 	return slot
 }
 
-// units states the units of times.
 func (r *jsonlReader) units(first *survey, opts params.Values) {
 	if r.time != none {
 		var example []byte
@@ -149,7 +147,6 @@ func (r *jsonlReader) units(first *survey, opts params.Values) {
 	}
 }
 
-// chooseKey returns the paths of the key.
 func chooseKey(first *survey, choice string) ([]path, error) {
 	if choice == "" {
 		if f := first.known("key"); f != nil {
@@ -173,7 +170,11 @@ func chooseKey(first *survey, choice string) ([]path, error) {
 func noKey(first *survey) error {
 	option, others := first.suggestion(jsonlName)
 	if wrapper := first.wrapper(); wrapper != "" {
-		return fmt.Errorf("%s has lines of another log: jq -r %s FILE | cachesim run -", wrapper, shellQuoted(wrapper))
+		quoted := wrapper
+		if strings.ContainsAny(wrapper, "[\"") { // for a shell
+			quoted = "'" + wrapper + "'"
+		}
+		return fmt.Errorf("%s has lines of another log: jq -r %s FILE | cachesim run -", wrapper, quoted)
 	}
 	switch {
 	case option == "" && len(first.names()) == 0:
@@ -188,15 +189,6 @@ func noKey(first *survey) error {
 		suggest.List(others))
 }
 
-// shellQuoted quotes a path for a shell, if it needs that.
-func shellQuoted(path string) string {
-	if strings.ContainsAny(path, "[\"") {
-		return "'" + path + "'"
-	}
-	return path
-}
-
-// chooseField returns the path of a field, nil for none.
 func chooseField(first *survey, option, choice string) (path, error) {
 	switch choice {
 	case "none":
@@ -244,19 +236,9 @@ func (v *survey) check(option string, p path) error {
 		return fmt.Errorf("%s: %w", option, suggest.Unknown("path", p.String(), v.names()))
 	case f.first.kind == missing:
 		return fmt.Errorf("%s: path %q has an object or an array, want a text or a number: %s", option, p.String(),
-			suggest.List(v.below(p.String())))
+			suggest.List(slices.DeleteFunc(v.names(), func(n string) bool { return !strings.HasPrefix(n, p.String()) })))
 	}
 	return nil
-}
-
-// below returns the paths of values within a value.
-func (v *survey) below(name string) (names []string) {
-	for _, n := range v.names() {
-		if strings.HasPrefix(n, name) {
-			names = append(names, n)
-		}
-	}
-	return names
 }
 
 func (r *jsonlReader) parse(line []byte, rec *stream.Record) error {

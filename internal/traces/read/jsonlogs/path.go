@@ -40,7 +40,6 @@ func parsePath(text string) (path, error) {
 	return p, nil
 }
 
-// cutStep cuts the first step off a path.
 func cutStep(text string, first bool) (s step, rest string, ok bool) {
 	dotted := strings.HasPrefix(text, ".")
 	text = strings.TrimPrefix(text, ".")
@@ -48,7 +47,9 @@ func cutStep(text string, first bool) (s step, rest string, ok bool) {
 	case strings.HasPrefix(text, "["):
 		inside, rest, found := strings.Cut(text[1:], "]")
 		if strings.HasPrefix(inside, `"`) {
-			return cutBracketed(text)
+			s, rest, ok = cutQuoted(text[1:])
+			rest, closed := strings.CutPrefix(rest, "]")
+			return s, rest, ok && closed
 		}
 		n, err := strconv.Atoi(inside)
 		return step{index: n}, rest, found && err == nil && n >= 0 && n <= mostElement
@@ -62,13 +63,6 @@ func cutStep(text string, first bool) (s step, rest string, ok bool) {
 		end = len(text)
 	}
 	return step{text[:end], field}, text[end:], end > 0
-}
-
-// cutBracketed cuts ["name"] off a path.
-func cutBracketed(text string) (s step, rest string, ok bool) {
-	s, rest, ok = cutQuoted(text[1:])
-	rest, closed := strings.CutPrefix(rest, "]")
-	return s, rest, ok && closed
 }
 
 // cutQuoted cuts a name in double quotes off a path, with escapes as in Go.
@@ -107,7 +101,6 @@ func (p path) surveyed() bool {
 	return len(p) <= surveyedDepth && !slices.ContainsFunc(p, func(s step) bool { return s.index > 0 })
 }
 
-// last returns the last name of a path.
 func (p path) last() string {
 	for _, s := range slices.Backward(p) {
 		if s.index == field {

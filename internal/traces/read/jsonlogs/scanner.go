@@ -101,7 +101,6 @@ func (s *scanner) elements(n *node) error {
 	})
 }
 
-// value reads the value at a place, and what is within it.
 func (s *scanner) value(n *node) (err error) {
 	var v value
 	switch s.json.Peek() {

@@ -95,12 +95,7 @@ func Described(f *layouts.File) (source.Format, error) {
 		format.Carries, format.Options, format.JSON = accessCarries, weblogs.RuleOptions(), true
 		format.Open = openAccess(f.Name, s.choose)
 	}
-	format.Detect = func(head source.Head, _ string) source.Confidence {
-		if s.detects(head) {
-			return source.Certain
-		}
-		return source.No
-	}
+	format.Detect = source.CertainIf(s.detects)
 	return format, err
 }
 

@@ -156,7 +156,6 @@ func (v *survey) field(name string) *surveyed {
 	return nil
 }
 
-// names returns the paths of all values, as text.
 func (v *survey) names() (names []string) {
 	for _, f := range v.fields {
 		if f.first.kind != missing {

@@ -1,8 +1,7 @@
 package kvlogs
 
 import (
-	"bytes"
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -25,8 +24,8 @@ const (
 	millisecond = int64(1e6)
 )
 
-// keysOf adds the keys that a command uses, given the words behind its name.
-type keysOf func(r *redisReader, args [][]byte) error
+// keysOf adds the keys that a command uses, given the words behind its name, or fails.
+type keysOf func(r *redisReader, args [][]byte)
 
 // commands are the commands of Redis that use keys, by their names in lower case; their keys are specified in
 // https://redis.io/docs/latest/commands. What they do to a time to live is measured at a server: only those that
@@ -57,9 +56,9 @@ var commands = byName(map[string]keysOf{
 		"json.set json.merge bf.add bf.madd bf.reserve bf.loadchunk cf.add cf.addnx cf.reserve cf.loadchunk " +
 		"cms.initbydim cms.initbyprob tdigest.create topk.reserve ts.add ts.create ts.incrby ts.decrby " +
 		"ft.sugadd": first(update), "ft.add ft.safeadd": after(1, first(update)),
-	"setrange": setRange, "bitfield": bitField, "increx": incrEx,
-	"zadd geoadd": unless("xx", 1), "hsetex": unless("fxx", 1), "xadd": unless("nomkstream", 1),
-	"bf.insert cf.insert cf.insertnx": unless("nocreate", 1),
+	"setrange": chosen(3, setRange), "bitfield": chosen(1, bitField), "increx": least(1, incrEx),
+	"zadd geoadd": unless("xx"), "hsetex": unless("fxx"), "xadd": unless("nomkstream"),
+	"bf.insert cf.insert cf.insertnx": unless("nocreate"),
 
 	"touch": every(touch),
 	"hdel hgetdel hexpire hpexpire hexpireat hpexpireat hpersist linsert lpop lpushx lrem lset ltrim rpop rpushx " +
@@ -71,8 +70,8 @@ var commands = byName(map[string]keysOf{
 		"topk.add topk.incrby ts.alter ts.del ft.sugdel": first(touch),
 	"blpop brpop bzpopmin bzpopmax": allButLast(touch), "lmpop zmpop": counted(touch),
 	"blmpop bzmpop": after(1, counted(touch)), "ts.createrule ts.deleterule": first(touch, touch),
-	"ts.madd": everyThird(touch), "json.mset": everyThird(update),
-	"json.del json.forget": jsonDel, "xgroup": xgroup,
+	"ts.madd": everyOf(3, touch), "json.mset": everyOf(3, update),
+	"json.del json.forget": chosen(1, jsonDel), "xgroup": least(1, xgroup),
 
 	"lmove blmove lmovem blmovem rpoplpush brpoplpush smove": first(touch|stream.WithNext, update),
 
@@ -85,17 +84,17 @@ var commands = byName(map[string]keysOf{
 	"bitop":                       after(1, into(every(operand))),
 	"pfmerge":                     merged(every(get), update), "tdigest.merge": merged(counted(get), update),
 	"cms.merge": merged(counted(get), touch),
-	"copy":      copied, "move": moved, "rename": first(remove|stream.WithNext, take),
+	"copy":      least(2, copied), "move": least(2, moved), "rename": first(remove|stream.WithNext, take),
 	"renamenx": first(remove|stream.WithNext, take|stream.IfAbsent),
 
-	"set": set, "setnx": stored(1, 0, stream.IfAbsent), "getset": stored(1, 0, 0), "setex": stored(2, second, 0),
-	"psetex": stored(2, millisecond, 0), "mset": pairs(0), "msetnx": pairs(stream.IfAbsent), "msetex": setMany,
-	"himport": himport, "getex": getEx, "restore restore-asking": restore,
+	"set": least(2, set), "setnx": stored(1, 0, stream.IfAbsent), "getset": stored(1, 0, 0), "setex": stored(2, second, 0),
+	"psetex": stored(2, millisecond, 0), "mset": pairs(0), "msetnx": pairs(stream.IfAbsent), "msetex": least(3, setMany),
+	"himport": himport, "getex": least(1, getEx), "restore restore-asking": least(3, restore),
 	"expire": expires(second, false), "pexpire": expires(millisecond, false),
 	"expireat": expires(second, true), "pexpireat": expires(millisecond, true), "persist": first(stream.OpExpire),
 
 	"del unlink": every(remove), "delex": first(remove), "getdel": twice(get, remove), "ft.del": after(1, first(remove)),
-	"migrate": migrate, "flushall": flush(true), "flushdb": flush(false),
+	"migrate": least(5, migrate), "flushall": flushAll, "flushdb": flushDB,
 })
 
 // asking are commands that ask about a key without using it: Redis does not count them as a use of the object, as it
@@ -133,70 +132,55 @@ func byName[T any](groups map[string]T) map[string]T {
 	return all
 }
 
-// need refuses a command with fewer words than it must have.
-func need(args [][]byte, n int) error {
-	if len(args) < n {
-		return fmt.Errorf("%d words after the command: want at least %d", len(args), n)
+// least refuses a command with fewer words than it must have.
+func least(n int, keys keysOf) keysOf {
+	return func(r *redisReader, args [][]byte) {
+		if len(args) < n {
+			r.fail("%d words after the command: want at least %d", len(args), n)
+		} else {
+			keys(r, args)
+		}
 	}
-	return nil
 }
 
 // first takes the first words as keys, one for each operation.
 func first(ops ...stream.Op) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, len(ops)); err != nil {
-			return err
-		}
+	return least(len(ops), func(r *redisReader, args [][]byte) {
 		for i, op := range ops {
-			if err := r.add(op, args[i], 0, 0); err != nil {
-				return err
-			}
+			r.add(op, args[i])
 		}
-		return nil
-	}
+	})
 }
 
 // twice takes the first word as a key for several operations.
 func twice(ops ...stream.Op) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 1); err != nil {
-			return err
-		}
+	return least(1, func(r *redisReader, args [][]byte) {
 		for _, op := range ops {
-			if err := r.add(op, args[0], 0, 0); err != nil {
-				return err
-			}
+			r.add(op, args[0])
 		}
-		return nil
-	}
+	})
+}
+
+// chosen takes the first word as a key, for an operation that depends on the words behind it.
+func chosen(words int, op func(args [][]byte) stream.Op) keysOf {
+	return least(words, func(r *redisReader, args [][]byte) { r.add(op(args), args[0]) })
 }
 
 // every takes each word as a key.
-func every(op stream.Op) keysOf {
-	return func(r *redisReader, args [][]byte) error { return r.addAll(op, args) }
-}
+func every(op stream.Op) keysOf { return everyOf(1, op) }
 
-// addAll adds keys, at least one.
-func (r *redisReader) addAll(op stream.Op, keys [][]byte) error {
-	if err := need(keys, 1); err != nil {
-		return err
-	}
-	for _, key := range keys {
-		if err := r.add(op, key, 0, 0); err != nil {
-			return err
+// everyOf takes the first of each so many words as a key.
+func everyOf(words int, op stream.Op) keysOf {
+	return least(words, func(r *redisReader, args [][]byte) {
+		for ; len(args) >= words; args = args[words:] {
+			r.add(op, args[0])
 		}
-	}
-	return nil
+	})
 }
 
 // allButLast takes each word as a key except the last, a timeout or a path.
 func allButLast(op stream.Op) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 2); err != nil {
-			return err
-		}
-		return r.addAll(op, args[:len(args)-1])
-	}
+	return least(2, func(r *redisReader, args [][]byte) { every(op)(r, args[:len(args)-1]) })
 }
 
 // counted takes as many words as keys as the first word says.
@@ -204,104 +188,60 @@ func counted(op stream.Op) keysOf { return countedBy(every(op)) }
 
 // countedBy passes on as many words as the first word says.
 func countedBy(keys keysOf) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 2); err != nil {
-			return err
-		}
+	return least(2, func(r *redisReader, args [][]byte) {
 		n, ok := source.ParseDigits(args[0])
 		if !ok || n == 0 || n > uint64(len(args)-1) {
-			return fmt.Errorf("%.20q keys: want a number from 1 to %d, which are the words that follow", args[0], len(args)-1)
+			r.fail("%.20q keys: want a number from 1 to %d, which are the words that follow", args[0], len(args)-1)
+			return
 		}
-		return keys(r, args[1:1+n])
-	}
+		keys(r, args[1:1+n])
+	})
 }
 
 // after skips the first words.
 func after(skipped int, keys keysOf) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, skipped+1); err != nil {
-			return err
-		}
-		return keys(r, args[skipped:])
-	}
+	return least(skipped+1, func(r *redisReader, args [][]byte) { keys(r, args[skipped:]) })
 }
 
 // firstNeeded takes each word as a source; the first must exist.
-func firstNeeded(r *redisReader, args [][]byte) error {
-	if err := r.addAll(needed, args[:min(1, len(args))]); err != nil || len(args) == 1 {
-		return err
+var firstNeeded = least(1, func(r *redisReader, args [][]byte) {
+	r.add(needed, args[0])
+	for _, key := range args[1:] {
+		r.add(operand, key)
 	}
-	return r.addAll(operand, args[1:])
-}
-
-// everyThird takes the first of each three words as a key.
-func everyThird(op stream.Op) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 3); err != nil {
-			return err
-		}
-		for ; len(args) >= 3; args = args[3:] {
-			if err := r.add(op, args[0], 0, 0); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
+})
 
 // merged reads the keys behind the first word, and then changes the first.
 func merged(sources keysOf, op stream.Op) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 1); err != nil {
-			return err
-		}
+	return least(1, func(r *redisReader, args [][]byte) {
 		if len(args) > 1 {
-			if err := sources(r, args[1:]); err != nil {
-				return err
-			}
+			sources(r, args[1:])
 		}
-		return r.add(op, args[0], 0, 0)
-	}
+		r.add(op, args[0])
+	})
 }
 
 // into stores in the first word what comes of the keys behind it, and deletes the first if nothing does.
-func into(sources keysOf) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 2); err != nil {
-			return err
-		}
-		return merged(sources, put)(r, args)
-	}
-}
+func into(sources keysOf) keysOf { return least(2, merged(sources, put)) }
 
 // storedFrom stores in the first word what comes of the second.
-func storedFrom(r *redisReader, args [][]byte) error {
-	if err := need(args, 2); err != nil {
-		return err
-	}
-	return into(every(operand))(r, args[:2])
-}
+var storedFrom = least(2, func(r *redisReader, args [][]byte) { into(every(operand))(r, args[:2]) })
 
 // storeOption reads the first word, and stores what comes of it in the key behind an option.
 func storeOption(options ...string) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 1); err != nil {
-			return err
-		}
+	return least(1, func(r *redisReader, args [][]byte) {
 		for i, word := range args[1:] {
 			if isAny(word, options...) && i+2 < len(args) {
-				return storedFrom(r, [][]byte{args[i+2], args[0]})
+				storedFrom(r, [][]byte{args[i+2], args[0]})
+				return
 			}
 		}
-		return r.add(get, args[0], 0, 0)
-	}
+		r.add(get, args[0])
+	})
 }
 
 // copied is a key, that of its copy and options.
-func copied(r *redisReader, args [][]byte) error {
-	if err := need(args, 2); err != nil {
-		return err
-	}
+func copied(r *redisReader, args [][]byte) {
 	op, db := take|stream.IfAbsent, r.db
 	for i, word := range args[2:] {
 		switch {
@@ -311,157 +251,111 @@ func copied(r *redisReader, args [][]byte) error {
 			db = args[i+3]
 		}
 	}
-	if err := r.add(needed, args[0], 0, 0); err != nil {
-		return err
-	}
-	return r.addIn(db, op, args[1], 0, 0)
+	r.add(needed, args[0])
+	r.addTo(db, args[1], access{op: op})
 }
 
 // moved is a key and the database that it moves to.
-func moved(r *redisReader, args [][]byte) error {
-	if err := need(args, 2); err != nil {
-		return err
-	}
-	if err := r.add(remove|stream.WithNext, args[0], 0, 0); err != nil {
-		return err
-	}
-	return r.addIn(args[1], take|stream.IfAbsent, args[0], 0, 0)
+func moved(r *redisReader, args [][]byte) {
+	r.add(remove|stream.WithNext, args[0])
+	r.addTo(args[1], args[0], access{op: take | stream.IfAbsent})
 }
 
-// flush deletes all keys of the database, or of all.
-func flush(all bool) keysOf {
-	return func(r *redisReader, _ [][]byte) error {
-		if all {
-			r.addText(stream.OpFlush, []byte(stream.FlushAll))
-			return nil
-		}
-		r.addText(stream.OpFlush, append(slices.Clone(r.db), "/*"...))
-		return nil
-	}
+func flushDB(r *redisReader, _ [][]byte) {
+	r.accesses = append(r.accesses, access{key: append(slices.Clone(r.db), "/*"...), op: stream.OpFlush})
 }
 
-// migrate moves keys to another server, or copies them.
-func migrate(r *redisReader, args [][]byte) error {
-	if err := need(args, 5); err != nil {
-		return err
-	}
+func flushAll(r *redisReader, _ [][]byte) {
+	r.accesses = append(r.accesses, access{key: []byte(stream.FlushAll), op: stream.OpFlush})
+}
+
+func migrate(r *redisReader, args [][]byte) {
 	op, keys := remove, args[2:3]
 	for i, word := range args[5:] {
-		switch {
-		case isAny(word, "copy"):
-			op = get
-		case isAny(word, "keys"):
-			keys = args[5+i+1:]
-		}
 		if isAny(word, "keys") {
+			keys = args[5+i+1:]
 			break
 		}
+		if isAny(word, "copy") {
+			op = get
+		}
 	}
-	return r.addAll(op, keys)
+	every(op)(r, keys)
 }
 
 // unless is a key that is changed, or created unless an option comes behind it, before the first number.
-func unless(option string, keys int) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, keys); err != nil {
-			return err
-		}
-		op := update
-		for _, word := range args[keys:] {
+func unless(option string) keysOf {
+	return chosen(1, func(args [][]byte) stream.Op {
+		for _, word := range args[1:] {
 			if len(word) == 0 || word[0] != '-' && word[0] != '+' && (word[0] < 'A' || word[0] > 'z') {
 				break
 			}
 			if isAny(word, option) {
-				op = touch
+				return touch
 			}
 		}
-		return r.add(op, args[0], 0, 0)
-	}
+		return update
+	})
 }
 
 // setRange creates a key only if it has something to write.
-func setRange(r *redisReader, args [][]byte) error {
-	if err := need(args, 3); err != nil {
-		return err
-	}
+func setRange(args [][]byte) stream.Op {
 	if len(args[2]) == 0 {
-		return r.add(touch, args[0], 0, 0)
+		return touch
 	}
-	return r.add(update, args[0], 0, 0)
+	return update
 }
 
 // bitField reads, unless it has an operation that writes.
-func bitField(r *redisReader, args [][]byte) error {
-	if err := need(args, 1); err != nil {
-		return err
+func bitField(args [][]byte) stream.Op {
+	if slices.ContainsFunc(args[1:], func(word []byte) bool { return isAny(word, "set", "incrby") }) {
+		return update
 	}
-	for _, word := range args[1:] {
-		if isAny(word, "set", "incrby") {
-			return r.add(update, args[0], 0, 0)
-		}
-	}
-	return r.add(get, args[0], 0, 0)
-}
-
-// incrEx changes a number and its time to live.
-func incrEx(r *redisReader, args [][]byte) error {
-	if err := need(args, 1); err != nil {
-		return err
-	}
-	if err := r.add(update, args[0], 0, 0); err != nil {
-		return err
-	}
-	e, err := r.expiry(args[1:])
-	switch {
-	case err != nil || e.fails || !e.stated:
-		return err
-	case e.lasting:
-		return r.add(stream.OpExpire|stream.IfLasting, args[0], 0, e.ttl)
-	case e.gone:
-		return r.add(remove, args[0], 0, 0)
-	}
-	return r.add(stream.OpExpire, args[0], 0, e.ttl)
+	return get
 }
 
 // jsonDel deletes a key, or with a path what is there.
-func jsonDel(r *redisReader, args [][]byte) error {
-	if err := need(args, 1); err != nil {
-		return err
-	}
+func jsonDel(args [][]byte) stream.Op {
 	if len(args) > 1 && string(args[1]) != "$" && string(args[1]) != "." {
-		return r.add(touch, args[0], 0, 0)
+		return touch
 	}
-	return r.add(remove, args[0], 0, 0)
+	return remove
 }
 
-// xgroup changes the groups of a stream, which it may create.
-func xgroup(r *redisReader, args [][]byte) error {
-	if err := need(args, 1); err != nil {
-		return err
+// incrEx changes a number and its time to live.
+func incrEx(r *redisReader, args [][]byte) {
+	r.add(update, args[0])
+	switch e := r.expiry(args[1:]); {
+	case e.fails || !e.stated:
+	case e.lasting:
+		r.addTo(r.db, args[0], access{op: stream.OpExpire | stream.IfLasting, ttl: e.ttl})
+	case e.gone:
+		r.add(remove, args[0])
+	default:
+		r.addTo(r.db, args[0], access{op: stream.OpExpire, ttl: e.ttl})
 	}
-	if len(args) < 2 { // XGROUP HELP
-		return nil
+}
+
+// xgroup changes the groups of a stream, which it may create. XGROUP HELP names none.
+func xgroup(r *redisReader, args [][]byte) {
+	switch {
+	case len(args) < 2:
+	case isAny(args[len(args)-1], "mkstream") || len(args) > 4 && isAny(args[4], "mkstream"):
+		r.add(update, args[1])
+	default:
+		r.add(touch, args[1])
 	}
-	op := touch
-	if isAny(args[len(args)-1], "mkstream") || len(args) > 4 && isAny(args[4], "mkstream") {
-		op = update
-	}
-	return r.add(op, args[1], 0, 0)
 }
 
 // himport fills a hash from values alone; its other subcommands use no key.
-func himport(r *redisReader, args [][]byte) error {
-	if len(args) < 2 || !isAny(args[0], "set") {
-		return nil
+func himport(r *redisReader, args [][]byte) {
+	if len(args) >= 2 && isAny(args[0], "set") {
+		r.add(put, args[1])
 	}
-	return r.add(put, args[1], 0, 0)
 }
 
 // restore is a key, its time to live in ms, its value and options.
-func restore(r *redisReader, args [][]byte) error {
-	if err := need(args, 3); err != nil {
-		return err
-	}
+func restore(r *redisReader, args [][]byte) {
 	op, at := put|stream.IfAbsent, false
 	for _, word := range args[3:] {
 		switch {
@@ -471,135 +365,102 @@ func restore(r *redisReader, args [][]byte) error {
 			at = true
 		}
 	}
-	if string(args[1]) == "0" {
-		return r.add(op, args[0], length(args[2]), 0)
+	ttl, gone := int64(0), false
+	if string(args[1]) != "0" {
+		ttl, gone = r.ttlOf(args[1], millisecond, at)
 	}
-	ttl, gone, err := r.ttlOf(args[1], millisecond, at)
 	switch {
-	case err != nil:
-		return err
-	case gone && !at: // Redis refuses it
-		return nil
-	case gone && op == put:
-		return r.add(remove, args[0], 0, 0)
-	case gone:
-		return nil
+	case !gone:
+		r.store(op, args[0], args[2], ttl)
+	case at && op == put: // without at Redis refuses it
+		r.add(remove, args[0])
 	}
-	return r.add(op, args[0], length(args[2]), ttl)
 }
 
 // streams takes the first half of the words behind STREAMS as keys; the others are ids.
-func streams(r *redisReader, args [][]byte) error {
+func streams(r *redisReader, args [][]byte) {
 	for i, word := range args {
-		if bytes.EqualFold(word, []byte("streams")) {
+		if isAny(word, "streams") {
 			rest := args[i+1:]
-			return r.addAll(get, rest[:len(rest)/2])
+			every(get)(r, rest[:len(rest)/2])
+			return
 		}
 	}
-	return fmt.Errorf("want the word STREAMS before the keys")
+	r.fail("want the word STREAMS before the keys")
 }
 
 // pairs are keys and values in turns, under a condition for all of them.
 func pairs(condition stream.Op) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 2); err != nil {
-			return err
-		}
-		return r.addPairs(args, put|condition, 0)
-	}
+	return least(2, func(r *redisReader, args [][]byte) { r.storePairs(args, put|condition, 0) })
 }
 
-// addPairs adds keys and values in turns, which a condition ties together.
-func (r *redisReader) addPairs(args [][]byte, op stream.Op, ttl int64) error {
+// storePairs stores keys and values in turns, which a condition ties together.
+func (r *redisReader) storePairs(args [][]byte, op stream.Op, ttl int64) {
 	for ; len(args) >= 2; args = args[2:] {
 		op := op
 		if op.Condition() != 0 && len(args) >= 4 {
 			op |= stream.WithNext
 		}
-		if err := r.add(op, args[0], length(args[1]), ttl); err != nil {
-			return err
-		}
+		r.store(op, args[0], args[1], ttl)
 	}
-	return nil
 }
 
 // setMany is a number of keys, keys and values in turns, and options.
-func setMany(r *redisReader, args [][]byte) error {
-	if err := need(args, 3); err != nil {
-		return err
-	}
+func setMany(r *redisReader, args [][]byte) {
 	n, ok := source.ParseDigits(args[0])
 	if !ok || n == 0 || n > uint64(len(args)-1)/2 {
-		return fmt.Errorf("%.20q keys: want a number from 1 to %d, as many as keys with values follow", args[0],
-			(len(args)-1)/2)
+		r.fail("%.20q keys: want a number from 1 to %d, as many as keys with values follow", args[0], (len(args)-1)/2)
+		return
 	}
-	e, err := r.expiry(args[1+2*n:])
-	switch {
-	case err != nil || e.fails:
-		return err
+	stored, options := args[1:1+2*n], args[1+2*n:]
+	switch e := r.expiry(options); {
+	case e.fails:
 	case e.gone:
-		for i := range n {
-			if err := r.add(remove, args[1+2*i], 0, 0); err != nil {
-				return err
-			}
-		}
-		return nil
+		everyOf(2, remove)(r, stored)
+	default:
+		r.storePairs(stored, e.write(), e.ttl)
 	}
-	return r.addPairs(args[1:1+2*n], e.write(), e.ttl)
 }
 
 // stored is a key with its value at an index, behind the time to live in a unit if that is not 0.
 func stored(value int, unit int64, condition stream.Op) keysOf {
-	return func(r *redisReader, args [][]byte) (err error) {
-		if err := need(args, value+1); err != nil {
-			return err
-		}
+	return least(value+1, func(r *redisReader, args [][]byte) {
 		ttl, gone := int64(0), false
 		if unit > 0 {
-			if ttl, gone, err = r.ttlOf(args[1], unit, false); err != nil || gone { // which Redis refuses
-				return err
-			}
+			ttl, gone = r.ttlOf(args[1], unit, false)
 		}
-		return r.add(put|condition, args[0], length(args[value]), ttl)
-	}
+		if !gone { // which Redis refuses
+			r.store(put|condition, args[0], args[value], ttl)
+		}
+	})
 }
 
 // set is a key, a value, and options.
-func set(r *redisReader, args [][]byte) error {
-	if err := need(args, 2); err != nil {
-		return err
-	}
-	e, err := r.expiry(args[2:])
-	switch {
-	case err != nil || e.fails:
-		return err
+func set(r *redisReader, args [][]byte) {
+	switch e := r.expiry(args[2:]); {
+	case e.fails:
 	case e.gone && e.condition == stream.IfAbsent:
-		return r.add(touch, args[0], 0, 0)
+		r.add(touch, args[0])
 	case e.gone:
-		return r.add(remove, args[0], 0, 0)
+		r.add(remove, args[0])
+	default:
+		r.store(e.write(), args[0], args[1], e.ttl)
 	}
-	return r.add(e.write(), args[0], length(args[1]), e.ttl)
 }
 
 // getEx reads a key, and sets its time to live or ends it.
-func getEx(r *redisReader, args [][]byte) error {
-	if err := need(args, 1); err != nil {
-		return err
+func getEx(r *redisReader, args [][]byte) {
+	e := r.expiry(args[1:])
+	if e.fails {
+		return
 	}
-	e, err := r.expiry(args[1:])
-	if err != nil || e.fails {
-		return err
-	}
-	if err := r.add(get, args[0], 0, e.ttl); err != nil {
-		return err
-	}
+	r.addTo(r.db, args[0], access{op: get, ttl: e.ttl})
 	switch {
 	case e.gone:
-		return r.add(remove, args[0], 0, 0)
+		r.add(remove, args[0])
 	case e.stated && e.ttl == 0:
-		return r.add(stream.OpExpire, args[0], 0, 0)
+		r.add(stream.OpExpire, args[0])
 	}
-	return nil
 }
 
 // expiry is what the options of SET and similar commands say.
@@ -622,9 +483,9 @@ func (e *expiry) write() stream.Op {
 }
 
 // expiry reads the options of SET, GETEX and similar commands. What compares values is taken to hold.
-func (r *redisReader) expiry(options [][]byte) (e expiry, err error) {
+func (r *redisReader) expiry(options [][]byte) (e expiry) {
 	for i := 0; i < len(options); i++ {
-		switch string(lower(options[i])) {
+		switch word := lower(options[i]); string(word) {
 		case "nx":
 			e.condition = stream.IfAbsent
 		case "xx":
@@ -642,46 +503,35 @@ func (r *redisReader) expiry(options [][]byte) (e expiry, err error) {
 		case "ex", "px", "exat", "pxat":
 			if i++; i == len(options) {
 				e.fails = true
-				return e, nil
+				return e
 			}
-			unit, at := second, len(options[i-1]) == 4
-			if options[i-1][0] == 'p' {
+			unit, at := second, len(word) == len("exat")
+			if word[0] == 'p' {
 				unit = millisecond
 			}
 			e.stated = true
-			if e.ttl, e.gone, err = r.ttlOf(options[i], unit, at); err != nil {
-				return e, err
-			}
-			e.fails = isNegative(options[i])
+			e.ttl, e.gone = r.ttlOf(options[i], unit, at)
+			e.fails = len(options[i]) == 0 || string(options[i]) == "0" || options[i][0] == '-'
 		}
 	}
-	return e, nil
+	return e
 }
 
-// isNegative reports whether a word is 0 or a number below: no time to live, and no time.
-func isNegative(word []byte) bool { return len(word) == 0 || string(word) == "0" || word[0] == '-' }
-
-// isAny reports whether a word is one of some in lower case, whatever its own case.
 func isAny(word []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(string(word), w) })
 }
 
-// expires is a key and its time to live, or the time at which it ends, and a condition.
+// expires is a key and its time to live, or the time at which it ends, and a condition. An object without a time to
+// live fails GT.
 func expires(unit int64, at bool) keysOf {
-	return func(r *redisReader, args [][]byte) error {
-		if err := need(args, 2); err != nil {
-			return err
-		}
-		ttl, gone, err := r.ttlOf(args[1], unit, at)
-		if err != nil {
-			return err
-		}
+	return least(2, func(r *redisReader, args [][]byte) {
+		ttl, gone := r.ttlOf(args[1], unit, at)
 		var condition, later stream.Op
 		for _, word := range args[2:] {
 			switch string(lower(word)) {
 			case "nx":
 				if condition = stream.IfLasting; len(args) > 3 { // which Redis refuses
-					return nil
+					return
 				}
 			case "xx":
 				condition = stream.IfExpiring
@@ -691,31 +541,16 @@ func expires(unit int64, at bool) keysOf {
 				later = stream.IfSooner
 			}
 		}
-		if later != 0 && condition == stream.IfExpiring {
-			return r.expireBoth(args[0], ttl, gone, later)
-		}
-		condition |= later
 		switch {
-		case !gone:
-			return r.add(stream.OpExpire|condition, args[0], 0, ttl)
-		case condition == stream.IfLater: // no object has expired before
-			return r.add(touch, args[0], 0, 0)
-		case condition == stream.IfSooner:
-			condition = 0
+		case gone && later == stream.IfLater: // no object has expired before
+			r.add(touch, args[0])
+			return
+		case gone:
+			r.add(remove|condition, args[0])
+			return
+		case later == stream.IfSooner && condition == stream.IfExpiring:
+			later = stream.IfCut
 		}
-		return r.add(remove|condition, args[0], 0, 0)
-	}
-}
-
-// expireBoth is a condition beside XX. An object without a time to live fails GT as well.
-func (r *redisReader) expireBoth(key []byte, ttl int64, gone bool, condition stream.Op) error {
-	switch {
-	case condition == stream.IfLater && gone:
-		return r.add(touch, key, 0, 0)
-	case gone:
-		return r.add(remove|stream.IfExpiring, key, 0, 0)
-	case condition == stream.IfLater:
-		return r.add(stream.OpExpire|stream.IfLater, key, 0, ttl)
-	}
-	return r.add(stream.OpExpire|stream.IfCut, key, 0, ttl)
+		r.addTo(r.db, args[0], access{op: stream.OpExpire | cmp.Or(later, condition), ttl: ttl})
+	})
 }

@@ -47,47 +47,33 @@ func newGrowth(src *source.Source) *growth {
 
 // changes are the commands that change the value of their first key, with the words behind it.
 var changes = byName(map[string]func(g *growth, v *value, args [][]byte){
-	"hset hmset hsetnx": func(g *growth, v *value, args [][]byte) { g.putPairs(v, args) },
+	"hset hmset hsetnx": (*growth).putPairs,
 	"hsetex":            func(g *growth, v *value, args [][]byte) { g.putPairs(v, behindFields(args)) },
 	"hincrby hincrbyfloat": func(g *growth, v *value, args [][]byte) {
 		if len(args) > 0 {
 			g.put(v, args[0], length(args[0])+numberBytes)
 		}
 	},
-	"hdel":    func(g *growth, v *value, args [][]byte) { g.remove(v, args) },
-	"hgetdel": func(g *growth, v *value, args [][]byte) { g.remove(v, behindFields(args)) },
+	"hdel srem zrem": (*growth).remove,
+	"hgetdel":        func(g *growth, v *value, args [][]byte) { g.remove(v, behindFields(args)) },
 
-	"lpush rpush lpushx rpushx": func(_ *growth, v *value, args [][]byte) { v.push(args) },
-	"linsert":                   func(_ *growth, v *value, args [][]byte) { v.push(args[min(2, len(args)):]) },
-	"lpop rpop spop zpopmin zpopmax": func(_ *growth, v *value, args [][]byte) {
-		v.pop(countIn(args, 0, 1))
+	"lpush rpush lpushx rpushx": push(0), "json.arrappend": push(1), "linsert json.arrinsert": push(2),
+	"lpop rpop spop zpopmin zpopmax": pop(func(args [][]byte) int64 { return countIn(args, 0, 1) }),
+	"lrem":                           pop(func(args [][]byte) int64 { return max(1, countIn(args, 0, 1)) }),
+	"zremrangebyrank":                pop(rangeOf),
+	"xdel":                           pop(func(args [][]byte) int64 { return int64(len(args)) }),
+	"ltrim":                          func(_ *growth, v *value, args [][]byte) { v.keep(rangeOf(args)) },
+	"xtrim": func(_ *growth, v *value, args [][]byte) {
+		most, _ := streamEntry(args)
+		v.keep(most)
 	},
-	"lrem":  func(_ *growth, v *value, args [][]byte) { v.pop(max(1, countIn(args, 0, 1))) },
-	"ltrim": func(_ *growth, v *value, args [][]byte) { v.keep(rangeOf(args)) },
 
 	"sadd": func(g *growth, v *value, args [][]byte) {
 		for _, member := range args {
 			g.put(v, member, length(member))
 		}
 	},
-	"srem zrem": func(g *growth, v *value, args [][]byte) { g.remove(v, args) },
-	"zadd": func(g *growth, v *value, args [][]byte) {
-		for args = behindOptions(args); len(args) >= 2; args = args[2:] {
-			g.put(v, args[1], numberBytes+length(args[1]))
-		}
-	},
-	"geoadd": func(g *growth, v *value, args [][]byte) {
-		for args = behindOptions(args); len(args) >= 3; args = args[3:] {
-			g.put(v, args[2], numberBytes+length(args[2]))
-		}
-	},
-	"zincrby": func(g *growth, v *value, args [][]byte) {
-		if len(args) == 2 {
-			g.put(v, args[1], numberBytes+length(args[1]))
-		}
-	},
-	"zremrangebyrank": func(_ *growth, v *value, args [][]byte) { v.pop(rangeOf(args)) },
-
+	"zadd zincrby": putScored(2), "geoadd": putScored(3),
 	"xadd": func(_ *growth, v *value, args [][]byte) {
 		most, entry := streamEntry(args)
 		v.count++
@@ -96,9 +82,6 @@ var changes = byName(map[string]func(g *growth, v *value, args [][]byte){
 		}
 		v.keep(most)
 	},
-	"xdel":  func(_ *growth, v *value, args [][]byte) { v.pop(int64(len(args))) },
-	"xtrim": func(_ *growth, v *value, args [][]byte) { most, _ := streamEntry(args); v.keep(most) },
-
 	"json.set json.merge": func(g *growth, v *value, args [][]byte) {
 		switch {
 		case len(args) < 2:
@@ -108,17 +91,38 @@ var changes = byName(map[string]func(g *growth, v *value, args [][]byte){
 			g.put(v, args[0], length(args[1]))
 		}
 	},
-	"json.arrappend": func(_ *growth, v *value, args [][]byte) { v.push(args[min(1, len(args)):]) },
-	"json.arrinsert": func(_ *growth, v *value, args [][]byte) { v.push(args[min(2, len(args)):]) },
 })
+
+// push adds the words from one on as elements.
+func push(from int) func(*growth, *value, [][]byte) {
+	return func(_ *growth, v *value, args [][]byte) {
+		for _, element := range args[min(from, len(args)):] {
+			v.size, v.count = v.size+length(element), v.count+1
+		}
+	}
+}
+
+// pop takes as many elements away as the words say.
+func pop(count func(args [][]byte) int64) func(*growth, *value, [][]byte) {
+	return func(_ *growth, v *value, args [][]byte) { v.pop(count(args)) }
+}
+
+// putScored adds members, each the last of so many words, behind its score or its place.
+func putScored(words int) func(*growth, *value, [][]byte) {
+	return func(g *growth, v *value, args [][]byte) {
+		for args = behindOptions(args); len(args) >= words; args = args[words:] {
+			member := args[words-1]
+			g.put(v, member, numberBytes+length(member))
+		}
+	}
+}
 
 // extensions are the commands that change a string, given its length (0 if it is new, or not known) and the words
 // behind the key. They return the new length.
 var extensions = byName(map[string]func(size int64, args [][]byte) int64{
-	"set setnx getset": func(_ int64, args [][]byte) int64 { return lengthAt(args, 0) },
-	"setex psetex":     func(_ int64, args [][]byte) int64 { return lengthAt(args, 1) },
-	"restore":          func(_ int64, args [][]byte) int64 { return lengthAt(args, 1) },
-	"append":           func(size int64, args [][]byte) int64 { return size + lengthAt(args, 0) },
+	"set setnx getset":     func(_ int64, args [][]byte) int64 { return lengthAt(args, 0) },
+	"setex psetex restore": func(_ int64, args [][]byte) int64 { return lengthAt(args, 1) },
+	"append":               func(size int64, args [][]byte) int64 { return size + lengthAt(args, 0) },
 	"setrange": func(size int64, args [][]byte) int64 {
 		return max(size, countIn(args, 0, 0)+lengthAt(args, 1))
 	},
@@ -191,12 +195,12 @@ func (g *growth) follow(name string, args [][]byte, accesses []access, now int64
 			accesses[i].size, accesses[i].stated = size, accesses[i].op.Writes()
 		}
 	case name == "mset" || name == "msetnx" || name == "msetex":
+		first := 1
+		if name == "msetex" { // behind the number of keys
+			first++
+		}
 		for i := range accesses {
-			at := 2*i + 1
-			if name == "msetex" { // behind the number of keys
-				at++
-			}
-			if at < len(args) {
+			if at := 2*i + first; at < len(args) {
 				size := length(args[at])
 				g.assign(accesses[i].key, size)
 				accesses[i].size, accesses[i].stated = size, true
@@ -370,13 +374,6 @@ func (g *growth) remove(v *value, elements [][]byte) {
 			g.parts.Set(name, 0)
 			v.size, v.count = v.size-before, v.count-1
 		}
-	}
-}
-
-// push adds elements.
-func (v *value) push(elements [][]byte) {
-	for _, element := range elements {
-		v.size, v.count = v.size+length(element), v.count+1
 	}
 }
 

@@ -3,6 +3,10 @@
 package kvlogs
 
 import (
+	"slices"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -10,3 +14,11 @@ import (
 var Formats = []source.Format{redisFormat, memcachedFormat, mcrouterFormat}
 
 const second = int64(1e9)
+
+// checkTenant refuses a column of tenants that the log does not have.
+func checkTenant(src *source.Source, opts params.Values, has ...string) error {
+	if tenant := opts.Text("tenant"); tenant != "" && !slices.Contains(has, tenant) {
+		return src.Errorf("%w", suggest.Unknown("column", tenant, has))
+	}
+	return nil
+}

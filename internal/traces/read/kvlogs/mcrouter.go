@@ -3,11 +3,8 @@ package kvlogs
 import (
 	"bytes"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -36,8 +33,8 @@ type mcrouterReader struct {
 
 func openMcrouter(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &mcrouterReader{ops: source.NewOpFilter(opts.Text("ops")), tenants: opts.Text("tenant") != ""}
-	if tenants := []string{"ip"}; r.tenants && !slices.Contains(tenants, opts.Text("tenant")) {
-		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", opts.Text("tenant"), tenants))
+	if err := checkTenant(src, opts, "ip"); err != nil {
+		return nil, stream.Fields{}, err
 	}
 	r.withKeys = stateSize(src, opts, "values by responseLength", memcachedOverhead)
 	src.Reading.Time = "time of day"
@@ -130,41 +127,18 @@ func isGlog(line []byte) bool {
 // glogTime reads the date and time of glog, I0316 14:02:11.123456 or I20260316 14:02:11.123456. Without a year it is in
 // 1970; the zone is not stated, and read as UTC.
 func glogTime(prefix []byte) (int64, error) {
-	const short, long = len("I0316"), len("I20260316")
-	date, rest, _ := bytes.Cut(prefix, []byte(" "))
-	clock, _, _ := bytes.Cut(rest, []byte(" "))
-	bad := func() (int64, error) {
-		return 0, fmt.Errorf("time %.30q: want one of glog, as in I0316 14:02:11.123456", prefix)
-	}
-	if !isGlog(prefix) || len(date) != short && len(date) != long || !source.IsDigits(date[1:]) ||
-		len(clock) != len("14:02:11.123456") || clock[2] != ':' || clock[5] != ':' || clock[8] != '.' {
-		return bad()
-	}
-	year, day := 1970, date[1:]
-	if len(date) == long {
-		year, day = int(digitsOf(date[1:5])), date[5:]
-	}
-	numbers := [...]int64{digitsOf(day[:2]), digitsOf(day[2:]), digitsOf(clock[:2]), digitsOf(clock[3:5]),
-		digitsOf(clock[6:8]), digitsOf(clock[9:])}
-	limits := [...]int64{12, 31, 23, 59, 60, 999999}
-	for i, n := range numbers {
-		if n < 0 || n > limits[i] {
-			return bad()
+	for _, pattern := range []string{"MMDD hh:mm:ss.ffffff", "YYYYMMDD hh:mm:ss.ffffff"} {
+		end := len("I") + len(pattern)
+		if !isGlog(prefix) || len(prefix) < end || len(prefix) > end && prefix[end] != ' ' {
+			continue
+		}
+		text := prefix[1:end]
+		if bytes.HasPrefix(text, []byte("0229 ")) { // which 1970 does not have
+			text = append([]byte("0301"), text[4:]...)
+		}
+		if ns, ok := source.ParseDateAs(pattern, text); ok {
+			return ns, nil
 		}
 	}
-	t := time.Date(year, time.Month(numbers[0]), int(numbers[1]), int(numbers[2]), int(numbers[3]), int(numbers[4]),
-		int(numbers[5])*1000, time.UTC)
-	if year < 1970 || year >= 2262 || t.UnixNano() < 0 {
-		return bad()
-	}
-	return t.UnixNano(), nil
-}
-
-// digitsOf returns the number that text is, -1 if it has other bytes.
-func digitsOf(text []byte) int64 {
-	n, ok := source.ParseDigits(text)
-	if !ok {
-		return -1
-	}
-	return int64(n)
+	return 0, fmt.Errorf("time %.30q: want one of glog, as in I0316 14:02:11.123456", prefix)
 }

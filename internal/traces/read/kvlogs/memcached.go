@@ -104,8 +104,9 @@ func (r *memcachedReader) next() error {
 	if r.err = r.read(&r.ahead); r.err != nil {
 		return nil // after this get
 	}
-	if !r.ahead.includes(&r.now) {
-		r.looked = true
+	w, get := &r.ahead, &r.now
+	if !w.stores || !bytes.Equal(w.key, get.key) || !bytes.Equal(w.connection, get.connection) {
+		r.looked = true // the get is no part of it
 		return nil
 	}
 	r.src.Reading.LeftOut++
@@ -113,17 +114,11 @@ func (r *memcachedReader) next() error {
 	return nil
 }
 
-// includes reports whether the get in the line before w is a part of it.
-func (w *watched) includes(get *watched) bool {
-	return w.stores && bytes.Equal(w.key, get.key) && bytes.Equal(w.connection, get.connection)
-}
-
 func (r *memcachedReader) read(into *watched) error {
 	r.into = into
 	return r.lines.Read(&into.Record)
 }
 
-// parse reads a line.
 func (w *watched) parse(line []byte) error {
 	if isNotice(line) {
 		return source.ErrLeftOut
@@ -277,48 +272,44 @@ func (w *watched) proxied(line []byte) error {
 	return nil
 }
 
-// request reads a command of memcached's text protocol.
+// requests are the commands of memcached's text protocol: which of their words is what; 0: none.
+var requests = byName(map[string]struct {
+	op             stream.Op
+	key, ttl, size int
+	isMeta         bool // the time to live is among its flags
+}{
+	"get gets":            {op: get, key: 1},
+	"mg":                  {op: get, key: 1, isMeta: true},
+	"gat gats":            {op: get, key: 2, ttl: 1},
+	"append prepend":      {op: update, key: 1, size: 4},
+	"set add replace cas": {op: put, key: 1, ttl: 3, size: 4},
+	"ms":                  {op: put, key: 1, size: 2, isMeta: true},
+	"incr decr ma":        {op: update, key: 1},
+	"touch":               {op: stream.OpExpire, key: 1, ttl: 2},
+	"delete md":           {op: remove, key: 1},
+})
+
 func (w *watched) request(text []byte) (err error) {
 	var words [5][]byte
-	whole := text
+	rest := text
 	for i := range words {
-		words[i], text, _ = bytes.Cut(text, []byte(" "))
+		words[i], rest, _ = bytes.Cut(rest, []byte(" "))
 	}
-	key := words[1]
-	switch string(words[0]) {
-	case "get", "gets":
-		w.Op = stream.OpRead
-	case "mg":
-		w.Op = stream.OpRead
-		w.TTL, err = metaTTL(whole)
-	case "gat", "gats":
-		w.Op, key = stream.OpRead, words[2]
-		w.TTL, err = expiryOf(words[1], w.Time)
-	case "append", "prepend":
-		w.Op = stream.OpUpdate
-		w.Size, err = source.ParseSize(words[4])
-	case "set", "add", "replace", "cas":
-		w.Op = stream.OpWrite
-		if w.TTL, err = expiryOf(words[3], w.Time); err == nil {
-			w.Size, err = source.ParseSize(words[4])
-			w.sized = true
-		}
-	case "ms":
-		w.Op = stream.OpWrite
-		if w.TTL, err = metaTTL(whole); err == nil {
-			w.Size, err = source.ParseSize(words[2])
-			w.sized = true
-		}
-	case "incr", "decr", "ma":
-		w.Op = stream.OpUpdate
-	case "touch":
-		w.Op = stream.OpExpire
-		w.TTL, err = expiryOf(words[2], w.Time)
-	case "delete", "md":
-		w.Op = stream.OpDelete
-	default:
+	request, known := requests[string(words[0])]
+	if !known {
 		return source.ErrLeftOut
 	}
+	w.Op = request.op
+	if request.isMeta {
+		w.TTL, err = metaTTL(text)
+	} else if request.ttl > 0 {
+		w.TTL, err = expiryOf(words[request.ttl], w.Time)
+	}
+	if err == nil && request.size > 0 {
+		w.Size, err = source.ParseSize(words[request.size])
+		w.sized = w.Op == put
+	}
+	key := words[request.key]
 	if len(key) == 0 {
 		return fmt.Errorf("req=%.40s: want a key behind the command", words[0])
 	}

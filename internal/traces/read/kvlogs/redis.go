@@ -2,12 +2,12 @@ package kvlogs
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -20,18 +20,16 @@ var redisFormat = source.Format{
 			"the number of the database, or the name of the command; by default none",
 	}},
 	Writes: stream.WritesStore,
-	Detect: source.CertainIf(looksLikeMonitor),
-	Open:   openRedis,
-}
-
-func looksLikeMonitor(head source.Head) bool {
-	return source.MostLines(head.Lines, func(line []byte) error {
-		if string(line) == monitorOK {
-			return source.ErrLeftOut
-		}
-		_, err := parseEvent(line)
-		return err
-	})
+	Detect: source.CertainIf(func(head source.Head) bool {
+		return source.MostLines(head.Lines, func(line []byte) error {
+			if string(line) == monitorOK {
+				return source.ErrLeftOut
+			}
+			_, err := parseEvent(line)
+			return err
+		})
+	}),
+	Open: openRedis,
 }
 
 // monitorOK is the answer to MONITOR, the first line.
@@ -86,12 +84,13 @@ type redisReader struct {
 	accesses []access // of the command
 	next     int      // the first of them that was not given yet
 	text     []byte   // of the keys
+	err      error    // the first in the words of the command
 }
 
 func openRedis(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &redisReader{reading: src.Reading, ops: source.NewOpFilter(opts.Text("ops")), tenant: opts.Text("tenant")}
-	if tenants := []string{"client", "db", "command"}; r.tenant != "" && !slices.Contains(tenants, r.tenant) {
-		return nil, stream.Fields{}, src.Errorf("%w", suggest.Unknown("column", r.tenant, tenants))
+	if err := checkTenant(src, opts, "client", "db", "command"); err != nil {
+		return nil, stream.Fields{}, err
 	}
 	if !src.In.NoSizes {
 		r.growth = newGrowth(src)
@@ -148,7 +147,7 @@ func (r *redisReader) tenantOf() []byte {
 
 // parse implements source.LineParser: it finds the keys of a command, at least one.
 func (r *redisReader) parse(line []byte, _ *stream.Record) (err error) {
-	r.accesses, r.next, r.text = r.accesses[:0], 0, r.text[:0]
+	r.accesses, r.next, r.text, r.err = r.accesses[:0], 0, r.text[:0], nil
 	if string(line) == monitorOK {
 		return source.ErrLeftOut
 	}
@@ -164,8 +163,8 @@ func (r *redisReader) parse(line []byte, _ *stream.Record) (err error) {
 		r.leaveOut(name)
 		return source.ErrLeftOut
 	}
-	if err := keys(r, r.words[1:]); err != nil {
-		return fmt.Errorf("%.30s: %w", r.words[0], err)
+	if keys(r, r.words[1:]); r.err != nil {
+		return fmt.Errorf("%.30s: %w", r.words[0], r.err)
 	}
 	if r.growth != nil {
 		r.growth.follow(string(r.words[0]), r.words[1:], r.accesses, r.time)
@@ -262,45 +261,47 @@ func length(word []byte) int64 {
 	return n
 }
 
-// add adds a key that the command uses. The key of a database other than 0 begins with its number.
-func (r *redisReader) add(op stream.Op, word []byte, size, ttl int64) error {
-	return r.addIn(r.db, op, word, size, ttl)
+// fail notes what is wrong with a command.
+func (r *redisReader) fail(format string, args ...any) {
+	r.err = cmp.Or(r.err, fmt.Errorf(format, args...))
 }
 
-// addIn is add for a key of a database.
-func (r *redisReader) addIn(db []byte, op stream.Op, word []byte, size, ttl int64) error {
+func (r *redisReader) add(op stream.Op, word []byte) { r.addTo(r.db, word, access{op: op}) }
+
+func (r *redisReader) store(op stream.Op, word, value []byte, ttl int64) {
+	r.addTo(r.db, word, access{op: op, size: length(value), ttl: ttl})
+}
+
+// addTo adds a key of a database. That of a database other than 0 begins with its number.
+func (r *redisReader) addTo(db, word []byte, a access) {
 	if len(word) == 0 {
-		return fmt.Errorf("the key is empty")
+		r.fail("the key is empty")
+		return
 	}
 	start := len(r.text)
 	if string(db) != "0" {
 		r.text = append(append(r.text, db...), '/')
 	}
 	r.text = source.AppendUnquoted(r.text, word)
-	r.accesses = append(r.accesses, access{key: r.text[start:], op: op, size: size, ttl: ttl})
-	return nil
-}
-
-// addText adds a key as it is.
-func (r *redisReader) addText(op stream.Op, key []byte) {
-	r.accesses = append(r.accesses, access{key: key, op: op})
+	a.key = r.text[start:]
+	r.accesses = append(r.accesses, a)
 }
 
 // ttlOf reads the expiry of a command in units of nanoseconds from now, or from 1970 if at is set. An object that
 // expires at once is deleted.
-func (r *redisReader) ttlOf(word []byte, unit int64, at bool) (ttl int64, gone bool, err error) {
+func (r *redisReader) ttlOf(word []byte, unit int64, at bool) (ttl int64, gone bool) {
 	if len(word) > 1 && word[0] == '-' && source.IsDigits(word[1:]) {
-		return 0, true, nil
+		return 0, true
 	}
-	ttl, err = parseTTL(word, unit)
+	ttl, err := parseTTL(word, unit)
 	switch {
 	case err != nil:
-		return 0, false, err
+		r.fail("%w", err)
 	case at && ttl > 0:
 		ttl -= r.time
-		return max(ttl, 0), ttl <= 0, nil
+		return max(ttl, 0), ttl <= 0
 	}
-	return ttl, string(word) == "0", nil
+	return ttl, string(word) == "0"
 }
 
 // parseTTL reads a time to live that a client sent, in units of nanoseconds. Clients send times that do not fit 292

@@ -322,7 +322,10 @@ func (p *lineParser) explain(line []byte, err error) error {
 	if p.layout.delimiter == ' ' {
 		line = source.TrimBlanks(line)
 	}
-	n, most := countCells(line, p.layout.delimiter), len(p.columns)
+	n, most := 0, len(p.columns)
+	for rest, more := line, true; more; n++ {
+		_, rest, more = cut(rest, p.layout.delimiter)
+	}
 	if n >= p.least && (n <= most || p.layout.further) {
 		return err
 	}
@@ -394,13 +397,6 @@ func cut(line []byte, delimiter byte) (cell, rest []byte, more bool) {
 		rest = rest[1:]
 	}
 	return line[:end], rest, len(rest) > 0
-}
-
-func countCells(line []byte, delimiter byte) (n int) {
-	for more := true; more; n++ {
-		_, line, more = cut(line, delimiter)
-	}
-	return n
 }
 
 func (t table) open(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {

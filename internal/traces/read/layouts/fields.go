@@ -94,21 +94,16 @@ type cellParser func(row *Row, cell []byte) error
 
 // roles are what a field may be, and how it is compiled.
 var roles = map[string]func(f *Field, c *column) (cellParser, error){
-	"key":      func(*Field, *column) (cellParser, error) { return parseKey, nil },
-	"path":     func(*Field, *column) (cellParser, error) { return parsePath, nil },
-	"job":      func(*Field, *column) (cellParser, error) { return parseJob, nil },
-	"key-size": func(*Field, *column) (cellParser, error) { return parseKeySize, nil },
-	"time":     (*Field).time,
-	"size":     (*Field).size,
-	"op":       (*Field).op,
-	"ttl":      (*Field).ttl,
-	"served":   (*Field).served,
-	"offset": func(f *Field, _ *column) (cellParser, error) {
-		return f.bytes(func(row *Row) *int64 { return &row.Offset })
-	},
-	"length": func(f *Field, _ *column) (cellParser, error) {
-		return f.bytes(func(row *Row) *int64 { return &row.Length })
-	},
+	"key": always((*Row).addKey), "path": always((*Row).addPath), "key-size": always((*Row).setKeySize),
+	"job":  always((*Row).setJob),
+	"time": (*Field).time, "size": (*Field).size, "op": (*Field).op, "ttl": (*Field).ttl, "served": (*Field).served,
+	"offset": inBytes(func(row *Row) *int64 { return &row.Offset }),
+	"length": inBytes(func(row *Row) *int64 { return &row.Length }),
+}
+
+// always is a role for which a field says nothing more.
+func always(parse cellParser) func(*Field, *column) (cellParser, error) {
+	return func(*Field, *column) (cellParser, error) { return parse, nil }
 }
 
 // holding are the parts of a request that roles hold.
@@ -174,7 +169,8 @@ func (f *Field) check() (cellParser, error) {
 	case "number":
 		fits, want = isNumber, cmp.Or(want, "a number")
 	case "url":
-		fits, want, limit = isURL, cmp.Or(want, "a URL"), 60
+		fits = func(cell []byte) bool { return bytes.HasPrefix(cell, []byte("http")) }
+		want, limit = cmp.Or(want, "a URL"), 60
 	default:
 		return nil, suggest.Unknown("type", f.Type, []string{"whole", "number", "url", "hex", "date", "epoch", "caches"})
 	}
@@ -214,10 +210,8 @@ func isNumber(cell []byte) bool {
 	return digits || source.IsNumber(cell)
 }
 
-func isURL(cell []byte) bool { return bytes.HasPrefix(cell, []byte("http")) }
-
-// parseKey takes a key. If a layout has several, the key is all of them, joined by source.KeyParts.
-func parseKey(row *Row, cell []byte) error {
+// addKey takes a key. If a layout has several, the key is all of them, joined by source.KeyParts.
+func (row *Row) addKey(cell []byte) error {
 	if len(cell) == 0 {
 		return errors.New("the key is empty")
 	}
@@ -233,8 +227,8 @@ func parseKey(row *Row, cell []byte) error {
 	return nil
 }
 
-// parsePath takes the file or device that is read. If a layout has several, a slash is between them.
-func parsePath(row *Row, cell []byte) error {
+// addPath takes the file or device that is read. If a layout has several, a slash is between them.
+func (row *Row) addPath(cell []byte) error {
 	if len(cell) == 0 {
 		return errors.New("the path is empty")
 	}
@@ -247,12 +241,12 @@ func parsePath(row *Row, cell []byte) error {
 	return nil
 }
 
-func parseJob(row *Row, cell []byte) error {
+func (row *Row) setJob(cell []byte) error {
 	row.Job = cell
 	return nil
 }
 
-func parseKeySize(row *Row, cell []byte) (err error) {
+func (row *Row) setKeySize(cell []byte) (err error) {
 	row.Record.KeySize, err = source.ParseSize(cell)
 	return err
 }
@@ -406,7 +400,11 @@ func parseCaches(row *Row, cell []byte) error {
 	return nil
 }
 
-// bytes reads a position in a file, or a length, in bytes or sectors.
+// inBytes reads a position in a file, or a length, in bytes or sectors.
+func inBytes(to func(*Row) *int64) func(*Field, *column) (cellParser, error) {
+	return func(f *Field, _ *column) (cellParser, error) { return f.bytes(to) }
+}
+
 func (f *Field) bytes(to func(*Row) *int64) (cellParser, error) {
 	unit := int64(1)
 	switch f.Unit {

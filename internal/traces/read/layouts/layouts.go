@@ -355,8 +355,12 @@ func (f *File) compile(i int) (*layout, error) {
 	if needed := cmp.Or(f.Reads != nil && f.Reads.Path != "", slices.ContainsFunc(l.columns, isPart(aKey))); !needed {
 		return fail(errors.New("no field is the key: want one with is: key, or is: path of a read"))
 	}
-	if spec.Sure == "" {
-		l.sure = l.byTypes()
+	if spec.Sure == "" { // certain if a field tells it from others, and otherwise only possible
+		surely := source.Possible
+		if slices.ContainsFunc(l.columns, func(c column) bool { return c.telling }) {
+			surely = source.Certain
+		}
+		l.sure = func(source.Head, string) source.Confidence { return surely }
 		return l, nil
 	}
 	sure, known := checks[spec.Sure]
@@ -368,14 +372,4 @@ func (f *File) compile(i int) (*layout, error) {
 	}
 	l.sure = func(head source.Head, name string) source.Confidence { return sure(l, head, name) }
 	return l, nil
-}
-
-// byTypes says how sure it is that lines that fit a layout are in it: certain if a field tells it from others, and
-// otherwise only possible.
-func (l *layout) byTypes() func(source.Head, string) source.Confidence {
-	sure := source.Possible
-	if slices.ContainsFunc(l.columns, func(c column) bool { return c.telling }) {
-		sure = source.Certain
-	}
-	return func(source.Head, string) source.Confidence { return sure }
 }

@@ -55,8 +55,7 @@ func openAgent(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 		return nil, stream.Fields{}, err
 	}
 	src.Reading.Time = "time in s from generated session starts (arrivals=" + opts.Text("arrivals") + ")"
-	kind := prompts.Kind{BlockTokens: a.blockTokens, Sessions: true}
-	return newReader(number, a), prompts.FieldsOf(kind, true), nil
+	return opened(number, a, prompts.Kind{BlockTokens: a.blockTokens, Sessions: true}, true, nil)
 }
 
 // sessionStart returns when the session of a file starts, in nanoseconds. It draws the gaps of all earlier files again,

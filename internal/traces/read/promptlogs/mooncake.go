@@ -110,9 +110,7 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 	src.Reading.Time = "time in " + opts.Text("time-unit")
 	kind := prompts.Kind{BlockTokens: r.blockTokens, Sessions: r.chats != nil || r.expected&hasSession != 0,
 		Priorities: r.expected&hasPriority != 0}
-	fields := prompts.FieldsOf(kind, r.expected&hasTimestamp != 0)
-	fields.Tenant = r.tenant != nil
-	return newReader(src.NextNumber(), r), fields, nil
+	return opened(src.NextNumber(), r, kind, r.expected&hasTimestamp != 0, r.tenant)
 }
 
 // firstLines parses the lines at the beginning without consuming them, up to the first wrong one, which Read will

@@ -149,7 +149,6 @@ func openRegex(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	return r.openAccess(opts)
 }
 
-// fields says what records have if there is a key.
 func (r *regexReader) fields() stream.Fields {
 	return stream.Fields{Time: r.has(timeGroup), Size: r.has(sizeGroup), Op: r.has(opGroup) || r.has(methodGroup),
 		TTL:    r.has(ttlGroup),
@@ -199,7 +198,6 @@ func (r *regexReader) compile(pattern string) error {
 	return r.checkGroups()
 }
 
-// checkGroups refuses groups that do not go together.
 func (r *regexReader) checkGroups() error {
 	ofAccess := []group{hostGroup, queryGroup, statusGroup}
 	has := slices.IndexFunc(ofAccess, r.has)
@@ -237,7 +235,6 @@ func (r *regexReader) checkTenant(opts params.Values) error {
 
 func (r *regexReader) has(g group) bool { return r.groups[g] > 0 }
 
-// state says in the reading where the fields are.
 func (r *regexReader) state(opts params.Values) {
 	reading := r.src.Reading
 	reading.Key = "key"
@@ -257,7 +254,6 @@ func (r *regexReader) state(opts params.Values) {
 	}
 }
 
-// find looks for a request in a line.
 func (r *regexReader) find(line []byte) bool {
 	r.line, r.match = line, r.pattern.FindSubmatchIndex(line)
 	return r.match != nil
@@ -303,7 +299,6 @@ func (r *regexReader) leaveOut(reason string) error {
 	return source.ErrLeftOut
 }
 
-// parse reads a line of a log with a key.
 func (r *regexReader) parse(line []byte, rec *stream.Record) error {
 	size, err := r.begin(line, rec)
 	if err != nil {
@@ -331,7 +326,6 @@ func (r *regexReader) parse(line []byte, rec *stream.Record) error {
 	return nil
 }
 
-// parseAccess reads a line of an access log.
 func (r *regexReader) parseAccess(line []byte, rec *stream.Record) error {
 	size, err := r.begin(line, rec)
 	if err != nil {

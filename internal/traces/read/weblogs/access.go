@@ -68,7 +68,6 @@ func chosenFormat(src *source.Source, opts params.Values) (text, about string, e
 	return text, "the given format", err
 }
 
-// readFormat returns the format that a file has.
 func readFormat(src *source.Source, path string) (string, error) {
 	text, err := src.ReadBeside(path, "format", func(file *source.Source) (any, error) {
 		text, err := io.ReadAll(io.LimitReader(file, longestFormat+1))
@@ -147,7 +146,6 @@ func (r *logReader) parse(line []byte, rec *stream.Record) error {
 	return r.rules.Record(&r.parser.entry, rec)
 }
 
-// state says in the reading what the layout is.
 func (l *layout) state(reading *stream.Reading, d description) {
 	reading.Layout = d.about
 	if d.key != "" {

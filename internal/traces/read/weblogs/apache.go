@@ -25,36 +25,13 @@ var apacheFields = map[string]field{
 // directives of two letters.
 var apacheDirective = regexp.MustCompile(`%(?:%|[!\d,]*[<>]?(\{[^}]*\})?(\^[A-Za-z]{2}|[A-Za-z]))`)
 
-// apacheParts cuts what LogFormat of Apache describes into parts.
-func apacheParts(format string) (parts []part, err error) {
-	end := 0
-	for end < len(format) {
-		at := apacheDirective.FindStringSubmatchIndex(format[end:])
-		if at == nil {
-			break
-		}
-		literal, whole := format[end:end+at[0]], format[end+at[0]:end+at[1]]
-		if whole == "%%" {
-			parts, end = append(parts, part{literal: literal + "%"}), end+at[1]
-			continue
-		}
-		braces, letters := "", format[end+at[4]:end+at[5]]
-		if at[2] >= 0 {
-			braces = format[end+at[2] : end+at[3]]
-		}
-		found, err := apacheField(whole, braces, letters)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(append(parts, part{literal: literal}), found...)
-		end += at[1]
-	}
-	return append(parts, part{literal: format[end:]}), nil
-}
-
-// apacheField returns the parts that a directive writes.
-func apacheField(whole, braces, letters string) ([]part, error) {
-	if letters != "t" {
+// apacheParts returns the parts that a directive writes.
+func apacheParts(match []string) ([]part, error) {
+	whole, braces, letters := match[0], match[1], match[2]
+	switch {
+	case whole == "%%":
+		return []part{{literal: "%"}}, nil
+	case letters != "t":
 		return []part{{name: whole, field: apacheFields[strings.ToLower(braces)+letters]}}, nil
 	}
 	format := strings.TrimSuffix(strings.TrimPrefix(braces, "{"), "}")
@@ -131,7 +108,7 @@ func compileNew(format string) (*layout, error) {
 	case nginxVariable.MatchString(format):
 		parts = nginxParts(nginxText(format), nginxFields)
 	case apacheDirective.MatchString(format):
-		parts, err = apacheParts(apacheText(format))
+		parts, err = cutParts(apacheText(format), apacheDirective, apacheParts)
 	default:
 		err = fmt.Errorf("it has no fields: want what log_format of nginx or LogFormat of Apache says, such as " +
 			"'$remote_addr [$time_local] \"$request\" $status $body_bytes_sent', or common, combined, vhost_common or " +

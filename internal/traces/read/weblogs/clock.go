@@ -36,24 +36,16 @@ func (c *clock) read(text []byte) (int64, error) {
 type moment struct {
 	date, timeOfDay []byte // 2000-10-10 and 13:55:36
 
-	year, month, day, hour, minute, second int
-	zone                                   []byte // -0700
-	written                                bool   // by numbers, instead of date and timeOfDay
+	written [len("2000-10-10T13:55:36")]byte // put together by strftime, instead of date and timeOfDay
+	zone    []byte                           // -0700
 }
 
 // read puts the parts of m together.
 func (m *moment) read(c *clock) (int64, error) {
 	text := c.room[:0]
-	if m.written {
-		text = appendDigits(text, m.year, 4, '-')
-		text = appendDigits(text, m.month, 2, '-')
-		text = appendDigits(text, m.day, 2, 'T')
-		text = appendDigits(text, m.hour, 2, ':')
-		text = appendDigits(text, m.minute, 2, ':')
-		text = appendDigits(text, m.second, 2, ' ')
-		text = append(text, m.zone...)
-		if len(m.zone) == 0 {
-			text = text[:len(text)-1]
+	if m.written[0] != 0 {
+		if text = append(text, m.written[:]...); len(m.zone) > 0 {
+			text = append(append(text, ' '), m.zone...)
 		}
 		return c.read(text)
 	}
@@ -61,17 +53,4 @@ func (m *moment) read(c *clock) (int64, error) {
 		return 0, fmt.Errorf("date %.20q and time %.20q: want 2000-10-10 and 13:55:36", m.date, m.timeOfDay)
 	}
 	return c.read(append(append(append(text, m.date...), 'T'), m.timeOfDay...))
-}
-
-// appendDigits appends a number with leading zeros, and what follows it.
-func appendDigits(to []byte, n, width int, after byte) []byte {
-	start := len(to)
-	for range width {
-		to = append(to, '0')
-	}
-	for i := len(to) - 1; i >= start; i-- {
-		to[i] += byte(n % 10)
-		n /= 10
-	}
-	return append(to, after)
 }

@@ -102,7 +102,7 @@ func commonBefore(prefix []byte) (format, nickname string) {
 	switch {
 	case len(words) == 3:
 		return "$remote_addr $ident $remote_user", ""
-	case len(words) < 3 || !isHost(words[0]) || len(words) > 4 && !isAddress(words[1]):
+	case len(words) < 3 || !hostName.Match(words[0]) || isAddress(words[0]) || len(words) > 4 && !isAddress(words[1]):
 		return anyColumns, ""
 	}
 	client := "$remote_addr $ident $remote_user"
@@ -121,11 +121,7 @@ func isAddress(word []byte) bool {
 	return err == nil
 }
 
-// isHost reports whether a word looks like the name of a host, with or without a port.
-func isHost(word []byte) bool {
-	return hostName.Match(word) && !isAddress(word)
-}
-
+// hostName is the name of a host, with or without a port.
 var hostName = regexp.MustCompile(`^(?:[\w-]+\.)*[a-zA-Z][\w-]*(?::\d+)?$`)
 
 // column is one of those after the size.
@@ -225,20 +221,16 @@ func detectAccess(head source.Head, _ string) source.Confidence {
 	switch {
 	case err != nil && (source.IsBinary(head.Bytes) || !looksLikeRequests(head.Lines)):
 		return source.No
-	case err != nil && isTable(head.Lines):
-		return source.Possible
 	case err != nil:
+		delimiter, ok := source.GuessDelimiter(source.WithoutBlankEnd(head.Lines))
+		if ok && !source.IsBlank(delimiter) { // a table, such as CSV
+			return source.Possible
+		}
 		return source.Likely
 	case c.exact:
 		return source.Certain
 	}
 	return source.Likely
-}
-
-// isTable reports whether something other than blanks separates columns, as in CSV.
-func isTable(lines [][]byte) bool {
-	delimiter, ok := source.GuessDelimiter(source.WithoutBlankEnd(lines))
-	return ok && !source.IsBlank(delimiter)
 }
 
 // looksLikeRequests reports whether most of the first lines have a method with a path.

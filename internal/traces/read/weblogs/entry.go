@@ -32,7 +32,6 @@ type Columns struct {
 	Method, Host, Client, Status, Size, Time, TTL, Served bool
 }
 
-// hasURL reports whether the target is a whole URL.
 func (e *Entry) hasURL() bool {
 	host, _ := splitURL(e.Target)
 	return host != nil

@@ -185,7 +185,6 @@ func (l *layout) has(fields ...field) bool {
 	return slices.ContainsFunc(l.steps, func(s step) bool { return slices.Contains(fields, s.field) })
 }
 
-// columns says what the entries have.
 func (l *layout) columns() Columns {
 	is := func(r role) bool { return l.named(r) != "" }
 	return Columns{
@@ -207,13 +206,11 @@ type parser struct {
 	lastFound  stream.Served
 }
 
-// parse reads a line.
 func (p *parser) parse(line []byte) error {
 	_, err := p.take(line, p.layout.steps[:p.layout.needed])
 	return err
 }
 
-// take reads the first steps of a line, and returns the rest.
 func (p *parser) take(line []byte, steps []step) (rest []byte, err error) {
 	l := p.layout
 	p.entry.Reset()
@@ -248,7 +245,6 @@ func (p *parser) take(line []byte, steps []step) (rest []byte, err error) {
 	return rest, nil
 }
 
-// cut cuts a field off the rest of a line.
 func (l *layout) cut(s *step, rest []byte) (text, after []byte, ok bool) {
 	if l.padded {
 		for len(rest) > 0 && rest[0] == ' ' {

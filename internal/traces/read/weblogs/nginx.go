@@ -23,18 +23,33 @@ var nginxFields = map[string]field{
 var nginxVariable = regexp.MustCompile(`\$(?:\{(\w+)\}|(\w+))`)
 
 // nginxParts cuts what log_format of nginx describes into parts. fields says what its variables are.
-func nginxParts(format string, fields map[string]field) (parts []part) {
+func nginxParts(format string, fields map[string]field) []part {
+	parts, _ := cutParts(format, nginxVariable, func(match []string) ([]part, error) {
+		name := match[1] + match[2]
+		return []part{{name: "$" + name, field: fields[name]}}, nil
+	})
+	return parts
+}
+
+// cutParts cuts a description of lines into what a pattern finds, and the literals between.
+func cutParts(format string, pattern *regexp.Regexp, found func(match []string) ([]part, error)) (parts []part,
+	err error) {
 	end := 0
-	for _, at := range nginxVariable.FindAllStringSubmatchIndex(format, -1) {
-		from, to := at[2], at[3]
-		if from < 0 {
-			from, to = at[4], at[5]
+	for _, at := range pattern.FindAllStringSubmatchIndex(format, -1) {
+		match := make([]string, len(at)/2)
+		for i := range match {
+			if at[2*i] >= 0 {
+				match[i] = format[at[2*i]:at[2*i+1]]
+			}
 		}
-		name := format[from:to]
-		parts = append(parts, part{literal: format[end:at[0]]}, part{name: "$" + name, field: fields[name]})
+		more, err := found(match)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(append(parts, part{literal: format[end:at[0]]}), more...)
 		end = at[1]
 	}
-	return append(parts, part{literal: format[end:]})
+	return append(parts, part{literal: format[end:]}), nil
 }
 
 // Pieces of a log_format directive as its page in a configuration has it. The texts in quotes are one text.

@@ -93,14 +93,7 @@ func (r *Rules) state(opts params.Values) {
 	if r.columns.Host {
 		reading.Key = "key host and path"
 	}
-	switch r.query {
-	case "drop":
-		reading.Key += " without query"
-	case "sort":
-		reading.Key += " with sorted query"
-	default:
-		reading.Key += " with query"
-	}
+	reading.Key += map[string]string{"drop": " without", "sort": " with sorted", "keep": " with"}[r.query] + " query"
 	if r.tenant != "" {
 		reading.Tenant = "tenant " + r.tenant
 	}
@@ -124,8 +117,6 @@ const (
 	noURL         = "without a URL"
 	notStored     = "that no cache may store"
 	longURLs      = "with URLs of more than 64 KiB"
-	conditional   = "conditional (304)"
-	ranges        = "of a range (206)"
 )
 
 // Record fills in the request that an entry describes. It returns source.ErrLeftOut for one that a cache would not
@@ -153,8 +144,11 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	if r.sizes != nil {
 		r.setSize(e, rec, key)
 	}
-	if e.Status == statusNotModified || e.Status == statusPartial {
-		r.countSort(e.Status)
+	switch reading := r.src.Reading; e.Status {
+	case statusNotModified:
+		reading.Notable = stream.Count(reading.Notable, "conditional (304)", 1)
+	case statusPartial:
+		reading.Notable = stream.Count(reading.Notable, "of a range (206)", 1)
 	}
 	switch r.tenant {
 	case "host":
@@ -202,15 +196,6 @@ const (
 	statusNotModified = 304
 )
 
-func (r *Rules) countSort(status int) {
-	sort := conditional
-	if status == statusPartial {
-		sort = ranges
-	}
-	reading := r.src.Reading
-	reading.Notable = stream.Count(reading.Notable, sort, 1)
-}
-
 // operation returns what a request does, and otherwise why it is left out.
 func (r *Rules) operation(e *Entry) (op stream.Op, leftOut string) {
 	switch {
@@ -248,7 +233,6 @@ func isUnsafe(method []byte) bool {
 	return false
 }
 
-// setSize sets the size of the object that a request is to.
 func (r *Rules) setSize(e *Entry, rec *stream.Record, key []byte) {
 	size := e.Bytes
 	if rec.Op != stream.OpRead || e.Status == statusNotModified || string(e.Method) == "HEAD" {
@@ -309,7 +293,10 @@ func splitURL(target []byte) (host, path []byte) {
 func appendHost(to, host []byte) []byte {
 	host = bytes.TrimSuffix(bytes.TrimSuffix(host, []byte(":443")), []byte(":80"))
 	for _, c := range host {
-		to = append(to, lowerCase(c))
+		if c >= 'A' && c <= 'Z' {
+			c |= ' '
+		}
+		to = append(to, c)
 	}
 	return to
 }
@@ -338,19 +325,10 @@ func (r *Rules) appendQuery(query []byte) {
 		r.parts = append(r.parts, part)
 	}
 	slices.SortFunc(r.parts, bytes.Compare)
-	for i, part := range r.parts {
-		if i > 0 {
-			r.key = append(r.key, '&')
-		}
-		r.key = append(r.key, part...)
+	for _, part := range r.parts {
+		r.key = append(append(r.key, part...), '&')
 	}
-}
-
-func lowerCase(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		return c + ('a' - 'A')
-	}
-	return c
+	r.key = r.key[:len(r.key)-1]
 }
 
 // addressOf returns the address of a client without its port, which some logs state: 10.0.0.1:2817, [::1]:2817. Of the

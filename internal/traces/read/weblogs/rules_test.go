@@ -104,7 +104,7 @@ func TestResponsesWithoutBody(t *testing.T) {
 	if got, want := strings.Join(got, " "), "? 10 10 10 10 4 4 ?"; got != want {
 		t.Errorf("sizes %s, want %s", got, want)
 	}
-	want := []stream.Tally{{Sort: conditional, N: 3}, {Sort: ranges, N: 1}}
+	want := []stream.Tally{{Sort: "conditional (304)", N: 3}, {Sort: "of a range (206)", N: 1}}
 	if got := rules.src.Reading.Notable; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}

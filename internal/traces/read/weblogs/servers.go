@@ -42,16 +42,13 @@ func Described(f *layouts.File) (source.Format, error) {
 		l.padded, l.quotable = f.Layouts[i].Padded, f.Layouts[i].Quotable
 		s.compiled = append(s.compiled, l)
 	}
-	format.Options, format.Detect, format.Open = RuleOptions(), s.detect, s.open
+	format.Options, format.Open = RuleOptions(), s.open
+	format.Detect = source.CertainIf(func(head source.Head) bool {
+		_, fit := bestLayout(s.compiled, head.Lines)
+		return fit
+	})
 	format.Carries = cmp.Or(f.Carries, "key (host and path), and what the line has")
 	return format, err
-}
-
-func (s *server) detect(head source.Head, _ string) source.Confidence {
-	if _, fit := bestLayout(s.compiled, head.Lines); fit {
-		return source.Certain
-	}
-	return source.No
 }
 
 func (s *server) open(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -87,7 +84,7 @@ func bestLayout(layouts []*layout, lines [][]byte) (best int, fit bool) {
 	for i, l := range layouts {
 		p, fitting := parser{layout: l}, 0
 		for _, line := range lines {
-			if p.begins(line) {
+			if _, err := p.take(line, l.steps); err == nil && !bytes.HasPrefix(line, []byte("#")) {
 				fitting++
 			}
 		}
@@ -96,10 +93,4 @@ func bestLayout(layouts []*layout, lines [][]byte) (best int, fit bool) {
 		}
 	}
 	return best, most > 0 && 2*most >= len(lines)
-}
-
-// begins reports whether a line has all fields of the layout, before whatever else.
-func (p *parser) begins(line []byte) bool {
-	_, err := p.take(line, p.layout.steps)
-	return err == nil && !bytes.HasPrefix(line, []byte("#"))
 }

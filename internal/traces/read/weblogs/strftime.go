@@ -24,7 +24,6 @@ var strftimeShort = strings.NewReplacer("%%", "%%", "%T", "%H:%M:%S", "%F", "%Y-
 // strftimeDirectives can be read.
 const strftimeDirectives = "YymdeBbHMSzZ"
 
-// newStrftime compiles a format.
 func newStrftime(format string) (*strftime, error) {
 	s := new(strftime)
 	expanded := strftimeShort.Replace(format)
@@ -50,14 +49,12 @@ func newStrftime(format string) (*strftime, error) {
 	return s, nil
 }
 
-// has reports whether the format has any of some directives.
 func (s *strftime) has(directives string) bool {
 	return slices.ContainsFunc(s.steps, func(step strftimeStep) bool {
 		return step.directive != 0 && strings.IndexByte(directives, step.directive) >= 0
 	})
 }
 
-// field says what the format writes of a time.
 func (s *strftime) field() field {
 	date := s.has("Yy") && s.has("mbB") && s.has("de")
 	switch {
@@ -75,7 +72,9 @@ func (s *strftime) field() field {
 
 // read puts what the beginning of a text says into a moment, and returns the rest.
 func (s *strftime) read(text []byte, m *moment) (rest []byte, err error) {
-	m.written = true
+	if m.written[0] == 0 {
+		copy(m.written[:], "2000-00-00T00:00:00")
+	}
 	rest = text
 	ok := true
 	for _, step := range s.steps {
@@ -94,50 +93,36 @@ func (s *strftime) read(text []byte, m *moment) (rest []byte, err error) {
 	return rest, nil
 }
 
+// places are where the numbers of directives are in the text of a moment.
+var places = map[byte]struct{ at, width int }{'Y': {0, 4}, 'y': {2, 2}, 'm': {5, 2}, 'd': {8, 2}, 'e': {8, 2},
+	'H': {11, 2}, 'M': {14, 2}, 'S': {17, 2}}
+
 // take reads what a directive stands for at the beginning of a text, and returns the rest.
 func (m *moment) take(directive byte, text []byte) (rest []byte, ok bool) {
-	const longestYear = 4
+	end := 0
 	switch directive {
-	case 'Y':
-		m.year, rest, ok = takeNumber(text, longestYear)
-	case 'y':
-		m.year, rest, ok = takeNumber(text, 2)
-		m.year += 2000
-	case 'm':
-		m.month, rest, ok = takeNumber(text, 2)
-	case 'd', 'e':
-		m.day, rest, ok = takeNumber(text, 2)
-	case 'H':
-		m.hour, rest, ok = takeNumber(text, 2)
-	case 'M':
-		m.minute, rest, ok = takeNumber(text, 2)
-	case 'S':
-		m.second, rest, ok = takeNumber(text, 2)
 	case 'b', 'B':
-		m.month, rest, ok = takeMonth(text)
+		month, rest, ok := takeMonth(text)
+		m.written[5], m.written[6] = '0'+byte(month/10), '0'+byte(month%10)
+		return rest, ok
 	case 'z', 'Z':
-		end := 0
 		for end < len(text) && end < maxStamp/2 && text[end] != ' ' && text[end] != ']' {
 			end++
 		}
 		if directive == 'z' { // the name of a zone, such as CST, may be that of several
 			m.zone = text[:end]
 		}
-		rest, ok = text[end:], end > 0
+		return text[end:], end > 0
 	}
-	return rest, ok
-}
-
-// takeNumber reads up to a number of digits, before which a blank may stand for a zero.
-func takeNumber(text []byte, width int) (n int, rest []byte, ok bool) {
-	if len(text) > 0 && text[0] == ' ' {
-		text, width = text[1:], width-1
+	place := places[directive]
+	if len(text) > 0 && text[0] == ' ' { // for a zero
+		text, place.at, place.width = text[1:], place.at+1, place.width-1
 	}
-	end := 0
-	for ; end < len(text) && end < width && text[end]-'0' <= 9; end++ {
-		n = n*10 + int(text[end]-'0')
+	for end < len(text) && end < place.width && text[end]-'0' <= 9 {
+		end++
 	}
-	return n, text[end:], end > 0
+	copy(m.written[place.at+place.width-end:], text[:end])
+	return text[end:], end > 0
 }
 
 // takeMonth reads the name of a month, of which the first three letters count.

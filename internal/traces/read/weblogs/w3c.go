@@ -71,7 +71,9 @@ func openW3C(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	}
 	r.columns = r.bySpace.columns()
 	columns := r.columns
-	columns.Host = columns.Host || r.hasURLs(head.Lines)
+	columns.Host = columns.Host || slices.ContainsFunc(head.Lines, func(line []byte) bool {
+		return len(line) > 0 && line[0] != '#' && r.take(line) == nil && r.parser.entry.hasURL()
+	})
 	if r.rules, err = NewRules(src, opts, columns); err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -118,7 +120,6 @@ func (r *w3cReader) ignores(f field) bool {
 	return false
 }
 
-// columnLayout compiles the layout of rows with named columns.
 func columnLayout(names []string, known map[string]field, separator string) (*layout, error) {
 	var parts []part
 	for i, name := range names {
@@ -152,7 +153,6 @@ func (r *w3cReader) parse(line []byte, rec *stream.Record) error {
 	return r.rules.Record(&r.parser.entry, rec)
 }
 
-// take fills in the entry of a row.
 func (r *w3cReader) take(line []byte) error {
 	if r.bySpace == nil {
 		return fmt.Errorf("the columns of this line could not be read")
@@ -162,13 +162,6 @@ func (r *w3cReader) take(line []byte) error {
 		r.parser.layout = r.byTab
 	}
 	return r.parser.parse(line)
-}
-
-// hasURLs reports whether a row among some lines has a whole URL.
-func (r *w3cReader) hasURLs(lines [][]byte) bool {
-	return slices.ContainsFunc(lines, func(line []byte) bool {
-		return len(line) > 0 && line[0] != '#' && r.take(line) == nil && r.parser.entry.hasURL()
-	})
 }
 
 // changeColumns takes the names of other columns, which must say as much of a request as the first.

@@ -181,9 +181,7 @@ func (c Cell) String() string {
 }
 
 // Name returns the label or, without one, the policy.
-func (c Cell) Name() string {
-	return cmp.Or(c.Label, c.Parts.texts.Policy)
-}
+func (c Cell) Name() string { return cmp.Or(c.Label, c.Parts.texts.Policy) }
 
 // TraceName returns the workload's name or, without one, its first file or its generator.
 func (c Cell) TraceName() string {

@@ -50,10 +50,8 @@ type Options struct {
 	prepared func(*traces.Trace)
 }
 
-// Interrupted reports whether err means that the user stopped the run.
 func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
-// CellError says that a cell cannot be replayed.
 type CellError struct {
 	Cell Cell
 	Err  error
@@ -77,7 +75,6 @@ type Task interface {
 	End()
 }
 
-// Result is the result of replaying a cell.
 type Result struct {
 	Record records.Record `json:"record"` // of the cell that ran, without times, and without comparison to others
 	Times  sim.Times      `json:"times,omitempty"`
@@ -202,7 +199,6 @@ type queue struct {
 	jobs     []job
 }
 
-// job is one pass over a trace.
 type job struct {
 	sim.Job
 	serves   [][]Cell // for each of its cells, the experiment's cells that it serves
@@ -246,7 +242,6 @@ func (e *executor) report(cells []Cell, err error) error {
 	return e.options.Failed(cells, err)
 }
 
-// work starts jobs until none is left.
 func (e *executor) work(ctx context.Context) {
 	for {
 		g, j := e.next(ctx)
@@ -314,7 +309,6 @@ func (e *executor) fits(g *group) bool {
 	return true
 }
 
-// room returns the memory for traces and their replays.
 func (e *executor) room() int64 { return e.options.Memory.Total() - ownBytes - e.options.Held }
 
 // together reports whether as many replays of a trace as --jobs allows fit into memory next to it; one always does. It
@@ -333,7 +327,6 @@ func (e *executor) together(bytes int64, jobs []job) bool {
 	return n < 2 || left >= 0
 }
 
-// sayFewer notes that memory limits how many replays run at the same time.
 func (e *executor) sayFewer() {
 	e.note(fmt.Sprintf("fewer replays run at the same time than --jobs allows, because more do not fit into %s of memory "+
 		"(--memory)", memory.Bytes(e.options.Memory.Total())))
@@ -401,7 +394,6 @@ func (e *executor) cost(policy string) float64 {
 	return unknownCost
 }
 
-// policy names the queue of a job.
 func (j job) policy() string {
 	if j.OnDevice() {
 		return "" // no policy has this name
@@ -529,7 +521,6 @@ func (e *executor) sayDuration(t *traces.Trace, jobs []job) {
 	}
 }
 
-// needs says which parts of their trace cells need.
 func needs(cells []Cell) (needed traces.Needs) {
 	for _, c := range cells {
 		needed = needed.Union(sim.Needs([]sim.Parts{c.Parts.Parts}, c.Capacity.CountsBytes(c.Sizes)))
@@ -657,7 +648,6 @@ func (e *executor) replay(ctx context.Context, j job) error {
 	return nil
 }
 
-// learn stores the cost of a request under a policy.
 func (e *executor) learn(j job, seconds float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -678,14 +668,12 @@ func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
 	return options
 }
 
-// note passes on a text that was not noted before.
 func (e *executor) note(text string) {
 	if _, said := e.noted.LoadOrStore(text, true); !said && e.options.Note != nil {
 		e.options.Note(text)
 	}
 }
 
-// silent is no progress.
 type silent struct{}
 
 func (silent) Loading(string) Task   { return silentTask{} }
