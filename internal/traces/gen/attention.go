@@ -79,8 +79,8 @@ func newAttentionTrace(v params.Values) (attention.Maker, error) {
 		orthogonal: v.Text("innovations") == "orthogonal", seed: uint64(v.Int("seed")),
 	}
 	t.shape = attention.Shape{Model: "generated", QueryHeads: v.Int("query-heads"), KVHeads: v.Int("kv-heads"),
-		Layers: ascending[int](v.Int("layers")), Dim: v.Int("head-dim"), Prompt: v.Int("context"), Steps: v.Int("steps"), Predicted: t.predict > 0,
-		Scale: 1 / math.Sqrt(float64(v.Int("head-dim")))}
+		Layers: ascending[int](v.Int("layers")), Dim: v.Int("head-dim"), Prompt: v.Int("context"),
+		Steps: v.Int("steps"), Predicted: t.predict > 0, Scale: 1 / math.Sqrt(float64(v.Int("head-dim")))}
 	switch {
 	case t.shape.QueryHeads%t.shape.KVHeads != 0:
 		return nil, fmt.Errorf("query-heads=%d: want a multiple of kv-heads=%d", t.shape.QueryHeads, t.shape.KVHeads)

@@ -44,8 +44,8 @@ func Complete(r *stream.Reading, format Format, opts params.Values, fields strea
 		field bool
 		to    *string
 		name  string
-	}{{fields.Time, &r.Time, "time"}, {fields.Size, &r.Size, "size"}, {fields.Op, &r.Op, "op"}, {fields.TTL, &r.TTL, "ttl"},
-		{fields.Served, &r.Served, "served"}} {
+	}{{fields.Time, &r.Time, "time"}, {fields.Size, &r.Size, "size"}, {fields.Op, &r.Op, "op"},
+		{fields.TTL, &r.TTL, "ttl"}, {fields.Served, &r.Served, "served"}} {
 		if has.field {
 			*has.to = cmp.Or(*has.to, has.name)
 		}

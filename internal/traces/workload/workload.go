@@ -144,9 +144,9 @@ func (w Workload) Paths() []string {
 	return paths
 }
 
-// withFiles returns w with other paths of the files that are not the trace's: the file of embeddings, if any, then those
-// that parameters of the generator, the format, rules for sizes and the description of keys and values name. what says
-// what a file is, "" if its path is enough.
+// withFiles returns w with other paths of the files that are not the trace's: the file of embeddings, if any, then
+// those that parameters of the generator, the format, rules for sizes and the description of keys and values name. what
+// says what a file is, "" if its path is enough.
 func (w Workload) withFiles(other func(path, what string) string) Workload {
 	if beside := w.besideFile(); beside.Path != "" {
 		w.Embeddings = beside.As(other(beside.Path, "")).String()
