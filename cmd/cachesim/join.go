@@ -131,7 +131,7 @@ func (f *joinFlags) findNearest(cmd *cobra.Command, t *traces.Trace, bar *progre
 	if err != nil {
 		return err
 	}
-	if err := overlap.PrintNearest(cmd.OutOrStdout(), rows, string(f.format)); err != nil || f.out == "" {
+	if err := overlap.Print(cmd.OutOrStdout(), rows, string(f.format)); err != nil || f.out == "" {
 		return err
 	}
 	return atomicfile.Write(cmd.Context(), f.out, func(w io.Writer) error {

@@ -11,8 +11,7 @@ import (
 type Device interface {
 	// Name returns the name of the model, "NVIDIA H100 80GB HBM3".
 	Name() string
-	// Capability returns the compute capability, 9.0 as 9, 0.
-	Capability() (major, minor int)
+	Capability() Capability
 	// Processors returns the number of multiprocessors.
 	Processors() int
 	// Memory returns the free and the total memory in bytes.
@@ -111,6 +110,14 @@ func Zeros(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, 0
 // Ones is a column in which every bit is 1.
 func Ones(at *Pointer, bytes int64) Allocation { return Allocation{at, bytes, 0xff} }
 
+// BytesOf returns the memory of columns. Each is aligned to 256 bytes.
+func BytesOf(columns []Allocation) (bytes int64) {
+	for _, c := range columns {
+		bytes += (c.bytes + 255) &^ 255
+	}
+	return bytes
+}
+
 // AllocAll allocates columns and fills them. If one fails, the scope holds the earlier ones.
 func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 	for _, c := range columns {
@@ -125,6 +132,12 @@ func (s *Scope) AllocAll(columns ...Allocation) (err error) {
 		}
 	}
 	return nil
+}
+
+// Usable returns how much of the free memory of a device a computation takes: it leaves a part to others.
+func Usable(d Device) (int64, error) {
+	free, _, err := d.Memory()
+	return free - free/16, err
 }
 
 // Fit returns a plan after allocating its memory. That may fail: a driver may use more memory than requested, and other

@@ -86,62 +86,36 @@ static CUresult d_open(int ordinal, CUdevice *device, void **context) {
 
 static CUresult d_close(CUdevice device) { return p_cuDevicePrimaryCtxRelease_v2(device); }
 
-// The context is set in every call, because it belongs to a thread, and goroutines change threads.
-#define IN(context) { CUresult e = p_cuCtxSetCurrent(context); if (e) return e; }
+// IN defines a function that makes a call in a context. That is set in every call, because it belongs to a thread, and
+// goroutines change threads.
+#define IN(name, parameters, call) \
+	static CUresult name parameters { CUresult e = p_cuCtxSetCurrent(context); return e ? e : call; }
+
+IN(d_load_with, (void *context, void **module, const void *image, int *options, void **values),
+	p_cuModuleLoadDataEx(module, image, 2, options, values))
+IN(d_function, (void *context, void **function, void *module, const char *name),
+	p_cuModuleGetFunction(function, module, name))
+IN(d_memory, (void *context, size_t *free, size_t *total), p_cuMemGetInfo_v2(free, total))
+IN(d_alloc, (void *context, CUdeviceptr *at, size_t bytes), p_cuMemAlloc_v2(at, bytes))
+IN(d_free, (void *context, CUdeviceptr at), p_cuMemFree_v2(at))
+IN(d_write, (void *context, CUdeviceptr to, const void *from, size_t bytes), p_cuMemcpyHtoD_v2(to, from, bytes))
+IN(d_read, (void *context, void *to, CUdeviceptr from, size_t bytes), p_cuMemcpyDtoH_v2(to, from, bytes))
+IN(d_fill, (void *context, CUdeviceptr at, unsigned char value, size_t bytes), p_cuMemsetD8_v2(at, value, bytes))
+IN(d_launch_with, (void *context, void *function, unsigned blocks, unsigned threads, void **extra),
+	p_cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, NULL, NULL, extra))
+IN(d_sync, (void *context), p_cuCtxSynchronize())
 
 static CUresult d_load(void *context, void **module, const void *image, char *log, unsigned size) {
-	IN(context)
 	int options[] = {5, 6}; // CU_JIT_ERROR_LOG_BUFFER and its size
 	void *values[] = {log, (void *)(uintptr_t)size};
-	return p_cuModuleLoadDataEx(module, image, 2, options, values);
-}
-
-static CUresult d_function(void *context, void **function, void *module, const char *name) {
-	IN(context)
-	return p_cuModuleGetFunction(function, module, name);
-}
-
-static CUresult d_memory(void *context, size_t *free, size_t *total) {
-	IN(context)
-	return p_cuMemGetInfo_v2(free, total);
-}
-
-static CUresult d_alloc(void *context, CUdeviceptr *at, size_t bytes) {
-	IN(context)
-	return p_cuMemAlloc_v2(at, bytes);
-}
-
-static CUresult d_free(void *context, CUdeviceptr at) {
-	IN(context)
-	return p_cuMemFree_v2(at);
-}
-
-static CUresult d_write(void *context, CUdeviceptr to, const void *from, size_t bytes) {
-	IN(context)
-	return p_cuMemcpyHtoD_v2(to, from, bytes);
-}
-
-static CUresult d_read(void *context, void *to, CUdeviceptr from, size_t bytes) {
-	IN(context)
-	return p_cuMemcpyDtoH_v2(to, from, bytes);
-}
-
-static CUresult d_fill(void *context, CUdeviceptr at, unsigned char value, size_t bytes) {
-	IN(context)
-	return p_cuMemsetD8_v2(at, value, bytes);
+	return d_load_with(context, module, image, options, values);
 }
 
 // d_launch starts a kernel on the default stream, on which copies are, too, so that all are in the order of the calls.
 static CUresult d_launch(void *context, void *function, unsigned blocks, unsigned threads, void *arguments,
 		size_t bytes) {
-	IN(context)
 	void *extra[] = {(void *)1, arguments, (void *)2, &bytes, NULL}; // CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END
-	return p_cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, NULL, NULL, bytes ? extra : NULL);
-}
-
-static CUresult d_sync(void *context) {
-	IN(context)
-	return p_cuCtxSynchronize();
+	return d_launch_with(context, function, blocks, threads, bytes ? extra : NULL);
 }
 
 static const char *d_error_name(CUresult e) {
@@ -301,13 +275,9 @@ func (e *Error) lost() bool {
 	return slices.Contains(lostCodes, e.Code) || slices.Contains(kernelCodes, e.Code)
 }
 
-func (g *gpu) Name() string { return g.Info.Name }
-
-func (g *gpu) Capability() (major, minor int) {
-	return g.Info.Capability.Major, g.Info.Capability.Minor
-}
-
-func (g *gpu) Processors() int { return g.Info.Processors }
+func (g *gpu) Name() string           { return g.Info.Name }
+func (g *gpu) Capability() Capability { return g.Info.Capability }
+func (g *gpu) Processors() int        { return g.Info.Processors }
 
 func (g *gpu) Memory() (free, total int64, err error) {
 	var f, t C.size_t

@@ -91,8 +91,8 @@ func act(d cuda.Device, words []string) error {
 			}
 		case "describe":
 			free, total, failed := d.Memory()
-			major, minor := d.Capability()
-			fmt.Println(d.Name(), major, minor, d.Processors(), free, total)
+			c := d.Capability()
+			fmt.Println(d.Name(), c.Major, c.Minor, d.Processors(), free, total)
 			err = failed
 		}
 		if err != nil {

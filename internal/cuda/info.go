@@ -16,12 +16,6 @@ func (c Capability) AtLeast(other Capability) bool {
 	return c.Major > other.Major || c.Major == other.Major && c.Minor >= other.Minor
 }
 
-// CapabilityOf returns the compute capability of a device.
-func CapabilityOf(d interface{ Capability() (major, minor int) }) Capability {
-	major, minor := d.Capability()
-	return Capability{major, minor}
-}
-
 // Info describes a GPU.
 type Info struct {
 	Number     int
@@ -95,25 +89,28 @@ func (e *Unavailable) Error() string {
 	if e.Advice == "" {
 		return e.Because + "; " + useCPU
 	}
-	return e.Because + "; " + e.Advice + ", or " + useCPU
+	return e.explained() + ", or " + useCPU
 }
 
-// Explain returns why no GPU can be used, and how to change that.
-func Explain(err error) string {
-	var e *Unavailable
-	if !errors.As(err, &e) {
-		return err.Error()
-	}
+// explained returns why it is, and how to change that.
+func (e *Unavailable) explained() string {
 	if e.Advice == "" {
 		return e.Because
 	}
 	return e.Because + "; " + e.Advice
 }
 
+// Explain returns why no GPU can be used, and how to change that.
+func Explain(err error) string {
+	if e, ok := errors.AsType[*Unavailable](err); ok {
+		return e.explained()
+	}
+	return err.Error()
+}
+
 // Reason returns why no GPU can be used, without the advice.
 func Reason(err error) string {
-	var e *Unavailable
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Unavailable](err); ok {
 		return e.Because
 	}
 	return err.Error()

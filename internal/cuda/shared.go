@@ -18,8 +18,8 @@ func Share(d Device) *Shared {
 }
 
 // Name returns the name of the device's model.
-func (s *Shared) Name() string                   { return s.device.Name() }
-func (s *Shared) Capability() (major, minor int) { return s.device.Capability() }
+func (s *Shared) Name() string           { return s.device.Name() }
+func (s *Shared) Capability() Capability { return s.device.Capability() }
 
 // Do calls compute when no other computation uses the device. It returns ctx's error if that ends first.
 func (s *Shared) Do(ctx context.Context, compute func(Device) error) error {

@@ -111,11 +111,9 @@ type CellText struct {
 }
 
 func (c Cell) Text() CellText {
-	return CellText{
-		Number: c.Number, Hash: c.Hash, Workload: c.Workload, partTexts: c.Parts.texts, Label: c.Label,
+	return CellText{Number: c.Number, Hash: c.Hash, Workload: c.Workload, partTexts: c.Parts.texts, Label: c.Label,
 		Capacity: c.Capacity.String(), Sizes: c.Sizes.String(), Seed: c.Seed, Warmup: c.Warmup, Axes: c.Axes,
-		Series: c.Series.String(), Against: c.Against, Auxiliary: c.Auxiliary, Version: c.Version,
-	}
+		Series: c.Series.String(), Against: c.Against, Auxiliary: c.Auxiliary, Version: c.Version}
 }
 
 // WithHash returns c with its hash, which covers everything that determines its record.

@@ -56,7 +56,8 @@ func FindNearest(ctx context.Context, v Vectors, k int, options Options) (*Neare
 		return nil
 	})
 	if err == nil && !trusted(options.Backend) {
-		if err = verifyNearest(ctx, v, options.Jobs, &s.lists); err != nil {
+		err = verify(ctx, v, options.Jobs, s.lists.of, func(sorted []uint64) []uint64 { return sorted[:k] })
+		if err != nil {
 			err = explain(ctx, options.Backend, err)
 		}
 	}

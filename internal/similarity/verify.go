@@ -61,11 +61,6 @@ func verifyNeighbours(ctx context.Context, v Vectors, jobs int, found *Neighbour
 	})
 }
 
-// verifyNearest compares some lists of the nearest with lists of the CPU.
-func verifyNearest(ctx context.Context, v Vectors, jobs int, found *Nearest) error {
-	return verify(ctx, v, jobs, found.of, func(sorted []uint64) []uint64 { return sorted[:found.k] })
-}
-
 // trusted reports whether a backend is the CPU, with which others are compared.
 func trusted(b Backend) bool {
 	_, is := b.(cpu)

@@ -2,11 +2,14 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
@@ -38,54 +41,47 @@ func ReadConfig(path string) (Shape, error) {
 	return s, nil
 }
 
-// config are the keys of a config.json that determine the shape. A key that is absent or null is nil.
+// config is what a config.json has. A key that is absent or null is empty.
 type config struct {
-	ModelType  string `json:"model_type"`
-	TorchType  string `json:"torch_dtype"`
-	NewerType  string `json:"dtype"` // its name since transformers 4.56
-	Layers     *int   `json:"num_hidden_layers"`
-	Heads      *int   `json:"num_attention_heads"`
-	KVHeads    *int   `json:"num_key_value_heads"`
-	HeadSize   *int   `json:"head_dim"`
-	HiddenSize *int   `json:"hidden_size"`
+	ModelType string `json:"model_type"`
+	TorchType string `json:"torch_dtype"`
+	NewerType string `json:"dtype"` // its name since transformers 4.56
 
-	LatentRank *int `json:"kv_lora_rank"`
-	RopeSize   *int `json:"qk_rope_head_dim"`
-	// IndexSize are the numbers in a key of the index for sparse attention; IndexTypes says which layers have their own.
-	IndexSize  *int     `json:"index_head_dim"`
-	IndexTypes []string `json:"indexer_types"`
-
-	ValuesAreKeys *bool `json:"attention_k_eq_v"` // the values of layers without a window are made of their keys
-	GlobalHeads   *int  `json:"num_global_key_value_heads"`
-	GlobalSize    *int  `json:"global_head_dim"`
-
-	StateKeyHeads   *int   `json:"linear_num_key_heads"`
-	StateKeySize    *int   `json:"linear_key_head_dim"`
-	StateValueHeads *int   `json:"linear_num_value_heads"`
-	StateValueSize  *int   `json:"linear_value_head_dim"`
-	StateKernel     *int   `json:"linear_conv_kernel_dim"`
-	StateType       string `json:"mamba_ssm_dtype"`
-
-	MambaHeads    *int     `json:"mamba_num_heads"`
-	MambaSize     *int     `json:"mamba_head_dim"`
-	MambaState    *int     `json:"ssm_state_size"`
-	MambaGroups   *int     `json:"n_groups"`
-	MambaKernel   *int     `json:"conv_kernel"`
+	IndexTypes    []string `json:"indexer_types"`    // whether layers have an index for sparse attention of their own
+	ValuesAreKeys bool     `json:"attention_k_eq_v"` // the values of layers without a window are made of their keys
+	StateType     string   `json:"mamba_ssm_dtype"`
 	MambaType     string   `json:"mamba_ssm_cache_dtype"`
 	BlockTypes    []string `json:"layers_block_type"`
 	BlockPattern  string   `json:"hybrid_override_pattern"`
-	AttentionSize *int     `json:"attention_head_dim"`
+	LayerTypes    []string `json:"layer_types"`
+	UsesWindow    *bool    `json:"use_sliding_window"`
+	RopeLayers    []int    `json:"no_rope_layers"` // 1 for a layer with chunks, 0 for one without
 
-	LayerTypes   []string `json:"layer_types"`
-	Window       *int     `json:"sliding_window"`
-	UsesWindow   *bool    `json:"use_sliding_window"`
-	FirstWindow  *int     `json:"max_window_layers"`
-	Pattern      *int     `json:"sliding_window_pattern"`
-	Chunk        *int     `json:"attention_chunk_size"`
-	RopeLayers   []int    `json:"no_rope_layers"` // 1 for a layer with chunks, 0 for one without
-	RopeInterval *int     `json:"no_rope_layer_interval"`
-	FullInterval *int     `json:"full_attention_interval"`
-	SharedLayers *int     `json:"num_kv_shared_layers"` // at the end, which use keys and values of earlier ones
+	keys map[string]json.RawMessage // all, also those with numbers
+}
+
+func (c *config) has(key string) bool { return c.keys[key] != nil && string(c.keys[key]) != "null" }
+
+// number returns a whole number, or another one if the key is absent.
+func (c *config) number(key string, otherwise, least, most int) (n int, err error) {
+	if !c.has(key) {
+		return otherwise, nil
+	}
+	if err := jsonlines.Parse(c.keys[key], &n, "a whole number"); err != nil {
+		return 0, fmt.Errorf("%s: %w", key, err)
+	}
+	if n < least || n > most {
+		return 0, fmt.Errorf("%s: %d: want a whole number from %d to %d", key, n, least, most)
+	}
+	return n, nil
+}
+
+// need returns a whole number that must be there.
+func (c *config) need(key string, most int) (int, error) {
+	if !c.has(key) {
+		return 0, fmt.Errorf("%s is missing; want a config.json of Hugging Face that has it, or %s", key, byHand)
+	}
+	return c.number(key, 0, 1, most)
 }
 
 // unsupported maps a key of config.json to the feature that it implies.
@@ -111,13 +107,13 @@ const byHand = "give the numbers instead: layers=N,kv-heads=N,head-size=N, or la
 
 // ParseConfig is ReadConfig for the content of a file.
 func ParseConfig(text []byte) (s Shape, err error) {
-	top, keys, err := decode(withoutPythonNumbers(text))
+	top, err := decode(withoutPythonNumbers(text))
 	if err != nil {
 		return s, err
 	}
-	if inner := keys["text_config"]; top.Layers == nil && inner != nil { // of a model of texts and images
+	if !top.has("num_hidden_layers") && top.keys["text_config"] != nil { // of a model of texts and images
 		outer := top
-		if top, keys, err = decode(inner); err != nil {
+		if top, err = decode(outer.keys["text_config"]); err != nil {
 			return s, fmt.Errorf("text_config: %w", err)
 		}
 		if top.TorchType == "" && top.NewerType == "" {
@@ -128,7 +124,7 @@ func ParseConfig(text []byte) (s Shape, err error) {
 		if top.ModelType == nemotronH && (other.key == "layers_block_type" || other.key == "hybrid_override_pattern") {
 			continue
 		}
-		if value := strings.TrimSpace(string(keys[other.key])); value != "" && value != "null" && value != "false" {
+		if top.has(other.key) && string(top.keys[other.key]) != "false" {
 			return s, fmt.Errorf("%s (%s) is not supported; %s", other.key, other.what, byHand)
 		}
 	}
@@ -143,10 +139,10 @@ const numbersOfScale = 128
 
 // index returns the bytes of a token in the index of a layer, as vLLM and SGLang keep it.
 func (c *config) index() (int, error) {
-	if c.IndexSize == nil {
+	if !c.has("index_head_dim") {
 		return 0, nil
 	}
-	if c.LatentRank == nil || !slices.Contains(indexTypes, c.ModelType) {
+	if !c.has("kv_lora_rank") || !slices.Contains(indexTypes, c.ModelType) {
 		return 0, fmt.Errorf("index_head_dim: an index of the keys for sparse attention is supported for the model_type "+
 			"%s, not for %.40q; %s", strings.Join(indexTypes, " and "), c.ModelType, byHand)
 	}
@@ -154,7 +150,7 @@ func (c *config) index() (int, error) {
 		return 0, fmt.Errorf("indexer_types: layers that share the index of another are not supported; %s",
 			byHand)
 	}
-	size, err := need("index_head_dim", c.IndexSize, mostNumbers)
+	size, err := c.need("index_head_dim", mostNumbers)
 	return size + (size+numbersOfScale-1)/numbersOfScale*4, err
 }
 
@@ -162,19 +158,16 @@ func (c *config) index() (int, error) {
 // the keys there, but differ from them, so that engines keep both.
 func (c *config) global(l Layers) (_ Layers, err error) {
 	if c.ModelType != gemma4 {
-		if c.GlobalSize != nil || c.ValuesAreKeys != nil && *c.ValuesAreKeys {
+		if c.has("global_head_dim") || c.ValuesAreKeys {
 			return l, fmt.Errorf("global_head_dim, attention_k_eq_v: other heads in layers without a window are supported for "+
 				"the model_type %s, not for %.40q; %s", gemma4, c.ModelType, byHand)
 		}
 		return l, nil
 	}
-	l.Key = gemma4GlobalSize
-	if c.GlobalSize != nil {
-		l.Key, err = need("global_head_dim", c.GlobalSize, mostNumbers)
-	}
+	l.Key, err = c.number("global_head_dim", gemma4GlobalSize, 1, mostNumbers)
 	l.Value = l.Key
-	if err == nil && c.ValuesAreKeys != nil && *c.ValuesAreKeys && c.GlobalHeads != nil {
-		l.Heads, err = need("num_global_key_value_heads", c.GlobalHeads, mostNumbers)
+	if err == nil && c.ValuesAreKeys {
+		l.Heads, err = c.number("num_global_key_value_heads", l.Heads, 1, mostNumbers)
 	}
 	return l, err
 }
@@ -214,26 +207,15 @@ func withoutPythonNumbers(text []byte) []byte {
 	return out
 }
 
-func decode(text []byte) (c config, keys map[string]json.RawMessage, err error) {
+func decode(text []byte) (c config, err error) {
 	const want = "a config.json of a model, which is a JSON object with num_hidden_layers"
-	if err = jsonlines.Parse(text, &keys, want); err == nil {
+	if err = jsonlines.Parse(text, &c.keys, want); err == nil {
 		err = jsonlines.Parse(text, &c, want)
 	}
-	if err == nil && keys == nil {
+	if err == nil && c.keys == nil {
 		err = errors.New("the JSON null: want " + want)
 	}
-	return c, keys, err
-}
-
-// need returns a count that must be there.
-func need(name string, n *int, most int) (int, error) {
-	switch {
-	case n == nil:
-		return 0, fmt.Errorf("%s is missing; want a config.json of Hugging Face that has it, or %s", name, byHand)
-	case *n < 1 || *n > most:
-		return 0, fmt.Errorf("%s: %d: want a whole number from 1 to %d", name, *n, most)
-	}
-	return *n, nil
+	return c, err
 }
 
 // Limits of what is plausible.
@@ -261,12 +243,12 @@ func (c *config) shape() (s Shape, err error) {
 	if err != nil {
 		return s, err
 	}
-	if layers := len(windows); c.SharedLayers != nil {
-		if *c.SharedLayers < 0 || *c.SharedLayers >= layers {
-			return s, fmt.Errorf("num_kv_shared_layers: %d of %d layers", *c.SharedLayers, layers)
-		}
-		windows = windows[:layers-*c.SharedLayers]
+	// The last layers may use keys and values of earlier ones.
+	shared, err := c.number("num_kv_shared_layers", 0, 0, max(0, len(windows)-1))
+	if err != nil {
+		return s, err
 	}
+	windows = windows[:len(windows)-shared]
 	if s.Type, err = c.numbers(); err != nil {
 		return s, err
 	}
@@ -284,19 +266,15 @@ func (c *config) shape() (s Shape, err error) {
 	if s.States, err = c.states(states); err != nil {
 		return s, err
 	}
-	distinct := slices.Compact(slices.Sorted(slices.Values(windows)))
-	for _, window := range distinct {
-		count := 0
-		for _, w := range windows {
-			if w == window {
-				count++
-			}
-		}
+	slices.Sort(windows)
+	for len(windows) > 0 {
+		window, layer := windows[0], each
 		if window == 0 {
-			s.add(global, count, window)
-		} else {
-			s.add(each, count, window)
+			layer = global
 		}
+		count := sort.SearchInts(windows, window+1)
+		s.add(layer, count, window)
+		windows = windows[count:]
 	}
 	return s, nil
 }
@@ -304,10 +282,7 @@ func (c *config) shape() (s Shape, err error) {
 // numbers returns the type of the numbers. Engines keep keys and values in that of the activations; a configuration
 // that states none, as of a quantised model, has 16 bits.
 func (c *config) numbers() (string, error) {
-	text := c.TorchType
-	if text == "" {
-		text = c.NewerType
-	}
+	text := cmp.Or(c.TorchType, c.NewerType)
 	if text == "" || text == "auto" {
 		return "bf16", nil
 	}
@@ -316,33 +291,32 @@ func (c *config) numbers() (string, error) {
 
 // layer returns what one layer keeps.
 func (c *config) layer() (l Layers, err error) {
-	if c.LatentRank != nil {
-		rank, err := need("kv_lora_rank", c.LatentRank, mostNumbers)
+	if c.has("kv_lora_rank") {
+		rank, err := c.need("kv_lora_rank", mostNumbers)
 		if err != nil {
 			return l, err
 		}
-		rope, err := need("qk_rope_head_dim", c.RopeSize, mostNumbers)
+		rope, err := c.need("qk_rope_head_dim", mostNumbers)
 		return Layers{Heads: 1, Key: rank + rope}, err
 	}
-	heads, err := need("num_attention_heads", c.Heads, mostNumbers)
+	heads, err := c.need("num_attention_heads", mostNumbers)
 	if err != nil {
 		return l, err
 	}
-	l.Heads = heads // each with its own keys and values, if the file says nothing else
-	if c.KVHeads != nil {
-		if l.Heads, err = need("num_key_value_heads", c.KVHeads, heads); err != nil {
-			return l, err
-		}
+	// Each has its own keys and values, if the file says nothing else.
+	if l.Heads, err = c.number("num_key_value_heads", heads, 1, heads); err != nil {
+		return l, err
 	}
-	if c.HeadSize == nil && c.ModelType == nemotronH {
-		c.HeadSize = c.AttentionSize
+	size := "head_dim"
+	if !c.has(size) && c.ModelType == nemotronH {
+		size = "attention_head_dim"
 	}
-	if c.HeadSize != nil {
-		l.Key, err = need("head_dim", c.HeadSize, mostNumbers)
+	if c.has(size) {
+		l.Key, err = c.need(size, mostNumbers)
 		l.Value = l.Key
 		return l, err
 	}
-	hidden, err := need("hidden_size", c.HiddenSize, mostNumbers)
+	hidden, err := c.need("hidden_size", mostNumbers)
 	if err != nil {
 		return l, err
 	}
@@ -366,26 +340,13 @@ func (c *config) states(layers int) (s States, err error) {
 		return s, nil
 	}
 	s.Count = layers
-	type number struct {
-		name string
-		from *int
-		to   *int
-	}
-	numbers, typ := []number{
-		{"linear_num_key_heads", c.StateKeyHeads, &s.KeyHeads}, {"linear_key_head_dim", c.StateKeySize, &s.KeySize},
-		{"linear_num_value_heads", c.StateValueHeads, &s.ValueHeads},
-		{"linear_value_head_dim", c.StateValueSize, &s.ValueSize},
-		{"linear_conv_kernel_dim", c.StateKernel, &s.Convolution},
-	}, c.StateType
+	keys, typ := []string{"linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads",
+		"linear_value_head_dim", "linear_conv_kernel_dim"}, c.StateType
 	if c.ModelType == nemotronH {
-		numbers, typ = []number{
-			{"n_groups", c.MambaGroups, &s.KeyHeads}, {"ssm_state_size", c.MambaState, &s.KeySize},
-			{"mamba_num_heads", c.MambaHeads, &s.ValueHeads}, {"mamba_head_dim", c.MambaSize, &s.ValueSize},
-			{"conv_kernel", c.MambaKernel, &s.Convolution},
-		}, c.MambaType
+		keys, typ = []string{"n_groups", "ssm_state_size", "mamba_num_heads", "mamba_head_dim", "conv_kernel"}, c.MambaType
 	}
-	for _, n := range numbers {
-		if *n.to, err = need(n.name, n.from, mostStateNumbers); err != nil {
+	for i, to := range []*int{&s.KeyHeads, &s.KeySize, &s.ValueHeads, &s.ValueSize, &s.Convolution} {
+		if *to, err = c.need(keys[i], mostStateNumbers); err != nil {
 			return s, err
 		}
 	}
@@ -430,24 +391,23 @@ func (c *config) windows() ([]int, error) {
 	if c.ModelType == nemotronH && (c.BlockTypes != nil || c.BlockPattern != "") {
 		return c.blocks()
 	}
-	layers, err := need("num_hidden_layers", c.Layers, mostLayers)
+	layers, err := c.need("num_hidden_layers", mostLayers)
 	if err != nil {
 		return nil, err
 	}
 	windows := make([]int, layers)
-	if c.LayerTypes != nil {
+	switch {
+	case c.LayerTypes != nil:
 		return windows, c.typedWindows(windows)
-	}
-	if c.Chunk != nil && c.ModelType == "llama4_text" {
+	case c.has("attention_chunk_size") && c.ModelType == "llama4_text":
 		return windows, c.chunks(windows)
-	}
-	if slices.Contains(linearTypes, c.ModelType) {
-		return windows, c.intervals(windows)
-	}
-	if c.Window == nil || c.UsesWindow != nil && !*c.UsesWindow {
+	case slices.Contains(linearTypes, c.ModelType): // all but one in four, or in another number, have a state
+		interval, err := c.number("full_attention_interval", 4, 1, mostLayers)
+		return windows, fill(windows, linear, err, func(layer int) bool { return (layer+1)%interval != 0 })
+	case !c.has("sliding_window") || c.UsesWindow != nil && !*c.UsesWindow:
 		return windows, nil
 	}
-	window, err := need("sliding_window", c.Window, mostTokens)
+	window, err := c.need("sliding_window", mostTokens)
 	if err != nil {
 		return nil, err
 	}
@@ -458,31 +418,30 @@ func (c *config) windows() ([]int, error) {
 		has = func(layer int) bool { return layer%2 == 0 }
 	case "gemma3_text", "cohere2":
 		pattern := map[string]int{"gemma3_text": 6, "cohere2": 4}[c.ModelType]
-		if c.Pattern != nil {
-			if pattern, err = need("sliding_window_pattern", c.Pattern, mostLayers); err != nil {
-				return nil, err
-			}
-		}
+		pattern, err = c.number("sliding_window_pattern", pattern, 1, mostLayers)
 		has = func(layer int) bool { return (layer+1)%pattern != 0 }
 	case "qwen2", "qwen2_moe", "qwen3", "qwen3_moe":
 		if c.UsesWindow == nil {
 			return windows, nil
 		}
-		first := layers
-		if c.FirstWindow != nil {
-			first = *c.FirstWindow
-		}
+		var first int
+		first, err = c.number("max_window_layers", layers, math.MinInt, math.MaxInt)
 		has = func(layer int) bool { return layer >= first }
 	default:
 		return nil, fmt.Errorf("sliding_window: layer_types is missing, so the layers with a window of the model_type "+
 			"%.40q are unknown; %s, with window=N,windowed-layers=N", c.ModelType, byHand)
 	}
+	return windows, fill(windows, window, err, has)
+}
+
+// fill sets the window of the layers that have it, unless there is an error.
+func fill(windows []int, window int, err error, has func(layer int) bool) error {
 	for i := range windows {
-		if has(i) {
+		if err == nil && has(i) {
 			windows[i] = window
 		}
 	}
-	return windows, nil
+	return err
 }
 
 // typedWindows fills in the windows that the types of layers have.
@@ -494,9 +453,9 @@ func (c *config) typedWindows(windows []int) (err error) {
 		switch typ {
 		case "full_attention":
 		case "sliding_attention":
-			windows[i], err = need("sliding_window", c.Window, mostTokens)
+			windows[i], err = c.need("sliding_window", mostTokens)
 		case "chunked_attention":
-			windows[i], err = need("attention_chunk_size", c.Chunk, mostTokens)
+			windows[i], err = c.need("attention_chunk_size", mostTokens)
 		case "linear_attention":
 			windows[i] = linear
 			if !slices.Contains(linearTypes, c.ModelType) {
@@ -514,44 +473,21 @@ func (c *config) typedWindows(windows []int) (err error) {
 	return nil
 }
 
-// intervals fills in the layers of a model with linear attention: all but one in four, or in another number.
-func (c *config) intervals(windows []int) (err error) {
-	interval := 4
-	if c.FullInterval != nil {
-		interval, err = need("full_attention_interval", c.FullInterval, mostLayers)
-	}
-	for i := range windows {
-		if err == nil && (i+1)%interval != 0 {
-			windows[i] = linear
-		}
-	}
-	return err
-}
-
 // chunks fills in the windows of Llama 4: layers with rotary positions attend within chunks, one in four to all.
 func (c *config) chunks(windows []int) error {
-	chunk, err := need("attention_chunk_size", c.Chunk, mostTokens)
+	chunk, err := c.need("attention_chunk_size", mostTokens)
 	if err != nil {
 		return err
-	}
-	interval := 4
-	if c.RopeInterval != nil {
-		if interval, err = need("no_rope_layer_interval", c.RopeInterval, mostLayers); err != nil {
-			return err
-		}
 	}
 	if len(c.RopeLayers) > 0 && len(c.RopeLayers) != len(windows) {
 		return fmt.Errorf("no_rope_layers has %d entries for %d layers (num_hidden_layers)", len(c.RopeLayers),
 			len(windows))
 	}
-	for i := range windows {
-		full := (i+1)%interval == 0
+	interval, err := c.number("no_rope_layer_interval", 4, 1, mostLayers)
+	return fill(windows, chunk, err, func(layer int) bool {
 		if len(c.RopeLayers) > 0 {
-			full = c.RopeLayers[i] == 0
+			return c.RopeLayers[layer] != 0
 		}
-		if !full {
-			windows[i] = chunk
-		}
-	}
-	return nil
+		return (layer+1)%interval != 0
+	})
 }

@@ -253,7 +253,7 @@ func TestConfigsThatMakeNoSense(t *testing.T) {
 		`{"num_hidden_layers": 4, "sliding_window": 5, "model_type": "new", ` + rest + `}`: "layer_types is missing",
 		`{"num_hidden_layers": 4, "index_head_dim": 128, ` + rest + `}`:                    "index of the keys",
 		`{"num_hidden_layers": 4, "multi_query": true, ` + rest + `}`:                      "names of their own",
-		`{"num_hidden_layers": 4, "num_kv_shared_layers": 4, ` + rest + `}`:                "4 of 4 layers",
+		`{"num_hidden_layers": 4, "num_kv_shared_layers": 4, ` + rest + `}`:                "from 0 to 3",
 		`{"num_hidden_layers": 4, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,
 			"model_type": "deepseek_v4", ` + rest + `}`: "not for \"deepseek_v4\"",
 		`{"num_hidden_layers": 2, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,

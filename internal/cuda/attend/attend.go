@@ -71,11 +71,10 @@ type Worker struct {
 // worker and runs of a single step.
 func Open(d cuda.Device, s Shape, most int) (*Workers, error) {
 	return cuda.Fit(func(tooLarge *Workers) (*Workers, error) {
-		free, _, err := d.Memory()
+		usable, err := cuda.Usable(d)
 		if err != nil {
 			return nil, err
 		}
-		usable := free - free/16
 		if tooLarge != nil {
 			usable = min(usable, int64(len(tooLarge.All))*s.bytes(tooLarge.steps)*7/8)
 		}

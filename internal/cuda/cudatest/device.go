@@ -106,9 +106,9 @@ type part struct {
 	used    int64
 }
 
-func (p *part) Capability() (major, minor int) {
+func (p *part) Capability() cuda.Capability {
 	if p.options.Major > 0 {
-		return p.options.Major, p.options.Minor
+		return cuda.Capability{Major: p.options.Major, Minor: p.options.Minor}
 	}
 	return p.Device.Capability()
 }

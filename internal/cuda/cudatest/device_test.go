@@ -21,7 +21,7 @@ func TestPartOfADevice(t *testing.T) {
 	defer func() { gpu = nil }()
 	t.Run("part", func(t *testing.T) {
 		d := Device(t, ptxrun.Options{Memory: 1000, Major: 7, Minor: 5})
-		if got := cuda.CapabilityOf(d); got.String() != "7.5" {
+		if got := d.Capability(); got.String() != "7.5" {
 			t.Errorf("capability %v, want 7.5", got)
 		}
 		at := must.Get(d.Alloc(600))(t)

@@ -38,9 +38,6 @@ type limits struct {
 // a small one, which does not disturb its display.
 var standard = limits{group: 16, rows: 512, room: 1 << 23, bytes: 1 << 62}
 
-// leftFree is the share of the free memory that a join leaves to others.
-const leftFree = 16
-
 // Backend returns the backend of joins that runs on a device.
 func Backend(d *cuda.Shared) similarity.Backend { return backend{d, standard, SelfTest} }
 
@@ -57,24 +54,20 @@ func (b backend) Find(ctx context.Context, s *similarity.Search) error {
 	return b.do(ctx, func(d cuda.Device) error { return find(ctx, d, b.limits, s) })
 }
 
-// do calls compute with the device, but returns as soon as ctx ends, even if a kernel is still running.
+// do calls compute with the device, which must be able to join, after its self-test. It returns as soon as ctx ends,
+// even if a kernel is still running.
 func (b backend) do(ctx context.Context, compute func(cuda.Device) error) error {
-	_, err := parallel.Await(ctx, func() (struct{}, error) { return struct{}{}, b.compute(ctx, compute) })
-	return err
-}
-
-// compute calls compute with the device, after its self-test; it fails if the device cannot join.
-func (b backend) compute(ctx context.Context, compute func(cuda.Device) error) error {
 	if err := Supports(b.device); err != nil {
 		return err
 	}
-	return b.device.Compute(ctx, b.test, compute)
+	_, err := parallel.Await(ctx, func() (struct{}, error) { return struct{}{}, b.device.Compute(ctx, b.test, compute) })
+	return err
 }
 
 // Supports returns an error if a GPU cannot join: it needs the tensor cores of compute capability 8.0.
-func Supports(d interface{ Capability() (major, minor int) }) error {
+func Supports(d interface{ Capability() cuda.Capability }) error {
 	needs := cuda.SimilarityJoin.Needs
-	if has := cuda.CapabilityOf(d); !has.AtLeast(needs) {
+	if has := d.Capability(); !has.AtLeast(needs) {
 		return fmt.Errorf("queries are compared by GPUs of compute capability %s or newer, this one has %s", needs, has)
 	}
 	return nil
@@ -136,25 +129,30 @@ func withJoiner(d cuda.Device, l limits, v similarity.Vectors, from float32,
 // find lists the similar pairs of s.
 func find(ctx context.Context, d cuda.Device, l limits, s *similarity.Search) (err error) {
 	return withJoiner(d, l, s.Vectors, s.From, func(j *joiner, each int) error {
-		return (&search{j, s, s.Finder()}).find(ctx, each)
+		search := &search{j, s, s.Finder()}
+		return j.eachTwo(each, true, func(left, right *chunk) error { return search.compare(ctx, left, right) })
 	})
 }
 
-// find lists the similar pairs, with chunks of each vectors.
-func (j *search) find(ctx context.Context, each int) error {
+// eachTwo calls compare with each chunk of so many vectors and itself, and then with each other one; only with later
+// ones if once.
+func (j *joiner) eachTwo(each int, once bool, compare func(left, right *chunk) error) error {
 	n := j.all.Len()
 	for first := 0; first < n; first += each {
 		if err := j.load(&j.left, first, min(each, n-first)); err != nil {
 			return err
 		}
-		if err := j.compare(ctx, &j.left, &j.left); err != nil {
+		if err := compare(&j.left, &j.left); err != nil {
 			return err
 		}
-		for other := first + each; other < n; other += each {
+		for other := 0; other < n; other += each {
+			if other == first || once && other < first {
+				continue
+			}
 			if err := j.load(&j.right, other, min(each, n-other)); err != nil {
 				return err
 			}
-			if err := j.compare(ctx, &j.left, &j.right); err != nil {
+			if err := compare(&j.left, &j.right); err != nil {
 				return err
 			}
 		}
@@ -206,11 +204,11 @@ func (j *joiner) alloc() (each int, err error) {
 		if tooLarge != nil {
 			usable = usable * 7 / 8
 		}
-		free, _, err := j.scope.Memory()
+		free, err := cuda.Usable(j.scope)
 		if err != nil {
 			return nil, err
 		}
-		usable = min(usable, free-free/leftFree)
+		usable = min(usable, free)
 		p, err := j.plan(usable, j.all.Len(), j.all.Dim)
 		return &p, err
 	}, j.allocPlan, func(*plan) error { return j.scope.Close() })
@@ -304,43 +302,61 @@ func pairsOf(left, right *chunk, first, end, column, square int) int64 {
 // launch lists the similar pairs of count squares of a column. It reports false, having listed none, if they propose
 // more pairs than fit: the next launch has fewer squares.
 func (j *search) launch(left, right *chunk, row, count, column int) (done bool, err error) {
-	if err := j.scope.Fill(j.counters, 0, 8); err != nil {
-		return false, err
-	}
-	propose := cuda.Grid{Blocks: count * j.group * j.group, Threads: threads}
-	if err := j.module.Launch("join_propose", propose, left.halves, right.halves, uint32(j.words), uint32(j.group),
-		uint32(row), uint32(column), uint32(left.count), uint32(right.count), uint32(left.first), uint32(right.first),
-		j.halves.From, j.proposed, j.counters, uint32(j.room)); err != nil {
-		return false, err
-	}
-	pairs, err := j.decide(left, right, j.From, count)
+	square := j.group * side
+	firstA, firstB := left.first+row*square, right.first+column*square
+	pairs, err := j.pairs("join_propose", left, right, bounds{
+		firstA, min(firstA+count*square, left.first+left.count), firstB, min(firstB+square, right.first+right.count), j.From,
+	}, count, uint32(row), uint32(column), uint32(left.count), uint32(right.count), uint32(left.first),
+		uint32(right.first), j.halves.From)
 	if pairs == nil || err != nil {
 		return false, err
 	}
-	square := j.group * side
-	firstA, firstB := left.first+row*square, right.first+column*square
-	endA := min(firstA+count*square, left.first+left.count)
-	endB := min(firstB+square, right.first+right.count)
 	for _, p := range pairs {
-		// Later code uses the pairs as indices, and they come from a device that may be broken.
-		if p.A >= p.B || !within(p.A, firstA, endA) || !within(p.B, firstB, endB) || !(p.Similarity >= j.From) ||
-			p.Similarity > 1 {
-			return false, cuda.Wrong("vectors %d and %d have a similarity of %v, among pairs of %d to %d with %d to %d and "+
-				"at least %v", p.A, p.B, p.Similarity, firstA, endA-1, firstB, endB-1, j.From)
+		if p.A >= p.B {
+			return false, cuda.Wrong("vectors %d and %d are a pair in this order", p.A, p.B)
 		}
 	}
 	j.finder.AddAll(pairs)
 	return true, nil
 }
 
+// bounds is what the pairs of a launch are: vectors from firstA with others from firstB on, and their least similarity.
+type bounds struct {
+	firstA, endA, firstB, endB int
+	from                       float32
+}
+
+// check refuses pairs beyond the bounds: later code uses them as indices, and they come from a device that may be
+// broken.
+func (b bounds) check(pairs []similarity.Pair) error {
+	for _, p := range pairs {
+		if p.A == p.B || !within(p.A, b.firstA, b.endA) || !within(p.B, b.firstB, b.endB) || !(p.Similarity >= b.from) ||
+			p.Similarity > 1 {
+			return cuda.Wrong("vectors %d and %d have a similarity of %v, among pairs of %d to %d with %d to %d and at least %v",
+				p.A, p.B, p.Similarity, b.firstA, b.endA-1, b.firstB, b.endB-1, b.from)
+		}
+	}
+	return nil
+}
+
 func within(i uint32, first, end int) bool { return int64(i) >= int64(first) && int64(i) < int64(end) }
 
-// decide returns the proposed pairs whose similarity is at least from. It returns nil if a launch of count squares
-// proposed more pairs than fit; the next launch then has fewer squares.
-func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similarity.Pair, error) {
-	grid := cuda.Grid{Blocks: j.deciders(), Threads: threads}
-	if err := j.module.Launch("join_decide", grid, left.vectors, right.vectors, uint32(j.all.Dim), uint32(left.first),
-		uint32(right.first), from, j.proposed, j.counters, uint32(j.room), j.similar, j.counters+4); err != nil {
+// pairs lets a kernel with these arguments propose pairs of count squares, and returns those within bounds. It returns
+// nil if more are proposed than fit; the next launch then has fewer squares.
+func (j *joiner) pairs(kernel string, left, right *chunk, b bounds, count int, arguments ...any) ([]similarity.Pair,
+	error) {
+	if err := j.scope.Fill(j.counters, 0, 8); err != nil {
+		return nil, err
+	}
+	propose := cuda.Grid{Blocks: count * j.group * j.group, Threads: threads}
+	arguments = append([]any{left.halves, right.halves, uint32(j.words), uint32(j.group)}, arguments...)
+	arguments = append(arguments, j.proposed, j.counters, uint32(j.room))
+	if err := j.module.Launch(kernel, propose, arguments...); err != nil {
+		return nil, err
+	}
+	decide := cuda.Grid{Blocks: 8 * j.scope.Processors(), Threads: threads} // enough to fill the device
+	if err := j.module.Launch("join_decide", decide, left.vectors, right.vectors, uint32(j.all.Dim), uint32(left.first),
+		uint32(right.first), b.from, j.proposed, j.counters, uint32(j.room), j.similar, j.counters+4); err != nil {
 		return nil, err
 	}
 	var counts [2]uint32
@@ -364,11 +380,8 @@ func (j *joiner) decide(left, right *chunk, from float32, count int) ([]similari
 	if err := j.scope.Read(pairBytesOf(pairs), j.similar); err != nil {
 		return nil, err
 	}
-	return pairs, nil
+	return pairs, b.check(pairs)
 }
-
-// deciders returns the number of blocks that decide: enough to fill the device.
-func (j *joiner) deciders() int { return 8 * j.scope.Processors() }
 
 // pairBytesOf returns the memory of pairs, in the layout that join_decide writes: two numbers and a float32.
 func pairBytesOf(pairs []similarity.Pair) []byte {

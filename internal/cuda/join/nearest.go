@@ -16,7 +16,8 @@ func (b backend) FindNearest(ctx context.Context, s *similarity.NearestSearch) e
 	l.further = boundBytes
 	return b.do(ctx, func(d cuda.Device) error {
 		return withJoiner(d, l, s.Vectors, float32(math.Inf(-1)), func(j *joiner, each int) error {
-			return (&nearest{joiner: j, NearestSearch: s}).find(ctx, each)
+			search := &nearest{joiner: j, NearestSearch: s}
+			return j.eachTwo(each, false, func(left, right *chunk) error { return search.compare(ctx, left, right) })
 		})
 	})
 }
@@ -31,37 +32,12 @@ type nearest struct {
 	begun   bool      // all vectors of the left chunk have been compared with some
 }
 
-// find compares each chunk with all, itself first.
-func (j *nearest) find(ctx context.Context, each int) error {
-	n := j.all.Len()
-	for first := 0; first < n; first += each {
-		if err := j.load(&j.left, first, min(each, n-first)); err != nil {
-			return err
-		}
-		j.begun = false
-		if err := j.compare(ctx, &j.left, &j.left); err != nil {
-			return err
-		}
-		for other := 0; other < n; other += each {
-			if other == first {
-				continue
-			}
-			if err := j.load(&j.right, other, min(each, n-other)); err != nil {
-				return err
-			}
-			if err := j.compare(ctx, &j.left, &j.right); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // compare compares all vectors of left with all vectors of right, one column of squares after another. While a list is
 // not full, all vectors are proposed for it: the first column begins with one tile, then 3 and then 12, so that lists
 // are full soon.
 func (j *nearest) compare(ctx context.Context, left, right *chunk) error {
 	square := j.group * side
+	j.begun = j.begun && left != right
 	for column := 0; column*square < right.count; column++ {
 		begin, end := column*square, min((column+1)*square, right.count)
 		for width := side; !j.begun && begin+width < end; width *= 4 {
@@ -91,42 +67,21 @@ func (j *nearest) compareColumn(ctx context.Context, left, right *chunk, column,
 		if err := j.putBounds(left, first, last); err != nil {
 			return err
 		}
-		if err := j.scope.Fill(j.counters, 0, 8); err != nil {
-			return err
-		}
-		grid := cuda.Grid{Blocks: count * j.group * j.group, Threads: threads}
-		if err := j.module.Launch("nearest_propose", grid, left.halves, right.halves, uint32(j.words), uint32(j.group),
-			uint32(row), uint32(column), uint32(left.count), uint32(begin), uint32(end), uint32(left.first),
-			uint32(right.first), j.bounds, j.proposed, j.counters, uint32(j.room)); err != nil {
-			return err
-		}
-		pairs, err := j.decide(left, right, float32(math.Inf(-1)), count)
+		b := bounds{left.first + first, left.first + last, right.first + begin, right.first + end, float32(math.Inf(-1))}
+		pairs, err := j.pairs("nearest_propose", left, right, b, count, uint32(row), uint32(column), uint32(left.count),
+			uint32(begin), uint32(end), uint32(left.first), uint32(right.first), j.bounds)
 		if err != nil {
 			return err
 		}
 		if pairs == nil {
 			continue
 		}
-		if err := plausible(pairs, left.first+first, left.first+last, right.first+begin, right.first+end); err != nil {
+		if err := j.offer(ctx, pairs, b.firstA, b.endA); err != nil {
 			return err
 		}
-		if err := j.offer(ctx, pairs, left.first+first, left.first+last); err != nil {
-			return err
-		}
-		same := max(0, min(left.first+last, right.first+end)-max(left.first+first, right.first+begin))
+		same := max(0, min(b.endA, b.endB)-max(b.firstA, b.firstB))
 		j.Compared(int64(last-first)*int64(end-begin) - int64(same))
 		row += count
-	}
-	return nil
-}
-
-// plausible returns an error unless each pair is a vector from first to last with another one from begin to end.
-func plausible(pairs []similarity.Pair, first, last, begin, end int) error {
-	for _, p := range pairs {
-		if p.A == p.B || !within(p.A, first, last) || !within(p.B, begin, end) || !(p.Similarity <= 1) {
-			return cuda.Wrong("vectors %d and %d have a similarity of %v, among pairs of %d to %d with %d to %d", p.A, p.B,
-				p.Similarity, first, last-1, begin, end-1)
-		}
 	}
 	return nil
 }

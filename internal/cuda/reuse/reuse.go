@@ -65,11 +65,10 @@ func tiles(n int) int { return (n + tile - 1) / tile }
 // chunks.
 func NewStack(d cuda.Device, numObjects, longest int) (*Stack, error) {
 	return cuda.Fit(func(tooLarge *Stack) (*Stack, error) {
-		free, _, err := d.Memory()
+		usable, err := cuda.Usable(d)
 		if err != nil {
 			return nil, err
 		}
-		usable := free - free/16
 		if tooLarge != nil {
 			usable = min(usable, bytes(tooLarge.room, numObjects)*7/8)
 		}
@@ -112,14 +111,6 @@ func (s *Stack) allocate() (err error) {
 	return s.scope.AllocAll(cuda.Undefined(&s.last, perRequest), cuda.Undefined(&s.known, perRequest),
 		cuda.Undefined(&s.again, perRequest), cuda.Undefined(&s.ones, 4*int64(tiles(s.room)+1)),
 		cuda.Undefined(&s.order, 4*int64(s.numObjects)), cuda.Zeros(&s.counts, 8*int64(s.numObjects)))
-}
-
-// clear sets the counts to 0.
-func (s *Stack) clear() error {
-	if s.numObjects == 0 {
-		return nil
-	}
-	return s.scope.Fill(s.counts, 0, 8*int64(s.numObjects))
 }
 
 // Close frees the memory on the GPU.
@@ -255,5 +246,8 @@ func (s *Stack) Distances() ([]int64, error) {
 func (s *Stack) Restart() error {
 	s.seen, s.counted = 0, 0
 	clear(s.met)
-	return s.clear()
+	if s.numObjects == 0 {
+		return nil
+	}
+	return s.scope.Fill(s.counts, 0, 8*int64(s.numObjects))
 }

@@ -3,6 +3,7 @@ package setreplay
 import (
 	"math"
 	"slices"
+	search "sort"
 
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/kernels"
@@ -92,7 +93,7 @@ type cell struct {
 
 func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error) {
 	r := &replay{scope: cuda.NewScope(d), trace: t, grouped: t.Groups != nil || t.Batch > 1,
-		firstBatch: t.batchOf(t.Warmup)}
+		firstBatch: t.batchOf(t.Warmup), nexts: make([]cuda.Pointer, len(t.Predict))}
 	bySets := map[int]*division{}
 	for _, c := range cells {
 		if bySets[c.Sets] == nil {
@@ -115,30 +116,29 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 // setChunk sets the most requests of a chunk: as many as fit beside the state of the caches, but few enough for a
 // second or so.
 func (r *replay) setChunk(d cuda.Device, o Options) error {
-	free, _, err := d.Memory()
+	usable, err := cuda.Usable(d)
 	if err != nil {
 		return err
 	}
-	fixed, each := r.bytes()
 	longest, first := r.trace.longestBatch()
 	most := max(r.inASecond(d.Processors()), int64(longest))
 	if r.mostOfSet = o.Set; o.Set == 0 {
 		r.mostOfSet = ofWarp
 	}
-	usable := free - free/16
-	r.chunk = int(min((usable-fixed)/each, most, longestChunk, int64(len(r.trace.Objects))))
+	r.chunk = int(min(most, longestChunk, int64(len(r.trace.Objects))))
 	if o.Chunk > 0 {
 		r.chunk = min(r.chunk, o.Chunk)
 	}
+	r.chunk = search.Search(r.chunk, func(n int) bool { return r.bytes(n+1) > usable })
 	r.length = r.chunk
 	switch {
 	case r.chunk < 1:
 		return cuda.TooLarge("caches of sets, %d of them, need at least %d MiB on the GPU, of which %d MiB are free; "+
-			"replay fewer or smaller ones, or use --device cpu", len(r.cells), (fixed+each)>>20+1, usable>>20)
+			"replay fewer or smaller ones, or use --device cpu", len(r.cells), r.bytes(1)>>20+1, usable>>20)
 	case r.chunk < longest:
 		return cuda.TooLarge("a batch of %d requests, at position %d, needs %d MiB on the GPU beside the state of caches of "+
 			"sets, %d of them, and %d MiB are free; use smaller batches, fewer or smaller caches, or --device cpu",
-			longest, first, int64(longest)*each>>20+1, len(r.cells), (usable-fixed)>>20)
+			longest, first, (r.bytes(longest)-r.bytes(0))>>20+1, len(r.cells), (usable-r.bytes(0))>>20)
 	}
 	return nil
 }
@@ -177,33 +177,10 @@ func (r *replay) chooseStacks() {
 	r.unpredicted, _ = slices.BinarySearchFunc(r.single, 1, func(c *cell, want int) int { return predicted(c) - want })
 }
 
-// bytes estimates the memory on the device: a part that is fixed, and one per request of a chunk.
-func (r *replay) bytes() (fixed, each int64) {
-	const aligned = 256 // bytes: columns begin at multiples of it, so each may need up to as many more
-	fixed, each = 1<<20+12*int64(r.trace.Count), 4+4+4+17+4+8*int64(len(r.trace.Predict))
-	if r.grouped {
-		each += 8
-	}
-	for _, d := range r.divisions {
-		fixed += 4*int64(d.sets) + 6*aligned
-		each += 20
-		if d.stacked != nil {
-			fixed += 4*(slabs.MaxWays+1)*int64(d.sets) + 8*depths + 3*aligned
-		}
-	}
-	for _, c := range r.single {
-		fixed += 8*int64(c.Sets*c.Ways) + 4*int64(c.Sets) + 16*aligned
-		each++ // for the bits
-		if c.Candidates != nil {
-			fixed += 8*int64(c.Sets*c.Ways) + 8*int64(c.Sets)
-		}
-		if c.Confidence != nil {
-			fixed += (8 + bytesOfPhase) * int64(c.Sets)
-			each += 4
-			fixed += r.bytesOfMarks(c)
-		}
-	}
-	return fixed, each
+// bytes returns the memory for chunks of n requests.
+func (r *replay) bytes(n int) int64 {
+	const margin = 1 << 20 // for the candidates and descriptions of cells
+	return cuda.BytesOf(r.memory(n)) + sort.PairsBytes(n, false) + sort.SumsBytes(n) + 12*int64(r.trace.Count) + margin
 }
 
 func (r *replay) bytesOfMarks(c *cell) int64 {
@@ -215,15 +192,7 @@ func (r *replay) bytesOfMarks(c *cell) int64 {
 
 // allocate allocates all memory, and empties the caches.
 func (r *replay) allocate() (err error) {
-	r.allocateBuffers()
-	all := r.columnsOfChunk()
-	for _, d := range r.divisions {
-		all = append(all, r.columnsOf(d)...)
-	}
-	for _, c := range r.single {
-		all = append(all, r.stateOf(c)...)
-	}
-	if err := r.scope.AllocAll(all...); err != nil {
+	if err := r.scope.AllocAll(r.memory(r.chunk)...); err != nil {
 		return err
 	}
 	for _, c := range r.single {
@@ -244,22 +213,12 @@ func (r *replay) allocate() (err error) {
 	return err
 }
 
-// allocateBuffers allocates the host's side of copies to and from the device.
-func (r *replay) allocateBuffers() {
-	if r.trace.Groups != nil {
-		r.numbers = make([]uint32, r.chunk)
-	}
-	if len(r.trace.Predict) > 0 {
-		r.next = make([]uint64, r.chunk)
-	}
-	if slices.ContainsFunc(r.single, func(c *cell) bool { return c.Confidence != nil }) {
-		r.levels = make([]uint32, r.chunk)
-	}
-}
+// resized returns a slice of n elements of any value, in the same memory if that has room.
+func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
-// columnsOfChunk returns the memory for all requests of a chunk, and the totals.
-func (r *replay) columnsOfChunk() []cuda.Allocation {
-	n := int64(r.chunk)
+// memory returns the columns for chunks of so many requests, for all of a chunk, of divisions and of cells.
+func (r *replay) memory(chunk int) []cuda.Allocation {
+	n := int64(chunk)
 	all := []cuda.Allocation{cuda.Undefined(&r.objects, 4*n), cuda.Undefined(&r.marks, 4*(n+1)),
 		cuda.Undefined(&r.places, 4*n), cuda.Zeros(&r.totals, 8*counters*int64(max(1, len(r.single))))}
 	if r.trace.Groups != nil {
@@ -268,17 +227,22 @@ func (r *replay) columnsOfChunk() []cuda.Allocation {
 	if r.grouped {
 		all = append(all, cuda.Undefined(&r.lasts, 4*n))
 	}
-	r.nexts = make([]cuda.Pointer, len(r.trace.Predict))
 	for i := range r.nexts {
 		all = append(all, cuda.Undefined(&r.nexts[i], 8*n))
+	}
+	for _, d := range r.divisions {
+		all = append(all, d.columns(n)...)
+	}
+	for _, c := range r.single {
+		all = append(all, r.stateOf(c, n)...)
 	}
 	return all
 }
 
-// columnsOf returns the memory for the requests of a chunk divided among sets, and for stacks, which are empty.
-func (r *replay) columnsOf(d *division) (all []cuda.Allocation) {
+// columns returns the memory for the requests of a chunk divided among sets, and for stacks, which are empty.
+func (d *division) columns(chunk int64) (all []cuda.Allocation) {
 	for _, column := range []*cuda.Pointer{&d.objects, &d.firsts, &d.lasts, &d.batches, &d.lastBatch} {
-		all = append(all, cuda.Undefined(column, 4*int64(r.chunk)))
+		all = append(all, cuda.Undefined(column, 4*chunk))
 	}
 	all = append(all, cuda.Undefined(&d.starts, 4*int64(d.sets+1)))
 	if d.stacked != nil {
@@ -289,8 +253,8 @@ func (r *replay) columnsOf(d *division) (all []cuda.Allocation) {
 }
 
 // stateOf returns the memory of a cache that is empty.
-func (r *replay) stateOf(c *cell) []cuda.Allocation {
-	slots, sets, chunk := int64(c.Sets)*int64(c.Ways), int64(c.Sets), int64(r.chunk)
+func (r *replay) stateOf(c *cell, chunk int64) []cuda.Allocation {
+	slots, sets := int64(c.Sets)*int64(c.Ways), int64(c.Sets)
 	all := []cuda.Allocation{cuda.Ones(&c.owners, 4*slots), cuda.Zeros(&c.counts, 4*slots),
 		cuda.Undefined(&c.missed, 4*(chunk/32+sets+1))}
 	if c.Candidates != nil {
@@ -379,7 +343,7 @@ func (r *replay) divideAll(from, n int) (longest int, err error) {
 
 // longestOf returns how many of some lookups the longest set has, apart from those that were left out.
 func (r *replay) longestOf(d *division, lookups int) (longest int, err error) {
-	r.starts = slices.Grow(r.starts[:0], d.sets+1)[:d.sets+1]
+	r.starts = resized(r.starts, d.sets+1)
 	if err := cuda.Download(r.scope, r.starts, d.starts); err != nil {
 		return 0, err
 	}
@@ -455,15 +419,14 @@ func (r *replay) write(from, to int) error {
 	}
 	if r.trace.Groups != nil {
 		number, groups := r.trace.batchOf(from), r.trace.Groups
+		r.numbers = resized(r.numbers, to-from)
 		for pos := from; pos < to; pos++ {
 			for int(number) <= len(groups) && groups[number-1] <= pos {
 				number++
 			}
 			r.numbers[pos-from] = number
 		}
-		if err := cuda.Put(r.scope, r.batches, r.numbers[:to-from]); err != nil {
-			return err
-		}
+		return cuda.Put(r.scope, r.batches, r.numbers)
 	}
 	return nil
 }
@@ -471,8 +434,9 @@ func (r *replay) write(from, to int) error {
 // predict writes the predictions for the requests [from, to). Predictors see each request once.
 func (r *replay) predict(from, to int) error {
 	for i, predict := range r.trace.Predict {
-		predict(from, r.next[:to-from])
-		if err := cuda.Put(r.scope, r.nexts[i], r.next[:to-from]); err != nil {
+		r.next = resized(r.next, to-from)
+		predict(from, r.next)
+		if err := cuda.Put(r.scope, r.nexts[i], r.next); err != nil {
 			return err
 		}
 	}
@@ -612,11 +576,11 @@ func (r *replay) addLambda(n int) error {
 		if c.Confidence == nil {
 			continue
 		}
-		levels := r.levels[:n]
-		if err := cuda.Download(r.scope, levels, c.levels); err != nil {
+		r.levels = resized(r.levels, n)
+		if err := cuda.Download(r.scope, r.levels, c.levels); err != nil {
 			return err
 		}
-		for _, level := range levels {
+		for _, level := range r.levels {
 			if level != 0 {
 				c.leveled++
 				c.lambda += c.confidences[min(int(level), len(c.confidences))-1]

@@ -296,13 +296,8 @@ func classify(problem error) (Status, error) {
 }
 
 // Count returns the number of records with a status.
-func (r *Report) Count(s Status) (n int) {
-	for _, result := range r.Results {
-		if result.Status == s {
-			n++
-		}
-	}
-	return n
+func (r *Report) Count(s Status) int {
+	return records.Count(r.Results, func(result Result) bool { return result.Status == s })
 }
 
 // Passed reports whether every record is unchanged or within its tolerance.

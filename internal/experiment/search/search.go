@@ -115,13 +115,11 @@ func Groups(cells []experiment.Cell, recs []records.Record) (groups []Group) {
 
 // Capacities returns how many different capacities were replayed.
 func (g Group) Capacities() int {
-	seen := map[int64]bool{}
+	var all []target.Point
 	for _, p := range g.Policies {
-		for _, at := range p.Points {
-			seen[at.Capacity] = true
-		}
+		all = append(all, p.Points...)
 	}
-	return len(seen)
+	return len(records.Distinct(all, func(at target.Point) int64 { return at.Capacity }))
 }
 
 type search struct {

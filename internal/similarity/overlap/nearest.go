@@ -1,17 +1,11 @@
 package overlap
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
-	"github.com/cachesim/cachesim/internal/base/show"
-	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -73,75 +67,4 @@ func ranks(k int) (list []int) {
 		list = append(list, k)
 	}
 	return list
-}
-
-// PrintNearest writes the rows of a trace, one or more, as table, csv, json (one line per row) or markdown.
-func PrintNearest(w io.Writer, rows []Rank, format string) error {
-	return tabular.Printed{
-		Table: func(w io.Writer, format string) error { return printNearest(w, rows, format) },
-		CSV:   func(w io.Writer) error { return encodeNearestCSV(w, rows) },
-		JSON:  func(w io.Writer) error { return jsonlines.Write(w, rows) },
-	}.Print(w, format)
-}
-
-func printNearest(w io.Writer, rows []Rank, format string) error {
-	t := tabular.Grid{Heads: []tabular.Head{
-		{Name: "rank"},
-		{Name: "mean", Weight: 5},
-		{Name: "least", Weight: 1},
-		{Name: "P10", Weight: 3},
-		{Name: "P50", Weight: 6},
-		{Name: "P90", Weight: 4},
-		{Name: "P99", Weight: 2},
-		{Name: "most", Weight: 1},
-	}}
-	for _, r := range rows {
-		cells := []string{show.Count(int64(r.Rank)), fmt.Sprintf("%.4f", r.Mean)}
-		for _, x := range r.quantiles() {
-			cells = append(cells, fmt.Sprintf("%.4f", x))
-		}
-		t.Rows = append(t.Rows, cells)
-	}
-	return printGrid(w, rows[0].Trace, t, format, "similarity of each query to the nearest other (rank 1), the second, "+
-		"and so on:\nwith the threshold P90 of rank 1, at least a tenth of the queries have a similar one")
-}
-
-func encodeNearestCSV(w io.Writer, rows []Rank) error {
-	out := csv.NewWriter(w)
-	_ = out.Write(append(slices.Clone(traceColumns), "rank", "mean_similarity", "least_similarity", "p10_similarity",
-		"p50_similarity", "p90_similarity", "p99_similarity", "most_similarity"))
-	for _, r := range rows {
-		cells := append(r.cells(), strconv.Itoa(r.Rank), number(r.Mean))
-		for _, x := range r.quantiles() {
-			cells = append(cells, similarityText(x))
-		}
-		_ = out.Write(cells)
-	}
-	out.Flush()
-	return out.Error()
-}
-
-func (r Rank) quantiles() []float32 {
-	return []float32{r.Least, r.Lower, r.Median, r.Upper, r.Highest, r.Most}
-}
-
-// similarityText formats a similarity with the fewest digits that read back as the same float32.
-func similarityText(x float32) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) }
-
-// WriteNearest writes the lists as CSV, starting with the list of the first query: its id, the rank, the id of the
-// other query, and their similarity. The trace must have its keys.
-func WriteNearest(w io.Writer, t *traces.Trace, nearest *similarity.Nearest) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"query", "rank", "nearest", "similarity"})
-	for i := range nearest.Len() {
-		for rank := range nearest.K() {
-			id, similarity := nearest.At(i, rank)
-			if err := out.Write([]string{t.Keys[i].String(), strconv.Itoa(rank + 1), t.Keys[id].String(),
-				similarityText(similarity)}); err != nil {
-				return err
-			}
-		}
-	}
-	out.Flush()
-	return out.Error()
 }

@@ -42,7 +42,7 @@ func TestNearest(t *testing.T) {
 			`"p90_similarity":0.6,"p99_similarity":0.6,"most_similarity":0.6}`,
 	} {
 		var out bytes.Buffer
-		if err := PrintNearest(&out, rows, format); err != nil || !strings.Contains(out.String(), want) {
+		if err := Print(&out, rows, format); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: want %s in\n%s (%v)", format, want, out.String(), err)
 		}
 	}

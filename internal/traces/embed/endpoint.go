@@ -56,11 +56,8 @@ func (e *Endpoint) Check() error {
 	case err != nil:
 		return err
 	case e.Key != "" && address.Scheme == "http" && !isLoopback(address.Hostname()) && !e.KeyInClear:
-		return fmt.Errorf(
-			"endpoint %s: the key would be sent to another machine without encryption: want https://, or --key-in-clear on a "+
-				"trusted network",
-			redacted(address),
-		)
+		return fmt.Errorf("endpoint %s: the key would be sent to another machine without encryption: want https://, or "+
+			"--key-in-clear on a trusted network", redacted(address))
 	case e.Model == "":
 		return errors.New("no model given: want the service's name for it")
 	case e.Dimensions < 0 || e.Dimensions > maxDim:
@@ -168,13 +165,13 @@ func (e *Endpoint) ask(ctx context.Context, texts []string, dim int) ([]float32,
 	if err == nil {
 		vectors, err = e.parseAnswer(content, len(texts), dim)
 	}
-	switch {
-	case err != nil && tries > 1:
-		err = fmt.Errorf("%w (tried %d times)", e.withoutKey(err), tries)
-	case err != nil:
-		err = e.withoutKey(err)
+	if err == nil {
+		return vectors, nil
 	}
-	return vectors, err
+	if err = e.withoutKey(err); tries > 1 {
+		err = fmt.Errorf("%w (tried %d times)", err, tries)
+	}
+	return nil, err
 }
 
 func (e *Endpoint) notify(err error, wait time.Duration) {
@@ -186,14 +183,6 @@ func (e *Endpoint) notify(err error, wait time.Duration) {
 // withoutKey is an error that names the service and hides the key, which services may repeat.
 func (e *Endpoint) withoutKey(err error) error {
 	return fmt.Errorf("%s: %s", e, secret(e.Key).hidden(err.Error()))
-}
-
-// client sends a request once. A redirection is an error, as it would change the request.
-func (e *Endpoint) client() *http.Client {
-	return &http.Client{
-		Transport:     e.transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // try returns the answer of the service to one request, up to limit bytes. Errors that are not temporary are marked as
@@ -209,7 +198,10 @@ func (e *Endpoint) try(ctx context.Context, address *url.URL, body []byte, limit
 	if e.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+e.Key)
 	}
-	response, err := e.client().Do(request)
+	// A redirection is an error, as it would change the request.
+	client := http.Client{Transport: e.transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, withoutAddress(ctx, err)
 	}

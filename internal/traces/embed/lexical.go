@@ -70,7 +70,7 @@ func embedLexical(ctx context.Context, texts []string, v params.Values, progress
 	rarity := inverseFrequencies(len(texts))
 	var featureless atomic.Int64
 	err = inParallel(ctx, len(texts), func() func(int) {
-		x, p := newExtractor(words, chars), newProjection(dim, v.Int("seed"))
+		x, p := newExtractor(words, chars), &projection{random.Mix(uint64(v.Int("seed"))), make([]float64, dim)}
 		return func(i int) {
 			vector := e.Vectors[i*dim:][:dim]
 			if !p.project(vector, x.features(texts[i]), &counts, rarity) {
@@ -216,10 +216,6 @@ func step(state, item uint64) uint64 {
 type projection struct {
 	seed uint64
 	sums []float64
-}
-
-func newProjection(dim, seed int) *projection {
-	return &projection{seed: random.Mix(uint64(seed)), sums: make([]float64, dim)}
 }
 
 // project fills vector with the weighted features of a text. It reports false if there are none, or if they cancel out.

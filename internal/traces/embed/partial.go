@@ -75,7 +75,7 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string, path string, progr
 		return Embeddings{}, err
 	}
 	err = e.fill(ctx, p, distinct, progress)
-	if err := errors.Join(err, p.close()); err != nil {
+	if err := errors.Join(err, p.file.Close(p.count > 0)); err != nil { // deleted if nothing has arrived
 		return Embeddings{}, err
 	}
 	return Embeddings{Dim: p.about.Dim, Vectors: Spread(p.vectors, p.about.Dim, numbers)}, nil
@@ -222,7 +222,7 @@ func (p *partial) take(number int, row []byte) bool {
 	for i := range vector {
 		vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(content[4*i:]))
 	}
-	if !bytes.Equal(digest, digestOf(number, content)) || checkLength(vector) != nil {
+	if !bytes.Equal(digest, digestOf(number, content)) || !hasLengthOne(vector) {
 		return false
 	}
 	p.has[number] = true
@@ -230,15 +230,12 @@ func (p *partial) take(number int, row []byte) bool {
 	return true
 }
 
-func checkLength(vector []float32) error {
+func hasLengthOne(vector []float32) bool {
 	var sum float64
 	for _, x := range vector {
 		sum += float64(x) * float64(x)
 	}
-	if !(math.Abs(sum-1) < 1e-3) {
-		return fmt.Errorf("its length is %.4g, want 1", math.Sqrt(sum))
-	}
-	return nil
+	return math.Abs(sum-1) < 1e-3
 }
 
 // compare returns an error that names the first difference between the file's header and the wanted one.
@@ -309,6 +306,3 @@ func (p *partial) begin(dim int) error {
 	p.setDim(dim, int64(len(text)))
 	return nil
 }
-
-// close closes the file, and deletes it if nothing has arrived.
-func (p *partial) close() error { return p.file.Close(p.count > 0) }

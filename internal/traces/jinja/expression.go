@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // deepestExpression is how many expressions can be within each other in a tag.
@@ -423,6 +422,8 @@ func (p *parser) unary(filtered bool) (value expression) {
 	}
 }
 
+var constants = map[string]any{"true": true, "True": true, "false": false, "False": false, "none": nil, "None": nil}
+
 func (p *parser) primary() expression {
 	t := p.take()
 	switch {
@@ -435,13 +436,8 @@ func (p *parser) primary() expression {
 	case t.kind == 'c':
 		return func(*run) any { return t.value }
 	case t.kind == 'n':
-		switch t.text {
-		case "true", "True":
-			return func(*run) any { return true }
-		case "false", "False":
-			return func(*run) any { return false }
-		case "none", "None":
-			return func(*run) any { return nil }
+		if v, ok := constants[t.text]; ok {
+			return func(*run) any { return v }
 		}
 		return func(r *run) any { return r.named(t.text) }
 	case t.text == "(":
@@ -592,18 +588,17 @@ func index(r *run, v, key any) any {
 
 // slice returns v[from:to:step].
 func slice(r *run, v any, bounds [3]any) any {
-	text, isText := textOf(v)
-	r.work(ofValue / 2 * int64(len(text)))
-	all, n := []rune(text), int64(utf8.RuneCountInString(text))
+	_, isText := textOf(v)
 	list, isList := v.(*List)
 	switch {
-	case isList:
-		n = int64(len(list.Items))
+	case isText:
+		list = listOf(r.items(v))
 	case v == undefined{}:
 		return undefined{}
-	case !isText:
+	case !isList:
 		fail("a slice of %s: want a list or a text", kindOf(v))
 	}
+	n := int64(len(list.Items))
 	bound := func(i int, otherwise, least, most int64) int64 {
 		if bounds[i] == nil {
 			return otherwise
@@ -629,23 +624,16 @@ func slice(r *run, v any, bounds [3]any) any {
 	} else {
 		from, to = bound(0, n-1, -1, n-1), bound(1, -1, -1, n-1)
 	}
-	var cut []rune
 	var kept []any
-	for at := from; step > 0 && at < to || step < 0 && at > to; {
-		if isText {
-			cut = append(cut, all[at])
-		} else {
-			kept = append(kept, list.Items[at])
-		}
-		if step > n || step < -n {
+	for at := from; step > 0 && at < to || step < 0 && at > to; at += step {
+		if kept = append(kept, list.Items[at]); step > n || step < -n {
 			break
 		}
-		at += step
+	}
+	if isText {
+		return joined(r, kept, "")
 	}
 	r.work(ofValue * int64(len(kept)))
-	if isText {
-		return string(cut)
-	}
 	return &List{kept, list.tuple}
 }
 
@@ -672,13 +660,13 @@ func (p *parser) arguments() func(r *run) *args {
 	}
 	return func(r *run) *args {
 		a := &args{list: r.values(list)}
-		if more != nil {
+		if more != nil || names != nil {
 			a.named = map[string]any{}
+		}
+		if more != nil {
 			for _, pair := range filters["items"](r, &args{list: []any{more(r)}}).(*List).Items {
 				a.named[r.str(pair.(*List).Items[0])] = pair.(*List).Items[1]
 			}
-		} else if names != nil {
-			a.named = map[string]any{}
 		}
 		for i, name := range names {
 			a.named[name] = values[i](r)

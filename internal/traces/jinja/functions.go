@@ -111,7 +111,7 @@ func isSpace(c rune) bool { return unicode.IsSpace(c) || c >= 0x1c && c <= 0x1f 
 func strip(trim func(text string, cut func(rune) bool) string) method {
 	return func(r *run, a *args) any {
 		text, cut := r.str(a.first()), isSpace
-		if v := a.at(1, "chars"); v != nil && v != (undefined{}) {
+		if v, ok := a.given(1, "chars"); ok {
 			chars := r.str(v)
 			cut = func(c rune) bool { return strings.ContainsRune(chars, c) }
 		}
@@ -124,10 +124,10 @@ func onText(change func(string) string) method {
 	return func(r *run, a *args) any { return r.made(change(r.str(a.first()))) }
 }
 
-// capitalized makes the first letter of each part large and the others small.
-func capitalized(begins func(before rune) bool) func(string) string {
-	return func(text string) string {
-		before := rune(' ')
+// capitalized makes the first letter of each part large and the others small. Before the first character is -1.
+func capitalized(begins func(before rune) bool) method {
+	return onText(func(text string) string {
+		before := rune(-1)
 		return strings.Map(func(c rune) rune {
 			changed := unicode.ToLower(c)
 			if begins(before) {
@@ -136,15 +136,7 @@ func capitalized(begins func(before rune) bool) func(string) string {
 			before = c
 			return changed
 		}, text)
-	}
-}
-
-func capitalize(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if size == 0 {
-		return ""
-	}
-	return string(unicode.ToTitle(first)) + strings.ToLower(text[size:])
+	})
 }
 
 // affix is startswith or endswith: the affix can be a tuple of several.
@@ -163,8 +155,8 @@ func split(r *run, a *args) any {
 	text, between, most := r.str(a.first()), a.text(r, 1, "sep", ""), int(a.int(2, "maxsplit", -1))
 	r.work(ofValue * int64(len(text)))
 	var parts []string
-	switch v := a.at(1, "sep"); {
-	case v != nil && v != undefined{} && between == "":
+	switch _, given := a.given(1, "sep"); {
+	case given && between == "":
 		fail("split: an empty separator")
 	case between != "" && most < 0:
 		parts = strings.Split(text, between)
@@ -517,18 +509,29 @@ func absolute(r *run, a *args) any {
 
 // sum is the filter of that name: sum(items, attribute, start).
 func sum(r *run, a *args) any {
-	total := a.at(2, "start")
-	if total == (undefined{}) {
+	total, ok := a.given(2, "start")
+	if !ok {
 		total = int64(0)
 	}
-	for _, v := range r.items(a.first()) {
-		if path := a.at(1, "attribute"); path != (undefined{}) && path != nil {
-			v = attributeOf(r, v, path)
-		}
+	for _, v := range byAttribute(r, a, 1) {
 		r.step()
 		total = add(r, total, v)
 	}
 	return total
+}
+
+// byAttribute returns the items of a value or, if an argument names an attribute, what they have there.
+func byAttribute(r *run, a *args, place int) []any {
+	items := r.items(a.first())
+	path, ok := a.given(place, "attribute")
+	if !ok {
+		return items
+	}
+	items = slices.Clone(items)
+	for i, item := range items {
+		items[i] = attributeOf(r, item, path)
+	}
+	return items
 }
 
 // batch is the filter of that name: lists of n items. The last list is filled up if a filler is given.
@@ -540,7 +543,7 @@ func batch(r *run, a *args) any {
 	var all []any
 	for part := range slices.Chunk(r.items(a.first()), int(n)) {
 		part = slices.Clone(part)
-		if fill := a.at(2, "fill_with"); fill != (undefined{}) && fill != nil {
+		if fill, ok := a.given(2, "fill_with"); ok {
 			for int64(len(part)) < n {
 				r.work(ofValue)
 				part = append(part, fill)
@@ -569,8 +572,11 @@ func init() {
 		"sort": sorted, "dictsort": dictSorted, "min": extreme(false), "max": extreme(true), "unique": unique, "map": mapped,
 		"select": choose(false, true), "reject": choose(false, false), "selectattr": choose(true, true),
 		"rejectattr": choose(true, false), "default": orElse, "d": orElse, "trim": strip(strings.TrimFunc),
-		"lower": onText(strings.ToLower), "upper": onText(strings.ToUpper), "capitalize": onText(capitalize),
-		"title":  onText(capitalized(func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("-({[<", c) })),
+		"lower": onText(strings.ToLower), "upper": onText(strings.ToUpper),
+		"capitalize": capitalized(func(c rune) bool { return c < 0 }),
+		"title": capitalized(func(c rune) bool {
+			return c < 0 || unicode.IsSpace(c) || strings.ContainsRune("-({[<", c)
+		}),
 		"string": onText(func(text string) string { return text }),
 		"safe":   func(r *run, a *args) any { return markup(r.str(a.first())) },
 		"escape": escape, "e": escape,
@@ -584,16 +590,7 @@ func init() {
 			}
 			return r.list(d.pairs())
 		},
-		"join": func(r *run, a *args) any {
-			items := r.items(a.first())
-			if path := a.at(2, "attribute"); path != (undefined{}) && path != nil {
-				items = slices.Clone(items)
-				for i, item := range items {
-					items[i] = attributeOf(r, item, path)
-				}
-			}
-			return joined(r, items, a.text(r, 1, "d", ""))
-		},
+		"join":  func(r *run, a *args) any { return joined(r, byAttribute(r, a, 2), a.text(r, 1, "d", "")) },
 		"list":  func(r *run, a *args) any { return r.list(slices.Clone(r.items(a.first()))) },
 		"first": func(r *run, a *args) any { return index(r, listOf(r.items(a.first())), int64(0)) },
 		"last":  func(r *run, a *args) any { return index(r, listOf(r.items(a.first())), int64(-1)) },
@@ -643,7 +640,7 @@ func init() {
 		"strip": strip(strings.TrimFunc), "lstrip": strip(strings.TrimLeftFunc), "rstrip": strip(strings.TrimRightFunc),
 		"startswith": affix(strings.HasPrefix), "endswith": affix(strings.HasSuffix), "split": split, "replace": replace,
 		"upper": filters["upper"], "lower": filters["lower"], "capitalize": filters["capitalize"], "format": format,
-		"title": onText(capitalized(func(c rune) bool { return !unicode.IsLetter(c) })),
+		"title": capitalized(func(c rune) bool { return !unicode.IsLetter(c) }),
 		"join":  func(r *run, a *args) any { return joined(r, r.items(a.need(1)), r.str(a.first())) },
 		"count": func(r *run, a *args) any { return int64(strings.Count(r.str(a.first()), r.str(a.need(1)))) },
 		"find": func(r *run, a *args) any {

@@ -79,20 +79,12 @@ func (r *run) named(name string) any {
 	return undefined{}
 }
 
-func (t *Template) newRun(values map[string]any, limits Limits, when time.Time) *run {
-	root := &scope{names: globals}
-	return &run{limits: limits, left: limits.Work, out: &strings.Builder{}, when: when,
-		scope: &scope{parent: &scope{names: values, parent: root}}}
-}
-
 // Render computes a template. strftime_now writes the date when.
 func (t *Template) Render(values map[string]any, limits Limits, when time.Time) (text string, err error) {
-	r := t.newRun(values, limits, when)
-	err = recovered(func() { r.exec(t.body) })
-	if err != nil {
-		return "", err
-	}
-	return r.out.String(), nil
+	r := &run{limits: limits, left: limits.Work, when: when,
+		scope: &scope{parent: &scope{names: values, parent: &scope{names: globals}}}}
+	err = recovered(func() { text = r.captured(func() { r.exec(t.body) }) })
+	return text, err
 }
 
 func (r *run) exec(body []statement) jump {
@@ -112,11 +104,11 @@ func (r *run) within(parent *scope, do func()) {
 	r.scope = before
 }
 
-// captured returns what a body prints.
-func (r *run) captured(body []statement) string {
+// captured returns what is printed meanwhile.
+func (r *run) captured(do func()) string {
 	before := r.out
 	r.out = &strings.Builder{}
-	r.exec(body)
+	do()
 	text := r.out.String()
 	r.out = before
 	return text
@@ -248,26 +240,31 @@ func (a *args) need(place int) any {
 	return a.list[place]
 }
 
-// text returns an argument as a text, or another text if it is missing.
-func (a *args) text(r *run, place int, name, otherwise string) string {
-	switch v := a.at(place, name).(type) {
-	case undefined, nil:
-		return otherwise
-	default:
-		return r.str(v)
-	}
+// given returns an argument that is neither missing nor none.
+func (a *args) given(place int, name string) (v any, ok bool) {
+	v = a.at(place, name)
+	return v, v != nil && v != (undefined{})
 }
 
-// int returns an argument that is a whole number, or another number if it is missing.
-func (a *args) int(place int, name string, otherwise int64) int64 {
-	v := a.at(place, name)
-	if n, ok := whole(v); ok {
-		return n
-	}
-	if _, missing := v.(undefined); !missing && v != nil {
-		fail("%s instead of a whole number", kindOf(v))
+// text returns an argument as a text, or another text if it is not given.
+func (a *args) text(r *run, place int, name, otherwise string) string {
+	if v, ok := a.given(place, name); ok {
+		return r.str(v)
 	}
 	return otherwise
+}
+
+// int returns an argument that is a whole number, or another number if it is not given.
+func (a *args) int(place int, name string, otherwise int64) int64 {
+	v, ok := a.given(place, name)
+	if !ok {
+		return otherwise
+	}
+	n, ok := whole(v)
+	if !ok {
+		fail("%s instead of a whole number", kindOf(v))
+	}
+	return n
 }
 
 // function is what can be called.

@@ -79,17 +79,12 @@ func (p *parser) body(block string, ends ...string) (body []statement) {
 func (p *parser) block(name string) []statement {
 	p.finish()
 	body := p.body(name, "end"+name)
-	p.tokens = p.tokens[1:]
-	p.finishEnd(name)
-	return body
-}
-
-// finishEnd reads the rest of an end tag; that of a macro can have its name.
-func (p *parser) finishEnd(block string) {
-	if block == "macro" && p.peek().kind == 'n' {
-		p.tokens = p.tokens[1:]
+	p.take()
+	if name == "macro" && p.peek().kind == 'n' { // the end of a macro can have its name
+		p.take()
 	}
 	p.finish()
+	return body
 }
 
 func (p *parser) peek() token { return p.tokens[0] }
@@ -159,7 +154,7 @@ func (p *parser) statement() statement {
 		return p.callBlock()
 	case "filter":
 		var body []statement
-		value := p.filters(func(r *run) any { return r.captured(body) }, true)
+		value := p.filters(func(r *run) any { return r.captured(func() { r.exec(body) }) }, true)
 		body = p.block(name)
 		return func(r *run) jump { r.print(r.str(value(r))); return next }
 	case "generation": // marks answers for training
@@ -253,7 +248,7 @@ func (p *parser) set() statement {
 		return func(r *run) jump { r.step(); set(r, value(r)); return next }
 	}
 	var body []statement
-	value := p.filters(func(r *run) any { return r.captured(body) }, false)
+	value := p.filters(func(r *run) any { return r.captured(func() { r.exec(body) }) }, false)
 	body = p.block("set")
 	return func(r *run) jump { set(r, value(r)); return next }
 }
@@ -262,7 +257,6 @@ func (p *parser) set() statement {
 type loopState struct {
 	items []any
 	at    int
-	depth int
 	again *function // of a recursive loop
 }
 
@@ -316,8 +310,8 @@ func (p *parser) loop() statement {
 	} else {
 		p.finish()
 	}
-	var rounds func(r *run, items []any, depth int) jump
-	rounds = func(r *run, items []any, depth int) (j jump) {
+	var rounds func(r *run, items []any) jump
+	rounds = func(r *run, items []any) (j jump) {
 		outside := r.scope
 		if condition != nil {
 			var kept []any
@@ -331,15 +325,10 @@ func (p *parser) loop() statement {
 			}
 			items = kept
 		}
-		state := &loopState{items: items, depth: depth}
+		state := &loopState{items: items}
 		if recursive {
 			state.again = &function{"loop", func(r *run, a *args) any {
-				before := r.out
-				r.out = &strings.Builder{}
-				rounds(r, r.items(a.first()), depth+1)
-				text := r.out.String()
-				r.out = before
-				return text
+				return r.captured(func() { rounds(r, r.items(a.first())) })
 			}}
 		}
 		for state.at = range items {
@@ -358,7 +347,7 @@ func (p *parser) loop() statement {
 		}
 		return next
 	}
-	return func(r *run) jump { return rounds(r, r.items(list(r)), 0) }
+	return func(r *run) jump { return rounds(r, r.items(list(r))) }
 }
 
 // parameter is one of a macro.
@@ -397,7 +386,7 @@ func macroOf(name string, all []parameter, body []statement) func(r *run) *funct
 				if caller, ok := a.named["caller"]; ok {
 					r.scope.set("caller", caller)
 				}
-				text = r.captured(body)
+				text = r.captured(func() { r.exec(body) })
 			})
 			return text
 		}}

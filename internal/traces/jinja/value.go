@@ -300,7 +300,7 @@ func toJSON(r *run, a *args) any {
 	r.check(a.first())
 	style := jsonStyle{item: ", ", key: ": ", most: r.limits.Text, ascii: isTrue(a.at(1, "ensure_ascii")),
 		sorted: isTrue(a.at(4, "sort_keys"))}
-	if indent := a.at(2, "indent"); indent != nil && indent != (undefined{}) {
+	if indent, ok := a.given(2, "indent"); ok {
 		const most = 100
 		style.lines, style.item = true, ","
 		if n, ok := whole(indent); ok {

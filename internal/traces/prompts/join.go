@@ -3,6 +3,8 @@ package prompts
 import (
 	"fmt"
 	"slices"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // Joined are prompts whose blocks were joined into larger ones.
@@ -41,11 +43,11 @@ func (p *Columns) Join(tokens int, objects []uint32, groups, starts []int) (Join
 	columns.Unjoined = p
 	n := tokens / p.BlockTokens
 	numbers := make([]uint32, len(p.Parents)) // per block: the number plus 1 of the joined block that it ends
-	before, after := newSeen(len(p.Parents)), newSeen(len(p.Parents)/n+len(groups))
+	var before, after stream.Bitset           // blocks of earlier prompts, and joined ones
 	for i, from := range groups {
 		if len(starts) > 0 && starts[0] == from {
-			before.forget()
-			after.forget()
+			clear(before)
+			clear(after)
 			joined.Starts, starts = append(joined.Starts, len(joined.Objects)), starts[1:]
 		}
 		end := len(objects)
@@ -64,7 +66,7 @@ func (p *Columns) Join(tokens int, objects []uint32, groups, starts []int) (Join
 			parent = int32(numbers[last] - 1)
 			joined.Objects = append(joined.Objects, uint32(parent))
 		}
-		known, whole := before.run(prompt), after.run(joined.Objects[joined.Groups[i]:])
+		known, whole := leading(&before, prompt), leading(&after, joined.Objects[joined.Groups[i]:])
 		columns.Rounded[i] = columns.tokensIn(i, known*p.BlockTokens) - columns.tokensIn(i, whole*tokens)
 	}
 	return joined, columns.setMemory(joined.Objects, joined.Groups)
@@ -80,21 +82,13 @@ func (p *Columns) EmptyTokens(prompt, blocks int) int64 {
 	return max(0, int64(blocks)*int64(p.BlockTokens)-int64(p.InputTokens[prompt]))
 }
 
-// seen knows which blocks earlier prompts had.
-type seen struct{ bits []uint64 }
-
-func newSeen(blocks int) *seen { return &seen{make([]uint64, (blocks+63)/64)} }
-
-func (s *seen) forget() { clear(s.bits) }
-
-// run returns how many leading blocks of a prompt earlier ones had, and adds its blocks.
-func (s *seen) run(prompt []uint32) (known int) {
+// leading returns how many leading blocks of a prompt earlier ones had, and adds its blocks to theirs.
+func leading(seen *stream.Bitset, prompt []uint32) (known int) {
 	for i, o := range prompt {
-		bit := uint64(1) << (o % 64)
-		if known == i && s.bits[o/64]&bit != 0 {
+		if known == i && seen.Has(int(o)) {
 			known++
 		}
-		s.bits[o/64] |= bit
+		seen.Set(int(o))
 	}
 	return known
 }

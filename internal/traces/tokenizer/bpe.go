@@ -285,9 +285,9 @@ func (b *bpe) addChars(word string) {
 				unknown = false
 			}
 			b.add(id)
-		} else if text := word[at:min(at+size, len(word))]; b.fallback.has(text) {
-			for i := range len(text) {
-				b.add(b.fallback.ids[text[i]])
+		} else if ids, ok := b.fallback.add(nil, word[at:min(at+size, len(word))]); ok {
+			for _, id := range ids {
+				b.add(id)
 			}
 		} else if b.hasUnknown {
 			if unknown && !b.fuseUnknown {

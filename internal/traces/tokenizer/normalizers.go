@@ -38,24 +38,20 @@ func (t *Tokenizer) addNormalizers(n *step) error {
 	return nil
 }
 
+// plain are the normalizers without options.
+var plain = map[string]func(string) string{
+	"NFC": norm.NFC.String, "NFD": norm.NFD.String, "NFKC": norm.NFKC.String, "NFKD": norm.NFKD.String,
+	"Lowercase": lowercase, "StripAccents": func(text string) string { return dropIn(unicode.M, text) },
+	"Nmt": func(text string) string { return strings.Map(nmtRune, text) },
+}
+
 func normalizerOf(n *step) (normalize, error) {
+	if change, ok := plain[n.Type]; ok {
+		return plainly(change), nil
+	}
 	switch n.Type {
-	case "NFC":
-		return plainly(norm.NFC.String), nil
-	case "NFD":
-		return plainly(norm.NFD.String), nil
-	case "NFKC":
-		return plainly(norm.NFKC.String), nil
-	case "NFKD":
-		return plainly(norm.NFKD.String), nil
-	case "Lowercase":
-		return plainly(lowercase), nil
-	case "StripAccents":
-		return plainly(func(text string) string { return dropIn(unicode.M, text) }), nil
 	case "Strip":
 		return plainly(func(text string) string { return strip(text, n.Left, n.Right) }), nil
-	case "Nmt":
-		return plainly(func(text string) string { return strings.Map(nmtRune, text) }), nil
 	case "Prepend":
 		if len(n.Prepend) > 64 {
 			return nil, fmt.Errorf("the normalizer Prepend with %d bytes: want at most 64", len(n.Prepend))
@@ -127,7 +123,7 @@ func newReplace(n *step) (normalize, error) {
 	case n.Pattern.Regex == nil:
 		return nil, errors.New("the normalizer Replace without a pattern is not supported")
 	}
-	pattern, err := compile(*n.Pattern.Regex)
+	pattern, err := compilePattern(*n.Pattern.Regex)
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +187,6 @@ func cleanRune(r rune) rune {
 
 // spaceChinese puts spaces around each Chinese character.
 func spaceChinese(text string) string {
-	if strings.IndexFunc(text, isChinese) < 0 {
-		return text
-	}
 	var to strings.Builder
 	for _, r := range text {
 		if isChinese(r) {
@@ -209,6 +202,6 @@ func spaceChinese(text string) string {
 
 func isChinese(r rune) bool {
 	return r >= 0x4e00 && r <= 0x9fff || r >= 0x3400 && r <= 0x4dbf || r >= 0x20000 && r <= 0x2a6df ||
-		r >= 0x2a700 && r <= 0x2b73f || r >= 0x2b740 && r <= 0x2b81f || r >= 0x2b920 && r <= 0x2ceaf ||
+		r >= 0x2a700 && r <= 0x2b81f || r >= 0x2b920 && r <= 0x2ceaf ||
 		r >= 0xf900 && r <= 0xfaff || r >= 0x2f800 && r <= 0x2fa1f
 }

@@ -43,7 +43,16 @@ const (
 	lastLook  = 0xF00FF
 )
 
+// compilePattern compiles a pattern of a tokenizer.
 func compilePattern(text string) (*pattern, error) {
+	p, err := newPattern(text)
+	if err != nil {
+		return nil, fmt.Errorf("the pattern %.60q is not supported: %w", text, err)
+	}
+	return p, nil
+}
+
+func newPattern(text string) (*pattern, error) {
 	p := &pattern{}
 	plain, err := p.translate(text)
 	if err != nil {
@@ -189,7 +198,7 @@ func (p *pattern) addLook(kind byte, inner string, to *strings.Builder) error {
 	if len(p.looks) > lastLook-firstLook {
 		return fmt.Errorf("it looks ahead more than %d times", lastLook-firstLook+1)
 	}
-	looked, err := compilePattern(inner)
+	looked, err := newPattern(inner)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func TestPatternsThatAreRefused(t *testing.T) {
 		`(a)\1`:       "invalid escape sequence",
 		"a\U000F0001": "it has characters for private use",
 	} {
-		if _, err := compile(text); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := compilePattern(text); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.HasPrefix(err.Error(), fmt.Sprintf("the pattern %q is not supported: ", text)) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}

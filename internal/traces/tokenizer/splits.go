@@ -55,10 +55,10 @@ func splitsOf(p *step) ([]split, error) {
 	case "BertPreTokenizer":
 		return []split{splitBlanks, isolatePunctuation}, nil
 	case "Punctuation":
-		if p.Behavior != "" && p.Behavior != isolated {
-			return nil, fmt.Errorf("the pre-tokenizer Punctuation with behavior %.20q is not supported", p.Behavior)
+		if p.Behavior == "" || p.Behavior == isolated {
+			return []split{isolatePunctuation}, nil
 		}
-		return []split{isolatePunctuation}, nil
+		return nil, fmt.Errorf("the pre-tokenizer Punctuation with behavior %.20q is not supported", p.Behavior)
 	}
 	return nil, fmt.Errorf("the pre-tokenizer %.40q is not supported: want ByteLevel, Split, Digits, Metaspace, "+
 		"WhitespaceSplit, BertPreTokenizer, Punctuation or a sequence of them", p.Type)
@@ -84,38 +84,30 @@ func byteLevelSplits(p *step) (splits []split, err error) {
 
 // splitBlanks splits at white space and drops it.
 func splitBlanks(to []piece, p piece) ([]piece, error) {
-	for rest := p.text; ; {
-		word := strings.TrimLeftFunc(rest, unicode.IsSpace)
-		if word == "" {
-			return to, nil
-		}
-		begins := p.begins && len(word) == len(p.text)
-		end := strings.IndexFunc(word, unicode.IsSpace)
-		if end < 0 {
-			return append(to, piece{word, begins}), nil
-		}
-		to = append(to, piece{word[:end], begins})
-		rest = word[end:]
+	at := 0
+	for word := range strings.FieldsFuncSeq(p.text, unicode.IsSpace) {
+		begins := p.begins && at == 0 && strings.HasPrefix(p.text, word)
+		to, at = append(to, piece{word, begins}), at+1
 	}
+	return to, nil
 }
 
 // isolatePunctuation makes a piece of each punctuation mark.
 func isolatePunctuation(to []piece, p piece) ([]piece, error) {
 	begun := 0
+	upTo := func(end int) {
+		if begun < end {
+			to = append(to, piece{p.text[begun:end], p.begins && begun == 0})
+			begun = end
+		}
+	}
 	for at, r := range p.text {
-		if !isPunctuation(r) {
-			continue
+		if isPunctuation(r) {
+			upTo(at)
+			upTo(at + utf8.RuneLen(r))
 		}
-		if begun < at {
-			to = append(to, piece{p.text[begun:at], p.begins && begun == 0})
-		}
-		end := at + utf8.RuneLen(r)
-		to = append(to, piece{p.text[at:end], p.begins && at == 0})
-		begun = end
 	}
-	if begun < len(p.text) {
-		to = append(to, piece{p.text[begun:], p.begins && begun == 0})
-	}
+	upTo(len(p.text))
 	return to, nil
 }
 
@@ -201,14 +193,6 @@ func newSplit(p *step) (split, error) {
 	return nil, errors.New("the pre-tokenizer Split without a pattern is not supported")
 }
 
-func compile(text string) (*pattern, error) {
-	p, err := compilePattern(text)
-	if err != nil {
-		return nil, fmt.Errorf("the pattern %.60q is not supported: %w", text, err)
-	}
-	return p, nil
-}
-
 func errPattern(err error) error { return fmt.Errorf("the pattern of the tokenizer: %w", err) }
 
 // segment is a match of a pattern, or what is between two, in runes.
@@ -226,7 +210,7 @@ type patternSplit struct {
 }
 
 func newPatternSplit(pattern, behavior string, invert bool) (split, error) {
-	compiled, err := compile(pattern)
+	compiled, err := compilePattern(pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -270,39 +254,23 @@ func (s *patternSplit) find(runes []rune) error {
 // join joins segments as the behavior says.
 func (s *patternSplit) join() []segment {
 	joined := s.segments[:0:len(s.segments)]
-	switch s.behavior {
-	case contiguous:
-		for _, part := range s.segments {
-			if last := len(joined) - 1; last >= 0 && joined[last].match == part.match {
-				joined[last].until = part.until
-			} else {
-				joined = append(joined, part)
-			}
+	for i, part := range s.segments {
+		// What is before is still there: it is overwritten by itself at most.
+		after := i > 0 && s.segments[i-1].match
+		joins := false
+		switch s.behavior {
+		case contiguous:
+			joins = after == part.match
+		case withPrevious:
+			joins = part.match && !after
+		case withNext:
+			joins = !part.match && after
 		}
-	case withPrevious:
-		after := false // a match
-		for _, part := range s.segments {
-			if last := len(joined) - 1; last >= 0 && part.match && !after {
-				joined[last].until = part.until
-			} else {
-				joined = append(joined, part)
-			}
-			after = part.match
+		if joins && i > 0 {
+			joined[len(joined)-1].until = part.until
+		} else {
+			joined = append(joined, part)
 		}
-	case withNext:
-		slices.Reverse(s.segments)
-		before := false // a match
-		for _, part := range s.segments {
-			if last := len(joined) - 1; last >= 0 && part.match && !before {
-				joined[last].from = part.from
-			} else {
-				joined = append(joined, part)
-			}
-			before = part.match
-		}
-		slices.Reverse(joined)
-	default:
-		return s.segments
 	}
 	return joined
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 )
@@ -193,13 +194,8 @@ func (t *Tokenizer) normalize(text string) (_ string, err error) {
 
 // keepsBeginning reports whether something of the first character of a text is left by the normalizers.
 func (t *Tokenizer) keepsBeginning(text string) bool {
-	for i := range text {
-		if i > 0 {
-			text = text[:i]
-			break
-		}
-	}
-	left, err := t.normalize(text)
+	_, size := utf8.DecodeRuneInString(text)
+	left, err := t.normalize(text[:size])
 	return err == nil && left != ""
 }
 
@@ -289,17 +285,19 @@ func newFallback(vocabulary map[string]uint32) *fallbackBytes {
 	return f
 }
 
-// has reports whether all bytes of a text are tokens. It is false for nil.
-func (f *fallbackBytes) has(text string) bool {
+// add appends the tokens of all bytes of a text; false if one of them is no token. It is false for nil.
+func (f *fallbackBytes) add(to []uint32, text string) (_ []uint32, ok bool) {
 	if f == nil {
-		return false
+		return to, false
 	}
+	before := len(to)
 	for i := range len(text) {
 		if !f.known[text[i]] {
-			return false
+			return to[:before], false
 		}
+		to = append(to, f.ids[text[i]])
 	}
-	return true
+	return to, true
 }
 
 var errNoVocabulary = errors.New("the model has no vocabulary (vocab)")

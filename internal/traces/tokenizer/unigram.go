@@ -84,10 +84,8 @@ func (u *unigram) encode(to []uint32, word string) ([]uint32, error) {
 		begin = u.ends[i]
 		if id, ok := u.ids[text]; ok {
 			to = append(to, id)
-		} else if u.fallback.has(text) {
-			for j := range len(text) {
-				to = append(to, u.fallback.ids[text[j]])
-			}
+		} else if to, ok = u.fallback.add(to, text); ok {
+			continue
 		} else if u.unknown >= 0 {
 			to = append(to, uint32(u.unknown))
 		} else {

@@ -150,10 +150,7 @@ func atomic(c *compiler) {
 	c.need(3)
 	to, at, operand, size := c.to(t.bits), c.place(1, in), c.from(2, t.bits), t.bits/8
 	c.step.run = func(w *warp, active uint32) {
-		turn := 0
-		if d := w.block.launch.draws; d != nil {
-			turn = d.IntN(32)
-		}
+		turn := w.block.launch.draw(32)
 		for rest := bits.RotateLeft32(active, -turn); rest != 0; rest &= rest - 1 {
 			l := (bits.TrailingZeros32(rest) + turn) & 31
 			r, i := w.find(at.space, at.of(w, l), size, l)

@@ -45,9 +45,7 @@ func (b *block) arrive(w *warp, u *barrierUse) {
 func (b *block) passBarriers() (passed bool) {
 	live := 0
 	for _, w := range b.warps {
-		if w.live != 0 {
-			live++
-		}
+		live += int(truth(w.live != 0))
 	}
 	for i := range b.barriers {
 		at := &b.barriers[i]

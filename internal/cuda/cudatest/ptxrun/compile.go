@@ -65,8 +65,25 @@ func compile(k *ptx.Kernel) (p *program, err error) {
 		c.instruction()
 	}
 	c.code[len(k.Code)] = step{kind: leaves, guard: -1, line: k.Line, text: "}"}
-	c.flow()
+	for i := range c.code { // where lanes may meet or part
+		switch s := &c.code[i]; s.kind {
+		case jumps:
+			c.endsBefore(s.target)
+			s.ends = true
+		case together, blocks:
+			c.endsBefore(i)
+			s.ends = true
+		case leaves:
+			s.ends = true
+		}
+	}
 	return c.program, nil
+}
+
+func (c *compiler) endsBefore(i int) {
+	if i > 0 {
+		c.code[i-1].ends = true
+	}
 }
 
 // put places a variable behind others, which have so many bytes.

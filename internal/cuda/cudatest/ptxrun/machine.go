@@ -86,9 +86,11 @@ func (m *Machine) do(call func() error) error {
 	return call()
 }
 
-func (m *Machine) Name() string                   { return "PTX interpreter" }
-func (m *Machine) Capability() (major, minor int) { return m.options.Major, m.options.Minor }
-func (m *Machine) Processors() int                { return m.options.Processors }
+func (m *Machine) Name() string { return "PTX interpreter" }
+func (m *Machine) Capability() cuda.Capability {
+	return cuda.Capability{Major: m.options.Major, Minor: m.options.Minor}
+}
+func (m *Machine) Processors() int { return m.options.Processors }
 
 func (m *Machine) Memory() (free, total int64, err error) {
 	err = m.do(func() error {
@@ -220,9 +222,9 @@ func (m *Machine) Load(image []byte) (on cuda.Module, err error) {
 		if err != nil {
 			return err
 		}
-		if has := 10*m.options.Major + m.options.Minor; mod.target > has {
-			return fmt.Errorf("the kernels need compute capability %d.%d, the device has %d.%d", mod.target/10, mod.target%10,
-				m.options.Major, m.options.Minor)
+		needs := cuda.Capability{Major: mod.target / 10, Minor: mod.target % 10}
+		if has := m.Capability(); !has.AtLeast(needs) {
+			return fmt.Errorf("the kernels need compute capability %s, the device has %s", needs, has)
 		}
 		on = loaded{mod, m}
 		return nil

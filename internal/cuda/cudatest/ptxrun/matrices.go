@@ -34,10 +34,7 @@ func (w *warp) product(to, a, b, sums []int) {
 			right[g][2*t+8*r], right[g][2*t+8*r+1] = halves[uint16(x)], halves[uint16(x>>16)]
 		}
 	}
-	how := 0
-	if d := w.block.launch.draws; d != nil {
-		how = d.IntN(3)
-	}
+	how := w.block.launch.draw(3)
 	var results [4]row
 	for l := range 32 {
 		g, t := l>>2, l&3

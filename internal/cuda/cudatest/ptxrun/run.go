@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/cuda"
 )
@@ -24,7 +25,6 @@ type step struct {
 	ends    bool // another step may jump to the next one
 	unless  bool // executed where the guard is false
 	guard   int  // row of the predicate, -1 without
-	depth   int  // of its block in the tree of post-dominators
 	mask    int  // row of the mask of lanes that do it together
 	target  int
 	barrier *barrierUse
@@ -32,9 +32,6 @@ type step struct {
 	line    int
 	text    string
 }
-
-// meets says whether lanes wait for each other there.
-func (s *step) meets() bool { return s.kind == together || s.kind == blocks }
 
 // row has a value per lane, of a register or the same for all.
 type row [32]uint64
@@ -122,18 +119,26 @@ func (l *launch) run() (err error) {
 		}
 	}()
 	b := l.block()
-	order := make([]int, l.grid.Blocks)
-	for i := range order {
-		order[i] = i
-	}
+	var order []int
 	if l.draws != nil {
-		l.draws.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		order = l.draws.Perm(l.grid.Blocks)
 	}
-	for _, n := range order {
+	for n := range l.grid.Blocks {
+		if order != nil {
+			n = order[n]
+		}
 		b.begin(n)
 		b.run()
 	}
 	return nil
+}
+
+// draw returns a number below n, 0 if nothing is drawn.
+func (l *launch) draw(n int) int {
+	if l.draws == nil {
+		return 0
+	}
+	return l.draws.IntN(n)
 }
 
 // block returns a block for the launch. It reuses the block of the kernel's last launch if that has the same size.
@@ -189,55 +194,35 @@ func (b *block) begin(number int) {
 const slice = 20_000
 
 func (b *block) run() {
-	draws := b.launch.draws
+	l := b.launch
 	for {
-		moved, alive := false, false
-		first := 0
-		if draws != nil {
-			first = draws.IntN(len(b.warps))
-		}
+		moved, first := false, l.draw(len(b.warps))
+		var alive []*warp
+		var lines []int // at which they are
 		for i := range b.warps {
 			w := b.warps[(first+i)%len(b.warps)]
 			if w.live == 0 {
 				continue
 			}
-			alive = true
+			alive, lines = append(alive, w), append(lines, l.program.code[w.groups[0].pc].line)
 			if w.waiting {
 				continue
 			}
 			moved = true
 			budget := slice
-			if draws != nil {
-				budget = 1 + draws.IntN(400)
+			if l.draws != nil {
+				budget = 1 + l.draw(400)
 			}
 			w.run(budget)
 		}
-		if !alive {
+		if len(alive) == 0 {
 			return
 		}
-		if b.passBarriers() || moved {
-			continue
-		}
-		w := b.warps[0]
-		for _, x := range b.warps {
-			if x.live != 0 {
-				w = x
-				break
-			}
-		}
-		w.failTogether("not all warps reach the barrier: they wait at lines %v", b.waitingAt())
-	}
-}
-
-func (b *block) waitingAt() (lines []int) {
-	seen := map[int]bool{}
-	for _, w := range b.warps {
-		if line := b.launch.program.code[w.groups[0].pc].line; w.live != 0 && !seen[line] {
-			seen[line] = true
-			lines = append(lines, line)
+		if !b.passBarriers() && !moved {
+			slices.Sort(lines)
+			alive[0].failTogether("not all warps reach the barrier: they wait at lines %v", slices.Compact(lines))
 		}
 	}
-	return lines
 }
 
 // run goes on with a warp until it waits for others, has ended, or has used its budget.
@@ -319,19 +304,15 @@ func (w *warp) end(g *group) {
 	}
 }
 
-// pick returns the group of lanes that runs next: the deepest in the tree of post-dominators. But lanes may wait in a
+// pick returns the group of lanes that runs next: the one that is least far. Compilers put the blocks of a loop
+// together, and what comes later behind, so that lanes which went different ways meet again. But lanes may wait in a
 // loop for other lanes, which GPUs allow since 2017: after a slice that was used up, others run first.
 func (w *warp) pick() *group {
 	code := w.block.launch.program.code
-	best, depth := -1, 0
+	best := -1
 	for i := range w.groups[:w.n] {
-		g := &w.groups[i]
-		if g.waits {
-			continue
-		}
-		d := code[g.pc].depth
-		if best < 0 || (d > depth || d == depth && g.pc < w.groups[best].pc) != w.patient {
-			best, depth = i, d
+		if g := &w.groups[i]; !g.waits && (best < 0 || (g.pc < w.groups[best].pc) != w.patient) {
+			best = i
 		}
 	}
 	if best < 0 {

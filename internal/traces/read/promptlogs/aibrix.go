@@ -1,8 +1,8 @@
 package promptlogs
 
 import (
-	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -27,13 +27,8 @@ var aibrixFormat = source.Format{
 func aibrixName(key []byte) string { return strings.ReplaceAll(strings.ToLower(string(key)), " ", "_") }
 
 func looksLikeAIBrix(head source.Head) bool {
-	if looksLikeOldAIBrix(head) {
-		return true
-	}
-	s := &source.JSONScanner{Text: head.Bytes}
-	s.Take('[')
 	timed, lengths := false, false
-	object := func(key []byte) error {
+	eachInHead(head, &lengths, func(s *source.JSONScanner, key []byte) error {
 		switch name := aibrixName(key); {
 		case name == "timestamp":
 			timed = true
@@ -46,43 +41,13 @@ func looksLikeAIBrix(head source.Head) bool {
 			})
 		}
 		return s.Skip()
-	}
-	for !lengths && s.Object(object) == nil { // it fails where the head ends
-		s.Take(',')
-	}
-	return timed && lengths
+	})
+	return timed && lengths || oldAIBrix.Match(head.Bytes)
 }
 
-// looksLikeOldAIBrix recognises arrays of moments, which are arrays of requests: a prompt, its length, that of the
-// answer and null.
-func looksLikeOldAIBrix(head source.Head) bool {
-	s := &source.JSONScanner{Text: head.Bytes}
-	found := false
-	isLength := func(value []byte, err error) bool {
-		_, whole := source.ParseWhole(value)
-		return err == nil && whole
-	}
-	errEnd := errors.New("enough is known")
-	_ = s.Array(func() error {
-		return s.Array(func() error {
-			place := 0
-			return s.Array(func() error {
-				place++
-				switch c := s.Peek(); {
-				case place == 1 && c == '"' || place > 3:
-					return s.Skip()
-				case place == 1 || !isLength(s.Number()):
-					return errEnd
-				}
-				if found = place == 3; found {
-					return errEnd
-				}
-				return nil
-			})
-		})
-	})
-	return found
-}
+// oldAIBrix recognises arrays of moments, which are arrays of requests: a prompt, its length, that of the answer and
+// null.
+var oldAIBrix = regexp.MustCompile(`^\s*\[\s*(\[\s*\]\s*,\s*)*\[\s*\[\s*"([^"\\]|\\.)*"\s*,\s*\d+\s*,\s*\d+[\s,\]]`)
 
 // openAIBrix reads a workload. If no request has a prompt, they have lengths only.
 func openAIBrix(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -109,7 +74,6 @@ func openAIBrix(src *source.Source, opts params.Values) (stream.Reader, stream.F
 
 type aibrixReader struct {
 	*collector
-	when     []byte
 	requests []aibrixRequest // of the moment
 	moments  int64           // that were read
 	interval int64           // from one to the next, in the oldest form
@@ -122,67 +86,19 @@ type aibrixRequest struct {
 }
 
 // readMoment reads the requests of a moment, and adds them when its time is known.
-func (r *aibrixReader) readMoment(s *source.JSONScanner) error {
-	r.when, r.requests = nil, r.requests[:0]
+func (r *aibrixReader) readMoment(s *source.JSONScanner) (err error) {
+	r.requests = r.requests[:0]
 	at := r.moments * r.interval
 	r.moments++
 	if s.Peek() == '[' {
 		r.old = true
-		return r.readOldMoment(s, at)
+		err = s.Array(func() error { return r.readOld(s, at) })
+	} else {
+		err = r.readNew(s)
 	}
-	err := s.Object(func(key []byte) (err error) {
-		switch aibrixName(key) {
-		case "timestamp":
-			r.when, err = timeText(s)
-		case "requests":
-			return s.Array(func() error {
-				request, err := readAIBrix(s)
-				r.requests = append(r.requests, request)
-				return err
-			})
-		default:
-			err = s.Skip()
-		}
-		return err
-	})
 	if err != nil {
 		return err
 	}
-	for i := range r.requests {
-		r.requests[i].when = r.when
-	}
-	return r.addAll()
-}
-
-// readOldMoment reads an array of requests: a prompt, its length, that of the answer, and null.
-func (r *aibrixReader) readOldMoment(s *source.JSONScanner, at int64) error {
-	err := s.Array(func() error {
-		var q aibrixRequest
-		q.body.reset()
-		q.input, q.at, q.timed = -1, at, true
-		place := 0
-		err := s.Array(func() error {
-			switch place++; place {
-			case 1:
-				return q.readPrompt(s)
-			case 2:
-				return readCount(s, &q.input)
-			case 3:
-				return readCount(s, &q.output)
-			}
-			return s.Skip()
-		})
-		r.requests = append(r.requests, q)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return r.addAll()
-}
-
-// addAll adds the requests of the moment.
-func (r *aibrixReader) addAll() (err error) {
 	for i := range r.requests {
 		q := &r.requests[i]
 		if len(q.messages)+len(q.prompts)+len(q.idLists) == 0 {
@@ -195,6 +111,50 @@ func (r *aibrixReader) addAll() (err error) {
 		}
 	}
 	return nil
+}
+
+// readNew reads an object with a time and requests.
+func (r *aibrixReader) readNew(s *source.JSONScanner) error {
+	var when []byte
+	err := s.Object(func(key []byte) (err error) {
+		switch aibrixName(key) {
+		case "timestamp":
+			when, err = timeText(s)
+			return err
+		case "requests":
+			return s.Array(func() error {
+				request, err := readAIBrix(s)
+				r.requests = append(r.requests, request)
+				return err
+			})
+		}
+		return s.Skip()
+	})
+	for i := range r.requests {
+		r.requests[i].when = when
+	}
+	return err
+}
+
+// readOld reads a request of the oldest form: an array of a prompt, its length, that of the answer, and null.
+func (r *aibrixReader) readOld(s *source.JSONScanner, at int64) error {
+	var q aibrixRequest
+	q.body.reset()
+	q.input, q.at, q.timed = -1, at, true
+	place := 0
+	err := s.Array(func() error {
+		switch place++; place {
+		case 1:
+			return q.readPrompt(s)
+		case 2:
+			return readCount(s, &q.input)
+		case 3:
+			return readCount(s, &q.output)
+		}
+		return s.Skip()
+	})
+	r.requests = append(r.requests, q)
+	return err
 }
 
 func readAIBrix(s *source.JSONScanner) (q aibrixRequest, err error) {

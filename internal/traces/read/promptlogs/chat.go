@@ -1,6 +1,7 @@
 package promptlogs
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -68,10 +69,7 @@ func openChat(src *source.Source, opts params.Values) (stream.Reader, stream.Fie
 	src.Reading.Layout, src.Reading.Time = "sorted by time", "time in "+opts.Text("time-unit")
 	src.Reading.Key = "words and other characters as tokens"
 	slices.SortStableFunc(c.turns, func(a, b chatTurn) int { return cmp.Compare(a.time, b.time) })
-	kind := prompts.Kind{BlockTokens: c.blockTokens, Sessions: true}
-	fields := prompts.FieldsOf(kind, true)
-	fields.Tenant = c.tenant != nil
-	return newReader(src.NextNumber(), c), fields, nil
+	return opened(src.NextNumber(), c, prompts.Kind{BlockTokens: c.blockTokens, Sessions: true}, true, c.tenant)
 }
 
 // readTurns reads all lines: they are not sorted by time.
@@ -113,11 +111,9 @@ func (c *chatReader) parse(text []byte) (chatTurn, error) {
 			turn.session, err = s.SessionKey()
 		case "input":
 			turn.input, err = s.String()
-			turn.input = slices.Clone(turn.input)
 		case "output":
 			turn.hasOutput = true
 			turn.output, err = s.String()
-			turn.output = slices.Clone(turn.output)
 		default:
 			err = s.Skip()
 		}
@@ -129,6 +125,7 @@ func (c *chatReader) parse(text []byte) (chatTurn, error) {
 	case turn.time < 0 || !hasSession || turn.input == nil:
 		return turn, fmt.Errorf("want timestamp, session_id and input in every line")
 	}
+	turn.input, turn.output = slices.Clone(turn.input), slices.Clone(turn.output)
 	if turn.tenant, err = c.tenant.of(text); err != nil {
 		return turn, err
 	}
@@ -160,13 +157,14 @@ func (c *chatReader) next(p *prompt) error {
 
 // historyOf returns the blocks that come before the input of a session's next turn.
 func (c *chatReader) historyOf(session uint64) *blockChain {
-	if c.histories == nil {
-		return &blockChain{size: c.blockTokens}
+	chain := c.histories[session]
+	if chain == nil {
+		chain = &blockChain{size: c.blockTokens}
+		if c.histories != nil {
+			c.histories[session] = chain
+		}
 	}
-	if c.histories[session] == nil {
-		c.histories[session] = &blockChain{size: c.blockTokens}
-	}
-	return c.histories[session]
+	return chain
 }
 
 // blockChain splits text into tokens and these into blocks. The id of a block is a hash of all tokens up to its end.
@@ -181,30 +179,20 @@ type blockChain struct {
 // is not white space.
 func (b *blockChain) add(text []byte) {
 	for len(text) > 0 {
-		r, width := utf8.DecodeRune(text)
-		end := width
+		r, end := utf8.DecodeRune(text)
 		if isWordRune(r) {
-			for end < len(text) {
-				r, width := utf8.DecodeRune(text[end:])
-				if !isWordRune(r) {
-					break
-				}
-				end += width
+			if end = bytes.IndexFunc(text, func(r rune) bool { return !isWordRune(r) }); end < 0 {
+				end = len(text)
 			}
 		}
 		if !unicode.IsSpace(r) {
-			b.addToken(text[:end])
+			b.hash = random.Scramble(b.hash ^ stream.HashText(text[:end]))
+			if b.tokens++; b.tokens%b.size == 0 {
+				b.blocks = append(b.blocks, b.hash)
+			}
 		}
 		text = text[end:]
 	}
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
-
-func (b *blockChain) addToken(token []byte) {
-	b.hash = random.Scramble(b.hash ^ stream.HashText(token))
-	b.tokens++
-	if b.tokens%b.size == 0 {
-		b.blocks = append(b.blocks, b.hash)
-	}
-}

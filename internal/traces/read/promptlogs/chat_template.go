@@ -64,13 +64,13 @@ func (c *collector) readBegin(path string) error {
 
 // setDate sets the time of a request for templates that write the date.
 func (c *collector) setDate(q *request) error {
-	var p collected
-	if err := c.setTime(&p, q); err != nil {
+	when, err := c.timeOf(q)
+	if err != nil {
 		return err
 	}
 	const earliest = 946_684_800 * int64(time.Second) // 2000: before, times are no dates
-	if c.timed && p.time >= earliest {
-		c.when = time.Unix(0, p.time).UTC()
+	if c.timed && when >= earliest {
+		c.when = time.Unix(0, when).UTC()
 	}
 	return nil
 }

@@ -73,10 +73,9 @@ func (q *request) reset() {
 	*q = request{messages: q.messages[:0], ids: q.ids[:0], answerIDs: q.answerIDs[:0], parts: q.parts[:0], output: -1}
 }
 
-// collected is a prompt with the line that states it.
+// collected is a prompt with what else is known of it.
 type collected struct {
 	prompt
-	line       int
 	hasSession bool
 	thread     uint64 // conversation by its prefix
 }
@@ -176,15 +175,14 @@ func (c *collector) add(q *request) error {
 	if len(c.tokens) > maxTokens {
 		return fmt.Errorf("a prompt of %d tokens: want at most 2^31-1", len(c.tokens))
 	}
-	p := collected{line: c.src.LineNumber, hasSession: q.hasSession}
-	if err := c.setTime(&p, q); err != nil {
+	p, err := c.promptOf(q, int32(len(c.tokens)))
+	if err != nil {
 		return err
 	}
-	p.blocks, p.tenant = c.blocks(), c.ofTenant
+	p.blocks = c.blocks()
 	if !c.whole {
 		p.thread = c.threads.of(c.hashes, whole)
 	}
-	p.Head = prompts.Head{InputTokens: int32(len(c.tokens)), Session: q.session}
 	if p.OutputTokens, err = c.outputOf(q); err != nil {
 		return err
 	}
@@ -239,14 +237,21 @@ func (c *collector) addLengths(q *request, input int32) error {
 		c.leaveOut(withoutText)
 		return nil
 	}
-	p := collected{line: c.src.LineNumber, hasSession: q.hasSession}
-	if err := c.setTime(&p, q); err != nil {
+	p, err := c.promptOf(q, input)
+	p.OutputTokens, p.thread = q.output, uint64(len(c.lengths))
+	if err != nil {
 		return err
 	}
-	p.Head = prompts.Head{InputTokens: input, OutputTokens: q.output, Session: q.session}
-	p.thread, p.tenant = uint64(len(c.lengths)), c.ofTenant
 	c.lengths = append(c.lengths, p)
 	return c.checkBudget(150)
+}
+
+// promptOf returns the prompt of a request, without blocks and output.
+func (c *collector) promptOf(q *request, tokens int32) (p collected, err error) {
+	p = collected{hasSession: q.hasSession}
+	p.Head, p.tenant = prompts.Head{InputTokens: tokens, Session: q.session}, c.ofTenant
+	p.time, err = c.timeOf(q)
+	return p, err
 }
 
 const withoutText = "without text"
@@ -373,8 +378,8 @@ func (c *collector) outputOf(q *request) (int32, error) {
 	return -1, nil
 }
 
-// setTime reads the time of a prompt: all have one, or none.
-func (c *collector) setTime(p *collected, q *request) (err error) {
+// timeOf returns the time of a prompt: all have one, or none.
+func (c *collector) timeOf(q *request) (int64, error) {
 	if len(c.prompts)+len(c.lengths) == 0 {
 		c.timed = q.when != nil || q.timed
 		if c.timeKind = " as dates"; c.timed && !q.timed {
@@ -386,14 +391,14 @@ func (c *collector) setTime(p *collected, q *request) (err error) {
 		}
 	}
 	switch {
-	case c.timed && q.timed:
-		p.time = q.at
-	case c.timed && q.when == nil:
-		return fmt.Errorf("no time, which the first prompt has")
-	case c.timed:
-		p.time, err = source.ParseTime(q.when, c.timeUnit)
+	case !c.timed:
+		return 0, nil
+	case q.timed:
+		return q.at, nil
+	case q.when == nil:
+		return 0, errors.New("no time, which the first prompt has")
 	}
-	return err
+	return source.ParseTime(q.when, c.timeUnit)
 }
 
 // open returns the reader of all prompts that were collected, and states how they were read.
@@ -424,19 +429,14 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 		if named {
 			c.src.Reading.Key += ", conversations as named"
 		}
-		reader, fields := newLengthsReader(c.src, c, c.timed, named)
-		fields.Tenant = c.tenant != nil
-		return reader, fields, nil
+		return opened(c.src.NextNumber(), c, onlyLengths(named), c.timed, c.tenant)
 	}
 	if c.answered < len(c.prompts) && c.answered > 0 {
 		c.src.Reading.Notable = stream.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+
 			"used", int64(len(c.prompts)-c.answered))
 	}
 	c.src.Reading.Key = c.describe(sessions)
-	kind := prompts.Kind{BlockTokens: c.size, Sessions: true}
-	fields := prompts.FieldsOf(kind, c.timed)
-	fields.Tenant = c.tenant != nil
-	return newReader(c.src.NextNumber(), c), fields, nil
+	return opened(c.src.NextNumber(), c, prompts.Kind{BlockTokens: c.size, Sessions: true}, c.timed, c.tenant)
 }
 
 // nothing says why there are no prompts.
@@ -531,14 +531,14 @@ func (c *collector) describe(sessions string) string {
 	default:
 		text = c.rule()
 	}
-	if c.inTurns > 0 {
-		if c.chat != nil {
-			text += ", template " + c.chatName
-		} else if c.template.IsPlain() {
-			text += ", messages one after another (no template)"
-		} else {
-			text += ", template " + c.template.Name
-		}
+	switch {
+	case c.inTurns == 0:
+	case c.chat != nil:
+		text += ", template " + c.chatName
+	case c.template.IsPlain():
+		text += ", messages one after another (no template)"
+	default:
+		text += ", template " + c.template.Name
 	}
 	return text + ", " + sessions
 }

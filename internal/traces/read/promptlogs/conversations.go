@@ -29,26 +29,31 @@ func ConversationOptions(more ...params.Param) []params.Param {
 const concurrentOption = "concurrent"
 
 func looksLikeConversations(head source.Head) bool {
-	s := &source.JSONScanner{Text: head.Bytes}
-	s.Take('[')
-	found := false
-	names := map[string]bool{}
-	object := func(key []byte) error {
-		if name := string(key); name != "conversations" && name != "conversation" || s.Peek() != '[' {
+	names, found := map[string]bool{}, false
+	eachInHead(head, &found, func(s *source.JSONScanner, key []byte) error {
+		if name := string(key); name != "conversations" && name != "conversation" {
 			return s.Skip()
 		}
-		return s.Array(func() error {
+		return eachElement(s, func() error {
 			return s.Object(func(key []byte) error {
 				names[string(key)] = true
 				found = found || names["from"] && names["value"] || names["role"] && names["content"]
 				return s.Skip()
 			})
 		})
-	}
-	for !found && s.Object(object) == nil { // it fails where the head ends
+	})
+	return found
+}
+
+// eachInHead calls field with the fields of the objects at the beginning of a file, one after another or in an array,
+// until found is true.
+func eachInHead(head source.Head, found *bool, field func(s *source.JSONScanner, key []byte) error) {
+	s := &source.JSONScanner{Text: head.Bytes}
+	s.Take('[')
+	// It fails where the head ends.
+	for !*found && s.Object(func(key []byte) error { return field(s, key) }) == nil {
 		s.Take(',')
 	}
-	return found
 }
 
 // Turn is a message of a conversation.
@@ -152,16 +157,15 @@ func openConversations(src *source.Source, opts params.Values) (stream.Reader, s
 				})
 			case "timestamp":
 				whole.When, err = timeText(s)
-			default:
-				err = s.Skip()
+				return err
 			}
-			return err
+			return s.Skip()
 		})
-		if err == nil && !found {
-			err = errors.New("no conversations or conversation")
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !found:
+			return errors.New("no conversations or conversation")
 		}
 		return c.Add(turns, whole)
 	})
@@ -176,15 +180,14 @@ func readTurn(s *source.JSONScanner) (turn Turn, err error) {
 	err = s.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "from", "role":
-			turn.Role, err = optional(s)
+			return readText(s, &turn.Role)
 		case "value", "content":
-			turn.Text, err = optional(s)
+			return readText(s, &turn.Text)
 		case "timestamp":
 			turn.When, err = timeText(s)
-		default:
-			err = s.Skip()
+			return err
 		}
-		return err
+		return s.Skip()
 	})
 	if err == nil && len(bytes.TrimSpace(turn.Role)) == 0 {
 		err = errors.New("a message without from or role")

@@ -86,14 +86,12 @@ func openLengths(src *source.Source, opts params.Values) (stream.Reader, stream.
 		r.timeUnit = source.TimeUnit(opts, first)
 		reading.Time = "time " + rows.Header[r.time] + source.TimeKind(first, r.timeUnit)
 	}
-	reader, fields := newLengthsReader(src, r, r.time >= 0, r.session >= 0)
-	return reader, fields, nil
+	return opened(src.NextNumber(), r, onlyLengths(r.session >= 0), r.time >= 0, nil)
 }
 
-// newLengthsReader returns the reader of prompts that have only lengths.
-func newLengthsReader(src *source.Source, from promptSource, clock, sessions bool) (stream.Reader, stream.Fields) {
-	kind := prompts.Kind{BlockTokens: 1, Sessions: sessions, LengthsOnly: true}
-	return newReader(src.NextNumber(), from), prompts.FieldsOf(kind, clock)
+// onlyLengths are prompts without contents.
+func onlyLengths(sessions bool) prompts.Kind {
+	return prompts.Kind{BlockTokens: 1, Sessions: sessions, LengthsOnly: true}
 }
 
 func (r *lengthsReader) next(p *prompt) error {

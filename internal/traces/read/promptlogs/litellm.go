@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
-	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 var litellmFormat = source.Format{
@@ -15,7 +13,8 @@ var litellmFormat = source.Format{
 	JSON:    true,
 	Whole:   true,
 	Detect:  detectLiteLLM,
-	Open:    openLiteLLM,
+	Open: openObjects("log of LiteLLM", "calls of LiteLLM in JSON, an object on a line or in an array, with startTime, "+
+		"and with messages or prompt_tokens", collectLiteLLM),
 }
 
 // litellmEnvelopes are where integrations put the payload.
@@ -36,16 +35,10 @@ type litellmEntry struct {
 	served bool  // from the proxy's own cache
 }
 
-// openLiteLLM reads a log. If no call has a text, the prompts have lengths only.
-func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts, "calls of LiteLLM in JSON, an object on a line or in an array, "+
-		"with startTime, and with messages or prompt_tokens")
-	if err != nil {
-		return nil, stream.Fields{}, err
-	}
-	e := &litellmEntry{}
-	var earlier responses
-	err = c.eachObject("log of LiteLLM", func(s *source.JSONScanner) error {
+// collectLiteLLM reads the calls of a log. If none has a text, the prompts have lengths only.
+func collectLiteLLM(c *collector) func(*source.JSONScanner) error {
+	e, earlier := &litellmEntry{}, &responses{}
+	return func(s *source.JSONScanner) error {
 		e.body.reset()
 		e.input, e.served = -1, false
 		if err := e.read(s); err != nil {
@@ -57,61 +50,53 @@ func openLiteLLM(src *source.Source, opts params.Values) (stream.Reader, stream.
 		if e.leftOut == "" && e.previous == "" && len(e.messages)+len(e.prompts)+len(e.idLists)+len(e.ids) == 0 {
 			return c.addLengths(&e.request, e.input)
 		}
-		if err := c.checkBudget(earlier.complete(&e.body)); err != nil {
-			return err
-		}
-		return e.each(c.add)
-	})
-	if err != nil {
-		return nil, stream.Fields{}, err
+		return c.addBody(earlier, &e.body)
 	}
-	return c.open()
 }
 
 func (e *litellmEntry) read(s *source.JSONScanner) error {
-	return s.Object(func(key []byte) error { return e.readField(string(key), s) })
-}
-
-func (e *litellmEntry) readField(key string, s *source.JSONScanner) (err error) {
-	if litellmEnvelopes[key] && e.enters(s) {
-		defer e.leave()
-		return e.read(s)
-	}
-	switch key {
-	case "startTime":
-		e.when, err = timeText(s)
-		return err
-	case "session_id", "trace_id":
-		if e.hasSession {
-			return s.Skip()
+	return s.Object(func(key []byte) (err error) {
+		if litellmEnvelopes[string(key)] && e.enters(s) {
+			defer e.leave()
+			return e.read(s)
 		}
-		return e.readSession(s)
-	case "prompt_tokens":
-		return readCount(s, &e.input)
-	case "completion_tokens":
-		return readCount(s, &e.output)
-	case "call_type":
-		name, err := optional(s)
-		if len(name) > 0 && !generates(string(name)) {
-			e.leftOut = otherCalls
+		switch string(key) {
+		case "startTime":
+			e.when, err = timeText(s)
+			return err
+		case "session_id", "trace_id":
+			if !e.hasSession {
+				return e.readSession(s)
+			}
+		case "prompt_tokens":
+			return readCount(s, &e.input)
+		case "completion_tokens":
+			return readCount(s, &e.output)
+		case "call_type", "status":
+			text, err := optional(s)
+			if name := string(text); string(key) == "call_type" && name != "" && !generates(name) {
+				e.leftOut = otherCalls
+			} else if name == "failure" {
+				e.leftOut = "failed"
+			}
+			return err
+		case "cache_hit":
+			return e.readCacheHit(s)
+		case "messages", "proxy_server_request":
+			return e.readInput(s)
+		case "response":
+			return e.readResponse(s)
+		case "model_parameters":
+			return eachField(s, func(key []byte) (err error) {
+				if string(key) == "tools" || string(key) == "functions" {
+					e.tools, err = rawValue(s)
+					return err
+				}
+				return s.Skip()
+			})
 		}
-		return err
-	case "status":
-		status, err := optional(s)
-		if string(status) == "failure" {
-			e.leftOut = "failed"
-		}
-		return err
-	case "cache_hit":
-		return e.readCacheHit(s)
-	case "messages", "proxy_server_request":
-		return e.readInput(s)
-	case "response":
-		return e.readResponse(s)
-	case "model_parameters":
-		return e.readParameters(s)
-	}
-	return s.Skip()
+		return s.Skip()
+	})
 }
 
 // generates reports whether calls of a type generate a text from a prompt.
@@ -170,8 +155,7 @@ func (e *litellmEntry) readInputJSON(s *source.JSONScanner) error {
 			switch string(key) {
 			case "messages", "prompt", "tools", "functions", "input", "instructions", "system", "previous_response_id",
 				"chat_template_kwargs":
-				_, err := e.field(string(key), s)
-				return err
+				return e.field(key, s)
 			}
 			return s.Skip()
 		})
@@ -181,33 +165,13 @@ func (e *litellmEntry) readInputJSON(s *source.JSONScanner) error {
 
 // readResponse reads the answer: its text, if its tokens are not counted elsewhere.
 func (e *litellmEntry) readResponse(s *source.JSONScanner) error {
-	switch s.Peek() {
-	case '"':
+	if s.Peek() == '"' {
 		return e.readAnswer(s)
-	case '{':
-		return s.Object(func(key []byte) error {
-			switch string(key) {
-			case "choices":
-				return e.readChoices(s)
-			case "output", "content", "id":
-				if known, err := e.field(string(key), s); known {
-					return err
-				}
-			}
-			return s.Skip()
-		})
 	}
-	return s.Skip()
-}
-
-func (e *litellmEntry) readParameters(s *source.JSONScanner) error {
-	if s.Peek() != '{' {
-		return s.Skip()
-	}
-	return s.Object(func(key []byte) (err error) {
-		if string(key) == "tools" || string(key) == "functions" {
-			e.tools, err = rawValue(s)
-			return err
+	return eachField(s, func(key []byte) error {
+		switch string(key) {
+		case "choices", "output", "content", "id":
+			return e.field(key, s)
 		}
 		return s.Skip()
 	})

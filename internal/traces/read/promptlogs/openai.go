@@ -14,7 +14,8 @@ var openaiFormat = source.Format{
 	JSON:    true,
 	Whole:   true,
 	Detect:  detectOpenAI,
-	Open:    openOpenAI,
+	Open: openObjects("list of requests", "requests of OpenAI's or Anthropic's API in JSON, an object on a line or in an "+
+		"array, with messages, prompt or input", collectOpenAI),
 }
 
 // envelopes are fields of log entries whose values are requests or answers.
@@ -88,15 +89,25 @@ func fieldsOf(head source.Head, envelopes map[string]bool) map[string]byte {
 	return fields
 }
 
-func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	c, err := newCollector(src, opts, "requests of OpenAI's or Anthropic's API in JSON, an object on "+
-		"a line or in an array, with messages, prompt or input")
-	if err != nil {
-		return nil, stream.Fields{}, err
+// openObjects returns what opens a file of JSON objects: collect returns what reads one. what names the file in errors,
+// and expected says what it should hold.
+func openObjects(what, expected string, collect func(*collector) func(*source.JSONScanner) error) func(*source.Source,
+	params.Values) (stream.Reader, stream.Fields, error) {
+	return func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
+		c, err := newCollector(src, opts, expected)
+		if err == nil {
+			err = c.eachObject(what, collect(c))
+		}
+		if err != nil {
+			return nil, stream.Fields{}, err
+		}
+		return c.open()
 	}
-	b := &body{}
-	var earlier responses
-	err = c.eachObject("list of requests", func(s *source.JSONScanner) error {
+}
+
+func collectOpenAI(c *collector) func(*source.JSONScanner) error {
+	b, earlier := &body{}, &responses{}
+	return func(s *source.JSONScanner) error {
 		b.reset()
 		if err := b.readEntry(s); err != nil {
 			return err
@@ -104,15 +115,8 @@ func openOpenAI(src *source.Source, opts params.Values) (stream.Reader, stream.F
 		if !b.hasInput && b.previous == "" && len(b.ids) == 0 && b.leftOut == "" {
 			return errNoInput
 		}
-		if err := c.checkBudget(earlier.complete(b)); err != nil {
-			return err
-		}
-		return b.each(c.add)
-	})
-	if err != nil {
-		return nil, stream.Fields{}, err
+		return c.addBody(earlier, b)
 	}
-	return c.open()
 }
 
 var errNoInput = errors.New("neither messages, prompt nor input (those of a batch are in its input file, not in its " +
@@ -120,41 +124,35 @@ var errNoInput = errors.New("neither messages, prompt nor input (those of a batc
 
 // readEntry reads a request, or an entry of a log with a request and perhaps its answer.
 func (b *body) readEntry(s *source.JSONScanner) error {
-	return s.Object(func(key []byte) error { return b.readEntryField(string(key), s) })
-}
-
-func (b *body) readEntryField(key string, s *source.JSONScanner) (err error) {
-	if envelopes[key] && b.enters(s) {
-		defer b.leave()
-		return b.readEntry(s)
-	}
-	switch key {
-	case "timestamp", "time", "ts", "created_at", "start_time", "startTime", "request_time":
-		var when []byte
-		if when, err = timeText(s); when != nil && b.when == nil {
-			b.when = when
+	return s.Object(func(key []byte) (err error) {
+		if envelopes[string(key)] && b.enters(s) {
+			defer b.leave()
+			return b.readEntry(s)
 		}
-		return err
-	case "session_id", "conversation_id":
-		return b.readSession(s)
-	case "status_code":
-		status, err := s.Label()
-		if n, ok := source.ParseWhole(status); ok && n >= 400 {
-			b.leftOut = "failed"
-		}
-		return err
-	case "completion", "response":
-		return b.readAnswer(s)
-	case "output":
-		if s.Peek() != '[' {
+		switch string(key) {
+		case "timestamp", "time", "ts", "created_at", "start_time", "startTime", "request_time":
+			var when []byte
+			if when, err = timeText(s); when != nil && b.when == nil {
+				b.when = when
+			}
+			return err
+		case "session_id", "conversation_id":
+			return b.readSession(s)
+		case "status_code":
+			status, err := s.Label()
+			if n, ok := source.ParseWhole(status); ok && n >= 400 {
+				b.leftOut = "failed"
+			}
+			return err
+		case "completion", "response":
 			return b.readAnswer(s)
+		case "output":
+			if s.Peek() != '[' {
+				return b.readAnswer(s)
+			}
 		}
-	}
-	known, err := b.field(key, s)
-	if !known {
-		return s.Skip()
-	}
-	return err
+		return b.field(key, s)
+	})
 }
 
 // readSession reads the name of a conversation; null is none.

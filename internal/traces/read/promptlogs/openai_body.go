@@ -45,6 +45,14 @@ func (b *body) reset() {
 	b.system, b.previous, b.responseID, b.reply = nil, "", "", nil
 }
 
+// addBody adds the prompts of a request, which may continue earlier ones.
+func (c *collector) addBody(earlier *responses, b *body) error {
+	if err := c.checkBudget(earlier.complete(b)); err != nil {
+		return err
+	}
+	return b.each(c.add)
+}
+
 // each calls add with each prompt of the request: completions may have several.
 func (b *body) each(add func(*request) error) error {
 	if b.when == nil {
@@ -56,61 +64,65 @@ func (b *body) each(add func(*request) error) error {
 		}
 		return add(&b.request)
 	}
-	several := len(b.prompts)+len(b.idLists) > 1
-	for _, text := range b.prompts {
-		b.text = text
-		if err := add(b.oneOf(several)); err != nil {
-			return err
-		}
-	}
-	for _, ids := range b.idLists {
-		b.text, b.ids = nil, ids
-		if err := add(b.oneOf(several)); err != nil {
-			return err
-		}
-	}
-	if len(b.prompts)+len(b.idLists) == 0 {
+	n := len(b.prompts) + len(b.idLists)
+	if n == 0 {
 		return add(&b.request) // ids alone, or nothing
+	}
+	for i := range n {
+		if i < len(b.prompts) {
+			b.text = b.prompts[i]
+		} else {
+			b.text, b.ids = nil, b.idLists[i-len(b.prompts)]
+		}
+		if n > 1 { // they share an answer, whose length is then unknown
+			b.output, b.answer, b.answerIDs = -1, nil, nil
+		}
+		if err := add(&b.request); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// oneOf returns the request for one of its prompts. Several share an answer; its length is then unknown.
-func (b *body) oneOf(several bool) *request {
-	if several {
-		b.output, b.answer, b.answerIDs = -1, nil, nil
+// bodyFields read the fields of requests and answers, also of the Responses API and of Anthropic's.
+var bodyFields map[string]func(*body, *source.JSONScanner) error
+
+func init() {
+	ids := func(b *body, s *source.JSONScanner) error { return readIDs(s, &b.ids) }
+	tools := func(b *body, s *source.JSONScanner) error { return keepRaw(s, &b.tools) }
+	bodyFields = map[string]func(*body, *source.JSONScanner) error{
+		"messages": (*body).readInput, "input": (*body).readInput, "prompt": (*body).readPromptField,
+		"prompt_token_ids": ids, "input_ids": ids, "tools": tools, "functions": tools,
+		"chat_template_kwargs": func(b *body, s *source.JSONScanner) error { return keepRaw(s, &b.options) },
+		"choices":              (*body).readChoices, "usage": (*body).readUsage, "error": (*body).readError,
+		"created": func(b *body, s *source.JSONScanner) (err error) {
+			b.created, err = timeText(s)
+			return err
+		},
+		"instructions": (*body).readSystem, "system": (*body).readSystem, "conversation": (*body).readConversation,
+		"previous_response_id": (*body).readPrevious, "output": (*body).readReplies,
+		"content": (*body).readAnthropicAnswer, "id": (*body).readResponseID, "url": (*body).readModel,
+		"model": (*body).readModel,
 	}
-	return &b.request
 }
 
-// field reads a field of a request or an answer; known is false, and nothing is read, if it is another.
-func (b *body) field(key string, s *source.JSONScanner) (known bool, err error) {
-	switch key {
-	case "messages":
-		return true, b.readInput(s)
-	case "prompt":
-		return true, b.readPromptField(s)
-	case "prompt_token_ids", "input_ids":
-		return true, readIDs(s, &b.ids)
-	case "chat_template_kwargs":
-		return true, keepRaw(s, &b.options)
-	case "tools", "functions":
-		return true, keepRaw(s, &b.tools)
-	case "choices":
-		return true, b.readChoices(s)
-	case "usage":
-		return true, b.readUsage(s)
-	case "error":
-		failed, err := isSet(s)
-		if failed {
-			b.leftOut = "failed"
-		}
-		return true, err
-	case "created":
-		b.created, err = timeText(s)
-		return true, err
+// field reads a field of a request or an answer, and skips any other.
+func (b *body) field(key []byte, s *source.JSONScanner) error {
+	if read, ok := bodyFields[string(key)]; ok {
+		return read(b, s)
 	}
-	return b.readResponsesField(key, s)
+	return s.Skip()
+}
+
+// readError reads why a request failed, if it did.
+func (b *body) readError(s *source.JSONScanner) error {
+	s.Peek()
+	start := s.Pos
+	err := s.Skip()
+	if !slices.Contains([]string{"null", "false", `""`, "{}", "[]", "0"}, string(s.Text[start:s.Pos])) {
+		b.leftOut = "failed"
+	}
+	return err
 }
 
 // readInput reads messages, or one text. Only the first are read: a log may have those of a request twice, by
@@ -214,10 +226,7 @@ func (b *body) readPrompt(s *source.JSONScanner) error {
 // readIDs reads an array of token ids; anything else is skipped.
 func readIDs(s *source.JSONScanner, ids *[]uint64) error {
 	*ids = (*ids)[:0]
-	if s.Peek() != '[' {
-		return s.Skip()
-	}
-	return s.Array(func() error {
+	return eachElement(s, func() error {
 		id, err := readID(s)
 		*ids = append(*ids, id)
 		return err
@@ -244,14 +253,8 @@ func readID(s *source.JSONScanner) (uint64, error) {
 
 // readChoices reads the text of an answer, and its calls of tools as their JSON.
 func (b *body) readChoices(s *source.JSONScanner) error {
-	if s.Peek() != '[' {
-		return s.Skip()
-	}
-	return s.Array(func() error {
-		if s.Peek() != '{' {
-			return s.Skip()
-		}
-		return s.Object(func(key []byte) error {
+	return eachElement(s, func() error {
+		return eachField(s, func(key []byte) error {
 			switch string(key) {
 			case "text":
 				return b.readAnswer(s)
@@ -267,10 +270,7 @@ func (b *body) readChoices(s *source.JSONScanner) error {
 
 // readReply reads a message of the model.
 func (b *body) readReply(s *source.JSONScanner) error {
-	if s.Peek() != '{' {
-		return s.Skip()
-	}
-	return s.Object(func(key []byte) error {
+	return eachField(s, func(key []byte) error {
 		switch string(key) {
 		case "content", "reasoning_content":
 			return b.readAnswer(s)
@@ -302,10 +302,7 @@ func (b *body) addAnswer(text []byte) {
 
 // readUsage reads how many tokens the server counted in the answer.
 func (b *body) readUsage(s *source.JSONScanner) error {
-	if s.Peek() != '{' {
-		return s.Skip()
-	}
-	return s.Object(func(key []byte) error {
+	return eachField(s, func(key []byte) error {
 		if string(key) == "completion_tokens" || string(key) == "output_tokens" {
 			return readCount(s, &b.output)
 		}
@@ -336,20 +333,6 @@ func rawValue(s *source.JSONScanner) ([]byte, error) {
 	return raw, nil
 }
 
-// isSet reports whether a value is more than null, false, an empty text, array or object.
-func isSet(s *source.JSONScanner) (bool, error) {
-	s.Peek()
-	start := s.Pos
-	if err := s.Skip(); err != nil {
-		return false, err
-	}
-	switch string(s.Text[start:s.Pos]) {
-	case "null", "false", `""`, "{}", "[]", "0":
-		return false, nil
-	}
-	return true, nil
-}
-
 // timeText returns a time as it is written, a number or a date; nil for null.
 func timeText(s *source.JSONScanner) ([]byte, error) {
 	switch s.Peek() {
@@ -367,4 +350,27 @@ func optional(s *source.JSONScanner) ([]byte, error) {
 		return nil, s.Skip()
 	}
 	return s.String()
+}
+
+// readText is optional for a variable.
+func readText[T ~string | ~[]byte](s *source.JSONScanner, to *T) error {
+	text, err := optional(s)
+	*to = T(text)
+	return err
+}
+
+// eachField calls read in front of each value of an object; what is no object is skipped.
+func eachField(s *source.JSONScanner, read func(key []byte) error) error {
+	if s.Peek() != '{' {
+		return s.Skip()
+	}
+	return s.Object(read)
+}
+
+// eachElement calls read in front of each value of an array; what is no array is skipped.
+func eachElement(s *source.JSONScanner, read func() error) error {
+	if s.Peek() != '[' {
+		return s.Skip()
+	}
+	return s.Array(read)
 }

@@ -36,7 +36,7 @@ func (b *body) readMessage(s *source.JSONScanner) error {
 	}
 	start := s.Pos
 	var m item
-	err := s.Object(func(key []byte) error { return b.readItemField(&m, string(key), s) })
+	err := s.Object(func(key []byte) error { return b.readItemField(&m, key, s) })
 	if err != nil {
 		return err
 	}
@@ -44,30 +44,28 @@ func (b *body) readMessage(s *source.JSONScanner) error {
 	return nil
 }
 
-func (b *body) readItemField(m *item, key string, s *source.JSONScanner) (err error) {
-	switch key {
+func (b *body) readItemField(m *item, key []byte, s *source.JSONScanner) (err error) {
+	switch string(key) {
 	case "role":
-		var role []byte
-		role, err = optional(s)
+		role, err := optional(s)
 		m.Role = chattemplate.RoleOf(role)
+		return err
 	case "type":
-		var kind []byte
-		kind, err = optional(s)
-		m.kind = string(kind)
+		return readText(s, &m.kind)
 	case "content":
 		m.Text, err = b.readContent(s, &m.blocks)
 	case "tool_calls", "function_call":
 		m.calls, err = rawValue(s)
 	case "call_id":
-		m.id, err = optional(s)
+		return readText(s, &m.id)
 	case "name":
-		m.name, err = optional(s)
+		return readText(s, &m.name)
 	case "arguments", "input":
-		m.arguments, err = optional(s)
+		return readText(s, &m.arguments)
 	case "output":
 		m.output, err = b.readContent(s, &blocks{})
 	default:
-		err = s.Skip()
+		return s.Skip()
 	}
 	return err
 }
@@ -152,7 +150,7 @@ func (b *body) readPart(s *source.JSONScanner, found *blocks) ([]byte, error) {
 	}
 	start := s.Pos
 	var p part
-	err := s.Object(func(key []byte) error { return b.readPartField(&p, string(key), s, found != nil) })
+	err := s.Object(func(key []byte) error { return b.readPartField(&p, key, s, found != nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -174,31 +172,27 @@ func (b *body) readPart(s *source.JSONScanner, found *blocks) ([]byte, error) {
 	return p.text, nil
 }
 
-func (b *body) readPartField(p *part, key string, s *source.JSONScanner, mayNest bool) (err error) {
-	switch key {
+func (b *body) readPartField(p *part, key []byte, s *source.JSONScanner, mayNest bool) (err error) {
+	switch string(key) {
 	case "type":
-		var name []byte
-		name, err = optional(s)
-		p.kind = string(name)
+		return readText(s, &p.kind)
 	case "text", "refusal":
-		if s.Peek() != '"' {
-			return s.Skip()
+		if s.Peek() == '"' {
+			p.hasText = true
+			return readText(s, &p.text)
 		}
-		p.hasText = true
-		p.text, err = s.String()
 	case "id", "tool_use_id":
-		p.id, err = optional(s)
+		return readText(s, &p.id)
 	case "name":
-		p.name, err = optional(s)
+		return readText(s, &p.name)
 	case "input":
 		p.input, err = rawValue(s)
+		return err
 	case "content":
-		if !mayNest {
-			return s.Skip()
+		if mayNest {
+			p.content, err = b.readContent(s, nil)
+			return err
 		}
-		p.content, err = b.readContent(s, nil)
-	default:
-		err = s.Skip()
 	}
-	return err
+	return s.Skip()
 }

@@ -2,6 +2,7 @@ package promptlogs
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -87,49 +88,36 @@ func (b *body) leaveOutAs(why string) {
 	}
 }
 
-// readResponsesField reads a field of a request to the Responses API or to Anthropic's, or of an answer of these.
-func (b *body) readResponsesField(key string, s *source.JSONScanner) (known bool, err error) {
-	switch key {
-	case "input":
-		return true, b.readInput(s)
-	case "instructions", "system":
-		system, err := b.readContent(s, nil)
-		if len(system) > 0 { // answers repeat it, or have null
-			b.system = system
-		}
-		return true, err
-	case "conversation":
-		return b.readConversation(s)
-	case "previous_response_id":
-		name, err := optionalName(s)
-		if name != "" {
-			b.previous = name
-		}
-		return true, err
-	case "output":
-		if s.Peek() != '[' {
-			return false, nil
-		}
-		return true, b.readReplies(s)
-	case "content":
-		if s.Peek() != '[' {
-			return false, nil
-		}
-		return true, b.readAnthropicAnswer(s)
-	case "id":
-		name, err := optionalName(s)
-		if strings.HasPrefix(name, "resp_") {
-			b.responseID = name
-		}
-		return true, err
-	case "url", "model":
-		name, err := optionalName(s)
-		if strings.Contains(name, "embed") || strings.Contains(name, "moderation") {
-			b.leaveOutAs(otherCalls)
-		}
-		return true, err
+// readSystem reads instructions; answers repeat them, or have null.
+func (b *body) readSystem(s *source.JSONScanner) error {
+	system, err := b.readContent(s, nil)
+	if len(system) > 0 {
+		b.system = system
 	}
-	return false, nil
+	return err
+}
+
+func (b *body) readPrevious(s *source.JSONScanner) error {
+	name, err := optionalName(s)
+	b.previous = cmp.Or(name, b.previous)
+	return err
+}
+
+func (b *body) readResponseID(s *source.JSONScanner) error {
+	name, err := optionalName(s)
+	if strings.HasPrefix(name, "resp_") {
+		b.responseID = name
+	}
+	return err
+}
+
+// readModel reads the name of a model or of a part of the API.
+func (b *body) readModel(s *source.JSONScanner) error {
+	name, err := optionalName(s)
+	if strings.Contains(name, "embed") || strings.Contains(name, "moderation") {
+		b.leaveOutAs(otherCalls)
+	}
+	return err
 }
 
 const otherCalls = "of other calls, such as embeddings"
@@ -140,23 +128,18 @@ func optionalName(s *source.JSONScanner) (string, error) {
 	return string(name[:min(len(name), mostNamed)]), err
 }
 
-// readConversation reads the name of a conversation whose messages the server keeps. The log lacks them; known is false
-// if the field is something else.
-func (b *body) readConversation(s *source.JSONScanner) (known bool, err error) {
+// readConversation reads the name of a conversation whose messages the server keeps. The log lacks them.
+func (b *body) readConversation(s *source.JSONScanner) (err error) {
 	var name []byte
-	switch s.Peek() {
-	case '"':
-		name, err = s.String()
-	case '{':
-		err = s.Object(func(key []byte) (err error) {
+	if s.Peek() == '{' {
+		err = s.Object(func(key []byte) error {
 			if string(key) != "id" {
 				return s.Skip()
 			}
-			name, err = optional(s)
-			return err
+			return readText(s, &name)
 		})
-	default:
-		return false, nil
+	} else {
+		name, err = optional(s)
 	}
 	if err == nil && strings.HasPrefix(string(name), "conv_") {
 		b.parts = append(b.parts, "stored conversations")
@@ -164,11 +147,14 @@ func (b *body) readConversation(s *source.JSONScanner) (known bool, err error) {
 			b.session, b.hasSession = stream.HashText(name), true
 		}
 	}
-	return true, err
+	return err
 }
 
 // readReplies reads the items of an answer of the Responses API.
 func (b *body) readReplies(s *source.JSONScanner) error {
+	if s.Peek() != '[' {
+		return s.Skip()
+	}
 	own, parts := b.messages, len(b.parts)
 	b.messages = nil
 	err := s.Array(func() error { return b.readMessage(s) })
@@ -181,6 +167,9 @@ func (b *body) readReplies(s *source.JSONScanner) error {
 
 // readAnthropicAnswer reads the blocks of an answer of Anthropic's API.
 func (b *body) readAnthropicAnswer(s *source.JSONScanner) error {
+	if s.Peek() != '[' {
+		return s.Skip()
+	}
 	parts := len(b.parts)
 	var found blocks
 	text, err := b.readContent(s, &found)

@@ -47,8 +47,12 @@ type reader struct {
 	ownUsed uint64 // own blocks made so far
 }
 
-func newReader(number int, source promptSource) *reader {
-	return &reader{source: source, scope: scopeOf(number)}
+// opened returns the reader of a file's prompts.
+func opened(number int, from promptSource, kind prompts.Kind, clock bool, tenant *tenantField) (stream.Reader,
+	stream.Fields, error) {
+	fields := prompts.FieldsOf(kind, clock)
+	fields.Tenant = tenant != nil
+	return &reader{source: from, scope: scopeOf(number)}, fields, nil
 }
 
 // scopeOf returns a value that keeps the ids of files apart. It is mixed with an id by xor and random.Scramble.
@@ -105,9 +109,9 @@ func checkBlocks(blockTokens int, tokens int32, blocks int) error {
 	if fitsBlocks(blockTokens, tokens, blocks) {
 		return nil
 	}
-	full, partial := int(tokens)/blockTokens, int(tokens)%blockTokens
+	full := int(tokens) / blockTokens
 	want := fmt.Sprint(full)
-	if partial > 0 {
+	if int(tokens)%blockTokens > 0 {
 		want += fmt.Sprintf(", or %d with the last partial one", full+1)
 	}
 	return fmt.Errorf("%d block ids for a prompt of %d tokens: with %d tokens in a block it has %s", blocks, tokens,

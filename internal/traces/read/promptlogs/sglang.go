@@ -114,7 +114,7 @@ func (r *sglangReader) read(line []byte) error {
 	r.body.reset()
 	r.rid, r.rids, r.cut, r.result = "", nil, false, sglangResult{-1, -1, 0}
 	if before, _, ok := bytes.Cut(line, []byte(sglangReceived)); ok {
-		r.noteEnd()
+		noteEnd(r.src)
 		s := &pylog.Scanner{Text: line, Pos: len(before) + len(sglangReceived)}
 		r.body.when = r.clock.Of(before)
 		if err := s.Call(func(name string) error { return r.readValue(name, s) }); err != nil {
@@ -123,7 +123,7 @@ func (r *sglangReader) read(line []byte) error {
 		return r.addRequest()
 	}
 	if before, _, ok := bytes.Cut(line, []byte(sglangFinished)); ok {
-		r.noteEnd()
+		noteEnd(r.src)
 		return r.readFinish(line, before)
 	}
 	if at := bytes.Index(line, []byte(sglangJSON)); at >= 0 {
@@ -184,10 +184,8 @@ func (r *sglangReader) readValue(name string, s *pylog.Scanner) error {
 		return r.readNames(s)
 	case name == "text" && (c == '\'' || c == '"'):
 		return r.readText(s)
-	case name == "text" && c == '[':
-		return r.readTexts(s)
-	case name == "input_ids" && c == '[':
-		return r.readIDLists(s)
+	case (name == "text" || name == "input_ids") && c == '[':
+		return r.readLists(s, name == "text")
 	case name == "session_id" && c == '\'':
 		session, err := s.Quoted()
 		r.body.session, r.body.hasSession = stream.HashText(session), true
@@ -210,23 +208,31 @@ func (r *sglangReader) noteMedia(name string, value []byte) {
 	}
 }
 
-// readNames reads the names of several prompts.
-func (r *sglangReader) readNames(s *pylog.Scanner) error {
+// eachOf calls read in front of each value of a list as Python prints it. The log may lack what is in the middle.
+func (r *sglangReader) eachOf(s *pylog.Scanner, read func() error) error {
 	s.Pos++
 	for !s.Takes("]") {
-		rid, err := s.Quoted()
-		if err != nil {
+		if err := read(); err != nil {
 			return err
 		}
-		r.rids = append(r.rids, string(rid))
 		if !s.Takes(", ") && s.Peek() != ']' {
 			return s.Fail("a comma or a closing bracket")
 		}
 	}
-	if s.Takes(betweenEnds) {
+	return nil
+}
+
+// readNames reads the names of several prompts.
+func (r *sglangReader) readNames(s *pylog.Scanner) error {
+	err := r.eachOf(s, func() error {
+		rid, err := s.Quoted()
+		r.rids = append(r.rids, string(rid))
+		return err
+	})
+	if err == nil && s.Takes(betweenEnds) {
 		return s.Skip()
 	}
-	return nil
+	return err
 }
 
 // betweenEnds is what SGLang prints for the middle of a long value.
@@ -245,44 +251,25 @@ func (r *sglangReader) readText(s *pylog.Scanner) error {
 	return err
 }
 
-func (r *sglangReader) readTexts(s *pylog.Scanner) error {
-	s.Pos++
-	for !s.Takes("]") {
-		if err := r.readText(s); err != nil {
-			return err
-		}
-		if !s.Takes(", ") && s.Peek() != ']' {
-			return s.Fail("a comma or a closing bracket")
-		}
-	}
-	if s.Takes(betweenEnds) {
-		r.cut = true
-		return s.Skip()
-	}
-	return nil
-}
-
-func (r *sglangReader) readIDLists(s *pylog.Scanner) (err error) {
-	if bytes.HasPrefix(s.Text[s.Pos:], []byte("[[")) {
-		s.Pos++
-		for !s.Takes("]") {
-			var ids []uint64
-			if ids, err = s.IDs(nil, maxTokenID); err != nil {
-				return err
-			}
+// readLists reads texts, token ids or lists of these.
+func (r *sglangReader) readLists(s *pylog.Scanner, text bool) (err error) {
+	switch {
+	case text:
+		err = r.eachOf(s, func() error { return r.readText(s) })
+	case bytes.HasPrefix(s.Text[s.Pos:], []byte("[[")):
+		err = r.eachOf(s, func() error {
+			ids, err := s.IDs(nil, maxTokenID)
 			r.body.idLists = append(r.body.idLists, ids)
-			if !s.Takes(", ") && s.Peek() != ']' {
-				return s.Fail("a comma or a closing bracket")
-			}
-		}
-	} else if r.body.ids, err = s.IDs(r.body.ids, maxTokenID); err != nil {
-		return err
+			return err
+		})
+	default:
+		r.body.ids, err = s.IDs(r.body.ids, maxTokenID)
 	}
-	if s.Takes(betweenEnds) {
+	if err == nil && s.Takes(betweenEnds) {
 		r.cut = true
 		return s.Skip()
 	}
-	return nil
+	return err
 }
 
 func (r *sglangReader) hasPrompt() bool {
@@ -380,23 +367,19 @@ func (r *sglangReader) readJSON(s *source.JSONScanner) error {
 		switch string(key) {
 		case "timestamp":
 			r.body.when, err = timeText(s)
+			return err
 		case "event":
-			var text []byte
-			text, err = optional(s)
-			event = string(text)
+			return readText(s, &event)
 		case "rid":
 			return r.readJSONNames(s)
 		case "obj":
-			if event != "request.received" && event != "request.finished" {
-				return s.Skip()
+			if event == "request.received" || event == "request.finished" {
+				return r.readObject(s)
 			}
-			return r.readObject(s)
 		case "out":
 			return r.readOut(s)
-		default:
-			err = s.Skip()
 		}
-		return err
+		return s.Skip()
 	})
 	if err != nil {
 		return err
@@ -417,9 +400,7 @@ func (r *sglangReader) readJSON(s *source.JSONScanner) error {
 // readJSONNames reads the name of a request, or those of several prompts.
 func (r *sglangReader) readJSONNames(s *source.JSONScanner) error {
 	if s.Peek() != '[' {
-		rid, err := optional(s)
-		r.rid = string(rid)
-		return err
+		return readText(s, &r.rid)
 	}
 	return s.Array(func() error {
 		rid, err := optional(s)
@@ -430,10 +411,7 @@ func (r *sglangReader) readJSONNames(s *source.JSONScanner) error {
 
 // readObject reads the request of a line in JSON.
 func (r *sglangReader) readObject(s *source.JSONScanner) error {
-	if s.Peek() != '{' {
-		return s.Skip()
-	}
-	return s.Object(func(key []byte) error {
+	return eachField(s, func(key []byte) error {
 		switch string(key) {
 		case "text":
 			if err := r.body.readPrompt(s); err != nil {
@@ -472,10 +450,7 @@ func (r *sglangReader) readJSONIDs(s *source.JSONScanner) error {
 
 // eachJSONID appends token ids, and calls list in front of each list among them.
 func (r *sglangReader) eachJSONID(s *source.JSONScanner, ids *[]uint64, list func() error) error {
-	if s.Peek() != '[' {
-		return s.Skip()
-	}
-	return s.Array(func() error {
+	return eachElement(s, func() error {
 		switch s.Peek() {
 		case '"':
 			r.cut = true
@@ -505,34 +480,27 @@ func isCutJSON(text []byte) bool {
 
 // readOut reads how many tokens an answer has.
 func (r *sglangReader) readOut(s *source.JSONScanner) error {
-	if s.Peek() != '{' {
-		return s.Skip()
-	}
-	return s.Object(func(key []byte) error {
-		if string(key) != "meta_info" || s.Peek() != '{' {
+	return eachField(s, func(key []byte) error {
+		if string(key) != "meta_info" {
 			return s.Skip()
 		}
-		return s.Object(func(key []byte) error {
+		return eachField(s, func(key []byte) error {
 			switch string(key) {
 			case "prompt_tokens":
 				return readCount(s, &r.result.input)
 			case "completion_tokens":
 				return readCount(s, &r.result.output)
 			case "e2e_latency":
-				return r.readLatency(s)
+				if !s.Null() {
+					text, err := s.Number()
+					if err == nil {
+						r.result.latency, err = strconv.ParseFloat(string(text), 64)
+					}
+					return err
+				}
+				return nil
 			}
 			return s.Skip()
 		})
 	})
-}
-
-func (r *sglangReader) readLatency(s *source.JSONScanner) error {
-	if s.Null() {
-		return nil
-	}
-	text, err := s.Number()
-	if err == nil {
-		r.result.latency, err = strconv.ParseFloat(string(text), 64)
-	}
-	return err
 }

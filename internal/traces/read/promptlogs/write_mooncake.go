@@ -62,7 +62,7 @@ func (m *mooncakeWriter) begin(head *prompts.Head, time int64) {
 	m.left = head.Blocks
 	line := append(m.line[:0], '{')
 	if m.clock {
-		line = append(appendMilliseconds(append(line, `"timestamp": `...), time), ", "...)
+		line = append(source.AppendDecimal(append(line, `"timestamp": `...), time, 1e6, 6), ", "...) // in ms
 	}
 	field := func(name string, value uint64) {
 		line = append(line, '"')
@@ -84,9 +84,6 @@ func (m *mooncakeWriter) begin(head *prompts.Head, time int64) {
 	}
 	m.line = append(line, `"hash_ids": [`...)
 }
-
-// appendMilliseconds appends nanoseconds as decimal milliseconds without trailing zeros.
-func appendMilliseconds(line []byte, ns int64) []byte { return source.AppendDecimal(line, ns, 1e6, 6) }
 
 func (m *mooncakeWriter) Finish() error {
 	if m.left > 0 {
