@@ -76,15 +76,13 @@ type Task interface {
 }
 
 type Result struct {
-	Record records.Record `json:"record"` // of the cell that ran, without times, and without comparison to others
-	Times  sim.Times      `json:"times,omitempty"`
-	// of the replay; if several cells shared a pass, each has an equal share
-	Seconds float64 `json:"seconds"`
+	Record  records.Record `json:"record"` // of the cell that ran, without times, and without comparison to others
+	Times   sim.Times      `json:"times,omitempty"`
+	Seconds float64        `json:"seconds"` // of the replay; if several cells shared a pass, each has an equal share
 	// Device is the model of the GPU that replayed the cell, and so made the times; "" for the CPU.
-	Device string `json:"device,omitempty"`
-	// the series, if requested; they do not name their cell
-	Series []series.Row   `json:"series,omitempty"`
-	Blocks *blocks.Blocks `json:"-"` // if requested
+	Device string         `json:"device,omitempty"`
+	Series []series.Row   `json:"series,omitempty"` // the series, if requested; they do not name their cell
+	Blocks *blocks.Blocks `json:"-"`                // if requested
 }
 
 // RecordOf returns the record for c, which must have the hash of the cell that ran. The record has c's names.

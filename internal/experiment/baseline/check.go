@@ -62,9 +62,8 @@ type Result struct {
 	Status      Status
 	Tolerance   Tolerance
 	Differences []Difference
-	Problem     error // why nothing was replayed
-	// Change says that the trace has changed; nil if it has not.
-	Change *workload.ChangedError
+	Problem     error                  // why nothing was replayed
+	Change      *workload.ChangedError // how the trace has changed; nil if it has not
 
 	kept   bool                 // the tolerance, or everything is equal
 	named  map[string]Tolerance // metrics for which a rule holds

@@ -15,11 +15,10 @@ type evaluator struct {
 	d     *Data
 	claim *Claim
 
-	bySeeds bool           // the claim mentions seeds, so records are not averaged over them
-	groupOf map[uint64]int // of a seed
-	leftOut int            // the group of seeds without which the claim is evaluated, or everySeed
-	// withoutBatch is the batch of a seed without which the claim is evaluated; nil for none
-	withoutBatch *batch
+	bySeeds      bool           // the claim mentions seeds, so records are not averaged over them
+	groupOf      map[uint64]int // of a seed
+	leftOut      int            // the group of seeds without which the claim is evaluated, or everySeed
+	withoutBatch *batch         // the batch of a seed without which the claim is evaluated; nil for none
 	filters      []filter
 	slots        []slot
 	hasRequired  bool // a slot that is not optional

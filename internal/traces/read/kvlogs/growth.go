@@ -74,7 +74,12 @@ var changes = byName(map[string]func(g *growth, v *value, args [][]byte){
 			g.put(v, member, length(member))
 		}
 	},
-	"zadd zincrby": putScored(2), "geoadd": putScored(3),
+	"zadd": putScored(2), "geoadd": putScored(3),
+	"zincrby": func(g *growth, v *value, args [][]byte) {
+		if len(args) == 2 {
+			g.put(v, args[1], numberBytes+length(args[1]))
+		}
+	},
 	"xadd": func(_ *growth, v *value, args [][]byte) {
 		most, entry := streamEntry(args)
 		v.count++

@@ -273,6 +273,8 @@ func (r *redisReader) store(op stream.Op, word, value []byte, ttl int64) {
 func (r *redisReader) addTo(db, word []byte, a access) {
 	if len(word) == 0 {
 		r.fail("the key is empty")
+	}
+	if r.err != nil {
 		return
 	}
 	start := len(r.text)
