@@ -3,6 +3,7 @@ package formats
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,7 @@ var arcColumns = []string{"start block", "number of blocks", "ignored", "request
 
 func (a *arcReader) parse(line []byte, _ *stream.Record) error {
 	var numbers [4]uint64
-	if err := parseNumbers(line, numbers[:], arcColumns); err != nil {
+	if err := parseNumbers(line, numbers[:], arcColumns, 2, 3); err != nil {
 		return err
 	}
 	start, count := numbers[0], numbers[1]
@@ -67,8 +68,8 @@ func (a *arcReader) parse(line []byte, _ *stream.Record) error {
 	return nil
 }
 
-// parseNumbers reads a line of whole numbers with these names.
-func parseNumbers(line []byte, numbers []uint64, names []string) error {
+// parseNumbers reads a line of whole numbers with these names. Those at unused places may be of any length.
+func parseNumbers(line []byte, numbers []uint64, names []string, unused ...int) error {
 	if source.ParseNumbers(line, numbers) {
 		return nil
 	}
@@ -79,7 +80,16 @@ func parseNumbers(line []byte, numbers []uint64, names []string) error {
 	}
 	for i, word := range words {
 		var ok bool
-		if numbers[i], ok = source.ParseDigits(word); !ok {
+		numbers[i], ok = source.ParseDigits(word)
+		switch {
+		case ok, slices.Contains(unused, i) && source.IsDigits(word):
+		case names[i] == "size":
+			size, err := source.ParseSize(word)
+			if err != nil {
+				return err
+			}
+			numbers[i] = uint64(size)
+		default:
 			return fmt.Errorf("%s %.60q: want a whole number from 0 to 2^64-1", names[i], word)
 		}
 	}
@@ -170,7 +180,7 @@ var seqIDSizeColumns = []string{"request number", "object id", "size"}
 
 func (s *seqIDSize) parse(line []byte, rec *stream.Record) error {
 	var numbers [3]uint64
-	if err := parseNumbers(line, numbers[:], seqIDSizeColumns); err != nil {
+	if err := parseNumbers(line, numbers[:], seqIDSizeColumns, 0); err != nil {
 		return err
 	}
 	id, size := numbers[1], numbers[2]
