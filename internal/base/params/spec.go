@@ -24,9 +24,25 @@ type Description struct {
 	Traits  []string // what a user should know before choosing it, each a sentence without a full stop
 }
 
+// With returns the description with a further trait, if it applies.
+func (d Description) With(applies bool, trait string) Description {
+	if applies {
+		d.Traits = append(d.Traits, trait)
+	}
+	return d
+}
+
 // Checker is implemented by entries that refuse values which their parameters permit one by one.
 type Checker interface {
 	CheckValues(v Values) error
+}
+
+// Check calls what an entry checks its values with; nil accepts all.
+func Check(check func(Values) error, v Values) error {
+	if check == nil {
+		return nil
+	}
+	return check(v)
 }
 
 // Resolver is implemented by entries with properties that depend on the values of their parameters.
