@@ -148,7 +148,6 @@ func (f *convertFlags) convert(
 	cmd *cobra.Command, in []string, out string, options read.Options, bar *progress.Bar,
 ) error {
 	creating := write.Options{Format: f.outputFormat, Stdout: cmd.OutOrStdout()}
-	end := func() error { return nil }
 	complete := options.Beside == nil && (len(options.ObjectSizes) > 0 || formats.StatesAllSizes(out, f.outputFormat))
 	asItIs := func(rec *stream.Record) error {
 		if rec.SizeUnknown && complete {
@@ -156,16 +155,15 @@ func (f *convertFlags) convert(
 		}
 		return nil
 	}
-	scanned, remarks, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, end)
+	scanned, remarks, err := copyTrace(cmd.Context(), in, out, options, creating, asItIs, nil)
 	if errors.Is(err, errSizeUnknown) {
 		scanned, remarks, err = copySized(cmd, in, out, options, creating, bar)
 	}
 	if err != nil {
 		return err
 	}
-	sayReadings(bar, scanned.Readings, "")
-	for _, warning := range scanned.Warnings {
-		bar.Note(warning)
+	for _, line := range slices.Concat(traces.Lines(scanned.Readings, ""), scanned.Warnings) {
+		bar.Note(line)
 	}
 	if remarks != "" {
 		bar.Note(out + ": " + remarks)
@@ -203,11 +201,11 @@ func copySized(cmd *cobra.Command, in []string, out string, options read.Options
 		}
 		return nil
 	}
-	return copyTrace(cmd.Context(), in, out, options, creating, sized, func() error { return nil })
+	return copyTrace(cmd.Context(), in, out, options, creating, sized, nil)
 }
 
-// copyTrace reads a trace and writes each record as change returns it. It returns what was read and the writer's
-// remarks.
+// copyTrace reads a trace and writes each record as change returns it, until end, if any, says whether the end is
+// right. It returns what was read and the writer's remarks.
 func copyTrace(ctx context.Context, in []string, out string, reading read.Options, creating write.Options,
 	change func(*stream.Record) error, end func() error) (scanned read.Scanned, remarks string, err error) {
 	var w *write.Writer
@@ -226,13 +224,13 @@ func copyTrace(ctx context.Context, in []string, out string, reading read.Option
 		return read.Scanned{}, "", err
 	}
 	defer w.Discard()
-	if err == nil {
+	if err == nil && end != nil {
 		err = end()
 	}
-	if err != nil {
-		return read.Scanned{}, "", err
+	if err == nil {
+		err = w.Close()
 	}
-	if err := w.Close(); err != nil {
+	if err != nil {
 		return read.Scanned{}, "", err
 	}
 	return scanned, w.Remarks(), nil

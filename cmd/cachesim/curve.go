@@ -83,17 +83,12 @@ With --format csv or json the output is the records: LRU at every point, and eve
 	}
 	f.register(cmd, defaultCurveCapacities)
 	f.format.Register(cmd)
-	f.parts.registerSingle(cmd, sim.CacheKind)
+	f.parts.register(cmd, ofOne, sim.CacheKind)
 	flags := cmd.Flags()
 	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
 	flags.Lookup("cache").Usage = "the kind of cache, one of them: what counts as a hit, and what can be evicted"
-	flags.StringVar(
-		&f.policies,
-		"policy",
-		"",
-		"list of policies next to lru (default "+curve.DefaultPolicies+", or "+curve.DefaultPoliciesBytes+" if "+
-			"capacities count bytes)",
-	)
+	flags.StringVar(&f.policies, "policy", "", "list of policies next to lru (default "+curve.DefaultPolicies+", or "+
+		curve.DefaultPoliciesBytes+" if capacities count bytes)")
 	flags.IntVar(&f.points, "points", 200, fmt.Sprintf("further capacities of LRU, in geometric steps (default of caches "+
 		"that are replayed at each: %d)", replayedPoints))
 	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")

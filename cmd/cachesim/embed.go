@@ -134,7 +134,6 @@ func (f *embedFlags) check(cmd *cobra.Command, in []string) error {
 	return f.checkService()
 }
 
-// checkNoService rejects flags for a service if no service is given.
 func (f *embedFlags) checkNoService(cmd *cobra.Command) error {
 	for _, name := range []string{"endpoint", "model", "dimensions", "key-env", "key-in-clear", "batch", "timeout",
 		"retries"} {
@@ -177,7 +176,10 @@ func (f *embedFlags) make(cmd *cobra.Command, in []string) error {
 	var e embed.Embeddings
 	by := spec.Full()
 	if f.service.URL == "" {
-		e, err = f.embedHere(cmd, spec, queries.Of(t.Kind).Texts)
+		texts := queries.Of(t.Kind).Texts
+		bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "embedding", progress.Texts)
+		e, err = embed.Texts(cmd.Context(), spec, texts, func(done int) { bar.Set(int64(done), int64(len(texts))) })
+		bar.Finish()
 	} else {
 		by = f.service.String()
 		e, err = f.ask(cmd, queries.Of(t.Kind).Texts)
@@ -222,12 +224,6 @@ func (f *embedFlags) load(cmd *cobra.Command, in []string, options read.Options)
 	}
 	sayTrace(cmd, bar, t, true)
 	return t, nil
-}
-
-func (f *embedFlags) embedHere(cmd *cobra.Command, spec embed.Spec, texts []string) (embed.Embeddings, error) {
-	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "embedding", progress.Texts)
-	defer bar.Finish()
-	return embed.Texts(cmd.Context(), spec, texts, func(done int) { bar.Set(int64(done), int64(len(texts))) })
 }
 
 func (f *embedFlags) ask(cmd *cobra.Command, texts []string) (embed.Embeddings, error) {

@@ -58,7 +58,7 @@ led to it, and the share of the capacity.`,
 	f.format.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.policy, "policy", "lru", "the policy, with parameters as in 's3fifo(small=0.1)'")
-	f.parts.registerSingle(cmd, sim.CacheKind, sim.PredictorKind)
+	f.parts.register(cmd, ofOne, sim.CacheKind, sim.PredictorKind)
 	flags.IntVar(&f.explain.From, "from", 0, "position of the first request to print; the first of the trace is 0")
 	flags.IntVar(&f.explain.To, "to", 0, "position at which to stop, exclusive (0: the end of the trace)")
 	flags.BoolVar(&f.streams, "streams", false, "print instead how each directory and file is read, and its share of the "+

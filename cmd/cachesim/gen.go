@@ -177,22 +177,15 @@ func (f *genFlags) run(cmd *cobra.Command, text string) error {
 	if note := g.Measured(); note != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), note)
 	}
-	for _, contradiction := range contradictions(g) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+contradiction)
+	if geometry, ok := g.Geometry(); ok { // the similarities of dialogues
+		for _, contradiction := range rac.Geometry(geometry).ContradictsDefaults() {
+			fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+contradiction)
+		}
 	}
 	if listing != nil && f.listing == "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "files that are never read are not in the trace; --listing FILE writes all files")
 	}
 	return nil
-}
-
-// contradictions says where the similarities of generated dialogues contradict the thresholds that rac has by default.
-func contradictions(g *gen.Generator) []string {
-	geometry, ok := g.Geometry()
-	if !ok {
-		return nil
-	}
-	return rac.Geometry(geometry).ContradictsDefaults()
 }
 
 // listingOf returns the listing of the generated files, nil for other traces.
@@ -255,13 +248,13 @@ func copyRecords(ctx context.Context, w *write.Writer, r stream.Reader, progress
 			progress(n)
 		}
 		err := r.Read(&rec)
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
+		case err == nil:
+			err = w.Write(&rec)
 		}
 		if err != nil {
-			return err
-		}
-		if err := w.Write(&rec); err != nil {
 			return err
 		}
 	}

@@ -100,43 +100,39 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	bar, options := f.options(cmd, w)
-	if f.nearest > 0 {
-		return f.findNearest(cmd, t, bar, options)
-	}
-	start := time.Now()
-	neighbours, err := sim.FindNeighbours(cmd.Context(), t, slices.Min(taus), options)
-	bar.Finish()
-	if err != nil {
+	write, err := f.compare(cmd, t, taus, bar, options)
+	if err != nil || f.out == "" {
 		return err
 	}
-	rows := overlap.Measure(t, neighbours, taus, time.Since(start))
-	if err := overlap.Print(cmd.OutOrStdout(), rows, string(f.format)); err != nil || f.out == "" {
-		return err
-	}
-	return atomicfile.Write(cmd.Context(), f.out, func(w io.Writer) error {
-		return overlap.WritePairs(w, t, neighbours, float32(slices.Min(taus)))
-	})
+	return atomicfile.Write(cmd.Context(), f.out, write)
 }
 
-// findNearest prints how similar the nearest of each query are.
-func (f *joinFlags) findNearest(cmd *cobra.Command, t *traces.Trace, bar *progress.Bar,
-	options sim.NeighbourOptions) error {
+// compare prints the pairs of similar queries or, with --nearest, how similar the nearest of each are. It returns what
+// writes them.
+func (f *joinFlags) compare(cmd *cobra.Command, t *traces.Trace, taus []float64, bar *progress.Bar,
+	options sim.NeighbourOptions) (write func(io.Writer) error, err error) {
 	start := time.Now()
+	if f.nearest == 0 {
+		neighbours, err := sim.FindNeighbours(cmd.Context(), t, slices.Min(taus), options)
+		bar.Finish()
+		if err != nil {
+			return nil, err
+		}
+		rows := overlap.Measure(t, neighbours, taus, time.Since(start))
+		return func(w io.Writer) error { return overlap.WritePairs(w, t, neighbours, float32(slices.Min(taus))) },
+			overlap.Print(cmd.OutOrStdout(), rows, string(f.format))
+	}
 	nearest, err := sim.FindNearest(cmd.Context(), t, f.nearest, options)
 	bar.Finish()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := overlap.MeasureNearest(t, nearest, time.Since(start))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := overlap.Print(cmd.OutOrStdout(), rows, string(f.format)); err != nil || f.out == "" {
-		return err
-	}
-	return atomicfile.Write(cmd.Context(), f.out, func(w io.Writer) error {
-		return overlap.WriteNearest(w, t, nearest)
-	})
+	return func(w io.Writer) error { return overlap.WriteNearest(w, t, nearest) },
+		overlap.Print(cmd.OutOrStdout(), rows, string(f.format))
 }
 
 func (f *joinFlags) check(cmd *cobra.Command) error {

@@ -2,11 +2,17 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/serving/route"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -14,28 +20,17 @@ import (
 // partFlags are the flags that choose the parts that policies are combined with, one flag for each kind of part.
 type partFlags struct{ texts map[*sim.Kind]*string }
 
-// registerLists adds a flag for each kind, which accepts a list.
-func (f *partFlags) registerLists(cmd *cobra.Command) {
-	for _, kind := range sim.Kinds {
-		f.register(cmd, kind, kind.Flag.List)
-	}
-}
-
-// registerSingle adds the flags of some kinds, which accept one part each.
-func (f *partFlags) registerSingle(cmd *cobra.Command, kinds ...*sim.Kind) {
+// register adds the flags of some kinds, each with what its help says.
+func (f *partFlags) register(cmd *cobra.Command, usage func(records.PartFlag) string, kinds ...*sim.Kind) {
+	f.texts = map[*sim.Kind]*string{}
 	for _, kind := range kinds {
-		f.register(cmd, kind, kind.Flag.One)
+		f.texts[kind] = cmd.Flags().String(flagOf(kind), kind.Flag.Default, usage(kind.Flag))
+		completeNames(cmd, flagOf(kind), kind.Names)
 	}
 }
 
-func (f *partFlags) register(cmd *cobra.Command, kind *sim.Kind, usage string) {
-	if f.texts == nil {
-		f.texts = map[*sim.Kind]*string{}
-	}
-	name := flagOf(kind)
-	f.texts[kind] = cmd.Flags().String(name, kind.Flag.Default, usage)
-	completeNames(cmd, name, kind.Names)
-}
+func ofList(f records.PartFlag) string { return f.List } // the flag accepts a list
+func ofOne(f records.PartFlag) string  { return f.One }  // it accepts one part
 
 func flagOf(kind *sim.Kind) string { return cmp.Or(kind.Flag.Name, kind.Name) }
 
@@ -46,14 +41,6 @@ func (f *partFlags) setNodes(nodes string, given bool) (err error) {
 		*text, err = route.WithNodes(*text, nodes)
 	}
 	return err
-}
-
-// nodesNote says which router prompts have if only the number of nodes is given; "" otherwise.
-func (f *partFlags) nodesNote(nodes, route bool) string {
-	if !nodes || route {
-		return ""
-	}
-	return "the nodes serve prompts in turn (" + *f.texts[sim.RouterKind] + "); --route chooses other routers"
 }
 
 func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
@@ -75,7 +62,7 @@ func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
 func (f *partFlags) single(parts *sim.Parts) error {
 	for _, kind := range sim.Kinds {
 		text := f.texts[kind]
-		if text == nil || !asks(parts.Policy.Entry, kind) {
+		if text == nil || kind.AskedBy != nil && !kind.AskedBy(parts.Policy.Entry) {
 			continue
 		}
 		part, err := kind.Parse(*text)
@@ -97,5 +84,56 @@ func severalParts(kind *sim.Kind, text string) error {
 		kind.Plural)
 }
 
-// asks reports whether a policy uses parts of the kind.
-func asks(e policies.Entry, kind *sim.Kind) bool { return kind.AskedBy == nil || kind.AskedBy(e) }
+// overTime is the flags --series and --origin.
+type overTime struct {
+	series string
+	origin bool
+}
+
+// register adds the flags.
+func (f *overTime) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.series, "series", "", "with -o: write hit ratio, occupancy and other values per window of "+
+		"this many requests (10000) or this much time (1h) of the trace's clock")
+	flags.BoolVar(&f.origin, "origin", false, "what the origin sees, for traces with times: misses (and MB, if "+
+		"capacities count bytes) per second on average, in the 99th percentile of the minutes and in the largest; over time "+
+		"with -o")
+}
+
+// hasOrigin reports whether what the origin sees is asked for.
+func (f *overTime) hasOrigin() bool { return f.origin }
+
+// window reads the flags. --series needs a folder to write to. bytes says that capacities count bytes.
+func (f *overTime) window(out string, bytes bool) (series.Window, error) {
+	switch {
+	case f.origin && f.series != "":
+		return series.Window{}, fmt.Errorf("--origin and --series %s: a replay has windows of one length; write --series "+
+			"1m:hit_ratio,%s for both", f.series, series.MissesPerSecond)
+	case f.origin && bytes:
+		return series.Window{Span: time.Minute, Names: series.MissesPerSecond + "," + series.MissedBytes}, nil
+	case f.origin:
+		return series.Window{Span: time.Minute, Names: series.MissesPerSecond}, nil
+	case f.series == "":
+		return series.Window{}, nil
+	case out == "":
+		return series.Window{}, errors.New("--series needs a folder for the series; give one with -o")
+	}
+	return series.ParseWindow(f.series)
+}
+
+// missing says what was asked for and no replay has: latencies without a model, for example.
+func (f *overTime) missing(w series.Window, recs []records.Record, rows []series.Row) string {
+	seen := func(r records.Record) bool { _, ok := r.Get("origin_misses"); return ok }
+	if f.origin && len(rows) > 0 && !slices.ContainsFunc(recs, seen) {
+		return "--origin: no whole minute follows the warm-up, so the misses per second are unknown"
+	}
+	if w.Names == "" {
+		return ""
+	}
+	names := slices.DeleteFunc(strings.Split(w.Names, ","), func(name string) bool {
+		return slices.ContainsFunc(rows, func(r series.Row) bool { return r.Name == name })
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	return "series " + w.String() + ": no replay has windows of " + strings.Join(names, " or ")
+}

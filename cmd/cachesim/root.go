@@ -127,8 +127,13 @@ them with the offline optimum.
   cachesim policies                 list the policies, with parameters and sources
   cachesim formats                  list the trace formats
   cachesim devices                  list the devices that can compute`,
-		Version:       version.Program(),
-		RunE:          func(cmd *cobra.Command, args []string) error { return unknownCommand(cmd, args) },
+		Version: version.Program(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return commandline.UnknownCommand(cmd, args[0])
+		},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
@@ -166,10 +171,33 @@ them with the offline optimum.
 	return root
 }
 
-// unknownCommand prints the help if no command is given, and suggests the nearest one if the command does not exist.
-func unknownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return root.Help()
+// newGendocsCommand generates the command reference from the commands; `make docs` and `make install` call it.
+func newGendocsCommand() *cobra.Command {
+	man := false
+	cmd := &cobra.Command{
+		Use:    "gendocs DIR",
+		Short:  "Write the command reference as Markdown or man pages",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return commandline.WriteReference(cmd.Root(), args[0], "cachesim "+version.Release, man)
+		},
 	}
-	return commandline.UnknownCommand(root, args[0])
+	cmd.Flags().BoolVar(&man, "man", false, "write man pages instead of Markdown")
+	return cmd
+}
+
+func newVersionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the program",
+		Long: `Prints the same as cachesim --version: the release and the commit, as in records.
+
+If the program was built with uncommitted changes, the beginning of its checksum follows.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "cachesim version %s\n", version.Program())
+			return err
+		},
+	}
 }

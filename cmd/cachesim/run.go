@@ -112,7 +112,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.trace.registerTenants(cmd)
 	f.trace.registerBy(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaultsUsage)
-	f.parts.registerLists(cmd)
+	f.parts.register(cmd, ofList, sim.Kinds...)
 	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
 		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the "+
 		"node of a prompt")
@@ -214,8 +214,13 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.floors.CheckNames(experiment.RowNames(cells, t.Name)); err != nil {
 		return err
 	}
-	commandline.Note(cmd, f.trace.quiet, f.parts.nodesNote(cmd.Flags().Changed("nodes"), cmd.Flags().Changed("route")))
-	byCapacity(cells, resolved)
+	if changed := cmd.Flags().Changed; changed("nodes") && !changed("route") {
+		commandline.Note(cmd, f.trace.quiet, "the nodes serve prompts in turn ("+*f.parts.texts[sim.RouterKind]+"); --route "+
+			"chooses other routers")
+	}
+	slices.SortStableFunc(cells, func(a, b experiment.Cell) int { // rows of one capacity are meant to be compared
+		return cmp.Compare(slices.Index(resolved, a.Capacity), slices.Index(resolved, b.Capacity))
+	})
 	replayed, stopped := f.execute(cmd, t, cells, 0, nil)
 	if stopped != nil && !experiment.Interrupted(stopped) {
 		return stopped
@@ -304,13 +309,6 @@ func (f *runFlags) capacitiesIn(cmd *cobra.Command, setups []experiment.Setup) (
 	return nil, mode, nil
 }
 
-// byCapacity sorts cells by capacity, because rows of one capacity are meant to be compared.
-func byCapacity(cells []experiment.Cell, capacities []capacity.Capacity) {
-	slices.SortStableFunc(cells, func(a, b experiment.Cell) int {
-		return cmp.Compare(slices.Index(capacities, a.Capacity), slices.Index(capacities, b.Capacity))
-	})
-}
-
 // divide rejects allocators without tenants, and tenants without a cache that can be divided. If tenants are given
 // without an allocator, they share the exact cache, so that their hit ratios are reported.
 func (f *runFlags) divide(setups []experiment.Setup, allocators []sim.Part) error {
@@ -397,4 +395,68 @@ func interruption(err error, finished, total int) error {
 		return nil
 	}
 	return fmt.Errorf("interrupted: %d of %d rows are finished", finished, total)
+}
+
+// The defaults of `cachesim run TRACE`: one policy of each family and the optimum, over a wide range of sizes. In bytes
+// the schedule that the ratio refers to takes the place of the optimum, because opt ignores sizes. If similar queries
+// answer each other, no optimum is known, and policies that use similarity are added. In a cache that a model drives,
+// allocators are compared, and one policy serves all.
+const (
+	defaultCapacities = "1%,3%,10%,30%"
+
+	defaultModelled = "lru"
+	defaultOnline   = "lru,arc,lirs,s3fifo,sieve,w-tinylfu"
+	defaultPlain    = defaultOnline + ",opt"
+	defaultOfHeads  = "one-set"
+	defaultSimilar  = defaultOnline + ",topic-lru,rac,farthest-similar"
+)
+
+// defaultsUsage says what the flag for policies takes.
+const defaultsUsage = "list of policies, with parameters as in 's3fifo(small=0.1),lru-k(k=2)' (default " +
+	defaultPlain + "; belady-size instead of opt if capacities count bytes; " + defaultSimilar +
+	" if similar queries answer each other; without opt where no policy can know what comes: in the cache igtcache, " +
+	"and if objects arrive later than they are " +
+	"requested; " + defaultModelled + " on serving nodes; " + defaultOfHeads + " in the cache attention)"
+
+// defaultPolicies reads a list of policies or, if it is empty, returns the default ones for the caches and the
+// capacities.
+func defaultPolicies(list string, setups []experiment.Setup, capacities []capacity.Spec,
+	mode capacity.Mode) ([]policies.Spec, error) {
+	if list != "" {
+		return policies.Registry.ParseList(list)
+	}
+	specs, err := policies.Registry.ParseList(defaultList(setups, capacities, mode))
+	return slices.DeleteFunc(specs, func(s policies.Spec) bool {
+		return s.Entry.Kind != policies.Online && slices.ContainsFunc(setups, func(in experiment.Setup) bool {
+			in.Parts.Policy = s
+			return sim.CheckParts(sim.Cell{Parts: in.Parts}) != nil
+		})
+	}), err
+}
+
+func defaultList(setups []experiment.Setup, capacities []capacity.Spec, mode capacity.Mode) string {
+	answersSimilar := func(s experiment.Setup) bool { return cache.AnswersSimilar(s.Parts.Cache) }
+	isModelled := func(s experiment.Setup) bool { return cache.Can[cache.Driven](s.Parts.Cache.Entry) }
+	switch {
+	case cache.ServesHeads(setups[0].Parts.Cache):
+		return defaultOfHeads
+	case slices.ContainsFunc(setups, isModelled):
+		return defaultModelled
+	case slices.ContainsFunc(setups, answersSimilar):
+		return defaultSimilar
+	case capacity.NeedBytes(capacities, mode):
+		return defaultsInBytes(capacities, mode)
+	}
+	return defaultPlain
+}
+
+// defaultsInBytes returns the default policies if some capacities count bytes: with what takes the place of the optimum
+// there, and with the optimum only if others count objects.
+func defaultsInBytes(capacities []capacity.Spec, mode capacity.Mode) string {
+	list := defaultOnline
+	inObjects := func(c capacity.Spec) bool { return !capacity.NeedBytes([]capacity.Spec{c}, mode) }
+	if slices.ContainsFunc(capacities, inObjects) {
+		list = defaultPlain
+	}
+	return list + "," + policies.Optimum(policies.Rules{Bytes: true})
 }

@@ -58,8 +58,7 @@ func (c *prefetching) fetch(p prefetch.Proposal, to []requests.Fetch) []requests
 	return append(to, requests.Fetch{Object: o, Size: c.size(o, p, c.last)})
 }
 
-// lookedThrough is how many proposals of a backlog are searched at a time for objects that are not resident. The next
-// call continues after them.
+// lookedThrough is how many proposals of a backlog are searched at a time for objects that are not resident.
 const lookedThrough = 1024
 
 func (c *prefetching) More(n int, to []requests.Fetch) []requests.Fetch {

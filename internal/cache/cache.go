@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -18,8 +19,7 @@ type Cache interface {
 // Running is implemented by caches that lock what a group of requests needs while it runs, such as the blocks of a
 // prompt. A model of time calls Begin and Finish; Serve calls them itself.
 type Running interface {
-	// Begin serves a group of the trace, counted from 0, adds what happened to n, and locks its objects until Finish. It
-	// returns how many tokens hit.
+	// Begin serves a group, counted from 0, locks its objects until Finish, adds to n, and returns how many tokens hit.
 	Begin(group int, n *Counts) (hitTokens int64)
 	// Finish releases the objects of a group that has begun.
 	Finish(group int)
@@ -63,8 +63,7 @@ type Together interface {
 	New(node int) (Replica, error)
 	// Remove says that a node has been removed and its cache is lost. Groups that run there may still finish.
 	Remove(node int)
-	// Capacity is the capacity of a node as routers see it, Whole that of one cache with room for all that so many nodes
-	// can have at a time.
+	// Capacity is that of a node as routers see it, Whole that of one cache with room for all that so many nodes have.
 	Capacity() int64
 	Whole(nodes int) int64
 	// Reporting has the counters of all nodes; their caches have none.
@@ -77,8 +76,7 @@ type Driven interface {
 	Warming
 	// Counts returns what has happened so far.
 	Counts() Counts
-	// Warm returns the part of it that does not count: the requests of the warm-up, whenever the model serves them, and
-	// what happened before BeginCounting.
+	// Warm returns the part of it that does not count: what the warm-up requested, and what came before BeginCounting.
 	Warm() Counts
 }
 
@@ -104,8 +102,7 @@ type Reporting interface {
 	Counters() []policies.Counter
 }
 
-// Remarking is implemented by caches that may have to say, after a replay, that something else happened than a user
-// asked for. A pool says what its policy does.
+// Remarking is implemented by caches that may have to say that something else happened than a user asked for.
 type Remarking interface {
 	Remark() string // "" for nothing
 }
@@ -116,7 +113,6 @@ type Warming interface {
 	BeginCounting()
 }
 
-// CountersOf returns the counters of a policy, if it has any.
 func CountersOf(p policies.Policy) []policies.Counter {
 	if reporter, ok := p.(policies.Reporter); ok {
 		return reporter.Counters()
@@ -229,9 +225,7 @@ type Counts struct {
 	WrongHits    int64 // labelled requests that hit an entry with a different label
 }
 
-func (c Counts) Misses() int64 { return c.Requests - c.Hits }
-
-// Plus returns the counts of both.
+func (c Counts) Misses() int64            { return c.Requests - c.Hits }
 func (c Counts) Plus(other Counts) Counts { return c.Minus(Counts{}.Minus(other)) }
 
 // Minus returns the counts since an earlier state, as after a warm-up or in a window of time.
@@ -272,4 +266,24 @@ func (c Counts) Values(entry Entry, bytes bool) (v metric.Values) {
 		entry.Measure(c, &v)
 	}
 	return v
+}
+
+// Streaming is implemented by caches that divide their capacity among streams of accesses.
+type Streaming interface {
+	// Streams returns what the cache knows of each stream now, the one with the most requests first.
+	Streams() []StreamState
+}
+
+// StreamState is a cache's knowledge of a stream, and its share.
+type StreamState struct {
+	Path string
+	// Stream has the last test; nil without a stream.
+	Stream         *streams.Stream
+	Share          float64 // least share of steps in a sequential stream
+	Requests, Hits int64
+	Quota, Used    int64   // in the unit of the capacity
+	Data           int64   // charges of all that belongs to it; 0 if that is unknown
+	Benefit        float64 // hits per second that one more unit of capacity would bring, averaged over rounds
+	Lifetime       float64 // seconds that it is kept after its last access; 0 if it does not expire
+	Expired        bool    // it was dropped, and has not been read since
 }

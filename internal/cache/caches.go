@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/slabs"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -73,8 +74,7 @@ type Entry struct {
 	Associative *Associative
 	// CheckTrace rejects a trace that is meaningless in such a cache; nil if none is.
 	CheckTrace func(params.Values, *traces.Trace) error
-	// Remark returns a sentence about a trace that was made for another cache, which the user may not have meant, or "";
-	// nil if it never does.
+	// Remark returns a sentence about a trace that was made for another cache, or ""; nil if it never does.
 	Remark func(params.Values, *traces.Trace) string
 	// OneByOne says that it serves each request separately, so that each decision of a policy belongs to one request.
 	OneByOne bool
@@ -89,8 +89,7 @@ type Entry struct {
 	Policies func(values params.Values, cell policies.Spec) []policies.Spec
 	// CheckAllocator rejects an allocator that does not work in a cache with Pools.
 	CheckAllocator func(values params.Values, allocator allocate.Spec) error
-	// Admits rejects parameters under which there is nothing that an admission could keep out; nil if everything is
-	// admitted in such a cache.
+	// Admits rejects parameters under which an admission keeps nothing out; nil if a cache has none.
 	Admits func(values params.Values) error
 	// Bytes estimates the memory of a cache with Pools in addition to its policies, and how often it builds each policy,
 	// for how many objects; nil for others. Predicted is as in Config.
@@ -134,13 +133,11 @@ type PoolEstimate struct {
 	Chained bool  // only the last blocks of prompts can be evicted
 	Pools   int64
 	Shared  bool // several nodes share them, instead of each having its own
-	// Second estimates the memory of a policy that swaps on all nodes, which has slots here instead of a pool; may be
-	// nil.
+	// Second estimates the memory of a policy that swaps on all nodes, with slots here instead of a pool; may be nil.
 	Second func(c Config, nodes int64) int64
 }
 
-// Can reports whether something that an entry makes has a capability, an interface that its type implements:
-// Can[Dropping](e).
+// Can reports whether something that an entry makes implements an interface: Can[Dropping](e).
 func Can[Capability any](e Entry) bool {
 	return slices.ContainsFunc(e.Types, has[Capability])
 }
@@ -164,20 +161,12 @@ func (e Entry) ServesPrompts(t *traces.Trace) bool {
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
 func (e Entry) Describe() params.Description {
-	d := params.Description{Summary: e.Summary, Source: e.Source}
-	if e.ObjectsOnly {
-		d.Traits = append(d.Traits, "capacity in objects only")
-	}
-	switch {
-	case e.NeedsPrompts():
-		d.Traits = append(d.Traits, "needs a trace of prompts; a warm-up counts them")
-	case Can[Running](e):
-		d.Traits = append(d.Traits, "serves prompts where the trace has them, and objects otherwise")
-	}
-	return d
+	return params.Description{Summary: e.Summary, Source: e.Source}.
+		With(e.ObjectsOnly, "capacity in objects only").
+		With(e.NeedsPrompts(), "needs a trace of prompts; a warm-up counts them").
+		With(Can[Running](e) && !e.NeedsPrompts(), "serves prompts where the trace has them, and objects otherwise")
 }
 
-// ResolveValues implements params.Resolver.
 func (e Entry) ResolveValues(v params.Values) Entry {
 	if e.Resolve != nil {
 		e.Resolve(&e, v)
@@ -185,12 +174,7 @@ func (e Entry) ResolveValues(v params.Values) Entry {
 	return e
 }
 
-func (e Entry) CheckValues(v params.Values) error {
-	if e.CheckParams == nil {
-		return nil
-	}
-	return e.CheckParams(v)
-}
+func (e Entry) CheckValues(v params.Values) error { return params.Check(e.CheckParams, v) }
 
 // Config is what a cache is built from.
 type Config struct {
@@ -211,15 +195,13 @@ type Config struct {
 	// finds the objects of the trace by their keys, if the prefetcher computes with them.
 	Prefetcher *prefetch.Spec
 	Addresses  *prefetch.Addresses
-	// Layout is the directory tree of the trace; nil unless the prefetcher or the cache needs it. Addresses are set then,
-	// too.
+	// Layout is the directory tree of the trace, with Addresses; nil unless the prefetcher or the cache needs it.
 	Layout *streams.Layout
 	// Key is passed to policies with Keys; nil if they have to do without.
 	Key func(policies.Object) uint64
 	// Predictor is shared by all policies of the cache; nil if the policy uses none.
 	Predictor predict.Predictor
-	// FurtherPredictor builds another predictor of the whole trace, with a seed of its own, for caches with several
-	// policies; nil if the policy uses none.
+	// FurtherPredictor builds another predictor of the whole trace, with its own seed; nil if the policy uses none.
 	FurtherPredictor func(seed uint64) (predict.Predictor, error)
 	// NewPredictor builds a predictor for a pool from its numbers of objects and (roughly) requests. Positions are the
 	// pool's own. Nil if the policy uses none. It is set only for caches with Pools, instead of Predictor.
@@ -229,8 +211,7 @@ type Config struct {
 	NodePredictor func(groups []int, seed uint64) (predict.Predictor, error)
 	// Groups are the positions on a node with predictors of its own; nil: those of Trace.
 	Groups *NodeGroups
-	// Served is called now and then with the number of requests that have started since the last call; it may be nil. Only
-	// caches that are Driven call it.
+	// Served is called now and then with the requests that have started since, by caches that are Driven; may be nil.
 	Served func(n int)
 	// Predicted says that a model computes what is served: nothing becomes resident.
 	Predicted bool
@@ -243,8 +224,7 @@ type Config struct {
 	AnyOrder bool
 	// Asynchronous says that objects arrive later: see requests.Asynchronous.
 	Asynchronous bool
-	// Allocator divides the capacity among the tenants of Trace; nil if the cache is not divided. It is set only for
-	// caches for which IsShared.
+	// Allocator divides the capacity among tenants, in caches for which IsShared; nil if the cache is not divided.
 	Allocator *allocate.Spec
 	// Admission decides what is loaded, or written to tiers of storage; nil: everything. It is set only for caches with
 	// Admits.
@@ -252,8 +232,7 @@ type Config struct {
 	Warmup    int // requests of Trace at the start that do not count
 }
 
-// Room returns how many distinct objects a cache may contain: the trace's, and addresses outside it that a prefetcher
-// may propose.
+// Room returns how many distinct objects a cache may contain, with the addresses that a prefetcher may propose besides.
 func (c Config) Room() int {
 	if c.Addresses == nil {
 		return c.Trace.NumObjects
@@ -290,10 +269,8 @@ type Spec = params.Spec[Entry]
 // Registry has every cache, in the order of `cachesim caches`: the exact one, then what package sim/all registers.
 var Registry = params.NewRegistry("cache", "exact", exactEntry)
 
-// HasPools reports whether the nodes of a cache are divided into pools.
 func HasPools(c Spec) bool { return c.Entry.Pools != nil }
 
-// NamesThatCan returns the names of the caches with a capability.
 func NamesThatCan[Capability any]() []string {
 	return Registry.NamesOf(func(e *Entry) bool { return Can[Capability](*e) })
 }
@@ -326,8 +303,7 @@ func (e Entry) IsLike(name string) bool {
 	return of.NeedsPrompts() && Can[Replica](e)
 }
 
-// CanStandIn reports whether a cache can take the place of the one with a name, with these parameters: they exist here,
-// or have their defaults.
+// CanStandIn reports whether a cache can replace the named one: its parameters exist here, or have their defaults.
 func (e Entry) CanStandIn(name string, in params.Values) bool {
 	if !e.IsLike(name) {
 		return false
@@ -379,4 +355,25 @@ func ForReferences(c Spec) Spec {
 		c.Entry = c.Entry.ResolveValues(c.Params)
 	}
 	return c
+}
+
+// Associative describes a set-associative cache as data, for devices that replay sets on their own. The cache hashes
+// the keys of the trace, so these must be loaded.
+type Associative struct {
+	// Describe describes the cache of a cell whose policy has a description; why says why there is none.
+	Describe func(capacity int64, v params.Values, policy policies.Spec) (d AssociativeCache, why string)
+	// Places returns two numbers for each object of a trace. The first, modulo the number of sets, is its set; the second,
+	// modulo the number of slabs, is the slab to probe first.
+	Places func(t *traces.Trace) (sets []uint32, slabs []uint64)
+	// Batches returns how many batches the requests of a trace come in.
+	Batches func(t *traces.Trace, v params.Values) int
+}
+
+// AssociativeCache is a set-associative cache as data.
+type AssociativeCache struct {
+	slabs.Geometry     // without Home
+	Batch          int // requests that are looked up together, if the trace does not group them
+	slabs.Replacement
+	// Counters returns the counters of the cache and its policy.
+	Counters func(batches int, t slabs.Tally) []policies.Counter
 }

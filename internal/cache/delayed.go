@@ -44,9 +44,6 @@ func (d *delayed) take(o policies.Object) bool {
 	return true
 }
 
-// cancel makes an object not arrive.
-func (d *delayed) cancel(o policies.Object) { d.due[o] = 0 }
-
 // next returns the next object that arrives after the request at a position; false if there is none.
 func (d *delayed) next(pos int) (a arrival, ok bool) {
 	for d.head < len(d.queue) && d.queue[d.head].due <= pos {

@@ -21,8 +21,8 @@ type Divided struct {
 	strangers []uint32        // per number behind the trace's: the tenant for which it was prefetched
 	asking    uint32          // the tenant of the last request, if the cache prefetches
 	pools     []*Pool         // per tenant, or one for several
-	of        []int           // per tenant: its pool; nil if each has its own, or all have one
-	sharing   []int           // per pool, unless of is nil: its tenants
+	of        []int           // per tenant: its pool
+	sharing   []int           // per pool: how many tenants have it
 	data      []allocate.Pool // per pool: Data and MeanBytes; nil unless the allocator needs them
 	monitors  []*allocate.Monitor
 	patterns  *patterns // nil unless the allocator needs them
@@ -58,13 +58,17 @@ func newDivided(c Config) (*Divided, error) {
 	if err != nil {
 		return nil, err
 	}
-	var of, sharing []int
+	of := make([]int, len(tenants.Names))
 	if pooling, ok := allocator.(allocate.Pooling); ok {
 		of, names = pooling.Pools()
-		sharing = make([]int, len(names))
-		for _, pool := range of {
-			sharing[pool]++
+	} else if !shared {
+		for tenant := range of {
+			of[tenant] = tenant
 		}
+	}
+	sharing := make([]int, len(names))
+	for _, pool := range of {
+		sharing[pool]++
 	}
 	d := &Divided{
 		shared: shared, of: of, sharing: sharing, allocator: allocator, needs: allocator.Needs(),
@@ -160,7 +164,6 @@ type Tenant struct {
 // Tenanted is implemented by caches of several tenants, or of streams of accesses, which come and go.
 type Tenanted interface{ Tenants() []Tenant }
 
-// Tenants returns the state of every tenant, in the order of their numbers.
 func (d *Divided) Tenants() []Tenant {
 	all := d.TenantCounts.Tenants()
 	valuing, valued := d.allocator.(allocate.Valuing)
@@ -168,7 +171,7 @@ func (d *Divided) Tenants() []Tenant {
 		if p := d.alone(i); p != nil {
 			all[i].Used, all[i].Quota, all[i].Valued = p.Used(), p.Capacity(), valued
 			if valued {
-				all[i].Benefit = allocate.PerBlock(valuing.Worth(d.poolOf(uint32(i))), !d.sized)
+				all[i].Benefit = allocate.PerBlock(valuing.Worth(d.of[i]), !d.sized)
 			}
 		}
 	}
@@ -189,31 +192,15 @@ func (d *Divided) sum(of func(*Pool) int64) (sum int64) {
 func (d *Divided) poolWith(o policies.Object) *Pool { return d.pools[d.pool(o)] }
 
 func (d *Divided) pool(o policies.Object) int {
-	if d.shared {
-		return 0
-	}
 	if int(o) >= len(d.owners) {
-		return d.poolOf(d.strangers[int(o)-len(d.owners)])
+		return d.of[d.strangers[int(o)-len(d.owners)]]
 	}
-	return d.poolOf(d.owners[o])
-}
-
-// poolOf returns the number of the pool of a tenant, unless all share one.
-func (d *Divided) poolOf(tenant uint32) int {
-	if d.of == nil {
-		return int(tenant)
-	}
-	return d.of[tenant]
+	return d.of[d.owners[o]]
 }
 
 // alone returns the pool that a tenant has for itself, nil if it shares one.
 func (d *Divided) alone(tenant int) *Pool {
-	switch {
-	case d.shared:
-		return nil
-	case d.of == nil:
-		return d.pools[tenant]
-	case d.sharing[d.of[tenant]] > 1:
+	if d.shared || d.sharing[d.of[tenant]] > 1 {
 		return nil
 	}
 	return d.pools[d.of[tenant]]
@@ -241,13 +228,9 @@ func (d *Divided) sizeData(c Config) {
 	}
 }
 
-// Holds implements Dropping.
 func (d *Divided) Holds(o policies.Object) bool { return d.poolWith(o).Resident(o) }
-
-// Drop implements Dropping.
-func (d *Divided) Drop(o policies.Object) bool { return d.poolWith(o).Drop(o) }
-
-func (d *Divided) Serve(w Window, n *Counts) { ServeEach(d, w, n) }
+func (d *Divided) Drop(o policies.Object) bool  { return d.poolWith(o).Drop(o) }
+func (d *Divided) Serve(w Window, n *Counts)    { ServeEach(d, w, n) }
 
 func (d *Divided) Request(r policies.Request) (hit bool) {
 	hit = d.poolFor(r).Request(r)
@@ -294,8 +277,7 @@ func (d *Divided) due(now int64) bool {
 	return d.needs.Every > 0 && d.state.Requests == d.next && d.next > 0 || d.needs.Period > 0 && now >= d.late
 }
 
-// redivide calls the allocator and resizes the pools, shrinking ones first, so that they never hold more than the
-// capacity together.
+// redivide calls the allocator and resizes the pools.
 func (d *Divided) redivide(r policies.Request) {
 	d.state.Time = r.Time
 	if d.started {
@@ -304,17 +286,19 @@ func (d *Divided) redivide(r policies.Request) {
 	d.hold()
 	d.divide()
 	d.since, d.late = r.Time, r.Time+d.needs.Period
-	for i, p := range d.pools {
-		if d.targets[i] < p.Capacity() {
-			p.Resize(d.targets[i])
-		}
+	d.moved += ResizeAll(d.pools, d.targets)
+}
+
+// ResizeAll resizes pools, shrinking ones first, to stay within their sum, and returns how much capacity has moved.
+func ResizeAll(pools []*Pool, capacities []int64) (moved int64) {
+	for i, p := range pools {
+		p.Resize(min(p.Capacity(), capacities[i]))
 	}
-	for i, p := range d.pools {
-		if more := d.targets[i] - p.Capacity(); more > 0 {
-			d.moved += more
-			p.Resize(d.targets[i])
-		}
+	for i, p := range pools {
+		moved += capacities[i] - p.Capacity()
+		p.Resize(capacities[i])
 	}
+	return moved
 }
 
 // divide asks the allocator for the capacities of the pools and starts the next epoch.
@@ -366,5 +350,42 @@ func (d *Divided) hold() {
 			h.sum += float64(float64(p.Capacity()) * float64(counted-h.since))
 			h.since = counted
 		}
+	}
+}
+
+// prefetchingTenants is a divided cache that prefetches. A prefetched object is charged to its tenant; a stranger,
+// which the trace never requests, to the tenant whose request it was proposed after.
+type prefetchingTenants struct {
+	Prefetching
+	Tenanted
+}
+
+func newPrefetchingTenants(c Config) (*prefetchingTenants, error) {
+	d, err := newDivided(c)
+	if err != nil {
+		return nil, err
+	}
+	d.strangers = make([]uint32, c.Room()-c.Trace.NumObjects)
+	return &prefetchingTenants{NewPrefetching(c, d, c.NewPrefetcher(c.Capacity)), d}, nil
+}
+
+func (d *Divided) Capacity() int64                 { return d.state.Capacity }
+func (d *Divided) Resident(o policies.Object) bool { return d.poolWith(o).Resident(o) }
+
+func (d *Divided) Observe(o Observer) {
+	for _, p := range d.pools {
+		p.Observe(o)
+	}
+}
+
+func (d *Divided) Load(r policies.Request) (loaded bool) {
+	pool := d.poolWith(r.Object)
+	return !pool.Resident(r.Object) && pool.Load(r)
+}
+
+// Expect implements Charging: a stranger belongs to the tenant of the last request, until it is proposed again.
+func (d *Divided) Expect(o policies.Object) {
+	if stranger := int(o) - len(d.owners); stranger >= 0 {
+		d.strangers[stranger] = d.asking
 	}
 }

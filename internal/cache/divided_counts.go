@@ -63,7 +63,6 @@ type TenantCounts struct {
 	split   int // keys of several tenants
 }
 
-// NewTenantCounts returns the counts of the tenants of a cache's trace, before the first request.
 func NewTenantCounts(c Config) TenantCounts {
 	tenants := c.Trace.Tenants
 	return TenantCounts{tenants: tenants.Names, owners: tenants.Of, prompts: tenants.OfPrompt, firsts: c.Trace.Groups,
@@ -89,7 +88,6 @@ func (t *TenantCounts) CountPrompt(prompt int, n Counts) {
 	*of = of.Plus(n)
 }
 
-// Count counts a request for its tenant.
 func (t *TenantCounts) Count(r policies.Request, hit bool) {
 	if t == nil {
 		return
@@ -121,7 +119,6 @@ func (t *TenantCounts) Tenants() []Tenant {
 	return all
 }
 
-// Counters implements Reporting.
 func (t *TenantCounts) Counters() []policies.Counter {
 	if t == nil {
 		return nil
@@ -133,7 +130,6 @@ func (t *TenantCounts) Counters() []policies.Counter {
 	return counters
 }
 
-// means returns the counters of all tenants together.
 func (t *TenantCounts) means() []policies.Counter {
 	counters := []policies.Counter{policies.Count(allocate.TenantCount, float64(len(t.tallies)))}
 	if t.split > 0 {
@@ -184,8 +180,7 @@ func (t *TenantCounts) largest() []int {
 	return Largest(len(t.tallies), func(i int) int64 { return t.tallies[i].Requests })
 }
 
-// Largest returns which of n parts of a cache have the most requests and are reported one by one, in their order; ties
-// go to the earlier one.
+// Largest returns which of n parts have the most requests and are reported, in their order; ties go to earlier ones.
 func Largest(n int, requests func(i int) int64) []int {
 	order := make([]int, n)
 	for i := range order {

@@ -56,8 +56,7 @@ func (c *Config) plain() bool {
 	return !watched && !removes && !(c.Trace.Fills() && c.Policy.Entry.Kind == policies.Offline)
 }
 
-// Exact is a cache in which a request hits if its own object is resident: one pool, called request by request. It
-// implements requests.Asynchronous and Cache.
+// Exact is a cache in which a request hits if its own object is resident: one pool, called request by request.
 type Exact struct{ *Pool }
 
 // NewExact returns an empty cache of the given capacity over objects 0..objects-1.
@@ -119,8 +118,7 @@ type batchExact struct {
 func NewBatchExact(p policies.UnitReplayer) Cache { return batchExact{p} }
 
 func (c batchExact) Counters() []policies.Counter { return CountersOf(c.policy) }
-
-func (c batchExact) Remark() string { return RemarkOf(c.policy) }
+func (c batchExact) Remark() string               { return RemarkOf(c.policy) }
 
 func (c batchExact) Serve(w Window, n *Counts) {
 	hits, evictions := c.policy.ReplayUnit(w.Objects, w.First)

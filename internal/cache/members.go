@@ -17,8 +17,7 @@ type Members struct {
 	places    []uint32          // open addressing by hash, 1 + number or 0; nil with a partition
 }
 
-// Partition stores the numbers of objects that each belong to one pool, for all these pools together. Memory: 4 bytes
-// per object of the trace, once.
+// Partition stores the numbers of objects that each belong to one of many pools. Memory: 4 bytes per object, once.
 type Partition struct{ numbers []uint32 }
 
 func NewPartition(objects int) *Partition { return &Partition{make([]uint32, objects)} }

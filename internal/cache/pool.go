@@ -104,8 +104,7 @@ func (p *Pool) Observe(o Observer) {
 	}
 }
 
-// observedPolicy is a policy that notifies an observer of hits, so that a pool without an observer need not check for
-// one at every hit.
+// observedPolicy notifies an observer of hits, so that a pool without an observer need not check for one.
 type observedPolicy struct {
 	policies.Policy
 	pool     *Pool
@@ -117,35 +116,22 @@ func (t observedPolicy) Hit(r policies.Request) {
 	t.observer.Hit(t.pool.name(r.Object))
 }
 
-// Capacity returns how much fits, in the unit of the sizes of requests.
 func (p *Pool) Capacity() int64 { return p.capacity }
 
 // Used returns how much of the capacity is used. It never exceeds the capacity.
 func (p *Pool) Used() int64 { return p.used }
 
-// Remember makes g remember what the pool evicts from now on, under the pool's number among those with the same ghosts;
-// nil: nothing is remembered.
+// Remember makes g remember what the pool evicts, under its number among those with the same ghosts; nil: nothing.
 func (p *Pool) Remember(g *Ghosts, number int) { p.ghosts, p.rank = g, number }
-
-// GhostHits returns how many requests so far were for objects that the pool remembers as evicted.
-func (p *Pool) GhostHits() int64 { return p.ghostHits }
-
-// Len returns the number of resident objects.
-func (p *Pool) Len() int { return int(p.loaded - p.evictions) }
-
-// Evictions returns how many objects have left so far, for any reason.
-func (p *Pool) Evictions() int64 { return p.evictions }
+func (p *Pool) GhostHits() int64               { return p.ghostHits }
+func (p *Pool) Len() int                       { return int(p.loaded - p.evictions) }
+func (p *Pool) Evictions() int64               { return p.evictions }
 
 // Oversized returns how many requests so far were for objects larger than the capacity: misses that bypass the pool.
-func (p *Pool) Oversized() int64 { return p.oversized }
-
-// Counters implements Reporting with the policy's counters.
+func (p *Pool) Oversized() int64             { return p.oversized }
 func (p *Pool) Counters() []policies.Counter { return CountersOf(p.named()) }
+func (p *Pool) Remark() string               { return RemarkOf(p.named()) }
 
-// Remark implements Remarking with the policy's remark.
-func (p *Pool) Remark() string { return RemarkOf(p.named()) }
-
-// named returns the policy that the user named.
 func (p *Pool) named() policies.Policy {
 	if told, ok := p.policy.(observedPolicy); ok {
 		return told.Policy
@@ -160,7 +146,6 @@ func (p *Pool) Resident(o policies.Object) bool {
 	return p.Has(o)
 }
 
-// Holds implements Dropping.
 func (p *Pool) Holds(o policies.Object) bool { return p.Resident(o) }
 
 // Has is Resident for a pool without members. It is short enough to be inlined into the loops of caches.
@@ -347,8 +332,7 @@ func (p *Pool) plain() bool {
 	return p.stored == nil && p.ghosts == nil && p.expirer == nil && p.capacity > 0 && (changes || p.observer == nil)
 }
 
-// serveUnit serves requests by the batch path of the policy. Every object that changes is loaded or evicted, and leaves
-// less or more room.
+// serveUnit serves requests by the batch path of the policy. What changes is loaded or evicted.
 func (p *Pool) serveUnit(policy policies.UnitServer, objects []policies.Object) {
 	room := p.capacity - p.used
 	left, changed := policy.ServeUnit(objects, p.here, room, p.changed[:0])
@@ -443,8 +427,7 @@ func (p *Pool) leave(o policies.Object, why Departure) {
 	}
 }
 
-// discharge removes an object from the accounts, and returns its charged size. It panics if the policy names an object
-// twice, or one that is not resident.
+// discharge removes an object from the accounts, and returns its charge. It panics if the object is not resident.
 func (p *Pool) discharge(o policies.Object) (size int64) {
 	if int(o) < len(p.stored) {
 		size, p.stored[o] = p.stored[o], 0

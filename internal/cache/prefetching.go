@@ -36,15 +36,13 @@ type Charging interface {
 	Expect(o policies.Object)
 }
 
-// Layered is implemented by stores with further tiers: an object that a store has lost to a lower tier has not left the
-// cache.
+// Layered is implemented by stores with further tiers: what a lower tier has got has not left the cache.
 type Layered interface {
 	// Below reports whether a lower tier has an object, and the first one has not.
 	Below(o policies.Object) bool
 }
 
-// Numbered is implemented by stores that need the addresses of objects. The numbers are set once, before the first
-// request.
+// Numbered is implemented by stores that need the addresses of objects, from before the first request on.
 type Numbered interface{ SetNumbers(n *prefetch.Numbers) }
 
 // prefetching is an exact cache that, after each request, also loads the proposals of a prefetcher. It implements
@@ -162,13 +160,12 @@ func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
 	}
 }
 
-// Holds implements Dropping.
 func (c *prefetching) Holds(o policies.Object) bool { return c.Store.Resident(o) }
 
 // Drop implements Dropping. What is on its way does not arrive.
 func (c *prefetching) Drop(o policies.Object) bool {
 	if c.delayed.comes(o) {
-		c.delayed.cancel(o)
+		c.delayed.due[o] = 0
 		c.lose(o)
 	}
 	dropped := c.Store.Drop(o)
@@ -278,7 +275,6 @@ func (c *prefetching) send(o policies.Object, size int64, p prefetch.Proposal, r
 	c.expect(o, p)
 }
 
-// expect notes that a proposal is on its way.
 func (c *prefetching) expect(o policies.Object, p prefetch.Proposal) {
 	if c.charging != nil {
 		c.charging.Expect(o)
@@ -288,7 +284,6 @@ func (c *prefetching) expect(o policies.Object, p prefetch.Proposal) {
 	}
 }
 
-// arrive loads the objects that arrive after a request.
 func (c *prefetching) arrive(r policies.Request) {
 	for {
 		a, ok := c.delayed.next(r.Pos)
@@ -365,7 +360,6 @@ func (c *prefetching) tell(d departure, r policies.Request) {
 	}
 }
 
-// eviction describes an object that has left the cache.
 func (c *prefetching) eviction(o policies.Object, unused int) prefetch.Eviction {
 	e := prefetch.Eviction{Object: o, Unused: unused}
 	if c.numbers != nil {
@@ -374,7 +368,6 @@ func (c *prefetching) eviction(o policies.Object, unused int) prefetch.Eviction 
 	return e
 }
 
-// takeBack loads an evicted object again.
 func (c *prefetching) takeBack(o policies.Object, r policies.Request) bool {
 	size := int64(1)
 	if c.charged != nil {
@@ -393,7 +386,7 @@ func (c *prefetching) takeBack(o policies.Object, r policies.Request) bool {
 
 // forRoom reports whether the object made room for another one.
 func (d departure) forRoom() bool {
-	return d.why == ForDemand || d.why == ForPrefetch || d.why == ForRestore
+	return d.why <= ForRestore
 }
 
 // BeginCounting implements Warming: earlier prefetches no longer count.

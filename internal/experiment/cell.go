@@ -50,17 +50,16 @@ func (p *Parts) PolicyText() string { return p.texts.Policy }
 // partTexts are the parts of a cell, each with every parameter. Without a part, kinds other than Policy and Cache are
 // "" and left out of plans, so that a new kind changes no hash.
 type partTexts struct {
-	Cache     string `json:"cache"`
-	Policy    string `json:"policy"`              // "s3fifo(small=0.1,ghost=0.9)"
-	Predictor string `json:"predictor,omitempty"` // "" if the policy uses none
-	Reuse     string `json:"reuse,omitempty"`
-	Retriever string `json:"retriever,omitempty"` // "" for the default of the policy
-	Allocator string `json:"allocator,omitempty"` // "" if the capacity is not divided among tenants
-	Admission string `json:"admission,omitempty"` // "" if everything is written to lower tiers
-	Model     string `json:"model,omitempty"`     // "" if hits are only counted
-	Router    string `json:"router,omitempty"`    // "" if there is one node
-	// "" if only requested objects are loaded
-	Prefetcher string `json:"prefetcher,omitempty"`
+	Cache      string `json:"cache"`
+	Policy     string `json:"policy"`              // "s3fifo(small=0.1,ghost=0.9)"
+	Predictor  string `json:"predictor,omitempty"` // "" if the policy uses none
+	Reuse      string `json:"reuse,omitempty"`
+	Retriever  string `json:"retriever,omitempty"`     // "" for the default of the policy
+	Allocator  string `json:"allocator,omitempty"`     // "" if the capacity is not divided among tenants
+	Admission  string `json:"admission,omitempty"`     // "" if everything is written to lower tiers
+	Model      string `json:"model,omitempty"`         // "" if hits are only counted
+	Router     string `json:"router,omitempty"`        // "" if there is one node
+	Prefetcher string `json:"prefetcher,omitempty"`    // "" if only requested objects are loaded
 	Checksum   string `json:"part_checksum,omitempty"` // of the files that they read
 }
 
@@ -111,11 +110,9 @@ type CellText struct {
 }
 
 func (c Cell) Text() CellText {
-	return CellText{
-		Number: c.Number, Hash: c.Hash, Workload: c.Workload, partTexts: c.Parts.texts, Label: c.Label,
+	return CellText{Number: c.Number, Hash: c.Hash, Workload: c.Workload, partTexts: c.Parts.texts, Label: c.Label,
 		Capacity: c.Capacity.String(), Sizes: c.Sizes.String(), Seed: c.Seed, Warmup: c.Warmup, Axes: c.Axes,
-		Series: c.Series.String(), Against: c.Against, Auxiliary: c.Auxiliary, Version: c.Version,
-	}
+		Series: c.Series.String(), Against: c.Against, Auxiliary: c.Auxiliary, Version: c.Version}
 }
 
 // WithHash returns c with its hash, which covers everything that determines its record.

@@ -27,9 +27,8 @@ type CellOptions struct {
 	Version string
 	// Checksum returns the checksum of a trace's files; it is called once per trace. Without it cells have no checksum,
 	// and hashes that depend on paths match no result.
-	Checksum func(workload.Workload) (string, error)
-	// PartChecksums is as in Design.
-	PartChecksums workload.Checksums
+	Checksum      func(workload.Workload) (string, error)
+	PartChecksums workload.Checksums // as in Design
 }
 
 // Cells expands the experiment: trace by trace, for each of its workloads capacity by capacity, policy by policy and

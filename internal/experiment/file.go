@@ -19,20 +19,15 @@ type File struct {
 	Policies []Policy `yaml:"policies"`
 	// Predictors are the predictors with which each policy that uses one runs.
 	Predictors []Part `yaml:"predictors,omitempty"`
-	// Rules are the reuse rules with which each policy that uses one runs.
-	Rules []Part `yaml:"rules,omitempty"`
+	Rules      []Part `yaml:"rules,omitempty"` // reuse rules with which each policy that uses one runs
 	// Retrievers find the tokens that a step of a language model asks for; default: that of the policy.
-	Retrievers []Part `yaml:"retrievers,omitempty"`
-	// what to load besides requested objects; default: nothing
-	Prefetchers []Part `yaml:"prefetchers,omitempty"`
+	Retrievers  []Part `yaml:"retrievers,omitempty"`
+	Prefetchers []Part `yaml:"prefetchers,omitempty"` // what to load besides requested objects; default: nothing
 	// of the capacity among the tenants of the traces; default: none
 	Allocators []Part `yaml:"allocators,omitempty"`
-	// of prompts to nodes, with the number of these; default: one node
-	Routers []Part `yaml:"routers,omitempty"`
-	// for writes to tiers of storage; default: everything
-	Admissions []Part `yaml:"admissions,omitempty"`
-	// of the time that requests take; default: hits are only counted
-	Models []Part `yaml:"models,omitempty"`
+	Routers    []Part `yaml:"routers,omitempty"`    // of prompts to nodes, with the number of these; default: one node
+	Admissions []Part `yaml:"admissions,omitempty"` // for writes to tiers of storage; default: everything
+	Models     []Part `yaml:"models,omitempty"`     // of the time that requests take; default: hits are only counted
 	// Capacities are in the format of --capacity. A trace may have its own.
 	Capacities Capacities `yaml:"capacities,omitempty"`
 	Bytes      bool       `yaml:"bytes,omitempty"`     // bare numbers and shares count bytes
@@ -108,9 +103,8 @@ type Trace struct {
 
 // Policy is a policy with parameters; in YAML, a plain text is its Policy.
 type Policy struct {
-	Policy string `yaml:"policy"` // "s3fifo(small=0.1)"
-	// its name in figures, tables and claims; default: as written
-	As string `yaml:"as,omitempty"`
+	Policy string `yaml:"policy"`       // "s3fifo(small=0.1)"
+	As     string `yaml:"as,omitempty"` // its name in figures, tables and claims; default: as written
 	// further parameters; each is an axis of that name, even if it has only one value
 	With map[string]Values `yaml:"with,omitempty"`
 	// Names of the parts that it runs with; default: all. With one only, it counts at every place on the axis of these

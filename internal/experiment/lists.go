@@ -21,9 +21,8 @@ import (
 
 // Part is a part of a kind, with parameters; in YAML, a plain text is its Use.
 type Part struct {
-	Use string `yaml:"use"` // "noisy(kind=flip)", "sets(ways=64)"
-	// its place on the axis of its kind, if there are several; default: as written
-	As string `yaml:"as,omitempty"`
+	Use string `yaml:"use"`          // "noisy(kind=flip)", "sets(ways=64)"
+	As  string `yaml:"as,omitempty"` // its place on the axis of its kind, if there are several; default: as written
 	// further parameters; each is an axis of that name, even if it has only one value
 	With map[string]Values `yaml:"with,omitempty"`
 }

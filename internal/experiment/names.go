@@ -370,14 +370,9 @@ func (c *checker) tables() {
 
 // claimNames are the names that claims may contain.
 func (f *File) claimNames() claims.Names {
-	return claims.Names{
-		Policies:   append(f.labels(), sortedKeys(f.Absent)...),
-		Groups:     sortedKeys(f.Groups),
-		Metrics:    metric.Names(),
-		References: f.referenceNames(),
-		Axes:       append(sortedKeys(f.axes()), f.referenceAxes()...),
-		Traces:     f.traceNames(),
-	}
+	return claims.Names{Policies: append(f.labels(), sortedKeys(f.Absent)...), Groups: sortedKeys(f.Groups),
+		Metrics: metric.Names(), References: f.referenceNames(),
+		Axes: append(sortedKeys(f.axes()), f.referenceAxes()...), Traces: f.traceNames()}
 }
 
 func (c *checker) claims() {

@@ -57,13 +57,10 @@ type Entrant struct {
 	Axes  string
 	// Setups are the Design.Setups in which it runs, by index, with the axes that its cells have there; nil: all, with
 	// their own axes.
-	Setups map[int]string
-	// Capacities are those at which it runs; nil: all.
-	Capacities []capacity.Spec
-	// OnePass is as for cells.
-	OnePass bool
-	// Beside says that it is compared with existing optima and adds none.
-	Beside bool
+	Setups     map[int]string
+	Capacities []capacity.Spec // at which it runs; nil: all
+	OnePass    bool            // as for cells
+	Beside     bool            // it is compared with existing optima and adds none
 
 	index int // in File.Policies
 }

@@ -76,15 +76,13 @@ type Task interface {
 }
 
 type Result struct {
-	Record records.Record `json:"record"` // of the cell that ran, without times, and without comparison to others
-	Times  sim.Times      `json:"times,omitempty"`
-	// of the replay; if several cells shared a pass, each has an equal share
-	Seconds float64 `json:"seconds"`
+	Record  records.Record `json:"record"` // of the cell that ran, without times, and without comparison to others
+	Times   sim.Times      `json:"times,omitempty"`
+	Seconds float64        `json:"seconds"` // of the replay; if several cells shared a pass, each has an equal share
 	// Device is the model of the GPU that replayed the cell, and so made the times; "" for the CPU.
-	Device string `json:"device,omitempty"`
-	// the series, if requested; they do not name their cell
-	Series []series.Row   `json:"series,omitempty"`
-	Blocks *blocks.Blocks `json:"-"` // if requested
+	Device string         `json:"device,omitempty"`
+	Series []series.Row   `json:"series,omitempty"` // the series, if requested; they do not name their cell
+	Blocks *blocks.Blocks `json:"-"`                // if requested
 }
 
 // RecordOf returns the record for c, which must have the hash of the cell that ran. The record has c's names.
@@ -121,25 +119,12 @@ func ByWorkload(cells []Cell) [][]Cell {
 }
 
 // WithoutRepetitions returns the cells without those whose hash an earlier cell has.
-func WithoutRepetitions(cells []Cell) (once []Cell) {
-	seen := map[string]bool{}
-	for _, c := range cells {
-		if !seen[c.Hash] {
-			once = append(once, c)
-		}
-		seen[c.Hash] = true
-	}
-	return once
+func WithoutRepetitions(cells []Cell) []Cell {
+	return records.Firsts(cells, func(c Cell) string { return c.Hash })
 }
 
-func Rows(cells []Cell) (rows int) {
-	for _, c := range cells {
-		if !c.Auxiliary {
-			rows++
-		}
-	}
-	return rows
-}
+// Rows returns how many records the cells have.
+func Rows(cells []Cell) int { return records.Count(cells, func(c Cell) bool { return !c.Auxiliary }) }
 
 // Execute replays cells on several cores, trace by trace in the order of the cells. A trace is loaded once, when the
 // first of its cells can start, and released when its last cell has ended. On cancellation or after a failure it
@@ -533,45 +518,38 @@ func needs(cells []Cell) (needed traces.Needs) {
 // jobs returns the passes over t that cells need. Cells that are the same for this trace, such as 1% and 100, share a
 // pass, and so do those of lru-stack.
 func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
-	replayers := map[int]*sim.Replayer{}
-	once := map[int][]sim.Cell{}
-	served := map[string][]Cell{}
-	key := func(warmup int, c sim.Cell) string { return fmt.Sprint(warmup, "|", c.Key()) }
-	var warmups []int
-	for _, c := range cells {
-		if replayers[c.Warmup] == nil {
-			replayers[c.Warmup] = e.options.Kept.replayer(t, c.Warmup, func() *sim.Replayer {
-				return sim.NewReplayer(t, sim.ReplayerOptions{Warmup: c.Warmup, Jobs: e.options.Jobs,
-					Memory: e.options.Memory, Blocks: e.options.Blocks,
-					Neighbours: e.neighbours(c), Device: e.options.Device, Note: e.note})
-			})
-			warmups = append(warmups, c.Warmup)
-		}
-		s, err := c.on(t)
-		if err == nil {
-			err = replayers[c.Warmup].Check(s)
-		}
-		if err != nil {
-			if err := e.report([]Cell{c}, &CellError{c, err}); err != nil {
-				return nil, err
+	for _, same := range records.GroupBy(cells, func(c Cell) int { return c.Warmup }) {
+		warmup := same[0].Warmup
+		r := e.options.Kept.replayer(t, warmup, func() *sim.Replayer {
+			return sim.NewReplayer(t, sim.ReplayerOptions{Warmup: warmup, Jobs: e.options.Jobs, Memory: e.options.Memory,
+				Blocks: e.options.Blocks, Neighbours: e.neighbours(same[0]), Device: e.options.Device, Note: e.note})
+		})
+		var once []sim.Cell
+		served := map[string][]Cell{}
+		for _, c := range same {
+			s, err := c.on(t)
+			if err == nil {
+				err = r.Check(s)
 			}
-			continue
+			if err != nil {
+				if err := e.report([]Cell{c}, &CellError{c, err}); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			key := s.Key()
+			if served[key] == nil {
+				once = append(once, s)
+			}
+			served[key] = append(served[key], c)
 		}
-		k := key(c.Warmup, s)
-		if served[k] == nil {
-			once[c.Warmup] = append(once[c.Warmup], s)
-		}
-		served[k] = append(served[k], c)
-	}
-	for _, warmup := range warmups {
-		r := replayers[warmup]
-		for _, pass := range r.Jobs(once[warmup]) {
+		for _, pass := range r.Jobs(once) {
 			j := job{Job: pass, replayer: r, requests: r.Requests(pass.Cells()[0].Capacity)}
 			if j.need, err = r.Fits(pass, e.options.Memory); err != nil {
 				return nil, err
 			}
 			for _, s := range pass.Cells() {
-				j.serves = append(j.serves, served[key(warmup, s)])
+				j.serves = append(j.serves, served[s.Key()])
 			}
 			jobs = append(jobs, j)
 		}

@@ -40,7 +40,12 @@ func ParseConditions(text string) (all []Condition, err error) {
 		last := len(all) - 1
 		switch value := strings.TrimSpace(item); {
 		case parts != nil && parts[1] != "" && parts[3] != "":
-			all = append(all, newCondition(parts[1], strings.Join(strings.Fields(parts[2]), " "), parts[3]))
+			op := strings.Replace(strings.Join(strings.Fields(parts[2]), " "), "==", "=", 1)
+			c := Condition{parts[1], op, []string{parts[3]}}
+			if op == "between" {
+				c.Values = strings.SplitN(parts[3], " and ", 2)
+			}
+			all = append(all, c)
 		case parts == nil && value != "" && last >= 0 && slices.Contains([]string{"=", "in", "not in"}, all[last].Op):
 			all[last].Op = strings.Replace(all[last].Op, "=", "in", 1)
 			all[last].Values = append(all[last].Values, value)
@@ -53,14 +58,6 @@ func ParseConditions(text string) (all []Condition, err error) {
 		}
 	}
 	return all, nil
-}
-
-func newCondition(dimension, op, text string) Condition {
-	c := Condition{dimension, strings.Replace(op, "==", "=", 1), []string{text}}
-	if op == "between" {
-		c.Values = strings.SplitN(text, " and ", 2)
-	}
-	return c
 }
 
 // Meets reports whether the record is at the places of all conditions.
@@ -143,7 +140,7 @@ func (c Condition) Filter(recs []Record) (f Filter, err error) {
 	for _, text := range c.Values {
 		x, isNumber := NumberOf(text)
 		l := limit{text: text, x: x, isNumber: isNumber, isShare: strings.HasSuffix(text, "%")}
-		if !l.isNumber && c.isOrder() {
+		if !l.isNumber && !slices.Contains([]string{"=", "!=", "in", "not in"}, c.Op) { // an order
 			i := slices.IndexFunc(recs, func(r Record) bool { return c.Dimension == DimCapacity && r.CapacityText == text })
 			if i < 0 {
 				err = cmp.Or(err, fmt.Errorf("%s is not a number, so %s %s %s cannot be compared", text, c.Dimension, c.Op, text))
@@ -158,8 +155,6 @@ func (c Condition) Filter(recs []Record) (f Filter, err error) {
 	}
 	return f, err
 }
-
-func (c Condition) isOrder() bool { return !slices.Contains([]string{"=", "!=", "in", "not in"}, c.Op) }
 
 // Missing returns the values of = and in that no record had for which Holds was called.
 func (f *Filter) Missing() (texts []string) {

@@ -32,8 +32,8 @@ func (r *Record) digestOf(covers func(name string) bool) string {
 	var lines []string
 	add := func(f field) {
 		if f.name != digestName && !f.isZero(r) {
-			text, _ := f.text(r)
-			lines = append(lines, digestLine(f.name, text))
+			text, _ := f.text(r) // a line end in it may be one or two characters, as CSV has it
+			lines = append(lines, fmt.Sprintf("%s=%q\n", f.name, strings.ReplaceAll(text, "\r\n", "\n")))
 		}
 	}
 	for _, f := range identity {
@@ -52,11 +52,6 @@ func (r *Record) digestOf(covers func(name string) bool) string {
 	})
 	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
 	return hex.EncodeToString(sum[:8]) // enough to notice damage, which is all that it is for
-}
-
-// digestLine is a field's contribution to a digest. A line end in its text may be one or two characters, as CSV has it.
-func digestLine(name, text string) string {
-	return fmt.Sprintf("%s=%q\n", name, strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
 // sealed returns copies of records that are about to be written together, each with its digest, and with zeros for the

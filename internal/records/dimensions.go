@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -69,6 +70,16 @@ func (r *Record) Dim(name string) (v Value, ok bool) {
 		}
 	}
 	return Value{}, false
+}
+
+// Texts returns the different texts of records, without "", in order of first appearance.
+func Texts(recs []Record, of func(*Record) string) (texts []string) {
+	for i := range recs {
+		if text := of(&recs[i]); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // AxisNames returns the names of the further axes of recs, without duplicates, in order of first appearance.
@@ -158,4 +169,109 @@ func (v Value) Is(text string) bool {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	return err == nil && v.IsNumber && v.Number == x
+}
+
+// LabelsOf returns the kind of labels of a metric that has several values, such as "job" for job_hit_ratio: the
+// dimension that ByLabel adds. It is "" if the name means a single value, as job_hit_ratio[web] does.
+func LabelsOf(name string) string {
+	if m, ok := metric.Lookup(name); !ok && m.Name == name {
+		return m.Labels
+	}
+	return ""
+}
+
+// ByLabel splits records by the labels of a kind: each label gets a record with its own values, and is its place on the
+// dimension of that kind. Other metrics are the same for all of them. A record without such values stays as it is.
+// Labels that are numbers are in the order of their values, before others.
+func ByLabel(recs []Record, names ...string) []Record {
+	kind := LabelsOf(names[0])
+	var all []Record
+	for i := range recs {
+		r := &recs[i]
+		at := map[string]int{} // index in all, by label
+		for name := range r.Names() {
+			base, label, _ := strings.Cut(strings.TrimSuffix(name, "]"), "[")
+			if label == "" || !slices.Contains(names, base) {
+				continue
+			}
+			place, ok := at[label]
+			if !ok {
+				place = len(all)
+				at[label] = place
+				all = append(all, *r)
+				// a comma would end the place on the axis
+				all[place].Axes = strings.TrimPrefix(r.Axes+","+kind+"="+strings.ReplaceAll(label, ",", ";"), ",")
+			}
+			x, _ := r.Get(name)
+			all[place].SetNamed(base, x)
+		}
+		if len(at) == 0 {
+			all = append(all, *r)
+			continue
+		}
+		slices.SortStableFunc(all[len(all)-len(at):], func(a, b Record) int { return compareOn(kind, &a, &b) })
+	}
+	return all
+}
+
+// compareOn compares the numeric places of two records on a dimension. Numbers come before other places.
+func compareOn(dimension string, a, b *Record) int {
+	x, _ := a.Dim(dimension)
+	y, _ := b.Dim(dimension)
+	switch {
+	case x.IsNumber && y.IsNumber:
+		return cmp.Compare(x.Number, y.Number)
+	case x.IsNumber:
+		return -1
+	case y.IsNumber:
+		return 1
+	}
+	return 0
+}
+
+// IsShare reports whether a metric, or a dimension, is a ratio that is shown as a percentage.
+func IsShare(name string) bool {
+	m, _ := metric.Lookup(name)
+	return m.Unit == metric.Share || name == DimCapacityShare
+}
+
+func HigherIsBetter(name string) bool {
+	m, _ := metric.Lookup(name)
+	return m.Better == metric.Higher
+}
+
+func LowerIsBetter(name string) bool {
+	m, _ := metric.Lookup(name)
+	return m.Better == metric.Lower
+}
+
+// MetricName returns the name of a metric, or of a dimension, for people: "hit ratio".
+func MetricName(name string) string {
+	if m, _ := metric.Lookup(name); m.Name == name {
+		return m.Label()
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// AxisName returns the name of a metric, or of a dimension, on the axis of a figure: "P99 latency (ms)".
+func AxisName(name string) string {
+	if m, _ := metric.Lookup(name); m.Name == name {
+		return m.AxisLabel()
+	}
+	return MetricName(name)
+}
+
+// MetricText formats a value of a metric for people, as its declaration says.
+func MetricText(name string, x float64) string {
+	m, _ := metric.Lookup(name)
+	if m.Name == "" {
+		return show.Trimmed(x, 4)
+	}
+	return m.Text(x)
+}
+
+// DifferenceText formats the difference between two values of a metric, with its sign.
+func DifferenceText(name string, x float64) string {
+	m, _ := metric.Lookup(name)
+	return m.DifferenceText(x)
 }

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -100,7 +101,6 @@ func fieldOf(name string) (field, error) {
 		suggest.Unknown("field", name, fieldNames()))
 }
 
-// fieldNames are the fields that a file of records may have.
 func fieldNames() (names []string) {
 	for _, f := range identity {
 		names = append(names, f.name)
@@ -199,32 +199,22 @@ func (f field) setText(r *Record, text string) error {
 	if f.optional && text == "" {
 		return nil
 	}
-	v := reflect.New(kinds[f.kind]).Elem()
+	var x any = text
 	var err error
 	switch f.kind {
-	case reflect.String:
-		v.SetString(text)
 	case reflect.Int64:
-		var n int64
-		n, err = strconv.ParseInt(text, 10, 64)
-		v.SetInt(n)
+		x, err = strconv.ParseInt(text, 10, 64)
 	case reflect.Uint64:
-		var n uint64
-		n, err = strconv.ParseUint(text, 10, 64)
-		v.SetUint(n)
+		x, err = strconv.ParseUint(text, 10, 64)
 	case reflect.Float64:
-		var x float64
 		x, err = strconv.ParseFloat(text, 64)
-		v.SetFloat(x)
 	case reflect.Bool:
-		var b bool
-		b, err = strconv.ParseBool(text)
-		v.SetBool(b)
+		x, err = strconv.ParseBool(text)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is %q, want %s", f.name, text, f.want())
 	}
-	f.set(r, v)
+	f.set(r, reflect.ValueOf(x))
 	return nil
 }
 
@@ -235,19 +225,23 @@ var kinds = map[reflect.Kind]reflect.Type{
 }
 
 func (f field) set(r *Record, v reflect.Value) {
+	if f.index == nil {
+		if f.kind == reflect.Int64 {
+			r.SetNamedInt(f.name, v.Int())
+		} else {
+			r.SetNamed(f.name, v.Float())
+		}
+		return
+	}
+	to := reflect.ValueOf(r).Elem().FieldByIndex(f.index)
 	switch {
-	case f.index == nil && f.kind == reflect.Int64:
-		r.SetNamedInt(f.name, v.Int())
-	case f.index == nil:
-		r.SetNamed(f.name, v.Float())
 	case f.optional:
-		pointer := reflect.New(v.Type())
-		pointer.Elem().Set(v)
-		reflect.ValueOf(r).Elem().FieldByIndex(f.index).Set(pointer)
+		to.Set(reflect.New(v.Type()))
+		to.Elem().Set(v)
 	case f.empty != "" && v.String() == f.empty:
-		reflect.ValueOf(r).Elem().FieldByIndex(f.index).SetZero()
+		to.SetZero()
 	default:
-		reflect.ValueOf(r).Elem().FieldByIndex(f.index).Set(v)
+		to.Set(v)
 	}
 }
 
@@ -269,17 +263,16 @@ func (f field) want() string {
 func (r *Record) Check() error {
 	v := reflect.ValueOf(r).Elem()
 	for _, f := range slices.Concat(identity, behind) {
-		x := reflect.Indirect(v.FieldByIndex(f.index))
-		switch {
+		var err error
+		switch x := reflect.Indirect(v.FieldByIndex(f.index)); {
 		case !x.IsValid():
 		case f.kind == reflect.Float64:
-			if err := checkFloat(f.name, x.Float()); err != nil {
-				return err
-			}
+			err = checkFloat(f.name, x.Float())
 		case f.kind == reflect.Int64:
-			if err := checkInt(f.name, x.Int()); err != nil {
-				return err
-			}
+			err = checkInt(f.name, x.Int())
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for name := range r.Values.Names() {
@@ -287,10 +280,7 @@ func (r *Record) Check() error {
 			return err
 		}
 	}
-	if err := oneOf("kind", r.Kind, Online, Offline, Bound); err != nil {
-		return err
-	}
-	return oneOf("capacity_unit", r.CapacityUnit, Objects, Bytes)
+	return cmp.Or(oneOf("kind", r.Kind, Online, Offline, Bound), oneOf("capacity_unit", r.CapacityUnit, Objects, Bytes))
 }
 
 func (r *Record) checkMetric(name string) error {
@@ -320,10 +310,8 @@ func checkInt(name string, n int64) error {
 }
 
 func oneOf(name, value string, choices ...string) error {
-	for _, c := range choices {
-		if value == c {
-			return nil
-		}
+	if slices.Contains(choices, value) {
+		return nil
 	}
 	return fmt.Errorf("%s is %q, want one of %s", name, value, suggest.List(choices))
 }

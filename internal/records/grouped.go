@@ -18,12 +18,30 @@ func GroupBy[T any, K comparable](items []T, key func(T) K) (groups [][]T) {
 
 // Distinct returns the keys of items, each once, in order of first appearance.
 func Distinct[T any, K comparable](items []T, key func(T) K) (keys []K) {
+	for _, item := range Firsts(items, key) {
+		keys = append(keys, key(item))
+	}
+	return keys
+}
+
+// Firsts returns the first item of each key.
+func Firsts[T any, K comparable](items []T, key func(T) K) (firsts []T) {
 	seen := map[K]bool{}
 	for _, item := range items {
 		if k := key(item); !seen[k] {
 			seen[k] = true
-			keys = append(keys, k)
+			firsts = append(firsts, item)
 		}
 	}
-	return keys
+	return firsts
+}
+
+// Count returns how many items are of some kind.
+func Count[T any](items []T, is func(T) bool) (n int) {
+	for _, item := range items {
+		if is(item) {
+			n++
+		}
+	}
+	return n
 }

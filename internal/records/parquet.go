@@ -26,7 +26,6 @@ var (
 	parquetDigest = regexp.MustCompile(parquetDigestName + "\x18\x40" + "([0-9a-f]{64})")
 )
 
-// node is the type of a field's column.
 func (f field) node() parquet.Node {
 	n := map[reflect.Kind]parquet.Node{
 		reflect.String: parquet.String(), reflect.Int64: parquet.Int(64), reflect.Uint64: parquet.Uint(64),
@@ -109,20 +108,20 @@ func (f field) parquetValue(r *Record, column int) parquet.Value {
 
 // setParquet is the inverse of parquetValue.
 func (f field) setParquet(r *Record, x parquet.Value) {
-	v := reflect.New(kinds[f.kind]).Elem()
+	var v any
 	switch f.kind {
 	case reflect.String:
-		v.SetString(string(x.ByteArray()))
+		v = string(x.ByteArray())
 	case reflect.Int64:
-		v.SetInt(x.Int64())
+		v = x.Int64()
 	case reflect.Uint64:
-		v.SetUint(x.Uint64())
+		v = x.Uint64()
 	case reflect.Float64:
-		v.SetFloat(x.Double())
+		v = x.Double()
 	case reflect.Bool:
-		v.SetBool(x.Boolean())
+		v = x.Boolean()
 	}
-	f.set(r, v)
+	f.set(r, reflect.ValueOf(v))
 }
 
 // RecoverParquet turns a panic of the library into an error without a result: it panics on some damaged files. Readers

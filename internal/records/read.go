@@ -26,11 +26,13 @@ func Read(path string, stdin io.Reader) ([]Record, error) {
 	if path == "-" {
 		return ReadFrom("standard input", stdin)
 	}
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		if path, err = findIn(path); err != nil {
-			return nil, err
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		names := []string{jsonName, parquetName, csvName}
+		found := FindIn(path, names)
+		if found == "" {
+			return nil, fmt.Errorf("folder %s contains none of %s", path, strings.Join(names, ", "))
 		}
+		path = found
 	}
 	f, err := filestate.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,25 +45,24 @@ func Read(path string, stdin io.Reader) ([]Record, error) {
 	return ReadFrom(path, filestate.Reader(f, path))
 }
 
-// findIn returns the file of records in dir.
-func findIn(dir string) (string, error) {
-	names := []string{jsonName, parquetName, csvName}
+// FindIn returns the path of the first of some files that a folder has; "" if it has none.
+func FindIn(dir string, names []string) string {
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); err == nil {
-			return path, nil
+			return path
 		}
 	}
-	return "", fmt.Errorf("folder %s contains none of %s", dir, strings.Join(names, ", "))
+	return ""
 }
 
 // ReadFrom reads records from r, as Read does. Errors begin with the name.
 func ReadFrom(name string, r io.Reader) ([]Record, error) {
 	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	var recs []Record
+	if err == nil {
+		recs, err = decode(data)
 	}
-	recs, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -54,9 +54,6 @@ var formats = []file{{jsonName, sealedJSON}, {csvName, sealedCSV}, {parquetName,
 // Write writes recs as records.jsonl, records.csv and records.parquet into dir, which is created if it does not exist.
 // After an error none of the three has changed, unless renaming one of them failed.
 func Write(dir string, recs []Record) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
 	return writeAll(dir, formats, recs)
 }
 
@@ -72,8 +69,7 @@ func Rewrite(path string, recs []Record) error {
 		if err != nil {
 			return err
 		}
-		dir, name := filepath.Split(path)
-		return writeAll(dir, []file{{name, encode}}, recs)
+		return writeAll(filepath.Dir(path), []file{{filepath.Base(path), encode}}, recs)
 	}
 	var there []file
 	for _, f := range formats {
@@ -84,7 +80,6 @@ func Rewrite(path string, recs []Record) error {
 	return writeAll(path, there, recs)
 }
 
-// encoderOf returns the encoder for the format of the records in a file.
 func encoderOf(path string) (encoder, error) {
 	data, err := filestate.ReadFile(path)
 	switch {

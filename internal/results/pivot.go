@@ -1,11 +1,18 @@
 package results
 
 import (
+	"cmp"
+	"encoding/csv"
 	"fmt"
+	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -74,26 +81,16 @@ func (p Pivot) Tables(recs []records.Record) (*Tables, error) {
 	for _, panel := range panels {
 		t.Tables = append(t.Tables, p.table(panel))
 	}
-	if note := SampleNote(recs); note != "" {
-		t.Notes = append(t.Notes, note)
-	}
-	for _, note := range append(partNotes(recs), FutureNote(recs)) {
-		if note != "" {
-			t.Notes = append(t.Notes, show.Printable(note))
-		}
-	}
-	t.note()
-	return t, nil
-}
-
-// partNotes are the notes of the kinds of parts that only some policies work with.
-func partNotes(recs []records.Record) (notes []string) {
+	notes := []string{SampleNote(recs)}
 	for _, k := range records.PartKinds {
 		if k.Some {
 			notes = append(notes, partNote(k, recs))
 		}
 	}
-	return notes
+	notes = append(notes, show.Printable(FutureNote(recs)))
+	t.Notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
+	t.note()
+	return t, nil
 }
 
 // partNote says which parts policies use if each policy uses a single one, because then their rows do not.
@@ -129,12 +126,7 @@ func partNote(k records.PartKind, recs []records.Record) string {
 }
 
 func (p Pivot) withDefaults() Pivot {
-	if p.Rows == "" {
-		p.Rows = records.DimPolicy
-	}
-	if p.Columns == "" {
-		p.Columns = records.DimCapacity
-	}
+	p.Rows, p.Columns = cmp.Or(p.Rows, records.DimPolicy), cmp.Or(p.Columns, records.DimCapacity)
 	if p.Panels == "" && p.Rows != records.DimTrace && p.Columns != records.DimTrace {
 		p.Panels = records.DimTrace
 	}
@@ -244,27 +236,24 @@ func (p Pivot) markBest(t *Table, panel Panel) {
 	if !records.HigherIsBetter(p.Cells) && !records.LowerIsBetter(p.Cells) {
 		return
 	}
-	switch {
-	case p.Columns == records.DimPolicy:
-		for i := range t.Rows {
-			var cells []*TableCell
-			for j, c := range t.Columns {
-				if point, ok := panel.Lines[i].at(c.Place); ok && point.Record.Competes() {
-					cells = append(cells, &t.Rows[i].Cells[j])
-				}
+	byRow := p.Columns == records.DimPolicy
+	if !byRow && (p.Rows == records.DimTrace || p.Rows == records.DimCapacity || p.Rows == records.DimSeed) {
+		return
+	}
+	compared := make([][]*TableCell, max(len(t.Rows), len(t.Columns)))
+	for i := range t.Rows {
+		for j, c := range t.Columns {
+			group := j
+			if byRow {
+				group = i
 			}
-			markBestOf(cells, records.LowerIsBetter(p.Cells))
-		}
-	case p.Rows != records.DimTrace && p.Rows != records.DimCapacity && p.Rows != records.DimSeed:
-		for j := range t.Columns {
-			var cells []*TableCell
-			for i := range t.Rows {
-				if point, ok := panel.Lines[i].at(t.Columns[j].Place); ok && point.Record.Competes() {
-					cells = append(cells, &t.Rows[i].Cells[j])
-				}
+			if point, ok := panel.Lines[i].at(c.Place); ok && point.Record.Competes() {
+				compared[group] = append(compared[group], &t.Rows[i].Cells[j])
 			}
-			markBestOf(cells, records.LowerIsBetter(p.Cells))
 		}
+	}
+	for _, cells := range compared {
+		markBestOf(cells, records.LowerIsBetter(p.Cells))
 	}
 }
 
@@ -339,13 +328,11 @@ func (p *Published) tolerance() string {
 }
 
 // Differs reports whether a value differs from what was published by more than it may.
-func (t *Tables) Differs() bool {
+func (t *Tables) Differs() (differs bool) {
 	for c := range t.cells {
-		if c.Off {
-			return true
-		}
+		differs = differs || c.Off
 	}
-	return false
+	return differs
 }
 
 // cells yields the cells with values.
@@ -359,4 +346,218 @@ func (t *Tables) cells(yield func(*TableCell) bool) {
 			}
 		}
 	}
+}
+
+// Print writes the tables as table, markdown or csv. CSV has one line per value, with all digits.
+func (t *Tables) Print(w io.Writer, format string, opt PrintOptions) error {
+	return tabular.Printed{
+		Table: func(w io.Writer, format string) error { return t.print(w, opt.paint(format)) },
+		CSV:   t.encodeCSV,
+	}.Print(w, format)
+}
+
+func (t *Tables) print(w io.Writer, p paint) error {
+	for i := range t.Tables {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if _, err := fmt.Fprintf(w, "%s\n\n%s\n", p.eachLine(t.Heading(i), p.bold), t.Tables[i].render(p)); err != nil {
+			return err
+		}
+	}
+	if len(t.Notes) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n%s", p.lines(t.Notes))
+	return err
+}
+
+// Heading is the text above table i.
+func (t *Tables) Heading(i int) string {
+	title := cmp.Or(t.Title, records.MetricName(t.Pivot.Cells))
+	if name := t.Tables[i].Name; name != "" {
+		title += ": " + name
+	}
+	return show.Printable(title)
+}
+
+// render shows a compared column as three: ours, the published value and the difference.
+func (t *Table) render(p paint) string {
+	g := tabular.Grid{Folds: true, Heads: []tabular.Head{{Name: t.Corner, IsText: true, Wrap: 16}}}
+	for _, c := range t.Columns {
+		g.Heads = append(g.Heads, tabular.Head{Name: c.Name})
+		if c.Compared {
+			g.Heads = append(g.Heads, tabular.Head{Name: "published", Beside: true}, tabular.Head{Name: "difference",
+				Beside: true})
+		}
+	}
+	for _, r := range t.Rows {
+		g.Rows = append(g.Rows, t.printedRow(r, p))
+	}
+	return p.grid(g)
+}
+
+func (t *Table) printedRow(r TableRow, p paint) []string {
+	name := r.Name
+	quiet := func(s string) string { return s }
+	if r.Kind != records.Online {
+		name += " (" + r.Kind + ")"
+		quiet = p.dim
+	}
+	row := []string{quiet(name)}
+	for i, c := range r.Cells {
+		value := c.print(p)
+		if t.hasBest(i) && !c.Best && !p.markdown {
+			value += "  " // so that its digits align with the marked value's
+		}
+		row = append(row, quiet(value))
+		if t.Columns[i].Compared {
+			difference := p.dim(c.Difference)
+			if c.Off { // too large
+				difference = p.bold(c.Difference + " !")
+			}
+			row = append(row, quiet(c.Published), difference)
+		}
+	}
+	return row
+}
+
+// print marks the best value with a star, which is outside of Markdown's emphasis because it would end it.
+func (c *TableCell) print(p paint) string {
+	switch {
+	case c.Best && p.markdown:
+		return p.bold(c.Text) + ` \*`
+	case c.Best:
+		return p.bold(c.Text + " *")
+	}
+	return c.Text
+}
+
+// encodeCSV writes one line per value.
+func (t *Tables) encodeCSV(w io.Writer) error {
+	header := []string{cmp.Or(t.Panels, "table"), t.Pivot.Rows, t.Pivot.Columns, t.Pivot.Cells, "margin", "seeds"}
+	if t.Against != nil {
+		header = append(header, "published", "agrees")
+	}
+	lines := [][]string{header}
+	for i := range t.Tables {
+		for _, r := range t.Tables[i].Rows {
+			for j, c := range r.Cells {
+				if c.Text == "" {
+					continue
+				}
+				e := c.Estimate
+				line := []string{t.Tables[i].Place, r.Name, t.Tables[i].Columns[j].Place, number(e.Mean), number(e.Margin),
+					strconv.Itoa(e.Seeds)}
+				switch {
+				case c.Published != "":
+					line = append(line, number(c.PublishedValue), strconv.FormatBool(!c.Off))
+				case t.Against != nil:
+					line = append(line, "", "")
+				}
+				lines = append(lines, line)
+			}
+		}
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// lines writes notes below a table, one per line.
+func (p paint) lines(notes []string) string {
+	var s strings.Builder
+	for i, line := range notes {
+		if p.markdown {
+			line = strings.ReplaceAll(line, "*", `\*`)
+			if i < len(notes)-1 {
+				line += "  " // a line break
+			}
+		}
+		s.WriteString(p.eachLine(line, p.dim) + "\n")
+	}
+	return s.String()
+}
+
+// eachLine breaks a text at the width, and makes each of its lines stand out.
+func (p paint) eachLine(s string, standOut func(string) string) string {
+	lines := terminal.Wrap(s, p.width)
+	for i := range lines {
+		lines[i] = standOut(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Published contains published numbers to compare ours with.
+type Published struct {
+	Name   string // in figures and tables: "ARC paper"
+	Source string
+	Metric string
+	Within float64 // the difference up to which ours agree
+	Points []PublishedPoint
+}
+
+// PublishedPoint is one published number.
+type PublishedPoint struct {
+	At    map[string]string // dimension to place; a missing dimension may have any place
+	Value float64
+}
+
+// For returns the published number for the measurement of r; if there are several, the most specific one.
+func (p *Published) For(r *records.Record) (x float64, ok bool) {
+	dims := -1
+	for i := range p.Points {
+		if point := &p.Points[i]; len(point.At) > dims && point.isAt(r, "") {
+			x, dims = point.Value, len(point.At)
+		}
+	}
+	return x, dims >= 0
+}
+
+// isAt reports whether r is at the point, ignoring the dimension except.
+func (p *PublishedPoint) isAt(r *records.Record, except string) bool {
+	for dim, place := range p.At {
+		if v, ok := r.Dim(dim); ok && dim != except && !v.Is(place) {
+			return false
+		}
+	}
+	return true
+}
+
+// Agrees reports whether our number is within the tolerance of the published one.
+func (p *Published) Agrees(ours, published float64) bool {
+	const rounding = 1e-9 // 0.3846 written as 38.46% and 0.38460000000000005 are the same
+	return math.Abs(ours-published) <= p.Within*(1+rounding)+rounding*max(1e-3, math.Abs(published))
+}
+
+// PointsOf returns the published numbers for a series: its policy, trace, panel and so on. Their places on the
+// dimension along are first those of the series, in their order, then other numbers.
+func (p *Published) PointsOf(s *Series, along string) (points []Point) {
+	for _, ours := range s.Points {
+		if x, ok := p.For(ours.Record); ok && !ours.Anywhere {
+			points = append(points, Point{Place: ours.Place, Estimate: Estimate{Mean: x, Seeds: 1}, Record: ours.Record})
+		}
+	}
+	for i := range p.Points {
+		text, ok := p.Points[i].At[along]
+		if !ok || !p.Points[i].isAt(s.Points[0].Record, along) {
+			continue
+		}
+		place := records.ValueOf(text)
+		if place.IsNumber && !s.has(text) {
+			points = append(points, Point{Place: place, Estimate: Estimate{Mean: p.Points[i].Value, Seeds: 1},
+				Record: s.Points[0].Record})
+		}
+	}
+	return points
+}
+
+// has reports whether the series has a point at the place with this text.
+func (s *Series) has(text string) bool {
+	for _, p := range s.Points {
+		if !p.Anywhere && p.Place.Is(text) {
+			return true
+		}
+	}
+	return false
 }

@@ -120,8 +120,15 @@ func columnsFor(g Group) []column {
 		key("policy", policyCell),
 	}
 	for _, k := range records.PartKinds {
-		if hasColumn(k, g.Records) {
-			columns = append(columns, key(k.Name, func(r *records.Record) string { return partCell(k, r) }))
+		if k.Heading && differs(k, g.Records) || !k.Heading && slices.ContainsFunc(g.Records, func(r records.Record) bool {
+			return *k.Field(&r) != ""
+		}) {
+			columns = append(columns, key(k.Name, func(r *records.Record) string {
+				if part := *k.Field(r); part != "" || k.Some {
+					return part
+				}
+				return records.NoPart
+			}))
 		}
 	}
 	for _, m := range tableColumns(columnMetrics()) {
@@ -169,13 +176,9 @@ func columnMetrics() (all []metric.Metric) {
 func isShown(m metric.Metric, recs []records.Record) bool {
 	return slices.ContainsFunc(recs, func(r records.Record) bool {
 		x, ok := r.Figure(m.Name)
-		return ok && (x > 0 || !m.Column.IfAny) && (m.Column.Unlike == "" || !isAlike(&r, m.Column.Unlike, x))
+		y, also := r.Figure(m.Column.Unlike)
+		return ok && (x > 0 || !m.Column.IfAny) && (m.Column.Unlike == "" || !also || x != y)
 	})
-}
-
-func isAlike(r *records.Record, name string, x float64) bool {
-	y, ok := r.Figure(name)
-	return ok && x == y
 }
 
 // metricCell formats a value, or the interval from it to the value of UpTo. For a bound it says what no policy can
@@ -218,11 +221,14 @@ func shortText(m metric.Metric, x float64) string {
 
 func renderGroup(g Group, p paint) string {
 	columns := columnsFor(g)
-	grid := tabular.Grid{Rows: rowsOf(byCapacity(g.Records), columns, p), InFolder: true}
+	return p.grid(tabular.Grid{Heads: headsOf(columns), Rows: rowsOf(byCapacity(g.Records), columns, p), InFolder: true})
+}
+
+func headsOf(columns []column) (heads []tabular.Head) {
 	for _, c := range columns {
-		grid.Heads = append(grid.Heads, c.Head)
+		heads = append(heads, c.Head)
 	}
-	return p.grid(grid)
+	return heads
 }
 
 // byCapacity groups the records by capacity; otherwise their order stays.
@@ -295,21 +301,15 @@ func footer(g Group, p paint) string {
 	if i := slices.IndexFunc(g.Records, func(r records.Record) bool { return roleOf(r.Policy).Idle }); i >= 0 {
 		lines = append(lines, show.Printable(g.Records[i].Label)+": without a cache; the same at every capacity")
 	}
-	for _, line := range []string{FutureNote(g.Records), ratioLine(g.Records), elsewhereLine(g.Records)} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
+	lines = append(lines, FutureNote(g.Records), ratioLine(g.Records), elsewhereLine(g.Records))
 	for _, k := range records.PartKinds {
-		if k.RatioNote != "" && slices.ContainsFunc(g.Records, func(r records.Record) bool {
+		if slices.ContainsFunc(g.Records, func(r records.Record) bool {
 			return *k.Field(&r) != "" && r.Has(metric.CompetitiveRatio)
 		}) {
 			lines = append(lines, k.RatioNote)
 		}
 	}
-	if note := SampleNote(g.Records); note != "" {
-		lines = append(lines, note)
-	}
+	lines = append(lines, SampleNote(g.Records))
 	if e := g.Records[0].Embeddings; e != "" && e != "trace" {
 		lines = append(lines, "embeddings: "+e)
 	}
@@ -320,33 +320,26 @@ func footer(g Group, p paint) string {
 		} else if !slices.ContainsFunc(g.Records, func(r records.Record) bool { return r.Has(m) }) {
 			note = ""
 		}
-		if note != "" {
-			lines = append(lines, note)
-		}
+		lines = append(lines, note)
 	}
-	return p.lines(lines)
+	return p.lines(slices.DeleteFunc(lines, func(line string) bool { return line == "" }))
 }
 
 // ratioLine says which optimum the ratios of which policies refer to.
 func ratioLine(recs []records.Record) string {
-	against := map[string][]string{} // policies by optimum
-	var optima []string
-	interval := map[string]bool{}
-	for i := range recs {
-		r := &recs[i]
-		if !r.Has(metric.CompetitiveRatio) {
-			continue
-		}
-		interval[r.Optimum] = interval[r.Optimum] || r.Has(metric.CompetitiveRatioMax)
-		if !slices.Contains(optima, r.Optimum) {
-			optima = append(optima, r.Optimum)
-		}
-		if !slices.Contains(against[r.Optimum], r.Label) {
-			against[r.Optimum] = append(against[r.Optimum], r.Label)
-		}
-	}
+	optima := records.Texts(recs, optimumOf)
 	if len(optima) == 0 {
 		return ""
+	}
+	against, interval := map[string][]string{}, map[string]bool{} // policies by optimum
+	for _, optimum := range optima {
+		against[optimum] = records.Texts(recs, func(r *records.Record) string {
+			if optimumOf(r) != optimum {
+				return ""
+			}
+			interval[optimum] = interval[optimum] || r.Has(metric.CompetitiveRatioMax)
+			return r.Label
+		})
 	}
 	// The optimum of most policies is named without listing the policies.
 	slices.SortStableFunc(optima, func(a, b string) int { return len(against[b]) - len(against[a]) })
@@ -371,23 +364,25 @@ func ratioLine(recs []records.Record) string {
 // elsewhereLine says which optima in the table are optimal under other rules alone, so that the ratios do not refer to
 // them.
 func elsewhereLine(recs []records.Record) string {
-	var optima, others []string
-	for i := range recs {
-		if recs[i].Has(metric.CompetitiveRatio) && !slices.Contains(optima, recs[i].Optimum) {
-			optima = append(optima, recs[i].Optimum)
+	optima := records.Texts(recs, optimumOf)
+	others := records.Texts(recs, func(r *records.Record) string {
+		if roleOf(r.Policy).Optimum && !slices.Contains(optima, r.Policy) {
+			return r.Label
 		}
-	}
-	for i := range recs {
-		r := &recs[i]
-		if roleOf(r.Policy).Optimum && len(optima) > 0 && !slices.Contains(optima, r.Policy) &&
-			!slices.Contains(others, r.Label) {
-			others = append(others, r.Label)
-		}
-	}
-	if len(others) == 0 {
+		return ""
+	})
+	if len(optima) == 0 || len(others) == 0 {
 		return ""
 	}
 	return strings.Join(others, ", ") + ": optimal under other rules only; no optimum here"
+}
+
+// optimumOf returns the optimum that a record has a ratio to; "" if it has none.
+func optimumOf(r *records.Record) string {
+	if r.Has(metric.CompetitiveRatio) {
+		return r.Optimum
+	}
+	return ""
 }
 
 // roleOf returns the role of a policy, which is empty if none is declared.

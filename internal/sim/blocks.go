@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
@@ -11,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // blockEnds returns the positions at which the blocks of a view begin, and the end. A short view is one block.
@@ -25,12 +28,12 @@ func (v *view) blockEnds() (ends []int) {
 	return ends
 }
 
-// marks keeps the counts of a replay at some positions. Its methods do nothing without marks.
+// marks keeps the counts of cells at some positions of a replay. Its methods do nothing without marks.
 type marks struct {
 	at     []int // ascending
-	counts []cache.Counts
-	offset int          // position at which the current part of the trace begins
-	before cache.Counts // of earlier parts
+	counts [][]cache.Counts
+	offset int            // position at which the current part of the trace begins
+	before []cache.Counts // of earlier parts
 }
 
 // newMarks returns nil if a cell has none: nothing asks for them, or a model serves requests in an order of its own.
@@ -41,7 +44,7 @@ func (r *Replayer) newMarks(c Cell) *marks {
 		return nil
 	}
 	ends := v.blockEnds()
-	m := &marks{at: ends}
+	m := &marks{at: ends, before: make([]cache.Counts, 1)}
 	if len(v.trace.Starts) == 0 {
 		_, from := v.filledAt(c)
 		m.at = append(slices.Clone(ends), from)
@@ -49,7 +52,23 @@ func (r *Replayer) newMarks(c Cell) *marks {
 		m.at = slices.Compact(m.at)
 	}
 	for len(m.counts) < len(m.at) && m.at[len(m.counts)] == 0 {
-		m.counts = append(m.counts, cache.Counts{})
+		m.counts = append(m.counts, m.before)
+	}
+	return m
+}
+
+// newStackMarks returns the marks of cells that share a pass over reuse distances, which counts hits alone; nil if
+// nothing asks for blocks. Nothing counts before the first mark.
+func (r *Replayer) newStackMarks(cells []Cell) *marks {
+	if !r.options.Blocks {
+		return nil
+	}
+	v, none := r.view(cells[0].Capacity), make([]cache.Counts, len(cells))
+	m := &marks{at: v.blockEnds(), counts: [][]cache.Counts{none}, before: none}
+	if cells[0].Cache.Entry.GroupOrder != nil {
+		for i := range m.at { // the stack serves whole groups
+			m.at[i] = feed.GroupEnd(v.trace, m.at[i])
+		}
 	}
 	return m
 }
@@ -89,28 +108,35 @@ func (m *marks) cut(from, to int) int {
 	return to
 }
 
-// served keeps the counts of the part so far, if there is a mark.
-func (m *marks) served(to int, total cache.Counts) {
+// served keeps the counts of the part so far, which total returns for each cell, if there is a mark.
+func (m *marks) served(to int, total func() []cache.Counts) {
 	if m == nil {
 		return
 	}
 	for len(m.counts) < len(m.at) && m.at[len(m.counts)] <= m.offset+to {
-		m.counts = append(m.counts, m.before.Plus(total))
+		m.counts = append(m.counts, m.withBefore(total()))
 	}
 }
 
 // endPart ends a part of the trace with that many requests.
-func (m *marks) endPart(requests int, total cache.Counts) {
+func (m *marks) endPart(requests int, total func() []cache.Counts) {
 	if m != nil {
 		m.offset += requests
-		m.before = m.before.Plus(total)
+		m.before = m.withBefore(total())
 	}
 }
 
-// countsAt returns the counts at a mark.
+func (m *marks) withBefore(counts []cache.Counts) (sums []cache.Counts) {
+	for k, n := range counts {
+		sums = append(sums, m.before[k].Plus(n))
+	}
+	return sums
+}
+
+// countsAt returns the counts of the only cell at a mark.
 func (m *marks) countsAt(pos int) cache.Counts {
 	i, _ := slices.BinarySearch(m.at, pos)
-	return m.counts[i]
+	return m.counts[i][0]
 }
 
 // blocks returns the blocks of a cell; nil without marks.
@@ -152,66 +178,18 @@ func (v *view) addFirsts(b *blocks.Blocks, ends []int) {
 	}
 }
 
-// stackMarks keeps LRU's hits at many capacities at the ends of blocks. Its methods do nothing without marks.
-type stackMarks struct {
-	ends           []int     // of whole groups, if the stack serves these
-	hits, hitBytes [][]int64 // per end and capacity, since the warm-up; of the first end, none
-	sizes          []int64   // bytes requested in each block
-	offset         int       // position at which the current part of the trace begins
-	before         [2][]int64
-}
-
-// hitsSoFar returns the hits that were counted so far, also those of writes unless these only fill the cache.
-func hitsSoFar(stack onepass.Stack, t *traces.Trace) (hits, hitBytes []int64) {
-	hits, hitBytes, _ = stack.Hits() // only a device fails, whose stack has no marks
-	if t.Ops == nil || t.Fills() {
-		return hits, hitBytes
+// hitsSoFar returns the hits that a stack has counted at each capacity, also those of writes unless these only fill the
+// cache.
+func hitsSoFar(stack onepass.Stack, t *traces.Trace) (counts []cache.Counts) {
+	hits, hitBytes, _ := stack.Hits() // only a device fails, whose stack has no marks
+	if t.Ops != nil && !t.Fills() {
+		writes, written := stack.(onepass.Apart).WriteHits()
+		hits, hitBytes = plus(hits, writes), plus(hitBytes, written)
 	}
-	writes, written := stack.(onepass.Apart).WriteHits()
-	return plus(hits, writes), plus(hitBytes, written)
-}
-
-// newStackMarks returns nil if nothing asks for blocks.
-func (r *Replayer) newStackMarks(cells []Cell) *stackMarks {
-	if !r.options.Blocks {
-		return nil
+	for k := range hits {
+		counts = append(counts, cache.Counts{Hits: hits[k], HitBytes: hitBytes[k]})
 	}
-	v := r.view(cells[0].Capacity)
-	ends := v.blockEnds()
-	if cells[0].Cache.Entry.GroupOrder != nil {
-		for i := range ends {
-			ends[i] = feed.GroupEnd(v.trace, ends[i])
-		}
-	}
-	none := make([]int64, len(cells))
-	return &stackMarks{ends: ends, hits: [][]int64{none}, hitBytes: [][]int64{none}, before: [2][]int64{none, none}}
-}
-
-// next returns where the requests from a position of the part must end so that a block ends there.
-func (m *stackMarks) next(from, to int) int {
-	if m == nil || len(m.hits) == len(m.ends) {
-		return to
-	}
-	return min(to, max(from, m.ends[len(m.hits)]-m.offset))
-}
-
-// served keeps the hits before a position of the part, if a block ends there.
-func (m *stackMarks) served(to int, stack onepass.Stack, t *traces.Trace) {
-	if m == nil {
-		return
-	}
-	for len(m.hits) < len(m.ends) && m.ends[len(m.hits)] == m.offset+to {
-		hits, bytes := hitsSoFar(stack, t)
-		m.hits, m.hitBytes = append(m.hits, plus(m.before[0], hits)), append(m.hitBytes, plus(m.before[1], bytes))
-	}
-}
-
-// endPart ends a part of the trace.
-func (m *stackMarks) endPart(stack onepass.Stack, t *traces.Trace) {
-	if m != nil {
-		hits, bytes := hitsSoFar(stack, t)
-		m.offset, m.before = m.offset+len(t.Objects), [2][]int64{plus(m.before[0], hits), plus(m.before[1], bytes)}
-	}
+	return counts
 }
 
 func plus(a, b []int64) []int64 {
@@ -222,20 +200,18 @@ func plus(a, b []int64) []int64 {
 	return sums
 }
 
-// blocks returns the blocks of cell k; nil without marks.
-func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
+// ofStack returns the blocks of cell k of a pass over reuse distances; nil without marks. sizes returns the bytes that
+// are requested in each block.
+func (m *marks) ofStack(v *view, c Cell, k int, sizes func() []int64) *blocks.Blocks {
 	if m == nil {
 		return nil
 	}
-	if m.sizes == nil && c.Capacity.Bytes {
-		m.sizes = v.sizesOf(m.ends)
-	}
 	b := &blocks.Blocks{Restarts: len(v.trace.Starts) > 0}
-	for i := range len(m.ends) - 1 {
-		n := int64(v.trace.Counted(m.ends[i], m.ends[i+1]))
-		e := blocks.Block{Requests: n, Misses: n - (m.hits[i+1][k] - m.hits[i][k])}
+	for i := range len(m.at) - 1 {
+		n, hit := int64(v.trace.Counted(m.at[i], m.at[i+1])), m.counts[i+1][k].Minus(m.counts[i][k])
+		e := blocks.Block{Requests: n, Misses: n - hit.Hits}
 		if c.Capacity.Bytes {
-			e.MissedBytes = m.sizes[i] - (m.hitBytes[i+1][k] - m.hitBytes[i][k])
+			e.MissedBytes = sizes()[i] - hit.HitBytes
 		}
 		b.Each = append(b.Each, e)
 	}
@@ -250,7 +226,7 @@ func (m *stackMarks) blocks(v *view, c Cell, k int) *blocks.Blocks {
 			from = feed.GroupEnd(v.trace, from)
 		}
 		firsts := v.firsts()
-		misses := firsts.Until(from).Cold - firsts.Until(m.ends[0]).Cold
+		misses := firsts.Until(from).Cold - firsts.Until(m.at[0]).Cold
 		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: int64(v.trace.Counted(from, len(v.trace.Objects))),
 			Misses: b.Sum().Misses - misses}
 	}
@@ -268,4 +244,80 @@ func (v *view) sizesOf(ends []int) []int64 {
 		}
 	}
 	return sizes
+}
+
+// blockTokens returns the tokens in the blocks of the cache of a cell; 0 for those of the trace.
+func (r *Replayer) blockTokens(c Cell) int {
+	p := prompts.Of(r.trace.Kind)
+	if p == nil || c.Cache.Entry.BlockTokens == nil {
+		return 0
+	}
+	if tokens := c.Cache.Entry.BlockTokens(c.Cache.Params); tokens != p.BlockTokens {
+		return tokens
+	}
+	return 0
+}
+
+// checkBlocks rejects blocks of the cache that the trace's cannot be joined to, and capacities without room for one.
+func (r *Replayer) checkBlocks(c Cell) error {
+	tokens := r.blockTokens(c)
+	if tokens == 0 {
+		return nil
+	}
+	if err := prompts.Of(r.trace.Kind).CheckJoin(tokens); err != nil {
+		return fmt.Errorf("cache %s: %w", c.Cache, err)
+	}
+	_, joined, err := r.inBlocks(c)
+	if err == nil && joined.Capacity.Simulated < 1 {
+		err = fmt.Errorf("cache %s: capacity %s has less room than a block of %d tokens", c.Cache, c.Capacity, tokens)
+	}
+	return err
+}
+
+// inBlocks returns the replayer and the cell for a cache with larger blocks than the trace. The cell's capacity has the
+// same bytes or, if these are unknown, at most as many tokens. For other cells, both are unchanged.
+func (r *Replayer) inBlocks(c Cell) (*Replayer, Cell, error) {
+	tokens := r.blockTokens(c)
+	if tokens == 0 {
+		return r, c, nil
+	}
+	r.joining.Lock()
+	defer r.joining.Unlock()
+	other := r.joined[tokens]
+	if other == nil {
+		t, err := r.trace.InBlocks(tokens)
+		if err != nil {
+			return nil, c, fmt.Errorf("cache %s: %w", c.Cache, err)
+		}
+		other = NewReplayer(t, r.options)
+		r.joined[tokens] = other
+	}
+	c.Capacity = c.Capacity.InJoinedBlocks(prompts.Of(other.trace.Kind), r.trace.SampleRate)
+	return other.WithProgress(r.scaled(len(other.trace.Objects))), c, nil
+}
+
+// scaled returns the function that is notified of the progress of a replay of so many requests that stand for those of
+// the trace.
+func (r *Replayer) scaled(requests int) func(n int64) {
+	if r.options.Progress == nil {
+		return nil
+	}
+	var served, told atomic.Int64
+	return func(n int64) {
+		now := int64(float64(served.Add(n)) / float64(requests) * float64(len(r.trace.Objects)))
+		r.options.Progress(now - told.Swap(now))
+	}
+}
+
+// joinedJob is a job in the blocks of its cells' cache.
+func (r *Replayer) joinedJob(job Job) (*Replayer, Job, error) {
+	other, joined := r, Job{}
+	for _, c := range job.cells {
+		var err error
+		if other, c, err = r.inBlocks(c); err != nil {
+			return nil, job, err
+		}
+		joined.cells = append(joined.cells, c)
+	}
+	return other, joined, nil
 }

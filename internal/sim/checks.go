@@ -3,7 +3,9 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
@@ -12,8 +14,12 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/serving/replicas"
+	"github.com/cachesim/cachesim/internal/sim/feed"
+	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -51,16 +57,9 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 			return err
 		}
 	}
-	if err := r.checkBlocks(c); err != nil {
-		return err
-	}
-	if err := checkQueries(c, r.trace); err != nil {
-		return err
-	}
-	if err := cmp.Or(checkWrites(c, r.trace), checkLabels(c, r.trace)); err != nil {
-		return err
-	}
-	if err := checkNeeds(&c, r.trace); err != nil {
+	err := cmp.Or(r.checkBlocks(c), checkQueries(c, r.trace), checkWrites(c, r.trace), checkLabels(c, r.trace),
+		checkNeeds(&c, r.trace))
+	if err != nil {
 		return err
 	}
 	if c.Prefetcher != nil && c.Cache.Entry.ServesPrompts(r.trace) {
@@ -90,14 +89,12 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 			c.Model.Name(), r.trace.Name)
 	}
 	if c.Router != nil {
-		if err := replicas.CheckTrace(*c.Router, r.trace, c.Model != nil); err != nil {
-			return err
-		}
+		err = replicas.CheckTrace(*c.Router, r.trace, c.Model != nil)
 	}
-	if c.Model != nil && c.Model.Entry.Check != nil {
-		return c.Model.Entry.Check(c.Model.Params, r.trace)
+	if err == nil && c.Model != nil && c.Model.Entry.Check != nil {
+		err = c.Model.Entry.Check(c.Model.Params, r.trace)
 	}
-	return nil
+	return err
 }
 
 // CheckParts rejects policies, predictors, caches and models that do not fit together, whatever the trace.
@@ -119,43 +116,35 @@ func CheckParts(c Cell) error {
 		return fmt.Errorf("prefetcher %s: model %s says itself when objects arrive; remove %s", c.Prefetcher,
 			c.Model.Name(), prefetch.Delay)
 	}
+	var err error
 	if c.Router != nil {
-		if err := checkRouter(c); err != nil {
-			return err
-		}
+		err = checkRouter(c)
 	} else if kind.Shares != nil && kind.Shares(c.Cache.Params) {
-		return fmt.Errorf("cache %s: there is one node, so that nothing is shared; add --nodes 8, or remove shared",
-			c.Cache)
+		err = fmt.Errorf("cache %s: there is one node, so that nothing is shared; add --nodes 8, or remove shared", c.Cache)
 	}
-	if c.Predictor != nil {
-		if err := predict.CheckSimilar(*c.Predictor, cache.AnswersSimilar(c.Cache)); err != nil {
-			return err
+	if err == nil && c.Predictor != nil {
+		err = predict.CheckSimilar(*c.Predictor, cache.AnswersSimilar(c.Cache))
+	}
+	if err == nil && c.Allocator != nil && kind.CheckAllocator != nil {
+		err = kind.CheckAllocator(c.Cache.Params, *c.Allocator)
+		if err == nil && approximates(c.Model) {
+			err = checkMeasured(c)
 		}
 	}
-	if c.Allocator != nil && kind.CheckAllocator != nil {
-		if err := kind.CheckAllocator(c.Cache.Params, *c.Allocator); err != nil {
-			return err
-		}
-		if approximates(c.Model) {
-			if err := checkMeasured(c); err != nil {
-				return err
-			}
+	if err == nil && c.Admission != nil {
+		if err = kind.Admits(c.Cache.Params); err != nil {
+			err = fmt.Errorf("admission %s: %w", c.Admission.Name(), err)
 		}
 	}
-	if c.Admission != nil {
-		if err := kind.Admits(c.Cache.Params); err != nil {
-			return fmt.Errorf("admission %s: %w", c.Admission.Name(), err)
-		}
+	if err == nil && c.Model != nil && kind.CheckModel != nil {
+		err = kind.CheckModel(c.Model.Name(), c.Cache.Params, c.Prefetcher != nil)
 	}
-	if c.Model != nil && kind.CheckModel != nil {
-		if err := kind.CheckModel(c.Model.Name(), c.Cache.Params, c.Prefetcher != nil); err != nil {
-			return err
-		}
-	}
-	if cache.ServesHeads(c.Cache) {
+	switch {
+	case err != nil:
+		return err
+	case cache.ServesHeads(c.Cache):
 		return kv.Check(headsCell(c))
-	}
-	if kind.Check != nil {
+	case kind.Check != nil:
 		return kind.Check(c.Cache.Params, e)
 	}
 	return nil
@@ -170,7 +159,9 @@ func checkMeasured(c Cell) error {
 	if needs := a.Needs(); needs.Footprint || needs.Curves != nil && !needs.Forecast {
 		return fmt.Errorf("model %s serves no requests, but allocator %s measures them; choose another allocator, or a "+
 			"model that serves requests: %s", c.Model.Name(), c.Allocator.Name(),
-			strings.Join(servingModels(c.Cache.Entry.Name), ", "))
+			strings.Join(models.Registry.NamesOf(func(e *models.Entry) bool {
+				return e.WorksOn(c.Cache.Entry.Name) && !e.Approximates
+			}), ", "))
 	}
 	return nil
 }
@@ -195,11 +186,6 @@ func (p *Parts) policies() []policies.Spec {
 	return []policies.Spec{p.Policy}
 }
 
-// servingModels returns the names of the models that serve requests from a kind of cache.
-func servingModels(cache string) []string {
-	return models.Registry.NamesOf(func(e *models.Entry) bool { return e.WorksOn(cache) && !e.Approximates })
-}
-
 // CheckWarmup rejects a warm-up that leaves nothing to count: n is a number of requests or, in caches that serve
 // prompts, of prompts.
 func CheckWarmup(t *traces.Trace, n int) error {
@@ -216,6 +202,115 @@ func CheckUnits(e policies.Entry, bytes bool) error {
 		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes", e.Name)
 	case !bytes && e.Units == policies.UnitsBytes:
 		return fmt.Errorf("policy %s works with capacities in bytes only (write 64MiB, or 1%% with --bytes)", e.Name)
+	}
+	return nil
+}
+
+// checkSeries rejects a series that a replay of t cannot have, or that would be too long.
+func checkSeries(c Cell, t *traces.Trace) error {
+	if !c.Series.IsSet() {
+		return nil
+	}
+	if cache.ServesHeads(c.Cache) {
+		return checkSeriesOfHeads(c.Series, attention.Of(t.Kind).Shape)
+	}
+	if c.Allocator != nil && t.Tenants != nil {
+		if n := len(t.Tenants.Names); n > windows.MostTenants {
+			return fmt.Errorf("series %s: %s has %d tenants, more than %d; remove the series, or use a column or prefix with "+
+				"fewer values", c.Series, t.Name, n, windows.MostTenants)
+		}
+	}
+	if err := checkOrigin(c, t); err != nil {
+		return err
+	}
+	switch {
+	case c.Series.Span == 0:
+		return c.Series.CheckRequests(int64(len(t.Objects)))
+	case hasClock(c.Model): // how long the run takes is known at its end
+		return nil
+	case c.Model != nil:
+		return fmt.Errorf("series %s: the model %s has its own clock; give a number of requests instead", c.Series,
+			c.Model.Name())
+	case t.Times == nil:
+		return fmt.Errorf("series %s: %s has no times; give a number of requests instead", c.Series, t.Name)
+	}
+	for _, part := range t.Parts() {
+		if err := c.Series.CheckSpan(time.Duration(slices.Max(part.Times) - part.Times[0])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOrigin rejects misses per second where time is unknown.
+func checkOrigin(c Cell, t *traces.Trace) error {
+	window := c.Series
+	switch {
+	case !windows.SeesOrigin(window):
+		return nil
+	case c.Model != nil:
+		return fmt.Errorf("series %s: the model %s has its own clock, so the misses per second of the trace's are unknown; "+
+			"remove the model", window, c.Model.Name())
+	case window.Span == 0:
+		return fmt.Errorf("series %s: misses per second need windows of time, such as 1m", window)
+	case t.Times == nil:
+		return fmt.Errorf("%s has no times, so the misses per second are unknown", t.Name)
+	case len(t.Starts) > 0:
+		return fmt.Errorf("series %s: each file has a clock of its own, so misses per second of all are unknown; replay "+
+			"one file at a time", window)
+	}
+	return checkMinutes(window, t)
+}
+
+// checkMinutes rejects more minutes than a series may have, of which --origin makes one.
+func checkMinutes(window series.Window, t *traces.Trace) error {
+	if window.Span != time.Minute {
+		return nil // whatever is wrong with other windows is said of them
+	}
+	lasts := time.Duration(slices.Max(t.Times) - t.Times[0])
+	if window.CheckSpan(lasts) == nil {
+		return nil
+	}
+	const day = 24 * time.Hour
+	return fmt.Errorf("%s lasts %.0f days, but misses per minute are limited to %d days; use --limit, or longer "+
+		"windows, such as --series 1h:%s", t.Name, float64(lasts)/float64(day),
+		series.MaxWindows*time.Minute/day, window.Names)
+}
+
+// Tally is what a replay counted.
+type Tally = feed.Tally
+
+// checkLabels rejects parts whose hits cannot be counted by labels.
+func checkLabels(c Cell, t *traces.Trace) error {
+	switch {
+	case t.Labels == nil:
+		return nil
+	case c.Model != nil:
+		return fmt.Errorf("--by %s: the model %s serves requests on a clock of its own, and does not count their hits by "+
+			"labels; remove the model", t.Labels.Column, c.Model.Name())
+	case c.Router != nil:
+		return fmt.Errorf("--by %s: hits on several nodes are not counted by labels; remove --nodes", t.Labels.Column)
+	case cache.ServesHeads(c.Cache):
+		return fmt.Errorf("--by %s: the heads of a language model have no labels", t.Labels.Column)
+	}
+	return nil
+}
+
+// checkWrites rejects parts that cannot replay what writes, deletions and times to live do in a trace.
+func checkWrites(c Cell, t *traces.Trace) error {
+	if len(t.Removals) == 0 && !t.Fills() && t.Written.Passing == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("cannot follow what takes objects out of a cache, or fills it (%s: %s)", t.Name, t.Written.Text())
+	const instead = "read the trace with --writes count, without deletions (the option ops=accesses of its format) and " +
+		"without times to live"
+	switch {
+	case c.Model != nil:
+		return fmt.Errorf("model %s serves requests on a clock of its own, and %s; remove the model, or %s",
+			c.Model.Name(), what, instead)
+	case !cache.Can[cache.Dropping](c.Cache.Entry):
+		return fmt.Errorf("cache %s serves groups of requests as a whole, and %s; use the exact cache, or %s",
+			c.Cache.Name(), what, instead)
 	}
 	return nil
 }

@@ -2,12 +2,20 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/cuda"
+	"github.com/cachesim/cachesim/internal/cuda/attend"
+	"github.com/cachesim/cachesim/internal/cuda/reuse"
+	"github.com/cachesim/cachesim/internal/sim/onepass"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 )
 
 // deviceReplay is a kind of replay that a GPU does for many cells at once. Its counts equal those on the CPU.
@@ -160,4 +168,96 @@ func listed(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(once[:mostListed], ", "), more)
 	}
 	return strings.Join(once, ", ")
+}
+
+// headsOnDevice computes full attention for the cache of a language model. Sets, stores and metrics stay on the CPU.
+var headsOnDevice = &deviceReplay{
+	computes: "full attention",
+	group: func(c Cell) (key, why string) {
+		if !cache.ServesHeads(c.Cache) {
+			return "", ""
+		}
+		return "heads", ""
+	},
+	test: attend.SelfTest,
+	bytes: func(r *Replayer, job []Cell) int64 {
+		return r.needOfHeads(job, shapeOnDevice(attention.Of(r.trace.Kind).Shape).Longest())
+	},
+	replay: replayHeadsOnDevice,
+}
+
+func shapeOnDevice(s *attention.Shape) attend.Shape {
+	return attend.Shape{Tokens: s.Tokens(), Steps: s.Steps, Group: s.Group(), Dim: s.Dim, Scale: float32(s.Scale)}
+}
+
+func replayHeadsOnDevice(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) (outcomes []outcome, err error) {
+	shape := attention.Of(r.trace.Kind).Shape
+	most := min(parallel.Jobs(r.options.Jobs), shape.Heads())
+	workers, err := attend.Open(d, shapeOnDevice(shape), most)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, workers.Close()) }()
+	var all []kv.Attention
+	for _, w := range workers.All {
+		all = append(all, w)
+	}
+	return r.replayHeads(ctx, job, all)
+}
+
+// lruOnDevice replays LRU at any number of capacities in objects, by reuse distances.
+var lruOnDevice = &deviceReplay{
+	group: func(c Cell) (key, why string) {
+		lru := c.Policy.Entry.OnePass || c.Policy.Entry.ReuseDistances
+		switch {
+		case !lru || !cache.IsExact(c.Cache):
+			return "", ""
+		case c.Capacity.Bytes:
+			return "", "the GPU counts reuse distances in objects, not in bytes"
+		}
+		return "reuse distances", ""
+	},
+	test:   reuse.SelfTest,
+	bytes:  func(r *Replayer, _ []Cell) int64 { return 16 * int64(r.trace.NumObjects) }, // distances and hits
+	replay: replayLRUOnDevice,
+}
+
+func replayLRUOnDevice(ctx context.Context, r *Replayer, d cuda.Device, job []Cell) (outcomes []outcome, err error) {
+	v := r.view(job[0].Capacity)
+	longest := 0
+	for _, part := range v.trace.Parts() {
+		longest = max(longest, v.warmup, len(part.Objects)-v.warmup)
+	}
+	stack, err := reuse.NewStack(d, v.trace.NumObjects, longest)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if failed := stack.Close(); err == nil {
+			err = failed
+		}
+	}()
+	return r.replayStack(ctx, job, func(*traces.Trace) (onepass.Stack, error) {
+		return deviceStack{stack, simulated(job)}, stack.Restart()
+	})
+}
+
+type deviceStack struct {
+	stack      *reuse.Stack
+	capacities []int64
+}
+
+func (s deviceStack) Window() int { return s.stack.Chunk() }
+func (s deviceStack) Serve(objects []uint32, counted bool) error {
+	return s.stack.Serve(objects, counted)
+}
+func (s deviceStack) Resident() []int64 { return onepass.ResidentsIn(s.capacities, s.stack.Seen()) }
+
+func (s deviceStack) Hits() (hits, hitBytes []int64, err error) {
+	distances, err := s.stack.Distances()
+	if err != nil {
+		return nil, nil, err
+	}
+	hits = onepass.HitsIn(s.capacities, distances)
+	return hits, make([]int64, len(hits)), nil
 }

@@ -95,7 +95,6 @@ func has(kind string) func(*Cell) bool {
 	return func(c *Cell) bool { return KindOf(kind).Of(&c.Parts) != nil }
 }
 
-// partName returns the name of the part of a kind, "" if there is none.
 func partName(c *Cell, kind string) string {
 	if kind == PolicyKind {
 		return c.Policy.Name()
@@ -106,7 +105,6 @@ func partName(c *Cell, kind string) string {
 	return ""
 }
 
-// checkFits refuses parts that do not fit together.
 func checkFits(c *Cell) error {
 	for _, f := range partsFit {
 		if f.when(c) && !f.fits(c) {
@@ -226,7 +224,6 @@ var traceFits = []need{
 
 func hasPrompts(t *traces.Trace) bool { return prompts.Of(t.Kind) != nil }
 
-// checkNeeds refuses parts that need something that a trace does not have.
 func checkNeeds(c *Cell, t *traces.Trace) error {
 	for _, n := range traceFits {
 		if n.when(c) && !n.fits(t) {

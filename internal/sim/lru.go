@@ -1,12 +1,16 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -48,7 +52,7 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 	newStack func(*traces.Trace) (onepass.Stack, error)) ([]outcome, error) {
 	v := r.view(cells[0].Capacity)
 	sums := make([]outcome, len(cells))
-	var marks *stackMarks
+	var marks *marks
 	for _, part := range v.trace.Parts() {
 		stack, err := newStack(part)
 		if err != nil {
@@ -67,28 +71,30 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 			sums[k].add(outcomes[k])
 		}
 	}
+	sizes := sync.OnceValue(func() []int64 { return v.sizesOf(marks.at) })
 	for k, c := range cells {
-		sums[k].blocks = marks.blocks(v, c, k)
+		sums[k].blocks = marks.ofStack(v, c, k, sizes)
 	}
 	return sums, nil
 }
 
 func (r *Replayer) stackPart(ctx context.Context, stack onepass.Stack, cells []Cell, t *traces.Trace,
-	warmup int, marks *stackMarks) ([]outcome, error) {
+	warmup int, marks *marks) ([]outcome, error) {
 	start := time.Now()
 	if err := r.serveStack(ctx, stack, t, 0, warmup, false); err != nil {
 		return nil, err
 	}
 	before := stack.Resident()
+	hits := func() []cache.Counts { return hitsSoFar(stack, t) }
 	for from := warmup; from < len(t.Objects); {
-		to := marks.next(from, len(t.Objects))
+		to := marks.cut(from, len(t.Objects))
 		if err := r.serveStack(ctx, stack, t, from, to, true); err != nil {
 			return nil, err
 		}
-		marks.served(to, stack, t)
+		marks.served(to, hits)
 		from = to
 	}
-	marks.endPart(stack, t)
+	marks.endPart(len(t.Objects), hits)
 	after := stack.Resident()
 	tallies, err := talliesOf(stack, cells, t, warmup)
 	if err != nil {
@@ -177,11 +183,6 @@ func (r *Replayer) serveStack(ctx context.Context, stack onepass.Stack, t *trace
 	return nil
 }
 
-// newLRUStack returns the stack for a part of a trace on the CPU.
-func newLRUStack(t *traces.Trace, cells []Cell) (onepass.Stack, error) {
-	return onepass.New(t, cells[0].Cache, cells[0].Capacity.Bytes, simulated(cells), feed.LongestWindow)
-}
-
 func simulated(cells []Cell) []int64 {
 	capacities := make([]int64, len(cells))
 	for k, c := range cells {
@@ -218,4 +219,77 @@ func (v *view) mostRunning(prompts int) int64 {
 	}
 	v.running.Store(prompts, int64(most))
 	return int64(most)
+}
+
+// LRUHits is LRU's hits at many capacities: at thousands, for which records would take longer than the pass.
+type LRUHits struct {
+	replayer        *Replayer
+	hits, writeHits []int64 // per capacity
+	requests, reads int64   // that belong to hits and misses
+}
+
+// LRUHits counts LRU's hits in one pass over the trace, at capacities of so many objects, blocks or bytes in ascending
+// order. InOnePass must be true of the cell at all of them.
+func (r *Replayer) LRUHits(ctx context.Context, c Cell, units []int64) (*LRUHits, error) {
+	simulated := make([]int64, len(units))
+	in := r
+	for k, n := range units {
+		at := c
+		at.Capacity = capacity.Simulating(n, c.Capacity, r.trace.SampleRate)
+		other, at, err := r.inBlocks(at)
+		if err != nil {
+			return nil, err
+		}
+		in, simulated[k] = other, at.Capacity.Simulated
+	}
+	h := &LRUHits{replayer: in, hits: make([]int64, len(units)), writeHits: make([]int64, len(units))}
+	return parallel.Await(ctx, func() (*LRUHits, error) {
+		v := in.view(c.Capacity)
+		for _, part := range v.trace.Parts() {
+			if err := h.add(ctx, c, part, warmup(c, part, v.warmup), simulated); err != nil {
+				return nil, err
+			}
+		}
+		return h, nil
+	})
+}
+
+// add adds a part of the trace.
+func (h *LRUHits) add(ctx context.Context, c Cell, t *traces.Trace, warmup int, simulated []int64) error {
+	stack, err := onepass.New(t, c.Cache, c.Capacity.Bytes, simulated, feed.LongestWindow)
+	if err != nil {
+		return err
+	}
+	err = cmp.Or(h.replayer.serveStack(ctx, stack, t, 0, warmup, false),
+		h.replayer.serveStack(ctx, stack, t, warmup, len(t.Objects), true))
+	if err != nil {
+		return err
+	}
+	hits, _, _ := stack.Hits() // only a device fails
+	h.hits = plus(h.hits, hits)
+	if t.Ops != nil {
+		writeHits, _ := stack.(onepass.Apart).WriteHits()
+		h.writeHits = plus(h.writeHits, writeHits)
+	}
+	h.requests += int64(t.Counted(warmup, len(t.Objects)))
+	for pos := warmup; pos < len(t.Objects); pos++ {
+		if !t.IsWrite(pos) {
+			h.reads++
+		}
+	}
+	return nil
+}
+
+// Ratio returns the hit ratio at the k-th capacity, as a record has it.
+func (h *LRUHits) Ratio(k int) float64 {
+	hits := h.hits[k]
+	if !h.replayer.trace.Fills() {
+		hits += h.writeHits[k]
+	}
+	return h.replayer.ratioOf(h.requests, hits, h.requests-hits)
+}
+
+// OfReads returns the share of the requests that do not write which hit at the k-th capacity.
+func (h *LRUHits) OfReads(k int) float64 {
+	return ratio(h.hits[k], h.reads)
 }

@@ -3,11 +3,14 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/kv"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/serving/replicas"
 	"github.com/cachesim/cachesim/internal/traces/attention"
@@ -24,7 +27,6 @@ const (
 	learnedBytes = 100       // per object, of a predictor that learns from a history
 	topicBytes   = 60        // per object, of such a predictor where entries answer similar queries
 	windowBytes  = 128 << 20 // of the rows that such a predictor trains on
-	queryBytes   = 8         // per request, of caches of queries
 	replayBytes  = 1 << 20   // of any replay
 	poolBytes    = 2 << 10   // of the pool of a tenant
 	tallyBytes   = 100       // of a tenant of prompts
@@ -32,31 +34,58 @@ const (
 	patternBytes = 20 << 10  // of the tree that recognises a tenant's pattern
 	listingBytes = 28        // per object, of these trees
 	monitorBytes = 80        // per object that the pools' monitors follow, all of them at most
-	// Bytes of a cache that prefetches, without its prefetcher: per object, and per object of the trace for strangers and
-	// for the dictionary of addresses.
-	prefetcherBytes = 32 << 20
-	prefetchedBytes = 18
-	strangerBytes   = 110
-	layoutBytes     = 80 // per file, of prefetchers that need the directory tree
-	fileBytes       = 48 // per object, of prefetchers that know files: each file has an object
-	upcomingBytes   = 4  // per request, of prefetchers that know the next ones
-	// Of a model in which objects arrive later: per request, if each is a read of its own, and per object.
-	readBytes    = 80
-	arrivalBytes = 16
+	layoutBytes  = 80        // per file, of prefetchers that need the directory tree
 	// Of pools on nodes: per object for allocators that need footprints, the objects that a monitor follows, and per
 	// request for the model's latencies.
 	footprintBytes = 4
 	mostFollowed   = 1 << 14
 	modelledBytes  = 16
-	// Bytes for prompts: per object, of a pass over many capacities, and of a policy that cannot choose among some of the
-	// blocks by itself; for joined blocks, per object and per request of the trace.
+	// Of prompts, per object: of a pass over many capacities, and of a policy that cannot choose among some of the blocks
+	// by itself.
 	promptStackBytes = 28
 	chooserBytes     = 16
-	joinedBytes      = 12
-	joinedRequest    = 8
 	// Of an offline policy whose requests come one by one, per object.
 	oneByOneBytes = 5
 )
+
+// demand is the memory of what some cells have: in all, per object and per request, in bytes.
+type demand struct {
+	has                    func(c *Cell) bool
+	fixed, object, request int64
+}
+
+// demandsOfPrefetching are those of a cache that prefetches, without the policy of its prefetcher.
+var demandsOfPrefetching = []demand{
+	{has("prefetcher"), 32 << 20, 18, 0},
+	{prefetches(func(e prefetch.Entry) bool { return e.Files }), 0, 48, 0}, // each file has an object
+	{prefetches(func(e prefetch.Entry) bool { return e.Future }), 0, 0, 4}, // the next requests
+	// strangers, and the dictionary of addresses
+	{prefetches(func(e prefetch.Entry) bool { return e.Addresses }), 0, 110, 0},
+}
+
+// demandsOfCaches are those of caches that are not divided among nodes with policies of their own.
+var demandsOfCaches = []demand{
+	{func(c *Cell) bool {
+		return c.Cache.Entry.NeedsPrompts() && !policies.Can[policies.Holder](c.Policy.Entry)
+	}, 0, chooserBytes, 0},
+	{func(c *Cell) bool { return c.Cache.Entry.NeedsPrompts() && c.Policy.Entry.Kind == policies.Offline }, 0,
+		oneByOneBytes, 0},
+	{func(c *Cell) bool { return isAsynchronous(c.Model) }, 0, 16, 80}, // each request may be a read of its own
+	{func(c *Cell) bool { return cache.ServesQueries(c.Cache) }, 0, 0, 8},
+}
+
+func prefetches(how func(prefetch.Entry) bool) func(*Cell) bool {
+	return func(c *Cell) bool { return c.Prefetcher != nil && how(c.Prefetcher.Entry) }
+}
+
+func sumOf(demands []demand, c *Cell, objects, requests int64) (need int64) {
+	for _, d := range demands {
+		if d.has(c) {
+			need += d.fixed + d.object*objects + d.request*requests
+		}
+	}
+	return need
+}
 
 // Need estimates the memory of a job in addition to the trace and the next uses, in bytes.
 func (r *Replayer) Need(job Job) int64 {
@@ -69,27 +98,19 @@ func (r *Replayer) Need(job Job) int64 {
 	}
 	c.Parts = c.Replayed()
 	t := r.trace
-	objects, copies := int64(t.NumObjects), int64(1)
-	need := int64(replayBytes)
+	objects, requests, copies := int64(t.NumObjects), int64(len(t.Objects)), int64(1)
+	need := replayBytes + sumOf(demandsOfPrefetching, &c, objects, requests)
 	if len(job.cells) > 1 && c.Cache.Entry.GroupOrder != nil {
 		need += promptStackBytes * objects
 	}
-	if r.blockTokens(c) > 0 {
-		need += joinedBytes*objects + joinedRequest*int64(len(t.Objects))
+	if r.blockTokens(c) > 0 { // joined blocks
+		need += 12*objects + 8*requests
 	}
 	if c.Prefetcher != nil {
-		need += prefetcherBytes + prefetchedBytes*objects
 		if reads := files.Of(t.Kind); reads != nil && c.Prefetcher.Entry.Layout {
 			need += layoutBytes * int64(len(reads.Paths))
 		}
-		if c.Prefetcher.Entry.Files {
-			need += fileBytes * objects
-		}
-		if c.Prefetcher.Entry.Future {
-			need += upcomingBytes * int64(len(t.Objects))
-		}
 		if c.Prefetcher.Entry.Addresses {
-			need += strangerBytes * objects
 			objects, copies = 2*objects, 2 // as many numbers are for strangers
 		}
 	}
@@ -107,24 +128,12 @@ func (r *Replayer) Need(job Job) int64 {
 	if own := c.Cache.Entry.Memory; own != (policies.Memory{}) {
 		need += own.Bytes(objects, r.slots(c), c.Capacity.Bytes)
 	}
-	if c.Cache.Entry.NeedsPrompts() {
-		need += chooserOf(c.Policy.Entry) * objects
-		if c.Policy.Entry.Kind == policies.Offline {
-			need += oneByOneBytes * objects
-		}
-	}
-	need += r.needOfPredictor(c, objects)
+	need += sumOf(demandsOfCaches, &c, objects, requests) + r.needOfPredictor(c, objects)
 	if c.Allocator != nil {
 		need += r.needOfPools(c)
 	}
 	if c.Router != nil {
 		need += r.needOfReplicas(c)
-	}
-	if isAsynchronous(c.Model) {
-		need += readBytes*int64(len(t.Objects)) + arrivalBytes*objects
-	}
-	if cache.ServesQueries(c.Cache) {
-		need += queryBytes * int64(len(t.Objects))
 	}
 	return need
 }
@@ -254,4 +263,71 @@ func (r *Replayer) Fits(job Job, budget *memory.Budget) (need int64, err error) 
 	return need, budget.Need(need+r.sharedNeed(), fmt.Sprintf("the replay of %s at %s on %s", c.Policy,
 		c.Capacity, r.trace.Name),
 		"--sample", "--limit", "a smaller capacity")
+}
+
+// longReplay is the duration from which replays are announced with an estimate.
+const longReplay = time.Minute
+
+// usualTime is the time per request of most policies.
+const usualTime = 100 * time.Nanosecond
+
+// prefetchTime is the time of prefetching per request if most requests cause a load.
+const prefetchTime = 300 * time.Nanosecond
+
+// Duration estimates the time of a replay: of the policy, of its predictor and of prefetching. It is a rough
+// figure, measured on a server, without similarity and models of time.
+func (r *Replayer) Duration(c Cell) time.Duration {
+	requests := int64(r.Requests(c.Capacity))
+	d := time.Duration(requests) * usualTime
+	if c.Prefetcher != nil {
+		d += time.Duration(requests) * prefetchTime
+	}
+	if c.Predictor != nil {
+		d += c.Predictor.Entry.Duration(c.Predictor.Params, requests)
+	}
+	return d
+}
+
+// LongNote says how long replays are expected to take, with the given number at a time, and which of them take longest.
+// It is empty if that is no more than a minute.
+func LongNote(cells []Cell, atATime int, durationOf func(Cell) time.Duration, requests int) string {
+	var sum, longest time.Duration
+	var slowest Cell
+	for _, c := range cells {
+		d := durationOf(c)
+		sum += d
+		if d > longest {
+			longest, slowest = d, c
+		}
+	}
+	total := max(sum/time.Duration(max(1, min(atATime, len(cells)))), longest)
+	if total <= longReplay {
+		return ""
+	}
+	replays := fmt.Sprintf("%d replays", len(cells))
+	if len(cells) == 1 {
+		replays = "a replay"
+	}
+	return fmt.Sprintf("about %s: %s of %s requests (%s: %.2g us per request)",
+		aboutTime(total), replays, show.Count(int64(requests)), learners(slowest),
+		float64(longest)/float64(time.Microsecond)/float64(max(1, requests)))
+}
+
+// learners names the policy of a cell and its predictor, if they learn.
+func learners(c Cell) string {
+	switch {
+	case c.Predictor == nil:
+		return c.Policy.String()
+	case c.Policy.Entry.Name == "":
+		return c.Predictor.String()
+	}
+	return c.Policy.String() + " with " + c.Predictor.String()
+}
+
+// aboutTime formats a duration of a minute or more in minutes, and from two hours on in hours.
+func aboutTime(d time.Duration) string {
+	if d < 2*time.Hour {
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f h", d.Hours())
 }

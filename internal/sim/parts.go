@@ -123,22 +123,28 @@ func (p *Parts) Random() bool {
 // Kind is a kind of parts that policies are combined with: one of records.PartKinds, with its registry.
 type Kind struct {
 	records.PartKind
-	// Names returns the names of all parts of the kind, Entries what lists say of them, in the same order.
-	Names   func() []string
-	Entries func() []params.Described
-	// Parse parses one part with its parameters, ParseList a list of them.
-	Parse     func(text string) (Part, error)
-	ParseList func(text string) ([]Part, error)
-	// WithFiles returns the text of a part, as Full returns it, with other paths of the files that it names. It reads
-	// none of them.
-	WithFiles func(text string, other func(path string) string) string
+	registry
 	// AskedBy reports whether a policy works with parts of the kind; nil if every policy does.
 	AskedBy func(policies.Entry) bool
+}
+
+// registry is the registry of a kind, and its place in Parts.
+type registry interface {
+	// Names returns the names of all parts of the kind, Entries what lists say of them, in the same order.
+	Names() []string
+	Entries() []params.Described
+	// Parse parses one part with its parameters, ParseList a list of them.
+	Parse(text string) (Part, error)
+	ParseList(text string) ([]Part, error)
+	// WithFiles returns the text of a part, as Full returns it, with other paths of the files that it names. It reads
+	// none of them.
+	WithFiles(text string, other func(path string) string) string
 	// KnowsFuture reports whether the part that a text names sees more than past requests, IsRandom whether it makes
 	// random choices. Files that its parameters name need not exist.
-	KnowsFuture, IsRandom func(text string) bool
-
-	of func(*Parts) Part
+	KnowsFuture(text string) bool
+	IsRandom(text string) bool
+	// Of returns the part of this kind in parts, nil if there is none.
+	Of(p *Parts) Part
 }
 
 // Part is a part of any kind with its parameters.
@@ -231,40 +237,37 @@ func at[E params.Described](field func(*Parts) **params.Spec[E]) place[E] {
 		func(p *Parts, s *params.Spec[E]) { *field(p) = s }}
 }
 
-// bound is a kind with its registry.
+// bound is a registry with what a kind knows of its entries. It implements registry.
 type bound[E params.Described] struct {
-	registry *params.Registry[E]
+	*params.Registry[E]
 	traits[E]
 	place[E]
 }
 
-func newKind[E params.Described](name string, registry *params.Registry[E], t traits[E], in place[E]) *Kind {
-	k := &bound[E]{registry, t, in}
-	return &Kind{
-		PartKind: records.PartKindOf(name), Names: registry.Names, Entries: k.entries, Parse: k.parse, ParseList: k.parseList,
-		WithFiles: registry.WithFiles, AskedBy: t.askedBy, of: k.of,
-		KnowsFuture: func(text string) bool { return k.names(text, t.future) },
-		IsRandom:    func(text string) bool { return k.names(text, t.random) },
-	}
+func newKind[E params.Described](name string, all *params.Registry[E], t traits[E], in place[E]) *Kind {
+	return &Kind{records.PartKindOf(name), &bound[E]{all, t, in}, t.askedBy}
 }
 
-func (k *bound[E]) entries() (all []params.Described) {
-	for _, e := range k.registry.All() {
+func (k *bound[E]) KnowsFuture(text string) bool { return k.names(text, k.future) }
+func (k *bound[E]) IsRandom(text string) bool    { return k.names(text, k.random) }
+
+func (k *bound[E]) Entries() (all []params.Described) {
+	for _, e := range k.All() {
 		all = append(all, e)
 	}
 	return all
 }
 
-func (k *bound[E]) parse(text string) (Part, error) {
-	spec, err := k.registry.Parse(text)
+func (k *bound[E]) Parse(text string) (Part, error) {
+	spec, err := k.Registry.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	return part[E]{&spec, k}, nil
 }
 
-func (k *bound[E]) parseList(text string) ([]Part, error) {
-	specs, err := k.registry.ParseList(text)
+func (k *bound[E]) ParseList(text string) ([]Part, error) {
+	specs, err := k.Registry.ParseList(text)
 	all := make([]Part, len(specs))
 	for i := range specs {
 		all[i] = part[E]{&specs[i], k}
@@ -272,7 +275,7 @@ func (k *bound[E]) parseList(text string) ([]Part, error) {
 	return all, err
 }
 
-func (k *bound[E]) of(p *Parts) Part {
+func (k *bound[E]) Of(p *Parts) Part {
 	if s := k.get(p); s != nil {
 		return part[E]{s, k}
 	}
@@ -280,12 +283,9 @@ func (k *bound[E]) of(p *Parts) Part {
 }
 
 func (k *bound[E]) names(text string, property func(E) bool) bool {
-	e, ok := k.registry.Find(nameIn(text))
+	e, ok := k.Find(nameIn(text))
 	return ok && property != nil && property(e)
 }
-
-// Of returns the part of this kind in parts, nil if there is none.
-func (k *Kind) Of(p *Parts) Part { return k.of(p) }
 
 // PartsOf parses the parts that a record names.
 func PartsOf(rec *records.Record) (p Parts, err error) {
@@ -342,4 +342,36 @@ func (p part[E]) Random() bool { return p.kind.random != nil && p.kind.random(p.
 func (p part[E]) Accepts() []params.Param {
 	_, accepts := p.Entry.Signature()
 	return accepts
+}
+
+// This tells tables and figures of records which policies compete, how each looks, and which bound to show next to an
+// optimum's substitute.
+func init() {
+	records.DeclareFuture(func(kind, part string) bool {
+		at := slices.IndexFunc(Kinds, func(k *Kind) bool { return k.Name == kind })
+		return Kinds[at].KnowsFuture(part) || Kinds[at] == CacheKind &&
+			poolsAre(part, func(e *policies.Entry) bool { return e.Kind == policies.Offline })
+	})
+	records.RolesFrom(declareRoles)
+}
+
+func declareRoles(declare func(policy string, r records.Role)) {
+	optima := map[string]records.Role{}
+	for _, bypass := range []bool{false, true} {
+		bound, _ := policies.LowerBound(policies.Rules{Bypass: bypass, Held: true})
+		optima[policies.Optimum(policies.Rules{Bypass: bypass})] = records.Role{Optimum: true, Bound: bound}
+	}
+	for _, rules := range []policies.Rules{{Bytes: true}, {Similar: true}, {Similar: true, Bypass: true}} {
+		if bound, ok := policies.LowerBound(rules); ok {
+			optima[policies.Optimum(rules)] = records.Role{Bound: bound}
+		}
+	}
+	for i, e := range policies.Registry.All() {
+		for _, name := range append([]string{e.Name}, e.Aliases...) { // published results may have either
+			r := optima[name]
+			r.Rank, r.Unlimited, r.Idle, r.Reference = i, e.Unbounded, e.Idle, name == policies.Optimum(policies.Rules{})
+			r.Color, r.Mark, r.Dashes = int(e.Look.Color), int(e.Look.Mark), e.Look.Dashes
+			declare(name, r)
+		}
+	}
 }

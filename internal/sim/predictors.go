@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 
-	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -16,20 +15,11 @@ import (
 // predictors are a cell's predictors: none, one or, in a cache that builds one for each of its pools, several.
 type predictors struct{ all []*predict.Counted }
 
-// cost returns what predictions have cost so far.
 func (p *predictors) cost() (sum predict.Cost) {
 	for _, one := range p.all {
 		sum = sum.Plus(one.Cost())
 	}
 	return sum
-}
-
-// picks returns how long each predictor was the chosen one, where a predictor picks among several.
-func (p *predictors) picks() (v metric.Values) {
-	for _, one := range p.all {
-		v = v.Merge(predict.Report(one))
-	}
-	return v
 }
 
 // ofPool creates the predictor of a pool with objects and positions of its own. It knows no times.
@@ -41,14 +31,6 @@ func (p *predictors) ofPool(c Cell, objects, requests int, seed uint64) (predict
 	}
 	p.all = append(p.all, &predict.Counted{Predictor: made})
 	return p.all[len(p.all)-1], nil
-}
-
-// ofNode creates a predictor of one of several nodes, with a seed of its own. It observes the requests that come to the
-// node, whose prompts begin at groups.
-func (p *predictors) ofNode(c Cell, t *traces.Trace, groups []int, seed uint64) (predict.Predictor, error) {
-	own := *t
-	own.Groups, c.Seed = groups, seed
-	return p.ofCell(c, &own, nil, nil, nil)
 }
 
 // ofCell creates the predictor of a cell for a part of the trace. addresses are nil unless a prefetcher computes with

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/blocks"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -26,9 +28,10 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		Origin: records.Origin{
 			InputFormat: r.trace.InputFormat(),
 			ReadAs:      r.trace.ReadAs(),
-			LeftOut:     r.leftOut(c.Capacity),
-			ReadsCut:    r.trace.ReadsCut(),
-			BadLines:    r.trace.BadLines(),
+			// the reader left them out, or they have size 0 and sizes count
+			LeftOut:  r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c.Capacity)),
+			ReadsCut: r.trace.ReadsCut(),
+			BadLines: r.trace.BadLines(),
 		},
 		Policy:            c.Policy.Entry.Name,
 		Params:            c.Policy.ParamString(),
@@ -79,8 +82,11 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		rec.Set(metric.ByteHitRatio, r.trace.Estimate(r.trace.BytesFrom, r.view(c.Capacity).trace,
 			rec.Int(metric.Requests), rec.Int(metric.RequestedBytes)-rec.Int(metric.HitBytes)))
 	}
-	if delayed, ok := delayedHits(out.values); ok {
-		rec.Set(metric.HitsInFlight, r.hitRatio(out.values, delayed))
+	for _, delayed := range []metric.Metric{models.DelayedHits, prefetch.LateProposals} { // a cell has one of them
+		if out.values.Has(delayed) {
+			rec.Set(metric.HitsInFlight, r.hitRatio(out.values, out.values.Int(delayed)))
+			break
+		}
 	}
 	r.view(c.Capacity).logged().AddTo(&rec.Values, c.Capacity.Bytes)
 	if cache.ServesQueries(c.Cache) {
@@ -102,7 +108,9 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		times[predict.NsMetric.Name] = perRequest(out.predicting, out.served)
 	}
 	if rec.Has(prefetch.Prefetches) {
-		setPrefetchRatios(&rec)
+		loaded, used := rec.Float(prefetch.Prefetches), rec.Float(prefetch.UsefulPrefetches)
+		rec.SetQuotient(prefetch.Accuracy, used, loaded)
+		rec.SetQuotient(prefetch.Coverage, used, used+rec.Float(metric.Misses))
 	}
 	return Result{rec, times, out.series, out.blocks}
 }
@@ -120,32 +128,9 @@ func withoutHits(v metric.Values) metric.Values {
 	return v
 }
 
-// setPrefetchRatios sets the ratios that follow from a prefetcher's counts.
-func setPrefetchRatios(rec *records.Record) {
-	loaded, used := rec.Float(prefetch.Prefetches), rec.Float(prefetch.UsefulPrefetches)
-	rec.SetQuotient(prefetch.Accuracy, used, loaded)
-	rec.SetQuotient(prefetch.Coverage, used, used+rec.Float(metric.Misses))
-}
-
-// leftOut returns how many of the files' requests are not replayed: the reader left them out, or they have size 0 and
-// sizes count.
-func (r *Replayer) leftOut(c capacity.Capacity) int64 {
-	return r.trace.LeftOut() + int64(len(r.trace.Objects)-r.Requests(c))
-}
-
 // perRequest divides a time by the number of served requests, in nanoseconds.
 func perRequest(elapsed time.Duration, served int64) float64 {
 	return float64(elapsed.Nanoseconds()) / float64(max(1, served))
-}
-
-// delayedHits returns how many misses found their object on its way; false if nothing arrives later.
-func delayedHits(v metric.Values) (n int64, ok bool) {
-	for _, m := range []metric.Metric{models.DelayedHits, prefetch.LateProposals} {
-		if v.Has(m) {
-			return v.Int(m), true
-		}
-	}
-	return 0, false
 }
 
 // hitRatio returns hits/requests, where some misses may count as hits. For a sample it returns the estimate for the
@@ -186,3 +171,48 @@ func (r *Replayer) share(c capacity.Capacity) float64 {
 }
 
 func ratio(part, whole int64) float64 { return metric.Divide(float64(part), float64(whole)) }
+
+// Result is the result of replaying a cell: its record, without times and without the fields that compare it with
+// others, which HoldAgainst and MarkBest set.
+type Result struct {
+	records.Record
+	Times  Times
+	Series []series.Row   // if requested; the rows do not name their cell
+	Blocks *blocks.Blocks // if requested; nil where there are none
+}
+
+// Times are the metrics of a replay that depend on the machine, by their names.
+type Times map[string]float64
+
+func (t Times) AddTo(rec *records.Record) {
+	for name, x := range t {
+		rec.SetNamed(name, x)
+	}
+}
+
+// outcome is what a replay counted and how long it took.
+type outcome struct {
+	values     metric.Values
+	served     int64 // requests, including the warm-up
+	elapsed    time.Duration
+	predicting time.Duration  // the part of elapsed that predictions took
+	series     []series.Row   // of all parts so far, if requested
+	blocks     *blocks.Blocks // if requested
+}
+
+func (o *outcome) add(part outcome) {
+	o.values = o.values.Merge(part.values)
+	o.served += part.served
+	o.elapsed += part.elapsed
+	o.predicting += part.predicting
+}
+
+// setCounters copies the counters that a part reports. It panics if the part does not declare one of them.
+func setCounters(v *metric.Values, counters []policies.Counter) {
+	for _, c := range counters {
+		if _, ok := metric.Lookup(c.Name()); !ok {
+			panic(fmt.Sprintf("counter %s is not a metric that its policy, cache or predictor declares", c.Name()))
+		}
+		v.SetNamed(c.Name(), c.Value)
+	}
+}

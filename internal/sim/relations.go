@@ -268,18 +268,13 @@ func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar
 		return similar, nil, nil
 	}
 	asked := cache.SimilarityOf(c.Cache)
-	known = &policies.Relations{Similar: similar, HitFrom: float32(asked.HitFrom), Tau: float32(asked.Tau),
-		Topics: r.topicsIn(c.Cache, t)}
-	return similar, known, nil
-}
-
-// topicsIn returns the topics of the objects in a cache. In a cache of queries only the trace gives topics: the keys of
-// queries, often texts, are not paths.
-func (r *Replayer) topicsIn(c cache.Spec, t *traces.Trace) []int32 {
-	if cache.ServesQueries(c) {
-		return queries.Of(t.Kind).Topics
+	known = &policies.Relations{Similar: similar, HitFrom: float32(asked.HitFrom), Tau: float32(asked.Tau)}
+	if cache.ServesQueries(c.Cache) { // only the trace gives topics: the keys of queries, often texts, are not paths
+		known.Topics = queries.Of(t.Kind).Topics
+	} else {
+		known.Topics = r.topics()
 	}
-	return r.topics()
+	return similar, known, nil
 }
 
 // checkQueries rejects a cache of queries for a trace without queries.

@@ -20,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/ontrace"
 	"github.com/cachesim/cachesim/internal/sim/windows"
@@ -258,7 +259,8 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 			return r.replayHeads(ctx, job.cells, nil)
 		case len(job.cells) > 1:
 			return r.replayStack(ctx, job.cells, func(t *traces.Trace) (onepass.Stack, error) {
-				return newLRUStack(t, job.cells)
+				c := job.cells[0]
+				return onepass.New(t, c.Cache, c.Capacity.Bytes, simulated(job.cells), feed.LongestWindow)
 			})
 		}
 		return r.replayOne(ctx, job.cells[0])
@@ -354,7 +356,10 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 	if c.Predictor != nil {
 		cost := counted.cost()
 		out.predicting = cost.Elapsed
-		out.values = out.values.Merge(cost.Values()).Merge(counted.picks())
+		out.values = out.values.Merge(cost.Values())
+		for _, one := range counted.all { // how long each was the chosen one, where a predictor picks among several
+			out.values = out.values.Merge(predict.Report(one))
+		}
 	}
 	return out, err
 }
@@ -390,7 +395,9 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	case c.Predictor == nil:
 	case c.Router != nil:
 		config.NodePredictor = func(groups []int, seed uint64) (predict.Predictor, error) {
-			return counted.ofNode(c, t, groups, seed)
+			of, own := c, *t // of the requests that come to the node, whose prompts begin at groups
+			of.Seed, own.Groups = seed, groups
+			return counted.ofCell(of, &own, nil, nil, nil)
 		}
 	case c.Cache.Entry.Pools != nil:
 		config.NewPredictor = func(objects, requests int, seed uint64) (predict.Predictor, error) {
@@ -448,19 +455,9 @@ func addPrefetcher(c Cell, addresses *prefetch.Addresses, config *cache.Config) 
 		config.Capacity = math.MaxInt64 / 2 // addresses that the trace never requests need room, too
 	}
 	if config.Relations != nil && config.Relations.Topics != nil && addresses != nil {
-		config.Relations.Topics = withStrangers(config.Relations.Topics, -1, addresses)
+		strangers := slices.Repeat([]int32{-1}, addresses.Strangers()) // addresses outside the trace that may be proposed
+		config.Relations.Topics = slices.Concat(config.Relations.Topics, strangers)
 	}
-}
-
-// withStrangers returns the values of all objects, followed by the same value for each address outside the trace that a
-// prefetcher may propose.
-func withStrangers[T any](known []T, value T, a *prefetch.Addresses) []T {
-	all := make([]T, len(known), len(known)+a.Strangers())
-	copy(all, known)
-	for range a.Strangers() {
-		all = append(all, value)
-	}
-	return all
 }
 
 // cacheConfig returns the config of a cell's cache for a part of the trace, without predictors.
@@ -558,17 +555,8 @@ func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmu
 		r.options.Progress(int64(len(t.Objects)))
 	}
 	requests := int64(t.Counted(warmup, len(t.Objects)))
-	counts := cache.Counts{Requests: requests, Hits: requests - ceil(bound)}
+	counts := cache.Counts{Requests: requests, Hits: requests - int64(math.Ceil(bound))}
 	out := outcome{values: counts.Values(cache.Entry{}, false), elapsed: time.Since(start)}
 	out.values.Set(metric.LowerBoundMisses, bound)
 	return out, nil
-}
-
-// ceil returns the smallest whole number of misses that is not below a bound.
-func ceil(bound float64) int64 {
-	n := int64(bound)
-	if float64(n) < bound {
-		n++
-	}
-	return n
 }

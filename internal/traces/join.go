@@ -25,35 +25,20 @@ func (t *Trace) InBlocks(tokens int) (*Trace, error) {
 	other.Kind, other.Objects, other.Groups, other.Starts = joined.Columns, joined.Objects, joined.Groups, joined.Starts
 	other.NumObjects, other.StatedUses, other.Served = len(joined.Lasts), nil, nil
 	other.ObjectSizes, other.RequestSizes = nil, nil
-	if t.Times != nil {
-		other.Times = make([]int64, len(joined.Objects))
-		for i := range joined.Groups {
-			blocks, from := other.Group(i)
-			for k := range blocks {
-				other.Times[from+k] = t.Times[t.Groups[i]] // all blocks of a prompt have its time
-			}
+	first := make([]uint32, len(joined.Objects)) // per request: the first of its prompt, whose time and label it has
+	for i := range joined.Groups {
+		blocks, from := other.Group(i)
+		for k := range blocks {
+			first[from+k] = uint32(t.Groups[i])
 		}
 	}
+	other.Times = stream.Pick(t.Times, first)
 	if t.Labels != nil {
-		other.Labels = &Labels{Column: t.Labels.Column, Names: t.Labels.Names, Of: make([]uint8, len(joined.Objects))}
-		for i := range joined.Groups {
-			blocks, from := other.Group(i)
-			for k := range blocks {
-				other.Labels.Of[from+k] = t.Labels.Of[t.Groups[i]]
-			}
-		}
+		other.Labels = &Labels{t.Labels.Column, t.Labels.Names, stream.Pick(t.Labels.Of, first)}
 	}
-	if t.Keys != nil {
-		other.Keys = make([]stream.Key, len(joined.Lasts))
-		for o, last := range joined.Lasts {
-			other.Keys[o] = t.Keys[last]
-		}
-	}
+	other.Keys = stream.Pick(t.Keys, joined.Lasts)
 	if t.Tenants != nil && t.Tenants.Of != nil { // those of prompts stay as they are
-		other.Tenants = &Tenants{Names: t.Tenants.Names}
-		for _, last := range joined.Lasts {
-			other.Tenants.Of = append(other.Tenants.Of, t.Tenants.Of[last])
-		}
+		other.Tenants = &Tenants{Names: t.Tenants.Names, Of: stream.Pick(t.Tenants.Of, joined.Lasts)}
 	}
 	return &other, nil
 }

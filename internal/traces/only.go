@@ -37,14 +37,12 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 func (t *Trace) Only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom,
 		BytesFrom: t.BytesFrom, Written: t.Written, Sizing: t.Sizing}
-	if t.Tenants != nil {
-		kept.Tenants = &Tenants{Names: t.Tenants.Names, Shared: t.Tenants.Shared}
-	}
-	if t.Labels != nil {
-		kept.Labels = &Labels{Column: t.Labels.Column, Names: t.Labels.Names}
-	}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
-	var chosen stream.Chosen                   // of a trace with a kind
+	var chosen stream.Chosen
+	var ofLabel, labels []uint8
+	if t.Labels != nil {
+		ofLabel = t.Labels.Of
+	}
 	starts, groups, removals, begins := t.Starts, t.Groups, t.Removals, false
 	for pos, object := range t.Objects {
 		if len(starts) > 0 && starts[0] == pos {
@@ -67,17 +65,8 @@ func (t *Trace) Only(keep func(pos int) bool) *Trace {
 			kept.Groups, begins = append(kept.Groups, len(kept.Objects)), false
 		}
 		if renumbered[object] == 0 {
-			kept.NumObjects++
-			renumbered[object] = uint32(kept.NumObjects)
-			if t.Tenants != nil {
-				kept.Tenants.Of = append(kept.Tenants.Of, t.Tenants.Of[object])
-			}
-			if t.Keys != nil {
-				kept.Keys = append(kept.Keys, t.Keys[object])
-			}
-			if t.Kind != nil {
-				chosen.Objects = append(chosen.Objects, object)
-			}
+			chosen.Objects = append(chosen.Objects, object)
+			renumbered[object] = uint32(len(chosen.Objects))
 		}
 		if t.Kind != nil {
 			chosen.Requests = append(chosen.Requests, pos)
@@ -86,18 +75,16 @@ func (t *Trace) Only(keep func(pos int) bool) *Trace {
 		if t.HasSizes() {
 			kept.AddSize(renumbered[object]-1, t.Size(pos))
 		}
-		if t.Times != nil {
-			kept.Times = append(kept.Times, t.Times[pos])
-		}
-		if t.Ops != nil {
-			kept.Ops = append(kept.Ops, t.Ops[pos])
-		}
-		if t.Served != nil {
-			kept.Served = append(kept.Served, t.Served[pos])
-		}
-		if t.Labels != nil {
-			kept.Labels.Of = append(kept.Labels.Of, t.Labels.Of[pos])
-		}
+		kept.Times, kept.Ops = appendAt(kept.Times, t.Times, pos), appendAt(kept.Ops, t.Ops, pos)
+		kept.Served, labels = appendAt(kept.Served, t.Served, pos), appendAt(labels, ofLabel, pos)
+	}
+	kept.NumObjects, kept.Keys = len(chosen.Objects), stream.Pick(t.Keys, chosen.Objects)
+	if t.Tenants != nil {
+		kept.Tenants = &Tenants{Names: t.Tenants.Names, Shared: t.Tenants.Shared,
+			Of: stream.Pick(t.Tenants.Of, chosen.Objects)}
+	}
+	if t.Labels != nil {
+		kept.Labels = &Labels{t.Labels.Column, t.Labels.Names, labels}
 	}
 	if t.HasSizes() && kept.ObjectSizes == nil {
 		kept.ObjectSizes = []int64{} // still a trace with sizes
@@ -111,6 +98,14 @@ func (t *Trace) Only(keep func(pos int) bool) *Trace {
 		}
 	}
 	return kept
+}
+
+// appendAt appends the value at a place of a column that may be absent.
+func appendAt[T any](to, column []T, place int) []T {
+	if column == nil {
+		return to
+	}
+	return append(to, column[place])
 }
 
 // StartPart records that the next request starts a part; a part without requests does not count.

@@ -82,18 +82,13 @@ func (t *Trace) Parts() []*Trace {
 func (t *Trace) slice(from, to int) *Trace {
 	part := *t
 	part.Starts, part.StatedUses = nil, nil
-	part.Objects = t.Objects[from:to]
-	if t.RequestSizes != nil {
-		part.RequestSizes = t.RequestSizes[from:to]
-	}
-	if t.Times != nil {
-		part.Times = t.Times[from:to]
-	}
-	part.Ops = stream.Cut(t.Ops, stream.Span{From: from, To: to})
-	part.Served = stream.Cut(t.Served, stream.Span{From: from, To: to})
+	requests := stream.Span{From: from, To: to}
+	part.Objects = stream.Cut(t.Objects, requests)
+	part.RequestSizes, part.Times = stream.Cut(t.RequestSizes, requests), stream.Cut(t.Times, requests)
+	part.Ops, part.Served = stream.Cut(t.Ops, requests), stream.Cut(t.Served, requests)
 	part.Removals = t.removalsIn(from, to)
 	if t.Labels != nil {
-		part.Labels = &Labels{t.Labels.Column, t.Labels.Names, stream.Cut(t.Labels.Of, stream.Span{From: from, To: to})}
+		part.Labels = &Labels{t.Labels.Column, t.Labels.Names, stream.Cut(t.Labels.Of, requests)}
 	}
 	groups := stream.Span{}
 	if t.Groups != nil {
@@ -105,7 +100,7 @@ func (t *Trace) slice(from, to int) *Trace {
 		}
 	}
 	if t.Kind != nil {
-		part.Kind = t.Kind.Slice(stream.Span{From: from, To: to}, groups)
+		part.Kind = t.Kind.Slice(requests, groups)
 	}
 	if t.Tenants != nil && t.Tenants.OfPrompt != nil {
 		part.Tenants = &Tenants{Names: t.Tenants.Names, OfPrompt: stream.Cut(t.Tenants.OfPrompt, groups)}
@@ -206,37 +201,28 @@ func (t *Trace) ReadAs() string {
 // InputFormat returns the value of read.Options.Format that reads all files of the trace in the same way again; ""
 // without files, or if their formats differ.
 func (t *Trace) InputFormat() string {
-	for _, r := range t.Readings {
-		if r.Spec != t.Readings[0].Spec {
-			return ""
-		}
-	}
 	if len(t.Readings) == 0 {
 		return ""
 	}
-	return t.Readings[0].Spec
+	spec := t.Readings[0].Spec
+	if slices.ContainsFunc(t.Readings, func(r stream.Reading) bool { return r.Spec != spec }) {
+		return ""
+	}
+	return spec
 }
 
 // LeftOut returns how many rows of the files were left out because they are not requests.
-func (t *Trace) LeftOut() (n int64) {
-	for _, r := range t.Readings {
-		n += r.LeftOut
-	}
-	return n
-}
+func (t *Trace) LeftOut() int64 { return t.sum(func(r stream.Reading) int64 { return r.LeftOut }) }
 
 // ReadsCut returns how many reads of files were cut at the end of their file.
-func (t *Trace) ReadsCut() (n int64) {
-	for _, r := range t.Readings {
-		n += r.Cut
-	}
-	return n
-}
+func (t *Trace) ReadsCut() int64 { return t.sum(func(r stream.Reading) int64 { return r.Cut }) }
 
 // BadLines returns how many lines of the files could not be read, and were left out.
-func (t *Trace) BadLines() (n int64) {
+func (t *Trace) BadLines() int64 { return t.sum(func(r stream.Reading) int64 { return r.Bad }) }
+
+func (t *Trace) sum(of func(stream.Reading) int64) (n int64) {
 	for _, r := range t.Readings {
-		n += r.Bad
+		n += of(r)
 	}
 	return n
 }

@@ -185,9 +185,12 @@ type Output struct {
 	Write func(io.Writer) error
 }
 
-// WriteAllIn is WriteIn for several files in one folder: all are written before the first gets its name. After an error
-// none has changed, unless renaming one of them failed.
+// WriteAllIn is WriteIn for several files in one folder, which is created if it does not exist: all are written before
+// the first gets its name. After an error none has changed, unless renaming one of them failed.
 func WriteAllIn(dir string, outputs ...Output) error {
+	if err := MakeFolder(dir); err != nil {
+		return err
+	}
 	var files []*File
 	for _, out := range outputs {
 		f, err := CreateIn(dir, out.Name)
@@ -307,7 +310,6 @@ func MakeFolderIn(dir, name string) (path string, err error) {
 	return path, MakeFolder(path)
 }
 
-// createError explains why no file can be created at path.
 func createError(path string, err error) error {
 	dir := filepath.Dir(path)
 	info, statErr := os.Stat(dir)

@@ -6,7 +6,6 @@ import (
 	"os"
 )
 
-// fileLock is a lock on a file.
 type fileLock struct {
 	path string
 	flag int

@@ -103,7 +103,6 @@ type Figure struct {
 // Whole reports whether values are whole numbers.
 func (m Metric) Whole() bool { return (m.Unit == Count || m.Unit == Bytes) && !m.Fractions }
 
-// check rejects an invalid declaration.
 func (m Metric) check() error {
 	switch {
 	case m.Name == "" || strings.Trim(m.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strings"
+	"strconv"
 )
 
 // Values are measured values, by metric. The zero value is empty. Copies are independent of each other.
@@ -129,7 +129,7 @@ func (v Values) Merge(other Values) Values {
 	}
 	for _, x := range both.all { // when all their inputs are there
 		if m, _ := Lookup(x.name); m.Merge.rule == quotient {
-			label := labelOf(x.name)
+			label := x.name[len(m.Name):] // [web] of tenant_hits[web], "" of hits
 			part, _ := both.Get(m.Merge.part + label)
 			whole, _ := both.Get(m.Merge.whole + label)
 			both.SetNamed(x.name, Divide(part, whole))
@@ -160,14 +160,6 @@ func (v Values) merged(other Values, part value) value {
 	return part
 }
 
-// labelOf returns a value's label with its brackets: [web] for tenant_hits[web], "" for hits.
-func labelOf(name string) string {
-	if at := strings.IndexByte(name, '['); at >= 0 {
-		return name[at:]
-	}
-	return ""
-}
-
 // Divide returns part/whole, 0 if the whole is 0.
 func Divide(part, whole float64) float64 {
 	if whole == 0 {
@@ -181,4 +173,46 @@ func ValuesOf(byName map[string]float64) (v Values) {
 		v.SetNamed(name, x)
 	}
 	return v
+}
+
+// Batches are consecutive parts of a run, as many requests or windows each. What a model of time measures in them is
+// correlated from request to request, but hardly from batch to batch, so that the batches tell how much a value of the
+// whole run is due to chance (batch means; Law, Simulation Modeling and Analysis, chapter 9).
+const Batches = 20
+
+const batchLabels = "batches"
+
+// InBatches declares the values of a metric in the batches of a run. A record has them as m_batches[0] and so on.
+func InBatches(m Metric) Metric {
+	return Metric{Name: m.Name + "_" + batchLabels, Unit: m.Unit, Digits: m.Digits, Better: m.Better, Merge: Apart,
+		Labels: batchLabels, Doc: m.Name + " in each of " + strconv.Itoa(Batches) + " consecutive parts of the run, " +
+			"from which claims compute intervals"}
+}
+
+// InBatch is the name of a metric's value in a batch.
+func InBatch(name string, batch int) string {
+	return name + "_" + batchLabels + "[" + strconv.Itoa(batch) + "]"
+}
+
+// SetBatches sets the values of a metric in the batches, one each; nothing if there are not as many.
+func (v *Values) SetBatches(m Metric, values []float64) {
+	if len(values) != Batches {
+		return
+	}
+	for i, x := range values {
+		v.SetNamed(InBatch(m.Name, i), x)
+	}
+}
+
+// InBatches returns the values of a metric in the batches; nil if they are not known.
+func (v Values) InBatches(name string) []float64 {
+	var values []float64
+	for i := range Batches {
+		x, ok := v.Get(InBatch(name, i))
+		if !ok {
+			return nil
+		}
+		values = append(values, x)
+	}
+	return values
 }

@@ -87,7 +87,6 @@ func closingQuote(args string, start int) int {
 	return -1
 }
 
-// unquote removes the quotes around a value.
 func unquote(value string) string {
 	if n := len(value); n > 1 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
 		return value[1 : n-1]

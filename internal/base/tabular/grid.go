@@ -198,7 +198,6 @@ type layout struct {
 	fits    bool  // whether cells that are longer are broken
 }
 
-// total returns how wide a table of such columns is.
 func total(widths []int) int {
 	sum := 0
 	for _, w := range widths {
@@ -457,11 +456,7 @@ func (g Grid) Markdown() string {
 			s.WriteString(" " + text + " |")
 		}
 	}
-	var names []string
-	for _, h := range g.Heads {
-		names = append(names, h.Name)
-	}
-	row(names)
+	row(g.names())
 	s.WriteString("\n|")
 	for _, h := range g.Heads {
 		if h.IsText {
@@ -483,17 +478,18 @@ func (g Grid) Markdown() string {
 var inMarkdown = strings.NewReplacer("|", `\|`, "\n", "<br/>")
 
 func (g Grid) CSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	var names []string
+	lines := [][]string{g.names()}
+	for _, cells := range g.Rows {
+		if len(cells) > 0 {
+			lines = append(lines, cells)
+		}
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+func (g Grid) names() (names []string) {
 	for _, h := range g.Heads {
 		names = append(names, h.Name)
 	}
-	_ = out.Write(names) // errors are kept until Error
-	for _, cells := range g.Rows {
-		if len(cells) > 0 {
-			_ = out.Write(cells)
-		}
-	}
-	out.Flush()
-	return out.Error()
+	return names
 }

@@ -1,9 +1,12 @@
 package tabular
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
@@ -36,14 +39,79 @@ func OneJSON(v any) func(io.Writer) error {
 	return func(w io.Writer) error { return jsonlines.NewEncoder(w).Encode(v) }
 }
 
-func (p Printed) formats() (names []string) {
-	for _, f := range []struct {
-		name string
-		has  bool
-	}{{"table", p.Table != nil}, {"csv", p.CSV != nil}, {"json", p.JSON != nil}, {"markdown", p.Table != nil}} {
-		if f.has {
-			names = append(names, f.name)
+// EachJSON writes each row on a line of its own, for Printed.
+func EachJSON[T any](rows []T) func(io.Writer) error {
+	return func(w io.Writer) error { return jsonlines.Write(w, rows) }
+}
+
+// EachCSV writes rows of structs, for Printed: a column for each field, by its name in JSON. A field of a struct in
+// another has the name of the outer one before its own. What JSON leaves out, or has as null, is empty.
+func EachCSV[T any](rows []T) func(io.Writer) error {
+	return func(w io.Writer) error {
+		lines := [][]string{columnsOf(reflect.TypeFor[T](), "")}
+		for i := range rows {
+			lines = append(lines, cellsOf(reflect.ValueOf(rows[i]), false))
 		}
+		return csv.NewWriter(w).WriteAll(lines)
+	}
+}
+
+func columnsOf(t reflect.Type, name string) (columns []string) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return []string{name}
+	}
+	for i := range t.NumField() {
+		field, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		columns = append(columns, columnsOf(t.Field(i).Type, strings.TrimPrefix(name+"_"+field, "_"))...)
+	}
+	return columns
+}
+
+func cellsOf(v reflect.Value, omitEmpty bool) (cells []string) {
+	switch {
+	case v.Kind() == reflect.Pointer && v.IsNil():
+		return make([]string, len(columnsOf(v.Type(), "")))
+	case v.Kind() == reflect.Pointer:
+		return cellsOf(v.Elem(), false)
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			cells = append(cells, cellsOf(v.Field(i), strings.HasSuffix(v.Type().Field(i).Tag.Get("json"), ",omitempty"))...)
+		}
+		return cells
+	case omitEmpty && v.IsZero():
+		return []string{""}
+	case v.CanFloat():
+		return []string{strconv.FormatFloat(v.Float(), 'g', -1, 64)}
+	}
+	return []string{fmt.Sprint(v)}
+}
+
+// PrintTables writes a title and tables below each other, as table or markdown.
+func PrintTables(w io.Writer, format, title string, tables ...Grid) error {
+	width := terminal.Width(w)
+	text := terminal.Wrapped(title, width) + "\n"
+	for _, t := range tables {
+		text += "\n" + t.In(format, width) + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func (p Printed) formats() (names []string) {
+	if p.Table != nil {
+		names = append(names, "table")
+	}
+	if p.CSV != nil {
+		names = append(names, "csv")
+	}
+	if p.JSON != nil {
+		names = append(names, "json")
+	}
+	if p.Table != nil {
+		names = append(names, "markdown")
 	}
 	return names
 }

@@ -30,10 +30,11 @@ type Output struct {
 
 // NewStdout returns standard output, which people read on a terminal; elsewhere it may be any data.
 func NewStdout(w io.Writer) *Output {
-	if !Is(w) {
-		return &Output{to: w}
+	o := &Output{to: w}
+	if Is(w) {
+		o.hidden = unstyled
 	}
-	return &Output{to: w, hidden: unstyled}
+	return o
 }
 
 // NewStderr returns standard error, which people read on a terminal and in logs.

@@ -28,7 +28,6 @@ func Shorten(message string) string {
 	return cut(quoteOrWord.ReplaceAllStringFunc(message, shortenOne), maxMessage)
 }
 
-// shortenOne cuts a quote or a word.
 func shortenOne(text string) string {
 	switch quoted, err := strconv.Unquote(text); {
 	case err == nil && utf8.RuneCountInString(quoted) <= maxQuote:
@@ -56,12 +55,21 @@ func cut(text string, most int) string {
 
 // Shell returns text as one word of a shell: between single quotes where it has characters that mean something there.
 func Shell(text string) string {
+	meansSomething := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:=%+@", r)
+	}
 	if text != "" && !strings.ContainsFunc(text, meansSomething) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-func meansSomething(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:=%+@", r)
+// Label returns a name as valid text of one line, for records. Names of files, jobs and users may have line breaks,
+// control characters and bytes that are not UTF-8; these are escaped as in Go. In the header of a table a name on a
+// line of its own could be a command to the runner of GitHub.
+func Label(name string) string {
+	if utf8.ValidString(name) {
+		return InLine(name)
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(name), `"`), `"`)
 }

@@ -2,6 +2,8 @@ package yamlhint
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -92,41 +94,37 @@ func checkMapping(node ast.Node, t reflect.Type, owner string, keyed map[reflect
 			return refuse(fmt.Errorf("key %q appears twice; it is on line %d already", key, line))
 		}
 		lines[key] = token.Position.Line
-		if t.Kind() == reflect.Struct && keys(t)[key] == nil {
+		var of reflect.Type
+		if t.Kind() == reflect.Map {
+			of = t.Elem()
+		} else if of = maps.Collect(keysOf(t))[key]; of == nil {
 			return refuse(suggest.Unknown("key", key, KeyNames(t)))
 		}
-		if err := CheckShape(entry.Value, valueType(t, key), key, keyed); err != nil {
+		if err := CheckShape(entry.Value, of, key, keyed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func valueType(t reflect.Type, key string) reflect.Type {
-	if t.Kind() == reflect.Map {
-		return t.Elem()
-	}
-	return keys(t)[key]
-}
-
 // KeyNames returns a struct's YAML keys, in its order.
 func KeyNames(t reflect.Type) (names []string) {
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
-			names = append(names, name)
-		}
+	for name := range keysOf(t) {
+		names = append(names, name)
 	}
 	return names
 }
 
-func keys(t reflect.Type) map[string]reflect.Type {
-	types := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
-			types[name] = t.Field(i).Type
+// keysOf yields a struct's YAML keys and their types.
+func keysOf(t reflect.Type) iter.Seq2[string, reflect.Type] {
+	return func(yield func(string, reflect.Type) bool) {
+		for i := range t.NumField() {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+			if name != "" && !yield(name, t.Field(i).Type) {
+				return
+			}
 		}
 	}
-	return types
 }
 
 // DropEmpty replaces empty lists and maps by nil, as if their keys had been left out: Encode leaves them out.

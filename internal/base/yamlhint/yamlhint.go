@@ -46,18 +46,14 @@ func (v *commaFinder) Visit(node ast.Node) ast.Visitor {
 		}
 	}
 	for i, item := range items {
-		if isPlain(item) && open(item.GetToken().Value) > 0 {
+		isPlain := item.Type() == ast.StringType && item.GetToken().Type == token.StringType // unquoted
+		if isPlain && open(item.GetToken().Value) > 0 {
 			if v.err = cutByComma(item, items[i+1:]); v.err != nil {
 				return nil
 			}
 		}
 	}
 	return v
-}
-
-// isPlain reports whether a node is an unquoted text.
-func isPlain(node ast.Node) bool {
-	return node.Type() == ast.StringType && node.GetToken().Type == token.StringType
 }
 
 // open returns the number of open parentheses in a text.

@@ -4,14 +4,16 @@
 package admit
 
 import (
+	"fmt"
+
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
 // Admission decides what is loaded into a cache, or written to one tier.
 type Admission interface {
-	// Request is notified of each request of the trace before it is served, whichever tier serves it. at counts requests
-	// from 0.
+	// Request is notified of each request of the trace, the at-th from 0, before it is served, by whichever tier.
 	Request(r requests.Request, at int)
 	// Admit reports whether an object that missed, or comes down, is admitted.
 	Admit(r requests.Request) bool
@@ -31,25 +33,13 @@ type Entry struct {
 	New       func(Config) (Admission, error)
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Describe implements params.Described.
 func (e Entry) Describe() params.Description {
-	d := params.Description{Summary: e.Summary, Source: e.Source}
-	if e.Sizes {
-		d.Traits = append(d.Traits, "needs capacities in bytes")
-	}
-	return d
+	return params.Description{Summary: e.Summary, Source: e.Source}.With(e.Sizes, "needs capacities in bytes")
 }
 
-// CheckValues implements params.Checker.
-func (e Entry) CheckValues(v params.Values) error {
-	if e.Check == nil {
-		return nil
-	}
-	return e.Check(v)
-}
+func (e Entry) CheckValues(v params.Values) error { return params.Check(e.Check, v) }
 
 // Config is what an admission is built from.
 type Config struct {
@@ -65,7 +55,6 @@ type Spec = params.Spec[Entry]
 // Registry has every admission, in the order of `cachesim admissions`.
 var Registry = params.NewRegistry("admission", "none,second", noneEntry, secondEntry, sizeEntry, learnedEntry)
 
-// New returns the admission of a spec.
 func New(s Spec, c Config) (Admission, error) {
 	c.Params = s.Params
 	return s.Entry.New(c)
@@ -83,3 +72,94 @@ type all struct{}
 
 func (all) Request(requests.Request, int) {}
 func (all) Admit(requests.Request) bool   { return true }
+
+var secondEntry = Entry{
+	Name:    "second",
+	Summary: "admits objects that have been requested at least twice",
+	Source: "Berg et al., The CacheLib caching engine, OSDI 2020, section 4.2 (reject first); Maggs, Sitaraman, " +
+		"Algorithmic nuggets in content delivery, SIGCOMM CCR 2015 (cache on second hit)",
+	PerObject: 5,
+	Params: []params.Param{
+		{Name: "n", Default: 2, Min: 1, Max: mostCounted, Doc: "requests from which an object is admitted"},
+		{Name: "within", Default: 0, Min: 0, Max: 1 << 31, Doc: "an object is counted anew if it was not requested within " +
+			"this many requests; 0: its requests count forever"},
+	},
+	New: func(c Config) (Admission, error) {
+		return &second{n: c.Params.Int("n"), within: c.Params.Int("within"), counted: newCounted(c.Objects)}, nil
+	},
+}
+
+// mostCounted is the largest number of requests that is counted.
+const mostCounted = 255
+
+// counted are the requests of each object. Memory: 5 bytes per object.
+type counted struct {
+	times []uint8
+	last  []uint32 // the number of the last request
+}
+
+func newCounted(objects int) counted { return counted{make([]uint8, objects), make([]uint32, objects)} }
+
+func (c counted) request(o requests.Object, at int) {
+	if c.times[o] < mostCounted {
+		c.times[o]++
+	}
+	c.last[o] = uint32(at)
+}
+
+type second struct {
+	n, within int
+	counted
+}
+
+func (s *second) Request(r requests.Request, at int) {
+	if s.within > 0 && s.times[r.Object] > 0 && at-int(s.last[r.Object]) > s.within {
+		s.times[r.Object] = 0
+	}
+	s.request(r.Object, at)
+}
+
+func (s *second) Admit(r requests.Request) bool { return int(s.times[r.Object]) >= s.n }
+
+var sizeEntry = Entry{
+	Name:    "size",
+	Summary: "admits objects within limits of size",
+	Source:  "Abrams et al., Caching proxies: limitations and potentials, WWW 1995 (LRU-Threshold)",
+	Sizes:   true,
+	Params: []params.Param{
+		{Name: "most", Default: "1MiB", Doc: "the largest object that is admitted"},
+		{Name: "least", Default: "1B", Doc: "the smallest object that is admitted"},
+	},
+	Check: func(v params.Values) error {
+		least, most, err := limits(v)
+		if err == nil && least > most {
+			err = fmt.Errorf("least=%s is above most=%s, so that nothing is admitted", v.Text("least"), v.Text("most"))
+		}
+		return err
+	},
+	New: func(c Config) (Admission, error) {
+		if !c.Sized {
+			return nil, fmt.Errorf("admission size: capacities count objects, not bytes; add --bytes, or use another " +
+				"admission: none, second, learned")
+		}
+		least, most, err := limits(c.Params)
+		return size{least, most}, err
+	},
+}
+
+// limits returns the smallest and the largest size in bytes.
+func limits(v params.Values) (least, most int64, err error) {
+	if least, err = capacity.ParseBytes(v.Text("least")); err != nil {
+		return 0, 0, fmt.Errorf("least=%w", err)
+	}
+	if most, err = capacity.ParseBytes(v.Text("most")); err != nil {
+		return 0, 0, fmt.Errorf("most=%w", err)
+	}
+	return least, most, nil
+}
+
+type size struct{ least, most int64 }
+
+func (size) Request(requests.Request, int) {}
+
+func (s size) Admit(r requests.Request) bool { return s.least <= r.Size && r.Size <= s.most }

@@ -32,8 +32,7 @@ var learnedEntry = Entry{
 	},
 }
 
-// features are 1 and logarithms of an object's number of requests, the time since the last, the time before that, and
-// its size.
+// features are 1 and logarithms of an object's requests, the time since the last, the time before that, and its size.
 type features [5]float64
 
 // sample is an object that came down; it is not known yet whether it is requested again in time.

@@ -27,8 +27,7 @@ type Pool struct {
 	Hits     int64
 	// Footprint is the sum of the charges of all objects requested, each once; only if Needs.Footprint.
 	Footprint int64
-	// Curve has the hits of LRU at each capacity, for the requests that the allocator's Sampling covers; only if
-	// Needs.Curves.
+	// Curve has the hits of LRU at each capacity, for the requests of the allocator's Sampling; only if Needs.Curves.
 	Curve Curve
 
 	// What follows is filled in only if Needs.Streams.
@@ -49,8 +48,7 @@ type Allocator interface {
 	Allocate(s *State, capacities []int64)
 }
 
-// Pooling is implemented by allocators that let several tenants share a pool. Only training does so far; caches ask for
-// the ability, not for the name.
+// Pooling is implemented by allocators that let several tenants share a pool, as training does.
 type Pooling interface {
 	// Pools returns the number of each tenant's pool, and the names of the pools.
 	Pools() (of []int, names []string)
@@ -66,8 +64,7 @@ type Valuing interface {
 	Worth(i int) float64
 }
 
-// PerBlock converts what one more unit of capacity is worth into what an object is worth or, if capacities count bytes,
-// a block of 4 MiB.
+// PerBlock converts what a unit of capacity is worth into what an object or, of bytes, a block of 4 MiB is worth.
 func PerBlock(worth float64, unit bool) float64 {
 	if unit {
 		return worth
@@ -102,8 +99,7 @@ type Sampling struct {
 type Config struct {
 	Tenants []string // the names of the pools, in their order
 	Params  Values
-	// Seed is the seed of a replay. Number tells apart the allocators of one cache that has several, one for each node, so
-	// that their random choices differ.
+	// Seed is that of a replay. Number tells apart the allocators of a cache with one for each node, for random choices.
 	Seed   uint64
 	Number int
 }

@@ -10,7 +10,6 @@ type Point struct {
 // Between two points the lower one's hits apply; at capacity 0, and below the first point, there are none.
 type Curve []Point
 
-// At returns the hits at a capacity.
 func (c Curve) At(capacity int64) float64 {
 	low, high := 0, len(c) // c[:low] are at most capacity, c[high:] are larger
 	for low < high {
@@ -52,7 +51,6 @@ func (c Curve) hullFrom(start Point) Curve {
 	return hull
 }
 
-// worth returns the hits per capacity between two points.
 func worth(from, to Point) float64 { return (to.Hits - from.Hits) / float64(to.Capacity-from.Capacity) }
 
 // inUnits returns a curve with its capacities in units, rounded up, as far as there are units.

@@ -9,6 +9,15 @@ var equalEntry = Entry{
 	New:     func(Config) (Allocator, error) { return equal{}, nil },
 }
 
+var sharedEntry = Entry{
+	Name:    "shared",
+	Summary: "no division: all tenants share one pool, and the policy chooses victims among all",
+	Source:  "cachesim",
+	Shared:  true,
+	Metrics: tenantMetrics,
+	New:     equalEntry.New, // there is one pool
+}
+
 type equal struct{}
 
 func (equal) Needs() Needs                          { return Needs{} }

@@ -147,8 +147,7 @@ func (p *Pool) benefit(seconds float64, ghosts int) float64 {
 	return float64(p.GhostHits) / seconds / (float64(ghosts) * charge)
 }
 
-// usesMore reports whether more capacity can bring hits: not if the whole data set fits already, and not without hits
-// on evicted objects.
+// usesMore reports whether more capacity can bring hits: not if all data fits, and not without hits on evicted objects.
 func (p *Pool) usesMore() bool {
 	switch p.Pattern {
 	case streams.Sequential:
@@ -171,10 +170,8 @@ func (a *marginal) Least(s *State) int64 {
 	return min(s.units(a.least), int64(a.leastShare*float64(s.Capacity)), s.Capacity/int64(2*len(s.Pools)))
 }
 
-// amount is the most that moves at a time.
 func (a *marginal) amount(s *State) int64 { return min(s.units(a.shift), max(1, s.Capacity/10)) }
 
-// units converts bytes into the unit of the capacity.
 func (s *State) units(bytes float64) int64 {
 	if s.Unit {
 		bytes /= blockBytes

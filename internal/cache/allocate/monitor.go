@@ -40,8 +40,7 @@ func unitOf(capacity int64, steps int) int64 {
 	return max(1, capacity/int64(steps))
 }
 
-// Request adds a request to an object of some size: 1, or its bytes. Where counted is false, as in a warm-up, it only
-// moves the object.
+// Request adds a request to an object of size 1, or of its bytes. Unless it is counted, it only moves the object.
 func (m *Monitor) Request(o uint32, size int64, counted bool) {
 	if counted {
 		m.requests++
@@ -62,7 +61,6 @@ func (m *Monitor) Request(o uint32, size int64, counted bool) {
 	m.trim()
 }
 
-// follows reports whether an object belongs to the sample.
 func (m *Monitor) follows(o uint32) bool {
 	return m.halvings == 0 || random.Scramble(uint64(o)^m.seed)>>(64-m.halvings) == 0
 }

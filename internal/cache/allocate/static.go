@@ -141,6 +141,5 @@ func newStatic(c Config) (Allocator, error) {
 	return &static{weights}, nil
 }
 
-func (*static) Needs() Needs { return Needs{} }
-
+func (*static) Needs() Needs                            { return Needs{} }
 func (a *static) Allocate(s *State, capacities []int64) { divide(s.Capacity, a.weights, capacities) }

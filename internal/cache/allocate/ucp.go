@@ -108,8 +108,7 @@ type offer struct {
 	worth float64 // hits per way
 }
 
-// nextOffer returns the best offer of a pool that has some ways: the first point of its hull, or a nearer one if too
-// few ways are left.
+// nextOffer returns the best offer of a pool: the first point of its hull, or a nearer one if too few ways are left.
 func nextOffer(c Curve, hull *Curve, pool int, has, left int64) (offer, bool) {
 	for len(*hull) > 0 && (*hull)[0].Capacity <= has {
 		*hull = (*hull)[1:]

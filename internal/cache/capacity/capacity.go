@@ -1,5 +1,4 @@
-// Package capacity parses capacities as users write them: objects, bytes, shares, lists and ranges. With a trace they
-// become numbers.
+// Package capacity parses capacities as users write them: objects, bytes, shares, lists and ranges.
 package capacity
 
 import (
@@ -26,7 +25,6 @@ type Capacity struct {
 	Simulated int64 // capacity of the replayed cache, in objects if Block is set: less than Amount on a sampled trace
 }
 
-// Unit returns "objects" or "bytes", as in records.
 func (c Capacity) Unit() string {
 	if c.Bytes || c.Block > 0 {
 		return "bytes"
@@ -34,7 +32,6 @@ func (c Capacity) Unit() string {
 	return "objects"
 }
 
-// Of returns the capacity of a number of objects or of bytes.
 func Of(amount int64, bytes bool) Capacity {
 	s := Spec{text: strconv.FormatInt(amount, 10), value: float64(amount)}
 	if bytes {
@@ -45,9 +42,7 @@ func Of(amount int64, bytes bool) Capacity {
 
 // OfBlocks returns the capacity of a number of objects that all have a size, as Block of Capacity.
 func OfBlocks(n, block int64) Capacity {
-	c := Of(n*block, true)
-	c.Bytes, c.Block, c.Simulated = false, block, n
-	return c
+	return Simulating(n, Capacity{Block: block}, 1)
 }
 
 // Simulating returns the capacity, in the unit of another, at which a replay has room for that many objects, bytes or
@@ -144,10 +139,8 @@ func (m Mode) ofBlocks() bool { return m == Blocks || m == BlockBytes }
 var capacityModes = []string{AsWritten: "as-written", UnitSize: "unit", Bytes: "bytes", Blocks: "blocks",
 	BlockBytes: "block-bytes"}
 
-// String returns "as-written", "unit", "bytes", "blocks" or "block-bytes".
 func (m Mode) String() string { return capacityModes[m] }
 
-// ParseMode is the inverse of String.
 func ParseMode(text string) (Mode, error) {
 	i := slices.Index(capacityModes, text)
 	if i < 0 {
@@ -163,7 +156,6 @@ type Spec struct {
 	value float64 // objects, bytes or percent
 }
 
-// String returns the capacity as a user would write it.
 func (s Spec) String() string { return s.text }
 
 // Is reports whether the capacity is this number of bytes or of objects.
@@ -175,7 +167,6 @@ func (s Spec) Is(c Capacity) bool {
 	return s.kind == unit && wholeUnits(s.value) == c.Amount
 }
 
-// IsShare reports whether the capacity is a share of the trace.
 func (s Spec) IsShare() bool { return s.kind == capacityShare }
 
 // IsBelow reports whether the capacity is certainly smaller than another one, whatever the trace.
@@ -189,7 +180,6 @@ func (s Spec) Amount() Capacity {
 	return Of(wholeUnits(s.value), false)
 }
 
-// CountsBytes reports whether the sizes of objects count.
 func (s Spec) CountsBytes(mode Mode) bool {
 	return !mode.ofBlocks() && (s.kind == capacityBytes || mode == Bytes)
 }
@@ -277,8 +267,7 @@ func parseCapacityItem(item string) ([]Spec, error) {
 	return specs, nil
 }
 
-// writeCapacity formats one value of a range. Fractions of an object or byte, which multiplication may give, are
-// dropped as in Resolve.
+// writeCapacity formats one value of a range. Fractions of an object or byte are dropped, as in Resolve.
 func writeCapacity(kind capacityKind, v float64) string {
 	switch kind {
 	case capacityShare:
@@ -323,11 +312,8 @@ func parseCapacity(text string) (Spec, error) {
 	switch factor, known := sizes.Units[unit]; {
 	case unit == "":
 		if strings.Contains(number, ".") {
-			return Spec{}, fmt.Errorf(
-				"%s is not a whole number of objects; for a share of the distinct objects write %v%%",
-				number,
-				roundTo(value*100, 6),
-			)
+			return Spec{}, fmt.Errorf("%s is not a whole number of objects; for a share of the distinct objects write %v%%",
+				number, roundTo(value*100, 6))
 		}
 	case unit == "%":
 		spec.kind = capacityShare

@@ -2,6 +2,7 @@ package igtcache
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -85,80 +86,48 @@ func (s *system) BeginCounting() {
 
 // share is what a stream has and had.
 type share struct {
-	place streams.Place
-	none  bool // no stream
+	label string
 	tally tally
 	quota int64
 	used  int64
 	worth float64 // of one more unit, in hits per second
 }
 
-// pathOf returns the path of a stream as records have it: valid text, whatever bytes a file system allows.
-func (s *system) pathOf(p streams.Place) string {
-	return terminal.Label(s.layout.Path(p))
-}
-
-func (s *system) label(of share) string {
-	if of.none {
+// label returns the path of a stream as records have it: valid text, whatever bytes a file system allows.
+func (s *system) label(u *unit) string {
+	if u.stream == nil {
 		return noStream
 	}
-	return s.pathOf(of.place)
+	return terminal.Label(s.layout.Path(u.stream.Place))
 }
 
-type named struct {
-	share
-	label string
-}
-
-// named returns what every stream has and had, by its label. A file and a directory may have the same path, as the keys
-// of object stores do: they count together.
-func (s *system) named() (all []named) {
+// shares returns what every stream has and had, by its label, those that are closed last. A stream that was closed and
+// opened again counts once. So do a file and a directory with the same path, as the keys of object stores have.
+func (s *system) shares() (all []share) {
 	at := map[string]int{}
-	for _, of := range s.shares() {
-		label := s.label(of)
-		i, known := at[label]
+	add := func(of share) {
+		i, known := at[of.label]
 		if !known {
-			at[label], all = len(all), append(all, named{of, label})
-			continue
+			at[of.label], all = len(all), append(all, of)
+			return
 		}
 		all[i].tally = all[i].tally.plus(of.tally)
 		all[i].quota += of.quota
 		all[i].used += of.used
 		all[i].worth = max(all[i].worth, of.worth)
 	}
-	return all
-}
-
-// shares returns what every stream has and had, by place; a stream that was closed and opened again counts once.
-func (s *system) shares() []share {
-	base := s.units[0]
-	all := []share{{none: true, tally: base.total, quota: base.pool.Capacity(), used: base.pool.Used(),
-		worth: base.benefit}}
-	open := map[streams.Place]int{}
-	for _, u := range s.inOrder()[1:] {
-		open[u.stream.Place] = len(all)
-		all = append(all, share{place: u.stream.Place, tally: u.total, quota: u.pool.Capacity(), used: u.pool.Used(),
-			worth: u.benefit})
+	for _, u := range s.inOrder() {
+		add(share{s.label(u), u.total, u.pool.Capacity(), u.pool.Used(), u.benefit})
 	}
-	var closed []streams.Place
-	for place, t := range s.closedUnits {
-		if at, ok := open[place]; ok {
-			all[at].tally = all[at].tally.plus(t)
-		} else {
-			closed = append(closed, place)
-		}
-	}
-	slices.Sort(closed)
-	for _, place := range closed {
-		all = append(all, share{place: place, tally: s.closedUnits[place]})
+	for _, place := range slices.Sorted(maps.Keys(s.closedUnits)) {
+		add(share{label: terminal.Label(s.layout.Path(place)), tally: s.closedUnits[place]})
 	}
 	return all
 }
 
-// Tenants returns the state of every stream, for series.
 func (s *system) Tenants() (all []cache.Tenant) {
 	_, valued := s.allocator.(allocate.Valuing)
-	for _, of := range s.named() {
+	for _, of := range s.shares() {
 		all = append(all, cache.Tenant{Name: of.label, Requests: of.tally.requests, Hits: of.tally.hits, Used: of.used,
 			Quota: of.quota, Valued: valued, Benefit: allocate.PerBlock(of.worth, s.config.Unit)})
 	}
@@ -174,9 +143,9 @@ func (s *system) Counters() (all []policies.Counter) {
 	all = append(all, policies.Count(falseExpiries, float64(s.returned)),
 		policies.Count(quotaRounds, float64(s.divisions)),
 		policies.Count(quotaMoved, float64(s.quotaMoved)/float64(s.config.Capacity)))
-	named := s.named()
-	for _, i := range cache.Largest(len(named), func(i int) int64 { return named[i].tally.requests }) {
-		of := named[i]
+	shares := s.shares()
+	for _, i := range cache.Largest(len(shares), func(i int) int64 { return shares[i].tally.requests }) {
+		of := shares[i]
 		requests, hits := float64(of.tally.requests), float64(of.tally.hits)
 		all = append(all, policies.CountOf(streamRequests, of.label, requests),
 			policies.CountOf(streamHits, of.label, hits),
@@ -193,14 +162,11 @@ func (c *Cache) Streams() (all []cache.StreamState) {
 	s := c.system
 	s.measure()
 	for _, u := range s.inOrder() {
-		state := cache.StreamState{Path: noStream, Requests: u.total.requests, Hits: u.total.hits,
+		state := cache.StreamState{Path: s.label(u), Stream: u.stream, Requests: u.total.requests, Hits: u.total.hits,
 			Quota: u.pool.Capacity(), Used: u.pool.Used(), Data: u.data, Benefit: u.benefit, Expired: u.expired,
 			Share: s.tree.Options().Share}
-		if u.stream != nil {
-			state.Path, state.Stream = s.pathOf(u.stream.Place), u.stream
-			if s.clock && !s.options.keeps && u.stream.Pattern == streams.Random {
-				state.Lifetime = float64(s.options.lifetime(u.stream)) / second
-			}
+		if u.stream != nil && s.clock && !s.options.keeps && u.stream.Pattern == streams.Random {
+			state.Lifetime = float64(s.options.lifetime(u.stream)) / second
 		}
 		all = append(all, state)
 	}

@@ -56,8 +56,7 @@ const (
 // fewestPassing is how many objects may pass through a full pool at least.
 const fewestPassing = 16
 
-// Values of where for objects that are not resident: one that passed was evicted before it was read, or one that stayed
-// made room for such objects.
+// Values of where for objects that left: one that passed, before it was read, or one that made room for such objects.
 const (
 	pushedOut = iota + 3
 	displaced
@@ -71,11 +70,8 @@ func newEviction(c policies.Config, makeOther func(policies.Config) (policies.Po
 	return e, e.follow(streams.Unknown)
 }
 
-// random reports whether the rule of random streams applies.
 func (e *eviction) random() bool { return e.pattern == streams.Random && !e.options.always }
-
-// eager reports whether the rule of sequential streams applies.
-func (e *eviction) eager() bool { return e.pattern == streams.Sequential && !e.options.always }
+func (e *eviction) eager() bool  { return e.pattern == streams.Sequential && !e.options.always }
 
 func (e *eviction) follow(p streams.Pattern) error {
 	e.pattern = p
@@ -175,8 +171,7 @@ func (e *eviction) randomVictim(r policies.Request) (v policies.Object) {
 	return v
 }
 
-// learn lets more objects pass after a miss of one that was pushed out before it was read, and fewer after a miss of
-// one that stayed before.
+// learn lets more objects pass after a miss of one pushed out before it was read, and fewer if one had stayed before.
 func (e *eviction) learn(o policies.Object) {
 	switch e.where[o] {
 	case pushedOut:
@@ -288,7 +283,6 @@ func (e *eviction) Resize(capacity int64) {
 	}
 }
 
-// Resized implements policies.SizeFollower.
 func (e *eviction) Resized(o policies.Object, size int64) {
 	if e.follower != nil {
 		e.follower.Resized(o, size)

@@ -45,8 +45,7 @@ func Lifetime(base int64, mean, deviation, quantile float64) int64 {
 	return int64(math.Round(ttl))
 }
 
-// quantile returns how many standard deviations above the mean a normally distributed value lies that is exceeded with
-// the given probability.
+// quantile returns by how many standard deviations a normal value exceeds the mean with the given probability.
 func quantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*probability) }
 
 // expires reports whether a stream is dropped when it has not been read for long: a random one if the trace has a
@@ -79,7 +78,6 @@ func (s *system) expire(now int64) {
 	}
 }
 
-// drop drops all objects of a unit, and frees its quota.
 func (s *system) drop(u *unit) {
 	var all []policies.Object // dropping one changes the order that each walks
 	u.policy.each(func(number policies.Object) { all = append(all, u.members.Object(number)) })
@@ -97,8 +95,7 @@ func (s *system) drop(u *unit) {
 	}
 }
 
-// revive is called when an expired stream is read again, which means that it expired too early. It gets the least
-// share.
+// revive gives an expired stream that is read again the least share: it expired too early.
 func (s *system) revive(u *unit) {
 	u.expired, s.undone = false, true
 	s.returned++

@@ -9,6 +9,7 @@ package igtcache
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -202,20 +203,10 @@ func (o *options) readAllocate(text string) error {
 	}
 	if !spec.Entry.Varying {
 		return fmt.Errorf("allocate=%s: %s divides among tenants that stay, but streams come and go; want %s, off or shared",
-			text, spec.Name(), strings.Join(varying(), ", "))
+			text, spec.Name(), strings.Join(allocate.Registry.NamesOf(func(e *allocate.Entry) bool { return e.Varying }), ", "))
 	}
 	o.allocator = &spec
 	return nil
-}
-
-// varying returns the names of the allocators that can divide among streams.
-func varying() (names []string) {
-	for _, e := range allocate.Registry.All() {
-		if e.Varying {
-			names = append(names, e.Name)
-		}
-	}
-	return names
 }
 
 func (o *options) readTTL(text string) error {
@@ -255,13 +246,10 @@ func New(c cache.Config) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	var prefetcher prefetch.Prefetcher = idle{}
+	var prefetcher prefetch.Prefetcher = prefetch.None{}
 	switch {
 	case o.own:
-		p := prefetch.NewStreams(s.tree, o.values, c.Trace)
-		if c.Unit {
-			p.CountObjects()
-		}
+		p := prefetch.NewStreams(s.tree, prefetch.Config{Params: o.values, Trace: c.Trace, Unit: c.Unit})
 		p.Quota, s.restart = s.quota, p.Restart
 		prefetcher = proposer{p, s}
 	case c.Prefetcher != nil:
@@ -275,20 +263,12 @@ func (c *Cache) BeginCounting() {
 	c.system.BeginCounting()
 }
 
-// Tenants returns the state of every stream.
 func (c *Cache) Tenants() []cache.Tenant { return c.system.Tenants() }
 
 // quota is the room of a stream for its prefetcher. It includes free capacity, which a full unit takes as it needs, and
 // what has been read of sequential streams.
 func (s *system) quota(of *streams.Stream) int64 {
 	return min(s.unitOf(of).pool.Capacity()+s.free+s.done.total, s.config.Capacity)
-}
-
-// idle proposes nothing.
-type idle struct{}
-
-func (idle) Request(_ prefetch.Access, proposals []prefetch.Proposal) []prefetch.Proposal {
-	return proposals
 }
 
 // proposer is the prefetcher of the streams of a tree in which the cache has already recorded the access.
@@ -303,4 +283,67 @@ func (p proposer) Request(a prefetch.Access, proposals []prefetch.Proposal) []pr
 
 func (p proposer) More(n int, proposals []prefetch.Proposal) []prefetch.Proposal {
 	return p.streams.More(n, proposals)
+}
+
+// Shorthand stands for the cache in a list of policies, so that it can be compared with policies of the exact cache.
+var Shorthand = policies.Entry{
+	Name:    name,
+	Look:    policies.Look{Color: policies.Magenta, Mark: policies.Triangle},
+	Summary: summary,
+	Source:  source,
+	Bypass:  true,
+	Random:  true,
+	Params:  shorthandParameters,
+	Check: func(v policies.Values) error {
+		in, _, err := inside(v)
+		if err != nil {
+			return err
+		}
+		_, err = optionsOf(in)
+		return err
+	},
+	Resolve: func(e *policies.Entry, v policies.Values) {
+		if _, policy, err := inside(v); err == nil {
+			e.Type, e.Units = policy.Entry.Type, policy.Entry.Units
+		}
+	},
+	ShortFor: func(v policies.Values) (string, policies.Values, policies.Spec) {
+		in, policy, _ := inside(v) // already checked
+		return name, in, policy
+	},
+}
+
+// The policy of skewed streams: whichever of several does best, and that of the paper.
+const (
+	skewedDefault = "duel"
+	skewedInPaper = "lru"
+)
+
+// shorthandParameters are the cache's parameters, but evict may name the policy inside, and so does skewed.
+var shorthandParameters = func() []params.Param {
+	at := slices.IndexFunc(parameters, func(p params.Param) bool { return p.Name == "evict" })
+	all := slices.Insert(slices.Clone(parameters), at+1, params.Param{Name: "skewed", Default: skewedDefault,
+		Doc: "the policy of skewed streams, and of objects that belong to no stream; lru with mode=paper"})
+	all[at] = params.Param{Name: "evict", Default: pattern, Doc: "what is evicted: pattern (what sequential streams " +
+		"have read, nothing of random ones, skewed as below), or a policy for all streams"}
+	return all
+}()
+
+// inside returns what the parameters of Shorthand stand for: the cache's, and the policy inside.
+func inside(v policies.Values) (in params.Values, policy policies.Spec, err error) {
+	in, text, from := maps.Clone(v), v.Text("skewed"), "skewed"
+	delete(in, "skewed")
+	if v.Text("mode") == paper && text == skewedDefault {
+		text = skewedInPaper
+	}
+	if v.Text("evict") != pattern {
+		in["evict"], text, from = always, v.Text("evict"), "evict"
+	}
+	if policy, err = policies.Registry.Parse(text); err == nil {
+		err = checkInside(policy.Entry)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s=%s: %w", from, text, err)
+	}
+	return in, policy, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/policies"
 )
@@ -71,7 +72,6 @@ func (s *system) prepareRounds() error {
 	return nil
 }
 
-// ghostsPerUnit is how many evicted objects each unit remembers.
 func (s *system) ghostsPerUnit() int {
 	if s.allocator == nil {
 		return 0
@@ -79,8 +79,7 @@ func (s *system) ghostsPerUnit() int {
 	return s.allocator.Needs().Ghosts
 }
 
-// advance does what is due before a request: streams expire, and then the allocator divides the capacity, including
-// theirs.
+// advance does what is due before a request: streams expire, and then the allocator divides, including their share.
 func (s *system) advance(r policies.Request) {
 	s.pos, s.time = r.Pos, r.Time
 	if s.clock && !s.started {
@@ -119,7 +118,6 @@ func (u *unit) id() int {
 	return u.stream.ID + 1
 }
 
-// divide ends a round.
 func (s *system) divide(now int64) {
 	s.undone = false
 	if s.allocator == nil {
@@ -164,8 +162,7 @@ func (s *system) describe(now int64) {
 	}
 }
 
-// apply resizes the pools: first those that shrink, so that the pools never exceed the capacity together. A stream
-// whose quota has changed is classified again (section 4).
+// apply resizes the pools. A stream whose quota has changed is classified again (section 4).
 func (s *system) apply(capacities []int64) {
 	units := slices.Clone(s.order)
 	left := s.state.Capacity
@@ -174,17 +171,11 @@ func (s *system) apply(capacities []int64) {
 			panic(fmt.Sprintf("allocator %T divides %d into %v", s.allocator, s.state.Capacity, capacities))
 		}
 	}
-	for i, u := range units {
-		if capacities[i] < u.pool.Capacity() {
-			u.pool.Resize(capacities[i])
-		}
+	var pools []*cache.Pool
+	for _, u := range units {
+		pools = append(pools, u.pool)
 	}
-	for i, u := range units {
-		if more := capacities[i] - s.state.Pools[i].Capacity; more > 0 {
-			s.quotaMoved += more // only where it arrives, so that it counts once
-			u.pool.Resize(capacities[i])
-		}
-	}
+	s.quotaMoved += cache.ResizeAll(pools, capacities)
 	s.free = left
 	for i, u := range units {
 		if u.stream != nil && capacities[i] != s.state.Pools[i].Capacity {

@@ -121,7 +121,6 @@ func (s *system) Request(r policies.Request) (hit bool) {
 	return hit
 }
 
-// Drop implements cache.Store.
 func (s *system) Drop(o policies.Object) bool {
 	holder := s.holder(o)
 	return holder != nil && holder.pool.Drop(o)
@@ -143,8 +142,7 @@ func (s *system) record(r policies.Request) *unit {
 	return u
 }
 
-// now returns the time on the clock of the streams, in nanoseconds; in a trace without a clock, a request takes a
-// second.
+// now returns the time on the clock of the streams; in a trace without a clock, a request takes a second.
 func (s *system) now(r policies.Request) int64 {
 	if s.clock {
 		return r.Time
@@ -182,8 +180,7 @@ func (s *system) makeRoomFor(u *unit, size int64) {
 	}
 }
 
-// Load loads an object without a request. It is charged to its stream, which is the one of the proposal or one below
-// that.
+// Load loads an object without a request. It is charged to its stream, that of the proposal or one below.
 func (s *system) Load(r policies.Request) (loaded bool) {
 	return !s.Resident(r.Object) && s.load(s.ownerOf(r.Object), r)
 }
@@ -192,8 +189,7 @@ func (s *system) ownerOf(o policies.Object) *unit {
 	return s.unitOf(s.tree.Owner(s.address(o)))
 }
 
-// Ask serves a request without loading. A reader that misses goes on when the object arrives: Arrive and Waited follow
-// it then.
+// Ask serves a request without loading. A reader that misses goes on with Arrive or Waited.
 func (s *system) Ask(r policies.Request, _ int) (hit bool) {
 	u := s.record(r)
 	if hit = s.hit(u, r); hit {

@@ -10,8 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
-// unit is the share of a stream, the CacheManageUnit of the paper: a pool with a quota, its capacity, and with the rule
-// of eviction that its pattern asks for.
+// unit is the share of a stream, the CacheManageUnit of the paper: a pool with a quota and the eviction of its pattern.
 type unit struct {
 	number  int32 // among the units
 	stream  *streams.Stream
@@ -68,8 +67,7 @@ func (s *system) newUnit(of *streams.Stream) (*unit, error) {
 
 func (s *system) spare() int64 { return s.free }
 
-// opened is called when a stream has been recognised. It gets a unit, its objects with their quota, and at least the
-// least share.
+// opened gives a stream that has been recognised a unit, its objects with their quota, and at least the least share.
 func (s *system) opened(of *streams.Stream) {
 	if s.options.shared {
 		return
@@ -147,7 +145,6 @@ func (s *system) move(from, to *unit, all []resident, quota int64) {
 	s.moving = false
 }
 
-// follow makes a unit follow the pattern of its stream.
 func (s *system) follow(u *unit) {
 	if err := u.policy.follow(u.stream.Pattern); err != nil {
 		panic(err)
@@ -156,7 +153,6 @@ func (s *system) follow(u *unit) {
 	s.due = 0 // it may expire now
 }
 
-// changed is called when the pattern of a stream has changed.
 func (s *system) changed(of *streams.Stream, _ streams.Pattern) {
 	if !s.options.shared {
 		u := s.units[of.Tag]

@@ -33,8 +33,7 @@ func (c *onCPU) Begin(keys, values []float32) error {
 
 func (c *onCPU) Longest() int { return stepsAtOnce(c.shape) }
 
-// queriesAtOnce is how many queries the CPU computes at once. Each step reads all keys and values of a long text; they
-// come from memory once for all queries.
+// queriesAtOnce is how many queries the CPU computes at once: all keys and values come from memory once for them.
 const queriesAtOnce = 32
 
 func stepsAtOnce(shape *attention.Shape) int {
@@ -88,17 +87,14 @@ func (w *worker) stepsAlike(step int) int {
 	return n
 }
 
-// measuresErrors reports whether a cell needs output errors of a step.
 func (r *replay) measuresErrors(step int) bool {
 	return slices.ContainsFunc(r.plans, func(p *plan) bool { return p.measuresErrors(step, r.shape.Steps) })
 }
 
-// probabilitiesOf returns the probabilities of a step of the run.
 func (r *run) probabilitiesOf(shape *attention.Shape, step int) []float32 {
 	return r.probabilities[rowsBefore(shape, r.first, step):][:shape.Group()*shape.Visible(step)]
 }
 
-// outputsOf returns the outputs of a step of the run.
 func (r *run) outputsOf(shape *attention.Shape, step int) []float32 {
 	size := shape.Group() * shape.Dim
 	return r.outputs[(step-r.first)*size:][:size]

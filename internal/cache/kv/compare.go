@@ -35,8 +35,7 @@ type mean struct {
 	n   int64
 }
 
-func (m *mean) add(x float64) { m.sum += x; m.n++ }
-
+func (m *mean) add(x float64)    { m.sum += x; m.n++ }
 func (m *mean) merge(other mean) { m.sum += other.sum; m.n += other.n }
 
 // comparison is what the lookups of a head, or of several, show.
@@ -65,7 +64,6 @@ func (c *comparison) correlation() (r float64, ok bool) {
 	return (float64(c.n*c.xy) - float64(c.x*c.y)) / math.Sqrt(product), true
 }
 
-// setComparisons sets the metrics of the lookups of all heads.
 func setComparisons(v *metric.Values, heads []tally) {
 	var all [attention.CosineBins]mean
 	var correlation mean
@@ -106,7 +104,6 @@ func (w *worker) compareLags() {
 	w.lags[w.head.Place] = means
 }
 
-// setLags sets the similarity of queries by lag.
 func (r *replay) setLags(v *metric.Values) {
 	for i, lag := range attention.Lags {
 		var all mean
@@ -119,8 +116,7 @@ func (r *replay) setLags(v *metric.Values) {
 	}
 }
 
-// compare notes how similar the queries of a step are to those for which the set was loaded, and how much of the exact
-// set it has.
+// compare notes how similar the queries of a step are to those of the set, and how much of the exact set it has.
 func (w *worker) compare(c *holding, step int) {
 	queries, norms := w.queriesOf(c)
 	cosines(w.similarities, queries, norms, w.shape, step, c.label)

@@ -1,3 +1,10 @@
+// Package kv is the cache of keys and values on a GPU that serves a language model. It measures which rows of each head
+// are there, and what attention loses without the others. Replay serves all cells of a trace in one pass over its
+// heads.
+//
+// A head is a KV head of a layer with the query heads that read it. Its scores do not depend on what is cached, so they
+// are computed once for all cells. A cell then is a reuse rule, which decides when the head's set of rows is replaced
+// as a whole (QSAC, section 4), or a store of blocks under a policy (RetroInfer, PQCache).
 package kv
 
 import (
@@ -104,8 +111,7 @@ func (c *Cell) bytes(shape *attention.Shape) (each, shared int64) {
 	return each, shared
 }
 
-// For the blocks that all steps of a head want: the memory of each in a list and in a plan, and the least mean size of
-// distinct blocks, in tokens.
+// For what the steps of a head want: a block's memory in a list and a plan, and the least mean tokens of blocks.
 const (
 	bytesOfWanted = 4 + 3*4
 	leastBlock    = 8

@@ -78,8 +78,7 @@ func cut(numbers []float64) []float64 {
 	return numbers
 }
 
-// readOfQueries reads lines of layer, KV head, query head of the layer and importance, one for each query head of the
-// trace.
+// readOfQueries reads lines of layer, KV head, query head of the layer and importance, for all query heads.
 func readOfQueries(path string, shape *attention.Shape) ([][]float64, error) {
 	rows, err := readRows(path)
 	if err != nil {
@@ -165,7 +164,6 @@ func readEffects(path string, shape *attention.Shape) ([]float64, error) {
 // mostRows bounds the numbers that a file of importances may have.
 const mostRows = 1 << 16
 
-// readRows reads rows of numbers.
 func readRows(path string) (rows [][]float64, err error) {
 	f, err := filestate.Open(path)
 	if err != nil {

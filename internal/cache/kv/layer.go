@@ -42,7 +42,6 @@ type layer struct {
 	wanted []int32 // tokens per step and block, of all heads
 }
 
-// newLayers returns the layers of a cell, nil if its heads share nothing.
 func (r *replay) newLayers(p *plan) []*layer {
 	if p.serving != servesLayer {
 		return nil
@@ -55,7 +54,6 @@ func (r *replay) newLayers(p *plan) []*layer {
 	return layers
 }
 
-// layerOf returns the layer of the head.
 func (w *worker) layerOf(c *holding) *layer { return w.layers[c.number][w.head.Place/w.shape.KVHeads] }
 
 // selectBlocks adds the tokens that the head wants in a step to those of its layer.
@@ -127,8 +125,7 @@ type frequencies struct {
 // resident is a block that is there if it has a count, with the step that loaded it.
 type resident struct{ count, loaded int }
 
-// update counts the blocks with most wanted tokens, as many as there is room for, and loads those that are not there.
-// It returns the loaded ones.
+// update counts the blocks with most wanted tokens that there is room for, and returns those that it loads.
 func (f *frequencies) update(wanted []int32) []int {
 	f.order, f.loaded = f.order[:0], f.loaded[:0]
 	for b, tokens := range wanted {
@@ -152,8 +149,7 @@ func (f *frequencies) update(wanted []int32) []int {
 	return f.loaded
 }
 
-// evict removes the block with the lowest count. Ties go to the one that was loaded in the earliest step, then to the
-// lower number.
+// evict removes the block with the lowest count. Ties go to the one loaded earliest, then to the lower number.
 func (f *frequencies) evict() {
 	victim := -1
 	for b, r := range f.resident {

@@ -105,15 +105,13 @@ func optionsOf(v params.Values, share float64) (o options, err error) {
 // defaultRatio is the share of the candidates that a step reads (LiteCache, section 7.1).
 const defaultRatio = 0.1
 
-// parseShare parses a share from 0% to 100%.
 func parseShare(text string) (share float64, ok bool) {
 	number, isShare := strings.CutSuffix(text, "%")
 	percent, err := strconv.ParseFloat(number, 64)
 	return percent / 100, isShare && err == nil && percent >= 0 && percent <= 100
 }
 
-// errorBlock is how many steps in a row have their output errors measured or left out: sets that serve several of them
-// go over their values once.
+// errorBlock is how many steps in a row have errors measured or not: a set for several goes over its values once.
 const errorBlock = 8
 
 // measuresErrors reports whether output errors are measured in one of so many steps. It always is in some of them. The
@@ -123,7 +121,6 @@ func (o *options) measuresErrors(step, steps int) bool {
 	return step/errorBlock%every == every/2
 }
 
-// resident reports whether heads may be on the GPU as a whole.
 func (o *options) resident() bool { return o.residentShare > 0 || o.residentBytes > 0 }
 
 // view says which tokens a set is chosen from. Cells with equal views have the same exact sets.
@@ -144,14 +141,12 @@ func (v view) candidates(shape *attention.Shape, step int) (from, to int) {
 	return v.sink, max(v.sink, visible-v.recent)
 }
 
-// size returns the number of tokens in the set of a step.
 func (v view) size(shape *attention.Shape, step int) int {
 	from, to := v.candidates(shape, step)
 	return min(to-from, shareOf(v.share, to-from))
 }
 
-// shareOf returns a share of a number of tokens. 10% of 4090 tokens are 409; in binary 0.1 is a little more or less
-// than that.
+// shareOf returns a share of a number of tokens: 10% of 4090 are 409, though 0.1 is not exact in binary.
 func shareOf(share float64, tokens int) int {
 	return int(math.Floor(float64(share*float64(tokens)) + 1e-9))
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity/softmax"
 )
 
-// What attention loses in its outputs is computed for a run of steps at a time: a set that serves several of them goes
-// over its values once.
+// Losses in outputs are computed for a run of steps: a set that serves several goes over its values once.
 
 // outputs are what is still to be computed for the run of w.step. Buffers are reused.
 type outputs struct {

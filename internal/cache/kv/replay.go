@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -51,8 +52,7 @@ type Outcome struct {
 	// l*Shape.Steps+s. They are nil unless Config.Steps.
 	Steps   []StepCounts
 	Quality []StepQuality
-	// QueryMap has the cosines of the queries of every Config.MapEvery-th step, row by row, of the first query head of the
-	// middle layer.
+	// QueryMap has the cosines of the queries of every Config.MapEvery-th step, in the middle layer's first query head.
 	QueryMap []float64
 	// Predicting is what the predictors of all heads have cost.
 	Predicting predict.Cost
@@ -131,11 +131,8 @@ func newReplay(ctx context.Context, c Config) (*replay, error) {
 		if p.importances, err = r.importancesFor(p, r.plans[:i]); err != nil {
 			return nil, err
 		}
-		if p.view = slices.Index(r.views, p.options.view()); p.view < 0 {
-			p.view = len(r.views)
-			r.views = append(r.views, p.options.view())
-		}
-		p.search = r.addSearch(p.searchOf())
+		p.view = placeIn(&r.views, p.options.view())
+		p.search = placeIn(&r.searches, p.searchOf())
 		r.plans = append(r.plans, p)
 		r.tallies = append(r.tallies, make([]tally, r.shape.Heads()))
 		r.layers = append(r.layers, r.newLayers(p))
@@ -174,7 +171,6 @@ func (r *replay) newPlan(cell Cell) (*plan, error) {
 	return p, r.checkServing(p)
 }
 
-// checkOptions refuses options that the trace contradicts.
 func (r *replay) checkOptions(o *options) error {
 	v := o.view()
 	from, to := v.candidates(r.shape, 0)
@@ -201,7 +197,6 @@ func (r *replay) importancesFor(p *plan, earlier []*plan) (importances, error) {
 	return readImportances(&p.options, r.Trace, p.Seed)
 }
 
-// head returns what a rule is told of a head.
 func (r *replay) head(p *plan, place int) reuse.Head {
 	h := reuse.Head{Layer: r.shape.Layers[place/r.shape.KVHeads], KV: place % r.shape.KVHeads, Place: place,
 		Group: r.shape.Group(), Importance: p.importances.of[place]}
@@ -266,15 +261,7 @@ func (r *replay) chooseWhole(p *plan) error {
 			list = append(list, ranked{place, by.Worth()})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int {
-		switch {
-		case a.worth > b.worth:
-			return -1
-		case a.worth < b.worth:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(b.worth, a.worth) })
 	room := int(p.residentShare * float64(len(p.whole)))
 	if p.residentBytes > 0 {
 		room = int(p.residentBytes / (2 * bytesOfNumber * int64(r.shape.Dim) * int64(r.shape.Tokens())))
@@ -285,7 +272,6 @@ func (r *replay) chooseWhole(p *plan) error {
 	return nil
 }
 
-// serve serves all heads.
 func (r *replay) serve(ctx context.Context) error {
 	options := attention.Options{Memory: r.Memory, Parts: attention.Parts{Keys: true, Values: true,
 		Predicted: slices.ContainsFunc(r.plans, (*plan).usesPredicted)}}
@@ -316,7 +302,6 @@ func (r *replay) serve(ctx context.Context) error {
 	})
 }
 
-// layerSteps returns the number of steps of all layers.
 func (r *replay) layerSteps() int { return len(r.shape.Layers) * r.shape.Steps }
 
 // usesPredicted reports whether the cell looks up or loads by predicted queries.

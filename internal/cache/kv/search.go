@@ -59,7 +59,6 @@ func (r *replay) newFinders() []finder {
 	return finders
 }
 
-// reset begins another head.
 func (f *finder) reset() {
 	f.begun, f.step, f.plan = false, -1, nil
 	f.wanted, f.ends = f.wanted[:0], f.ends[:0]
@@ -120,11 +119,11 @@ func (w *worker) predict(step int) error {
 // seedOf returns the seed of a head, so that heads choose independently of each other.
 func seedOf(seed uint64, place int) uint64 { return seed ^ uint64(place)*0x9e3779b97f4a7c15 }
 
-// addSearch returns the place of a search among those of the replay.
-func (r *replay) addSearch(s search) int {
-	if at := slices.Index(r.searches, s); at >= 0 {
+// placeIn returns the place of an element in a list, to which it is added if it is new.
+func placeIn[T comparable](list *[]T, x T) int {
+	if at := slices.Index(*list, x); at >= 0 {
 		return at
 	}
-	r.searches = append(r.searches, s)
-	return len(r.searches) - 1
+	*list = append(*list, x)
+	return len(*list) - 1
 }

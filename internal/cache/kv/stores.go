@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -86,26 +85,13 @@ func Check(c Cell) error {
 	return nil
 }
 
-// checkStore refuses what cannot be in a store together.
 func checkStore(policy policies.Spec, retriever retrieve.Spec) error {
 	if !retriever.Entry.Divided {
 		return fmt.Errorf("retriever %s finds single tokens, but %s decides about blocks of them; use a retriever that "+
-			"finds blocks: %s", retriever, policy.Name(), strings.Join(dividedRetrievers(), ", "))
+			"finds blocks: %s", retriever, policy.Name(),
+			strings.Join(retrieve.Registry.NamesOf(func(e *retrieve.Entry) bool { return e.Divided }), ", "))
 	}
-	divided, ok := retrieve.New(retriever).(retrieve.Divided)
-	if !ok {
-		return errors.New("retriever " + retriever.Name() + " has no blocks")
-	}
-	return blocks.Check(policy, divided.Size() == 0)
-}
-
-func dividedRetrievers() (names []string) {
-	for _, e := range retrieve.Registry.All() {
-		if e.Divided {
-			names = append(names, e.Name)
-		}
-	}
-	return names
+	return blocks.Check(policy, retrieve.New(retriever).(retrieve.Divided).Size() == 0)
 }
 
 // checkServing refuses what the trace or the head leaves no room for.
@@ -153,14 +139,12 @@ func (r *replay) checkBlocks(p *plan) error {
 		"a longer prompt", p.Retriever, size, from, to-1)
 }
 
-// held returns how many tokens a store holds: a share of the candidates of the first step, as the memory is allocated
-// then.
+// held returns how many tokens a store holds: a share of the candidates of the first step, when it is allocated.
 func (r *replay) held(p *plan) int {
 	from, to := p.options.view().candidates(r.shape, 0)
 	return min(shareOf(p.Share, to-from), to-from)
 }
 
-// serveStore serves the steps of the head in a store of blocks.
 func (w *worker) serveStore(c *holding) error {
 	f := &w.finders[c.search]
 	divided := f.retriever.(retrieve.Divided)

@@ -83,7 +83,6 @@ type holding struct {
 	lookup reuse.Lookup
 }
 
-// serve serves one head in all cells.
 func (w *worker) serve(ctx context.Context, h *attention.Head) error {
 	w.head = h
 	w.norms = normsOf(w.norms, h.Queries, w.shape.Dim)
@@ -180,26 +179,23 @@ func (w *worker) begin() error {
 	return w.planAhead()
 }
 
-// keepWhole counts a head all of whose rows are on the GPU.
 func (w *worker) keepWhole(c *holding) {
-	c.tally.keepWhole(w.shape)
-	for step := range w.shape.Steps {
-		if c.measuresErrors(step, w.shape.Steps) {
-			c.outputs += int64(w.shape.Group())
-			w.addQuality(c, step, StepQuality{Measured: 1})
-		}
-	}
+	c.recall, c.mass = float64(w.shape.Steps), float64(w.shape.Steps)
+	c.tally.whole = int64(w.shape.Tokens())
 	n := StepCounts{Whole: 1}
 	if c.serving == servesAll { // where nothing else is looked up
 		n.Lookups, n.Hits = 1, 1
 	}
 	for step := range w.shape.Steps {
+		if c.measuresErrors(step, w.shape.Steps) {
+			c.outputs += int64(w.shape.Group())
+			w.addQuality(c, step, StepQuality{Measured: 1})
+		}
 		n.Wanted = int64(w.views[c.view].size(w.shape, step))
 		w.count(c, step, n)
 	}
 }
 
-// count counts what a cell did in a step of the head.
 func (w *worker) count(c *holding, step int, n StepCounts) {
 	c.StepCounts.Add(n)
 	if w.steps != nil {
@@ -301,47 +297,41 @@ func (w *worker) attend(step int) error {
 // top returns the set of the tokens of most probability among the candidates of a step.
 func (w *worker) top(set []int32, summed []float32, v view, step int) []int32 {
 	from, to := v.candidates(w.shape, step)
-	set = w.selector.Top(set, summed[from:to], v.size(w.shape, step))
-	for i := range set {
-		set[i] += int32(from)
-	}
-	return set
+	return retrieve.Best(set, &w.selector, summed[from:to], from, v.size(w.shape, step))
 }
 
 // look serves a step in a cell. A cell with blocks has the tokens of the blocks that the step wants, whatever its
 // policy. So only counts remain for the end of the head.
 func (w *worker) look(c *holding, step int) error {
 	n := StepCounts{Heads: 1, Wanted: int64(w.views[c.view].size(w.shape, step))}
-	if c.serving != servesSet {
-		var err error
-		if c.set, err = w.find(&w.finders[c.search], step); err != nil {
-			return err
-		}
+	var err error
+	if c.serving == servesSet {
+		err = w.lookUpSet(c, step, &n)
+	} else {
+		c.set, err = w.find(&w.finders[c.search], step)
 		c.label = step
-		if c.serving == servesLayer {
-			w.selectBlocks(c, step)
-		}
-		w.count(c, step, n)
-		w.measure(c, w.lossOf(c, step), step)
-		return nil
 	}
-	return w.lookUpSet(c, step, n)
-}
-
-// lookUpSet serves a step in a cell with a reuse rule.
-func (w *worker) lookUpSet(c *holding, step int, n StepCounts) error {
-	n.Lookups = 1
-	if c.label >= 0 {
-		w.compare(c, step)
-	}
-	if c.label >= 0 && w.reuses(c, step) {
-		n.Hits = 1
-	} else if err := w.load(c, step, &n); err != nil {
+	if err != nil {
 		return err
+	}
+	if c.serving == servesLayer {
+		w.selectBlocks(c, step)
 	}
 	w.count(c, step, n)
 	w.measure(c, w.lossOf(c, step), step)
 	return nil
+}
+
+func (w *worker) lookUpSet(c *holding, step int, n *StepCounts) error {
+	n.Lookups = 1
+	if c.label >= 0 {
+		w.compare(c, step)
+		if w.reuses(c, step) {
+			n.Hits = 1
+			return nil
+		}
+	}
+	return w.load(c, step, n)
 }
 
 // queriesOf returns the queries by which a cell looks up sets, with their norms.
@@ -413,7 +403,6 @@ func (w *worker) lossOf(c *holding, step int) int {
 	return number
 }
 
-// measure counts a step.
 func (w *worker) measure(c *holding, number, step int) {
 	e, l := &w.exact[c.view], &w.losses[number]
 	if c.measuresErrors(step, w.shape.Steps) {
@@ -434,7 +423,6 @@ func (w *worker) measure(c *holding, number, step int) {
 	}
 }
 
-// normsOf returns the squared norms of vectors.
 func normsOf(norms []float64, rows []float32, dim int) []float64 {
 	norms = resized(norms, len(rows)/dim)
 	reuse.Norms(norms, rows, dim)
@@ -449,8 +437,7 @@ func cosines(similarities []float64, queries []float32, norms []float64, shape *
 		norms[b:][:group])
 }
 
-// resized returns a slice of n elements whose contents are not defined. A larger one has room to grow, since each step
-// has a token more than the one before.
+// resized returns n elements whose contents are not defined, with room to grow: each step has a token more.
 func resized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/8)

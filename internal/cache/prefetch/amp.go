@@ -32,45 +32,52 @@ var ampEntry = Entry{
 		return nil
 	},
 	New: func(c Config) Prefetcher {
-		if c.Params.Text("rule") == mimircache {
-			return newMimirAMP(c.Params)
-		}
 		return &amp{
 			step:  uint64(c.Params.Int("step")),
 			read:  c.Params.Int("read"),
 			apt:   c.Params.Int("apt"),
 			max:   c.Params.Int("max"),
+			mimir: c.Params.Text("rule") == mimircache,
 			pages: map[uint64]ampPage{},
 		}
 	},
 }
 
+// mimircache is the value of rule by which amp proposes as CMimircache does.
+const mimircache = "mimircache"
+
 // amp keeps the degree of each stream in its last page, as the paper does, so that any number of streams is followed.
 // The paper's trigger distance g stays at apt/2: it would grow when a read waits for a page that is being loaded, and
 // here none waits.
+//
+// With mimir it is AMP as CMimircache has it for requests of one page, and libCacheSim, which has its code. A set is
+// proposed when the last page of the one before it is first used. A page that missed has no degree, so that a stream
+// begins with degree 1 again after each miss.
 type amp struct {
 	step     uint64
 	read     int
 	apt, max int
+	mimir    bool
 	pages    map[uint64]ampPage // of what is resident, by address
 	set      ampSet             // the proposals that the cache is loading
 }
 
 // ampPage is the state of a resident page.
 type ampPage struct {
-	last     uint64 // address of the last page of the set that it was loaded with
+	last     uint64 // address of the last page of the set that it was loaded with; with mimir 0 if it missed
 	degree   int32  // p of the paper; set in the last page of a set, and in pages that missed
+	ahead    int32  // with mimir, how far before the last page of the next set its trigger is: g of the paper
 	accessed bool
 	old      bool // it has been loaded again
-	trigger  bool // its first hit proposes the set after its own: the tag of the paper
+	trigger  bool // its next hit proposes the set after its own: the tag of the paper
 }
 
 // ampSet is a run of pages that are loaded together.
 type ampSet struct {
-	last     uint64
-	degree   int32
-	trigger  uint64
-	triggers bool
+	last          uint64
+	degree, ahead int32
+	trigger       uint64
+	triggers      bool
 }
 
 func (m *amp) Request(a Access, proposals []Proposal) []Proposal {
@@ -84,7 +91,7 @@ func (m *amp) Request(a Access, proposals []Proposal) []Proposal {
 }
 
 func (m *amp) hit(key uint64, page ampPage, proposals []Proposal) []Proposal {
-	first, trigger := !page.accessed, page.trigger
+	first, trigger := !page.accessed || m.mimir, page.trigger
 	page.accessed, page.trigger = true, false
 	m.pages[key] = page
 	n := m.degreeOf(page.last) // before this hit raises it
@@ -99,14 +106,19 @@ func (m *amp) hit(key uint64, page ampPage, proposals []Proposal) []Proposal {
 
 func (m *amp) miss(key uint64, proposals []Proposal) []Proposal {
 	page := ampPage{last: key, degree: int32(m.read), accessed: true}
+	if m.mimir {
+		page = ampPage{}
+	}
+	m.pages[key] = page
 	previous, ok := before(key, m.step, 1)
 	if _, resident := m.pages[previous]; !ok || !resident {
-		m.pages[key] = page
 		return proposals
 	}
 	n := m.degreeOf(previous)
-	page.degree = int32(min(n+m.read, m.max))
-	m.pages[key] = page
+	if !m.mimir {
+		page.degree = int32(min(n+m.read, m.max))
+		m.pages[key] = page
+	}
 	return m.propose(key, n, proposals)
 }
 
@@ -119,24 +131,15 @@ func (m *amp) degreeOf(key uint64) int {
 }
 
 func (m *amp) propose(key uint64, n int, proposals []Proposal) []Proposal {
-	for ; n > 0; n-- { // fewer at the end of the addresses
-		if _, ok := after(key, m.step, n); ok {
-			break
-		}
-	}
-	if n == 0 {
-		return proposals
-	}
-	first, _ := after(key, m.step, 1)
-	last, _ := after(key, m.step, n)
-	m.set = ampSet{last: last, degree: int32(max(m.degreeOf(key), m.read))}
-	if int(m.set.degree) > m.apt {
-		m.set.trigger, m.set.triggers = before(last, m.step, min(m.apt/2, n-1))
+	if m.mimir {
+		n = m.planAsMimir(key, n)
+	} else {
+		n = m.plan(key, n)
 	}
 	for i := range n {
-		at := first + uint64(i)*m.step
+		at, _ := after(key, m.step, i+1)
 		if page, resident := m.pages[at]; resident {
-			m.pages[at] = m.set.joined(at, page)
+			m.pages[at] = m.joined(at, page)
 			continue
 		}
 		proposals = append(proposals, Proposal{Key: at})
@@ -144,10 +147,50 @@ func (m *amp) propose(key uint64, n int, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-func (s ampSet) joined(key uint64, page ampPage) ampPage {
+// plan sets the set of n pages after one, and returns how many they are: fewer at the end of the addresses.
+func (m *amp) plan(key uint64, n int) int {
+	last, ok := after(key, m.step, n)
+	for ; n > 0 && !ok; last, ok = after(key, m.step, n) {
+		n--
+	}
+	if n == 0 {
+		return 0
+	}
+	m.set = ampSet{last: last, degree: int32(max(m.degreeOf(key), m.read))}
+	if int(m.set.degree) > m.apt {
+		m.set.trigger, m.set.triggers = before(last, m.step, min(m.apt/2, n-1))
+	}
+	return n
+}
+
+// planAsMimir is plan with mimir: there are none at the end of the addresses.
+func (m *amp) planAsMimir(key uint64, n int) int {
+	last, ok := after(key, m.step, n)
+	if !ok {
+		return 0
+	}
+	m.set = ampSet{last: last, trigger: last, triggers: true, degree: int32(n), ahead: int32(n / 2)}
+	if page, resident := m.pages[key]; resident {
+		m.set.degree, m.set.ahead = page.degree, page.ahead
+		if trigger, ok := before(last, m.step, int(page.ahead)); ok {
+			m.set.trigger = trigger
+		}
+	}
+	return n
+}
+
+// joined returns a page that belongs to the set now.
+func (m *amp) joined(key uint64, page ampPage) ampPage {
+	s := &m.set
 	page.last = s.last
-	page.trigger = s.triggers && key == s.trigger
-	if key == s.last {
+	triggers := s.triggers && key == s.trigger
+	page.trigger = triggers || m.mimir && page.trigger
+	page.old = page.old && !m.mimir
+	switch {
+	case key != s.last:
+	case m.mimir:
+		page.degree, page.ahead = max(s.degree, page.ahead+1), s.ahead
+	default:
 		page.degree = s.degree
 	}
 	return page
@@ -160,23 +203,35 @@ func (m *amp) adapt(page ampPage, by int) {
 		return
 	}
 	last := m.pages[key]
-	last.degree = int32(max(1, min(int(last.degree)+by, m.max)))
+	degree := max(1, min(int(last.degree)+by, m.max))
+	switch {
+	case m.mimir && by > 0 && int(last.degree)+by >= m.max:
+		return
+	case m.mimir && by < 0:
+		degree = max(1, int(last.degree)+by)
+		last.ahead = max(0, min(int32(degree)-1, last.ahead-1))
+	}
+	last.degree = int32(degree)
 	m.pages[key] = last
 }
 
-// lastOfStream returns the address of the last page of a stream: of a page's set, or of the next set if that has been
-// loaded.
+// lastOfStream returns the address of the last page of a page's set, or of the next set if that has been loaded.
 func (m *amp) lastOfStream(page ampPage) (uint64, bool) {
 	last, ok := m.pages[page.last]
 	if !ok {
 		return 0, false
 	}
-	if behind, ok := after(page.last, m.step, 1); ok {
-		if next, resident := m.pages[behind]; resident {
-			if _, resident := m.pages[next.last]; resident && next.last > last.last {
-				return next.last, true
-			}
-		}
+	behind, ok := after(page.last, m.step, 1)
+	next, resident := m.pages[behind]
+	if !ok || !resident {
+		return page.last, true
+	}
+	end, further := next.last, next.last > last.last
+	if m.mimir {
+		end, further = after(page.last, m.step, int(last.degree))
+	}
+	if _, resident := m.pages[end]; resident && further {
+		return end, true
 	}
 	return page.last, true
 }
@@ -187,7 +242,7 @@ func (m *amp) Loaded(p Proposal) {
 		m.pages[p.Key] = page
 		return
 	}
-	m.pages[p.Key] = m.set.joined(p.Key, ampPage{})
+	m.pages[p.Key] = m.joined(p.Key, ampPage{})
 }
 
 // Evicted implements Watcher. A page that was prefetched in vain shows that the degree of its stream is too high, and

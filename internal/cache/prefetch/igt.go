@@ -2,11 +2,11 @@ package prefetch
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/streams"
-	"github.com/cachesim/cachesim/internal/traces"
 )
 
 var igtEntry = Entry{
@@ -21,14 +21,7 @@ var igtEntry = Entry{
 	Layout:    true,
 	Params:    append(TreeParams(), StreamsParams()...),
 	New: func(c Config) Prefetcher {
-		layout := c.Layout
-		if layout == nil {
-			layout = streams.NewKeys(1)
-		}
-		s := NewStreams(NewTree(layout, c.Params), c.Params, c.Trace)
-		if c.Unit {
-			s.CountObjects()
-		}
+		s := NewStreams(NewTree(c.Layout, c.Params), c)
 		s.Quota = func(*streams.Stream) int64 { return c.Capacity }
 		return s
 	},
@@ -151,22 +144,20 @@ type dataset struct {
 	done     bool
 }
 
-// NewStreams returns a prefetcher on a tree with the values of StreamsParams, for a trace. Its Quota must be set.
-func NewStreams(t *streams.Tree, v params.Values, tr *traces.Trace) *Streams {
-	s := &Streams{tree: t, layout: t.Layout(), depth: v.Int("depth"), hierarchical: v.Bool("hierarchical"),
-		statistical: v.Bool("statistical"), threshold: v.Float("threshold"), expected: v.Float("expected")}
+// NewStreams returns a prefetcher on a tree with the values of StreamsParams. Its Quota must be set.
+func NewStreams(t *streams.Tree, c Config) *Streams {
+	v := c.Params
+	s := &Streams{tree: t, layout: t.Layout(), unit: c.Unit, depth: v.Int("depth"),
+		hierarchical: v.Bool("hierarchical"), statistical: v.Bool("statistical"), threshold: v.Float("threshold"),
+		expected: v.Float("expected")}
 	if v.Text("under") == under {
-		s.below = readaheadEntry.New(Config{Trace: tr, Params: params.Defaults(readaheadEntry.Params)})
+		s.below = readaheadEntry.New(Config{Trace: c.Trace, Params: params.Defaults(readaheadEntry.Params)})
 	}
 	if v.Text("beside") == beside {
 		s.beside = sandboxEntry.New(Config{Params: params.Defaults(sandboxEntry.Params)})
 	}
 	return s
 }
-
-// CountObjects says that the quotas count objects, not bytes.
-func (s *Streams) CountObjects()       { s.unit = true }
-func (s *Streams) Tree() *streams.Tree { return s.tree }
 
 // Request implements Prefetcher. It records the access in the tree.
 func (s *Streams) Request(a Access, proposals []Proposal) []Proposal {
@@ -195,8 +186,7 @@ func (s *Streams) After(a Access, owner *streams.Stream, proposals []Proposal) [
 	return proposals
 }
 
-// cut limits the proposals from a position on to half of the room beside the requested block. The other half is for
-// what is being read.
+// cut limits the proposals from a position on to half of the room: the other half is for what is being read.
 func (s *Streams) cut(a Access, owner *streams.Stream, proposals []Proposal, from int) []Proposal {
 	room := (s.Quota(owner) - s.charge(a.Key)) / 2
 	for i := from; i < len(proposals); i++ {
@@ -236,8 +226,7 @@ func (s *Streams) ahead(m streams.Move, proposals []Proposal, most int) []Propos
 	return proposals
 }
 
-// room returns how much may be loaded ahead of a reader of a sequential stream: its part of the stream's quota. Items
-// may be files of any size.
+// room returns how much may be loaded ahead of a reader of a sequential stream: its part of the stream's quota.
 func (s *Streams) room(of *streams.Stream) int64 {
 	return max(1, s.Quota(of)/int64(max(1, of.Readers)))
 }
@@ -291,18 +280,15 @@ func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Pro
 	return proposals
 }
 
-// queue keeps a child for More, as far as there is room for it, unless it was queued a short time ago. If too many
-// wait, the oldest one is dropped.
+// queue keeps a child for More, unless it was queued a short time ago. If too many wait, the oldest is dropped.
 func (s *Streams) queue(child streams.Place, walk streams.Walk, room int64) {
-	for _, p := range s.recent {
-		if p == child+1 {
-			return
-		}
+	if slices.Contains(s.recent[:], child+1) {
+		return
 	}
 	s.recent[s.turn] = child + 1
 	s.turn = (s.turn + 1) % waiting
 	if len(s.children) == waiting {
-		s.children = append(s.children[:0], s.children[1:]...)
+		s.children = slices.Delete(s.children, 0, 1)
 	}
 	s.children = append(s.children, waitingChild{walk, room})
 }
@@ -353,7 +339,7 @@ func (s *Streams) More(n int, proposals []Proposal) []Proposal {
 			next.room -= s.charge(address)
 		}
 		if !ok || next.room < 0 {
-			s.children = append(s.children[:0], s.children[1:]...)
+			s.children = slices.Delete(s.children, 0, 1)
 			continue
 		}
 		proposals = append(proposals, s.proposal(address))
@@ -363,7 +349,7 @@ func (s *Streams) More(n int, proposals []Proposal) []Proposal {
 		address, ok := s.nextOf(s.datasets[0])
 		if !ok {
 			s.datasets[0].queued = false
-			s.datasets = append(s.datasets[:0], s.datasets[1:]...)
+			s.datasets = slices.Delete(s.datasets, 0, 1)
 			continue
 		}
 		proposals = append(proposals, s.proposal(address))
@@ -382,10 +368,7 @@ func (s *Streams) nextOf(d *dataset) (address uint64, ok bool) {
 			d.done = true
 			return 0, false
 		}
-		d.next = 1
-		if !s.unit {
-			d.next = s.layout.Bytes(d.address)
-		}
+		d.next = s.charge(d.address)
 	}
 	if d.held = d.proposed+d.next > s.Quota(d.stream); d.held {
 		return 0, false
@@ -394,7 +377,6 @@ func (s *Streams) nextOf(d *dataset) (address uint64, ok bool) {
 	return d.address, true
 }
 
-// proposal proposes the block at an address.
 func (s *Streams) proposal(address uint64) Proposal {
 	return Proposal{Key: address, Size: s.layout.Charge(address)}
 }

@@ -247,11 +247,11 @@ func TestParametersReachTheTree(t *testing.T) {
 	s, _ := igtOf(t, "igt(window=7,alpha=0.05,ks=scipy,guard=false,order=numbers,steps=0.5,readers=2,interleaved=false,"+
 		"retest=false,verdicts=3,nodes=99,compress=false,prune=false)", []streams.File{{Path: "10"}, {Path: "9"}}, Config{})
 	want := streams.Options{Window: 7, Alpha: 0.05, Form: streams.Scipy, Share: 0.5, Readers: 2, Verdicts: 3, Nodes: 99}
-	if got := s.Tree().Options(); got != want || s.layout.Name(s.layout.Entry(streams.Root, 0)) != "9" {
+	if got := s.tree.Options(); got != want || s.layout.Name(s.layout.Entry(streams.Root, 0)) != "9" {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if s, _ := igtOf(t, "igt", nil, Config{}); s.Tree().Options() != streams.Defaults() {
-		t.Errorf("the defaults are %+v", s.Tree().Options())
+	if s, _ := igtOf(t, "igt", nil, Config{}); s.tree.Options() != streams.Defaults() {
+		t.Errorf("the defaults are %+v", s.tree.Options())
 	}
 }
 
@@ -272,7 +272,7 @@ func TestPartsOfDirectoriesAreNotWhole(t *testing.T) {
 			}
 		}
 	}
-	if s.Tree().Streams(streams.Sequential) != 1 {
+	if s.tree.Streams(streams.Sequential) != 1 {
 		t.Error("the directory of directories is not sequential")
 	}
 }

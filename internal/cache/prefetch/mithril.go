@@ -98,7 +98,6 @@ func newTimeTable(rows, width int) timeTable {
 
 func (t *timeTable) of(row int) []uint32 { return t.times[row*t.width:][:t.counts[row]] }
 
-// grow adds an empty row and returns it.
 func (t *timeTable) grow() int {
 	t.objects, t.counts = append(t.objects, 0), append(t.counts, 0)
 	t.times = t.times[:len(t.times)+t.width] // newTimeTable has allocated all rows
@@ -150,7 +149,6 @@ func (m *mithril) Request(a Access, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// record adds the time of a request to an object.
 func (m *mithril) record(o Object, time uint32) {
 	at, known := m.places[o]
 	row := int(at.row)

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -17,8 +19,7 @@ type Addresses struct {
 	apart  bool     // several tenants have objects with the same address: each has addresses of its own
 }
 
-// NewAddresses returns the addresses of the objects of a trace. Unless its kind has addresses, its keys must be loaded
-// and be numbers.
+// NewAddresses returns the addresses of a trace's objects. Unless its kind has some, loaded keys must be numbers.
 func NewAddresses(t *traces.Trace) (*Addresses, error) {
 	a := &Addresses{}
 	if t.Tenants != nil {
@@ -135,7 +136,6 @@ func NewNumbers(a *Addresses, resident func(Object) bool) *Numbers {
 // Count returns how many numbers have been given: all are below it.
 func (n *Numbers) Count() int { return n.Objects() + len(n.keys) }
 
-// Key returns the address that has a number.
 func (n *Numbers) Key(o Object) uint64 {
 	if int(o) < n.Objects() {
 		return n.Addresses.Key(o)
@@ -158,8 +158,7 @@ func (n *Numbers) Known(key uint64) (o Object, ok bool) {
 	return o, ok
 }
 
-// Number returns the number of an address; false if there is no object, or if too many strangers are resident for a
-// number to be free.
+// Number returns the number of an address; false if there is no object, or if no number is free.
 func (n *Numbers) Number(key uint64) (o Object, ok bool) {
 	if o, ok := n.FindOf(n.tenant, key); ok {
 		return o, true
@@ -198,4 +197,37 @@ func (n *Numbers) place() (i int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// NewLayout returns the directory tree of a trace, whose blocks have the addresses of NewAddresses. The keys of a trace
+// without files must be loaded and be numbers: they are the blocks of a single file of unknown size.
+func NewLayout(t *traces.Trace) (*streams.Layout, error) {
+	c := files.Of(t.Kind)
+	if c == nil {
+		if _, err := numericKeys(t); err != nil {
+			return nil, err
+		}
+		return streams.NewKeys(meanSize(t)), nil
+	}
+	shift, err := c.FileBits()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]streams.File, len(c.Paths))
+	for file, path := range c.Paths {
+		all[file] = streams.File{Path: path, Bytes: c.Sizes[file]}
+		if c.Sizes[file] == 0 && c.BlocksOf(file) > 0 { // nobody reads it, and its size is not known
+			all[file].Bytes = c.Block
+		}
+	}
+	return streams.NewLayout(all, c.Block, shift), nil
+}
+
+// meanSize returns the mean size of the objects of a trace in bytes, at least 1.
+func meanSize(t *traces.Trace) int64 {
+	sum := int64(0)
+	for _, size := range t.ObjectSizes {
+		sum += size
+	}
+	return max(1, sum/int64(max(1, len(t.ObjectSizes))))
 }

@@ -35,15 +35,13 @@ type Access struct {
 type Proposal struct {
 	Object Object // where the entry has no Addresses
 	Key    uint64 // the address, where the entry has Addresses
-	// Size is what the object is charged where sizes count. 0: its size in the trace, or the request's if the trace never
-	// requests the object.
+	// Size is what the object is charged; 0: its size in the trace, or the request's if the trace never requests it.
 	Size int64
 }
 
 // Prefetcher proposes objects to load besides the requested ones.
 type Prefetcher interface {
-	// Request receives each request, in order, after it has been served, and appends proposals in the order of loading.
-	// Resident objects may be among them.
+	// Request receives each request, in order, after it has been served, and appends proposals, resident ones or not.
 	Request(a Access, proposals []Proposal) []Proposal
 }
 
@@ -80,8 +78,7 @@ type Eviction struct {
 type Config struct {
 	Params params.Values // every parameter of the Entry
 
-	// Layout is the directory tree of the trace, for prefetchers with Layout. Capacity is the cache's, in bytes, or in
-	// objects if Unit is set.
+	// Layout is for prefetchers with Layout. Capacity is the cache's, in bytes, or in objects if Unit is set.
 	Layout   *streams.Layout
 	Capacity int64
 	Unit     bool
@@ -105,4 +102,19 @@ func before(key, step uint64, n int) (uint64, bool) {
 		return 0, false
 	}
 	return key - step*uint64(n), true
+}
+
+// proposeAhead proposes the next n addresses at a distance from key, forwards or backwards, as far as there are any.
+func proposeAhead(proposals []Proposal, key uint64, distance int64, n int, size int64) []Proposal {
+	for i := 1; i <= n; i++ {
+		next, ok := after(key, uint64(distance), i)
+		if distance < 0 {
+			next, ok = before(key, uint64(-distance), i)
+		}
+		if !ok {
+			break
+		}
+		proposals = append(proposals, Proposal{Key: next, Size: size})
+	}
+	return proposals
 }

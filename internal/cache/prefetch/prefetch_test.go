@@ -375,28 +375,11 @@ func TestAMPTriggersAtTheLastPage(t *testing.T) {
 	check(t, c, "149: 150:151 151:152")
 }
 
-func TestMimirAMPRemembersWhatIsResident(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		c := newLRU("amp(rule=mimircache,max=6,read=2)", rapid.IntRange(1, 9).Draw(r, "capacity"))
-		for range 150 {
-			c.request(rapid.Uint64Range(0, 40).Draw(r, "key"))
-			pages := c.prefetcher.(*mimirAMP).pages
-			if len(pages) != len(c.keys) {
-				r.Fatalf("it knows of %d pages, %d are resident", len(pages), len(c.keys))
-			}
-			for key, page := range pages {
-				if page.degree > 6 || page.ahead > page.degree || page.ahead < 0 {
-					r.Fatalf("page %d has degree %d and a trigger %d ahead", key, page.degree, page.ahead)
-				}
-			}
-		}
-	})
-}
-
 // What amp remembers is what is resident, whatever happens.
 func TestAMPRemembersWhatIsResident(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		c := newLRU("amp(max=6,apt=2)", rapid.IntRange(1, 9).Draw(r, "capacity"))
+		spec := rapid.SampledFrom([]string{"amp(max=6,apt=2)", "amp(rule=mimircache,max=6,read=2)"}).Draw(r, "spec")
+		c := newLRU(spec, rapid.IntRange(1, 9).Draw(r, "capacity"))
 		for range 150 {
 			c.request(rapid.Uint64Range(0, 40).Draw(r, "key"))
 			pages := c.prefetcher.(*amp).pages
@@ -404,8 +387,12 @@ func TestAMPRemembersWhatIsResident(t *testing.T) {
 				r.Fatalf("it knows of %d pages, %d are resident", len(pages), len(c.keys))
 			}
 			for _, key := range c.keys {
-				if _, ok := pages[key]; !ok {
+				page, ok := pages[key]
+				if !ok {
 					r.Fatalf("page %d is resident and not known", key)
+				}
+				if page.degree > 6 || page.ahead > page.degree || page.ahead < 0 {
+					r.Fatalf("page %d has degree %d and a trigger %d ahead", key, page.degree, page.ahead)
 				}
 			}
 		}

@@ -74,14 +74,7 @@ func (x *readahead) Request(a Access, proposals []Proposal) []Proposal {
 	}
 	end := offset + length
 	// Blocks after the last one of the read, up to the one in which the window ends.
-	for i := range int((end+window-1)/x.block - (end-1)/x.block) {
-		key, ok := after(a.Key, 1, i+1)
-		if !ok {
-			break
-		}
-		proposals = append(proposals, Proposal{Key: key})
-	}
-	return proposals
+	return proposeAhead(proposals, a.Key, 1, int((end+window-1)/x.block-(end-1)/x.block), 0)
 }
 
 func (x *readahead) open(file, job int32) []session {

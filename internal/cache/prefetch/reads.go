@@ -53,7 +53,6 @@ func (r *reads) at(pos int) int {
 	return read
 }
 
-// begin returns the position of the first request of a read.
 func (r *reads) begin(read int) int {
 	if r.groups == nil {
 		return read
@@ -61,7 +60,6 @@ func (r *reads) begin(read int) int {
 	return r.groups[read]
 }
 
-// end returns the position behind the last request of a read.
 func (r *reads) end(read int) int {
 	if r.groups == nil {
 		return read + 1

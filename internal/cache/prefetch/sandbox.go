@@ -56,7 +56,6 @@ func newSandbox(n, table int, accuracy float64) *sandbox {
 		candidates: make([]candidate, 2*n), stride: strideEntry.New(Config{Params: values}).(*stride)}
 }
 
-// Request implements Prefetcher.
 func (s *sandbox) Request(a Access, proposals []Proposal) []Proposal {
 	s.settle(a)
 	for i := range s.n {
@@ -73,7 +72,6 @@ func (s *sandbox) Request(a Access, proposals []Proposal) []Proposal {
 	return proposals
 }
 
-// settle ends the trial of a requested address.
 func (s *sandbox) settle(a Access) {
 	t := s.slot(a.Key)
 	if t.bits == 0 || t.key != a.Key {

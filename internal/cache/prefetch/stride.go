@@ -73,14 +73,7 @@ func (s *stride) Request(a Access, proposals []Proposal) []Proposal {
 	if !ok {
 		return proposals
 	}
-	for i := 1; i <= s.n; i++ {
-		key, ok := ahead(a.Key, distance, i)
-		if !ok {
-			break
-		}
-		proposals = append(proposals, Proposal{Key: key})
-	}
-	return proposals
+	return proposeAhead(proposals, a.Key, distance, s.n, 0)
 }
 
 // distance returns the distance at which to propose addresses after a request; moved says that it has moved the row on.
@@ -109,13 +102,11 @@ func (r *strideRow) observe(key uint64) (moved bool) {
 	return true
 }
 
-// advance records the distance of a request from the one before it.
 func (r *strideRow) advance(distance int64) {
 	if distance == r.stride {
-		switch r.state {
-		case irregular:
+		if r.state == irregular {
 			r.state = transient
-		default:
+		} else {
 			r.state = steady
 		}
 		return
@@ -130,12 +121,4 @@ func (r *strideRow) advance(distance int64) {
 		r.state = irregular
 	}
 	r.stride = distance
-}
-
-// ahead returns the address n times a distance further, false if there is none.
-func ahead(key uint64, distance int64, n int) (uint64, bool) {
-	if distance > 0 {
-		return after(key, uint64(distance), n)
-	}
-	return before(key, uint64(-distance), n)
 }

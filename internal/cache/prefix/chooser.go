@@ -21,8 +21,7 @@ type chooser struct {
 	// list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
 	children dense.Lists
 	observer *silentPredictor // nil where the policy asks no predictor
-	// requested is per object the position of its last request, where the policy looks up its next one from there; nil
-	// otherwise.
+	// requested is per object the position of its last request, where the policy looks up its next one; else nil.
 	requested []int
 
 	named   policies.Object // a block that the policy has forgotten and that is still resident
@@ -63,7 +62,6 @@ func (c *chooser) Hit(r policies.Request) {
 	c.policy.Hit(r)
 }
 
-// note remembers the position of a request.
 func (c *chooser) note(r policies.Request) {
 	if c.requested != nil {
 		c.requested[r.Object] = r.Pos
@@ -112,12 +110,10 @@ func (c *chooser) Remove(o policies.Object) {
 }
 
 // Hold and Release have nothing to do: the tree knows.
-func (c *chooser) Hold(policies.Object) {}
-
+func (c *chooser) Hold(policies.Object)    {}
 func (c *chooser) Release(policies.Object) {}
 
-// leafNear returns an evictable leaf: o itself, one behind it, or one behind the nearest block ahead of it. There must
-// be one in the cache.
+// leafNear returns an evictable leaf: o itself, one behind it, or one behind the nearest block ahead. There is one.
 func (c *chooser) leafNear(o policies.Object) policies.Object {
 	if leaf, ok := c.leafFrom(o); ok {
 		return leaf
@@ -160,8 +156,7 @@ func (c *chooser) leafOn(list, except int) (leaf policies.Object, ok bool) {
 	return 0, false
 }
 
-// reload tells the policy at the time of r that o is resident, which it has forgotten. Predictors do not observe this,
-// because it is no request of the trace.
+// reload tells the policy that o, which it has forgotten, is resident. Predictors do not observe it: it is no request.
 func (c *chooser) reload(o policies.Object, r policies.Request) {
 	c.observer.setSilent(true)
 	r.Object, r.Query = o, o

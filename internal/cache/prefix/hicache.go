@@ -73,11 +73,8 @@ func NewHiCache(c cache.Config, host int64, copying Copying) (*HiCache, error) {
 	return h, nil
 }
 
-// Host returns the pool of the blocks in the host.
 func (h *HiCache) Host() *cache.Pool { return h.host }
-
-// Gone returns how many blocks have left the tree so far.
-func (h *HiCache) Gone() int64 { return h.gone }
+func (h *HiCache) Gone() int64       { return h.gone }
 
 // Serve serves a prompt. It returns how many blocks hit in each memory, and what the prompt holds until Finish. If it
 // does not fit into the GPU beside what others hold, its first blocks are kept, and the others are neither loaded nor
@@ -442,7 +439,6 @@ func (c *copies) move(o policies.Object, kind int) {
 	c.of[kind].Set(o, 0, c.since[o])
 }
 
-// forget takes the place of a node away.
 func (c *copies) forget(o policies.Object) {
 	if c == nil {
 		return

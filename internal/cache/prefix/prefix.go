@@ -52,7 +52,6 @@ var (
 		Doc: "times that the policy chose a block with resident blocks after it, one of which was evicted instead"}
 )
 
-// Measure sets the metrics of prompts that follow from counts.
 func Measure(c cache.Counts, v *metric.Values) {
 	v.SetInt(Prompts, c.Prompts)
 	v.SetInt(Tokens, c.Tokens)
@@ -208,11 +207,10 @@ func (p *Cache) Counters() []policies.Counter {
 	return append(p.store.Pool().Counters(), p.Sharing.Counters()...)
 }
 
-func (p *Cache) Used() int64                { return p.store.Pool().Used() }
-func (p *Cache) Resident() int64            { return p.Used() }
-func (p *Cache) Has(o policies.Object) bool { return p.store.Pool().Resident(o) }
-func (p *Cache) Held() int64                { return int64(p.store.Locked()) }
-
+func (p *Cache) Used() int64                           { return p.store.Pool().Used() }
+func (p *Cache) Resident() int64                       { return p.Used() }
+func (p *Cache) Has(o policies.Object) bool            { return p.store.Pool().Resident(o) }
+func (p *Cache) Held() int64                           { return int64(p.store.Locked()) }
 func (p *Cache) Serve(w cache.Window, n *cache.Counts) { p.InFlight.Serve(p, w, n) }
 
 // Begin serves a prompt, counted from 0, and adds what happened to n: its blocks are requested, and missing ones are
@@ -225,7 +223,6 @@ func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	return p.Count(prompt, hits, before, n)
 }
 
-// Finish releases the blocks of a prompt that has begun.
 func (p *Cache) Finish(prompt int) {
 	blocks, _ := p.Trace.Group(prompt)
 	p.store.Finish(blocks, p.held[prompt])
@@ -252,13 +249,9 @@ func NewFront(c cache.Config) Front {
 		bound: c.Policy.Entry.Kind == policies.Offline, groups: c.Groups, Sharing: cache.NewSharing(c)}
 }
 
-// Tenants returns the state of every tenant: their requests and hits, since they share the cache.
 func (f *Front) Tenants() []cache.Tenant { return f.Sharing.Tenants() }
+func (f *Front) AtOnce() int             { return f.InFlight.AtOnce }
 
-// AtOnce implements cache.Replica.
-func (f *Front) AtOnce() int { return f.InFlight.AtOnce }
-
-// Arrive returns a prompt that begins now.
 func (f *Front) Arrive(prompt int) Prompt {
 	blocks, at := f.Trace.Group(prompt)
 	p := Prompt{First: f.begun}
@@ -276,8 +269,7 @@ func (f *Front) Arrive(prompt int) Prompt {
 	return p
 }
 
-// Count counts a prompt of which some blocks hit, and returns its tokens that hit. What happened to its blocks when it
-// began was counted before in n.
+// Count counts a prompt, after its loads and evictions, and returns its tokens that hit.
 func (f *Front) Count(prompt, hits int, before cache.Counts, n *cache.Counts) (hitTokens int64) {
 	blocks, _ := f.Trace.Group(prompt)
 	tokens := int64(f.Columns.InputTokens[prompt])

@@ -68,8 +68,7 @@ type Tree struct {
 
 	// gone is notified of each block that is no longer resident; may be nil.
 	gone func(o policies.Object, why cache.Departure)
-	// loading is notified of each block that is about to be loaded, before there is room for it, if the policy follows
-	// prompts; may be nil.
+	// loading is notified of each block before there is room for it, if the policy follows prompts; may be nil.
 	loading func(o policies.Object)
 }
 
@@ -138,23 +137,18 @@ func NewTier(c cache.Config, gone func(o policies.Object, why cache.Departure)) 
 	return t, err
 }
 
-// Swapper returns the policy of its blocks, if that is one.
 func (t *Tree) Swapper() (s policies.Swapper, ok bool) {
 	s, ok = t.policy.(policies.Swapper)
 	return s, ok
 }
 
-// Loading calls f before there is room for a block that will be loaded, under a policy that follows prompts. f must not
-// call the tree.
+// Loading calls f before there is room for a block, under a policy that follows prompts. f must not call the tree.
 func (t *Tree) Loading(f func(o policies.Object)) { t.loading = f }
-
-func (t *Tree) Pool() *cache.Pool { return t.pool }
+func (t *Tree) Pool() *cache.Pool                 { return t.pool }
 
 // Has reports whether a block is resident, or held and about to be.
 func (t *Tree) Has(o policies.Object) bool { return t.nodes[o].isHeld() || t.pool.Has(o) }
-
-// Locked returns how many blocks running prompts hold.
-func (t *Tree) Locked() int { return t.locked + t.apart }
+func (t *Tree) Locked() int                { return t.locked + t.apart }
 
 func (t *Tree) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	evictions := t.pool.Evictions()
@@ -301,8 +295,7 @@ func (t *Tree) link(o policies.Object) {
 	}
 }
 
-// Left implements cache.Observer. If segments are evicted as a whole, the rest of the segment of o follows; only the
-// policy says which blocks have expired.
+// Left implements cache.Observer. Of segments that are evicted as a whole, the rest follows, unless blocks expire.
 func (t *Tree) Left(o policies.Object, _ int64, why cache.Departure) {
 	for t.segments != nil && why != cache.Expired {
 		before, ok := t.segments.cut(o, t.parents[o])
@@ -379,8 +372,7 @@ func (t *Tree) lockAll(blocks []policies.Object) {
 	t.locked = locked
 }
 
-// share notes that a further running prompt holds o. Where prompts run one at a time there is none, and no memory for
-// them is needed.
+// share notes that a further running prompt holds o. Where prompts run one at a time, this needs no memory.
 func (t *Tree) share(o policies.Object) {
 	if t.shared == nil {
 		t.shared = make([]uint32, len(t.nodes))
@@ -401,7 +393,6 @@ func (t *Tree) unlock(blocks []policies.Object) {
 	t.locked = locked
 }
 
-// Finish releases what a prompt holds of its blocks.
 func (t *Tree) Finish(blocks []policies.Object, h Held) {
 	blocks = blocks[:h.Blocks]
 	if t.follower != nil {
@@ -418,4 +409,60 @@ func (t *Tree) Finish(blocks []policies.Object, h Held) {
 	if last := blocks[len(blocks)-1]; t.evictable(last) {
 		t.policy.Release(last)
 	}
+}
+
+// segments are the nodes of a radix tree: runs of blocks that were loaded together, within which no prompt has forked
+// or ended since (SGLang, radix_cache.py). All blocks of a segment were requested by the same prompts, so what a policy
+// knows about one it knows about all: a split copies nothing.
+type segments struct {
+	behind []int32 // per block: the block behind it in its segment, -1 for the last
+}
+
+func newSegments(objects int) *segments {
+	s := &segments{behind: make([]int32, objects)}
+	for o := range s.behind {
+		s.behind[o] = -1
+	}
+	return s
+}
+
+// split ends a segment with o, unless one ends there, and returns the last block of what follows.
+func (s *segments) split(o policies.Object) (last policies.Object, ok bool) {
+	behind := s.behind[o]
+	if behind < 0 {
+		return 0, false
+	}
+	s.behind[o] = -1
+	for {
+		last = policies.Object(behind)
+		if behind = s.behind[last]; behind < 0 {
+			return last, true
+		}
+	}
+}
+
+// add makes a segment of blocks that will be loaded.
+func (s *segments) add(blocks []policies.Object) {
+	for i, o := range blocks {
+		s.behind[o] = -1
+		if i > 0 {
+			s.behind[blocks[i-1]] = int32(o)
+		}
+	}
+}
+
+// before returns the block before o in its segment, if there is one; parent is the one before o in its prompts.
+func (s *segments) before(o policies.Object, parent int32) (before policies.Object, ok bool) {
+	if parent < 0 || s.behind[parent] != int32(o) {
+		return 0, false
+	}
+	return policies.Object(parent), true
+}
+
+// cut removes o, the last block of its segment, from it, and returns the previous block in the segment if there is one.
+func (s *segments) cut(o policies.Object, parent int32) (before policies.Object, ok bool) {
+	if before, ok = s.before(o, parent); ok {
+		s.behind[parent] = -1
+	}
+	return before, ok
 }

@@ -138,7 +138,6 @@ type Cache struct {
 	answers []int32
 }
 
-// ServesQueries says that the trace must have queries.
 func (*Cache) ServesQueries() {}
 
 func New(c cache.Config) (*Cache, error) {
@@ -165,12 +164,8 @@ func New(c cache.Config) (*Cache, error) {
 
 func (s *Cache) Counters() []policies.Counter { return s.entries.Counters() }
 func (s *Cache) Used() int64                  { return s.entries.Used() }
-
-// Holds implements cache.Dropping.
 func (s *Cache) Holds(o policies.Object) bool { return s.entries.Resident(o) }
-
-// Drop implements cache.Dropping.
-func (s *Cache) Drop(o policies.Object) bool { return s.entries.Drop(o) }
+func (s *Cache) Drop(o policies.Object) bool  { return s.entries.Drop(o) }
 
 func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
 	evictions := s.entries.Evictions()

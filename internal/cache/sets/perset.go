@@ -1,7 +1,9 @@
 package sets
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
@@ -52,7 +54,7 @@ func newPerSet(c cache.Config, g *slabs.Geometry, b batches) (*perSet, error) {
 		p.timeline = newTimeline(c.Trace.Objects, g, b)
 	}
 	if c.Predictor != nil {
-		p.shared = &batchPredictor{predictor: c.Predictor}
+		p.shared = &batchPredictor{Predictor: c.Predictor}
 	}
 	for i := range p.each {
 		if err := p.build(c, i); err != nil {
@@ -86,7 +88,6 @@ func (p *perSet) share() {
 	}
 }
 
-// build makes the pool of a set.
 func (p *perSet) build(c cache.Config, i int) error {
 	set := &p.each[i]
 	config := policies.Config{
@@ -131,7 +132,7 @@ func topicsIn(members []policies.Object, labels []int32) []int32 {
 func (p *perSet) LookUp(objects []policies.Object, first int, times []int64) (fetches int) {
 	for i, o := range objects {
 		if p.shared != nil {
-			p.shared.predictor.Observe(o, first+i)
+			p.shared.Predictor.Observe(o, first+i)
 		}
 		if p.seen[o] == p.batch {
 			continue
@@ -198,7 +199,6 @@ func (p *perSet) request(l lookup) policies.Request {
 	return r
 }
 
-// Counters implements policies.Reporter: sums over all sets.
 func (p *perSet) Counters() (sums []policies.Counter) {
 	for i := range p.each {
 		sums = cache.AddCounters(sums, p.each[i].pool.Counters())
@@ -209,9 +209,9 @@ func (p *perSet) Counters() (sums []policies.Counter) {
 // batchPredictor is the predictor of a whole trace. The cache itself reports every lookup to it: a batch is known when
 // it comes, so that predictions are as of its end.
 type batchPredictor struct {
-	predictor predict.Predictor
-	now       int // where the batch ends that is being loaded
-	objects   []policies.Object
+	predict.Predictor
+	now     int // where the batch ends that is being loaded
+	objects []policies.Object
 }
 
 // setPredictor is the predictor as the policy of a set sees it.
@@ -228,7 +228,59 @@ func (p *setPredictor) Predict(objects []predict.Object, _ int, next []float64) 
 	for _, o := range objects {
 		p.objects = append(p.objects, p.members[o])
 	}
-	p.predictor.Predict(p.objects, p.now, next)
+	p.Predictor.Predict(p.objects, p.now, next)
 }
 
-func (p *setPredictor) Steady() bool { return p.predictor.Steady() }
+// timeline numbers the requests of each set, each object once per batch. With these numbers Belady's rule is optimal:
+// it evicts the object with the farthest number.
+//
+// A batch is looked up before anything is loaded. Two objects that are next requested in the same batch are equally
+// far, but not equally good to keep. One that is missed is loaded and cannot be evicted at once, while one that hits
+// may be. So it is better to miss the one that is requested sooner after that batch: it has the larger number.
+type timeline struct {
+	*slabs.Geometry
+	at     []uint32 // per request that is the first of its object in its batch: its number in its set
+	next   []uint32 // set by set, per number: the number of the next request to the same object, or policies.Never
+	starts []int    // per set: where it begins in next
+}
+
+func newTimeline(objects []policies.Object, g *slabs.Geometry, b batches) *timeline {
+	t := &timeline{Geometry: g, at: make([]uint32, len(objects)), starts: make([]int, g.Sets+1)}
+	firsts, ends := b.firstLookups(objects, len(g.Home))
+	left := make([]uint32, g.Sets) // per set: numbers that are not given yet
+	for _, pos := range firsts {
+		left[g.SetOf(objects[pos])]++
+	}
+	for set, n := range left {
+		t.starts[set+1] = t.starts[set] + int(n)
+	}
+	t.next = make([]uint32, len(firsts))
+	later := slices.Repeat([]uint32{policies.Never}, len(g.Home)) // per object: the number of its next request
+	for i := len(ends) - 1; i >= 0; i-- {
+		batch := firsts[:ends[i]]
+		if i > 0 {
+			batch = batch[ends[i-1]:]
+		}
+		// The soonest is numbered first, from the last number down.
+		slices.SortFunc(batch, func(p, q uint32) int {
+			return cmp.Or(cmp.Compare(later[objects[p]], later[objects[q]]), cmp.Compare(p, q))
+		})
+		for _, pos := range batch {
+			o := objects[pos]
+			set := g.SetOf(o)
+			left[set]--
+			t.at[pos] = left[set]
+			t.next[t.starts[set]+int(left[set])] = later[o]
+			later[o] = left[set]
+		}
+	}
+	return t
+}
+
+// soonestLast sorts the misses of a batch by next requests: what is loaded last cannot be evicted in the batch.
+func (t *timeline) soonestLast(missed []lookup) {
+	next := func(l lookup) uint32 { return t.next[t.starts[t.SetOf(l.object)]+int(t.at[l.pos])] }
+	slices.SortStableFunc(missed, func(a, b lookup) int { return cmp.Compare(next(b), next(a)) })
+}
+
+func (t *timeline) nextUse(set int) []uint32 { return t.next[t.starts[set]:t.starts[set+1]] }

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/slabs"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 var entry = cache.Entry{
@@ -110,9 +111,7 @@ func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 	n.Requests += int64(len(w.Objects))
 }
 
-func (s *sets) Used() int64 { return s.policy.Used() }
-
-// BatchStarts returns the positions at which the batches begin.
+func (s *sets) Used() int64        { return s.policy.Used() }
 func (s *sets) BatchStarts() []int { return s.batches.starts() }
 
 // Watch returns a function that returns the distinct misses of the last batch. It is called before the first request.
@@ -136,7 +135,6 @@ func (s *sets) Counters() []policies.Counter {
 	return counters
 }
 
-// countersOf returns the counters of the cache itself.
 func countersOf(g *slabs.Geometry, batches int) []policies.Counter {
 	return []policies.Counter{policies.Count(numSets, float64(g.Sets)), policies.Count(numSlots, float64(g.Sets*g.Ways)),
 		policies.Count(numBatches, float64(batches))}
@@ -157,4 +155,64 @@ func describe(capacity int64, v params.Values, policy policies.Spec) (d cache.As
 		return counters
 	}
 	return d, why
+}
+
+// batches says where the batches of a trace end: with its groups or, if it has none, after every size requests.
+type batches struct {
+	groups []int // positions at which the batches still to come begin
+	size   int
+	length int // of the trace
+}
+
+// end returns the end of the batch that contains the request at pos. Positions must not decrease from call to call.
+func (b *batches) end(pos int) int {
+	if b.groups == nil {
+		return min((pos/b.size+1)*b.size, b.length)
+	}
+	for len(b.groups) > 0 && b.groups[0] <= pos {
+		b.groups = b.groups[1:]
+	}
+	if len(b.groups) == 0 {
+		return b.length
+	}
+	return b.groups[0]
+}
+
+// starts returns the positions at which the batches begin. It is called before end.
+func (b *batches) starts() []int {
+	if b.groups != nil {
+		return b.groups
+	}
+	var starts []int
+	for at := 0; at < b.length; at += b.size {
+		starts = append(starts, at)
+	}
+	return starts
+}
+
+func countBatches(t *traces.Trace, v params.Values) (count int) {
+	b := batches{groups: t.Groups, size: v.Int("batch"), length: len(t.Objects)}
+	if b.groups == nil {
+		return (b.length + b.size - 1) / b.size
+	}
+	for pos := 0; pos < b.length; pos = b.end(pos) {
+		count++
+	}
+	return count
+}
+
+// firstLookups returns where batches look up objects for the first time, and per batch where these positions end.
+func (b batches) firstLookups(objects []policies.Object, count int) (firsts []uint32, ends []int) {
+	lastBatch := make([]uint32, count) // per object: 1 + the last batch that looked it up
+	for pos, end := 0, 0; pos < len(objects); {
+		end = b.end(pos)
+		for ; pos < end; pos++ {
+			if o := objects[pos]; lastBatch[o] != uint32(len(ends)+1) {
+				lastBatch[o] = uint32(len(ends) + 1)
+				firsts = append(firsts, uint32(pos))
+			}
+		}
+		ends = append(ends, len(firsts))
+	}
+	return firsts, ends
 }

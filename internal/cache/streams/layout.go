@@ -207,7 +207,6 @@ func compareNatural(a, b string) int {
 	}
 }
 
-// digits returns how many digits a text begins with.
 func digits(text string) int {
 	n := 0
 	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
@@ -270,8 +269,7 @@ func (l *Layout) follows(file Place, block uint64, next Place, nextBlock uint64)
 }
 func (l *Layout) IsFile(p Place) bool { return l.tree[p].entries < 0 }
 
-// Entries returns how many children a place can have: the entries of a directory, or the blocks of a file. It is -1 for
-// a file of unknown size.
+// Entries returns how many children a place can have, entries or blocks; -1 for a file of unknown size.
 func (l *Layout) Entries(p Place) int64 {
 	if l.IsFile(p) {
 		return l.blocks[p]
@@ -284,14 +282,11 @@ func (l *Layout) Entry(directory Place, index int64) Place {
 	return l.tree[directory].first + Place(index)
 }
 
-// Index returns the position of a place in the listing of its parent, from 0.
 func (l *Layout) Index(p Place) int64 { return int64(l.tree[p].index) }
 
 // Parent returns the directory of a place; the root is its own.
 func (l *Layout) Parent(p Place) Place { return l.tree[p].parent }
-
-// Name returns the last component of the path of a place.
-func (l *Layout) Name(p Place) string { return l.names[p] }
+func (l *Layout) Name(p Place) string  { return l.names[p] }
 
 // Path returns the path of a place, which is never empty. The root's is "/"; if paths are absolute, "/" is the
 // directory that they have in common, and the root above it is ".".
@@ -341,4 +336,55 @@ func (l *Layout) child(directory Place, name string, file bool) (Place, bool) {
 		}
 	}
 	return 0, false
+}
+
+// Walk goes through all blocks of a file, or of the files below a directory, in the order of the listings.
+type Walk struct {
+	layout *Layout
+	top    Place
+	file   Place
+	block  int64
+	done   bool
+}
+
+// Walk returns a walk from the first block of a place. Files of unknown size have no blocks.
+func (l *Layout) Walk(top Place) Walk {
+	w := Walk{layout: l, top: top}
+	w.descend(top)
+	return w
+}
+
+// Next returns the address of the next block; false after the last one.
+func (w *Walk) Next() (address uint64, ok bool) {
+	for !w.done {
+		if w.block < w.layout.blocks[w.file] {
+			w.block++
+			return w.layout.Address(w.file, uint64(w.block-1)), true
+		}
+		w.advance(w.file)
+	}
+	return 0, false
+}
+
+// descend goes to the first file at or below a place.
+func (w *Walk) descend(p Place) {
+	for !w.layout.IsFile(p) {
+		if w.layout.tree[p].entries == 0 {
+			w.advance(p)
+			return
+		}
+		p = w.layout.tree[p].first
+	}
+	w.file, w.block = p, 0
+}
+
+// advance goes to the first file after a place and all that is below it.
+func (w *Walk) advance(p Place) {
+	for ; p != w.top; p = w.layout.tree[p].parent {
+		if parent := w.layout.tree[p].parent; w.layout.tree[p].index+1 < w.layout.tree[parent].entries {
+			w.descend(p + 1)
+			return
+		}
+	}
+	w.done = true
 }

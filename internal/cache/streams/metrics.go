@@ -41,7 +41,6 @@ var (
 var Metrics = []metric.Metric{NodesMetric, BytesMetric, StreamsMetric, SequentialMetric, RandomMetric, SkewedMetric,
 	TestsMetric, SequentialTests, RandomTests, SkewedTests, GapsMetric, GapDistance}
 
-// countGaps adds the gaps of a test to the histogram, as shares of the number of items.
 func (t *Tree) countGaps(gaps []uint64, items float64) {
 	bins := float64(len(t.gaps))
 	if bins == 0 || items < 2 {

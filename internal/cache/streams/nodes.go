@@ -1,7 +1,6 @@
 package streams
 
-// insert adds the node of a block, and one where its path branches off the path of others. It returns 0 if there is no
-// room, because every node is pinned.
+// insert adds the node of a block, and one where its path branches off. It returns 0 if every node is pinned.
 func (t *Tree) insert(file Place, block uint64) int32 {
 	needed := 2
 	if !t.o.Compress {
@@ -98,7 +97,6 @@ func (t *Tree) makeRoom(nodes int) bool {
 	return true
 }
 
-// remove removes a node and all below it.
 func (t *Tree) remove(n int32) {
 	for t.nodes[n].children.n > 0 {
 		t.remove(t.nodes[n].children.oldest)
@@ -150,33 +148,25 @@ func (t *Tree) touch(parent, child int32) {
 
 // push makes a node the newest of a list.
 func (t *Tree) push(list int, c *chain, n int32) {
-	t.nodes[n].links[list] = link{older: c.newest}
-	if c.newest != 0 {
-		t.nodes[c.newest].links[list].newer = n
-	} else {
-		c.oldest = n
-	}
-	c.newest = n
+	t.place(list, c, 0, n, c.newest)
 	c.n++
 }
 
 func (t *Tree) pushOldest(list int, c *chain, n int32) {
-	t.nodes[n].links[list] = link{newer: c.oldest}
-	if c.oldest != 0 {
-		t.nodes[c.oldest].links[list].older = n
-	} else {
-		c.newest = n
-	}
-	c.oldest = n
+	t.place(list, c, c.oldest, n, 0)
 	c.n++
 }
 
 // replace gives a node the place of another one in a list.
 func (t *Tree) replace(list int, c *chain, old, n int32) {
 	v := t.nodes[old].links[list]
-	t.nodes[n].links[list] = v
-	t.join(list, c, v.newer, n)
-	t.join(list, c, n, v.older)
+	t.place(list, c, v.newer, n, v.older)
+}
+
+// place puts a node between two of a list.
+func (t *Tree) place(list int, c *chain, newer, n, older int32) {
+	t.join(list, c, newer, n)
+	t.join(list, c, n, older)
 }
 
 // unlink takes a node out of a list. Its links stay as they were.
@@ -206,7 +196,6 @@ func (t *Tree) head(file Place, block uint64) *int32 {
 	return &t.heads[hash>>32&uint64(len(t.heads)-1)]
 }
 
-// find returns the node of a block, 0 if there is none.
 func (t *Tree) find(file Place, block uint64) int32 {
 	n := *t.head(file, block)
 	for n != 0 && (t.nodes[n].block != block || t.nodes[n].place != file) {
@@ -231,7 +220,6 @@ func (t *Tree) dropHash(n int32) {
 	*at = t.nodes[n].next
 }
 
-// rehash doubles the table.
 func (t *Tree) rehash() {
 	old := t.heads
 	t.heads = make([]int32, 2*len(old))

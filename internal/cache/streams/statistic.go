@@ -58,8 +58,7 @@ func Threshold(n int, alpha float64) float64 {
 	return math.Sqrt(-math.Log(alpha/2)/2) / (root + 0.12 + 0.11/root)
 }
 
-// Items estimates how many items there are from the largest index of n draws: the German tank estimate,
-// (largest+1)(n+1)/n, rounded up.
+// Items estimates how many items there are from n draws: the German tank estimate, (largest+1)(n+1)/n, rounded up.
 func Items(largest uint64, n int) float64 {
 	return math.Ceil((float64(largest) + 1) * float64(n+1) / float64(n))
 }

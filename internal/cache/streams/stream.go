@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"unsafe"
@@ -57,7 +58,6 @@ type Stream struct {
 	ordered      bool   // it has been made
 }
 
-// openStream makes a node a stream.
 func (t *Tree) openStream(n int32) {
 	s := &Stream{ID: t.opened, Place: t.nodes[n].place, tree: t, node: n, Accesses: 1, Last: t.now}
 	s.times = append(make([]int64, 0, max(t.o.Window, 2)), t.now)
@@ -95,7 +95,6 @@ func (t *Tree) streamBytes() int64 {
 	return int64(unsafe.Sizeof(Stream{})) + 8*int64(max(t.o.Window, 2))
 }
 
-// Open reports whether the stream is still in the tree.
 func (s *Stream) Open() bool { return s.tree != nil }
 
 // Parent returns the closest stream above, nil if there is none.
@@ -279,4 +278,68 @@ func distance(a, b uint64) uint64 {
 		return a - b
 	}
 	return b - a
+}
+
+// order is the natural order of a directory, 9 before 10: the position of each entry, and the entry at each position.
+type order struct{ positions, entries []int32 }
+
+// naturalOrder returns the natural order of a directory, nil if its listing has it, and of a file.
+func (l *Layout) naturalOrder(directory Place) *order {
+	n := l.Entries(directory)
+	if l.IsFile(directory) || l.numbers {
+		return nil
+	}
+	o := &order{make([]int32, n), make([]int32, n)}
+	for i := range o.entries {
+		o.entries[i] = int32(i)
+	}
+	first := l.tree[directory].first
+	slices.SortFunc(o.entries, func(a, b int32) int {
+		return cmp.Or(compareNatural(l.names[first+Place(a)], l.names[first+Place(b)]), cmp.Compare(a, b))
+	})
+	if slices.IsSorted(o.entries) {
+		return nil
+	}
+	for at, entry := range o.entries {
+		o.positions[entry] = int32(at)
+	}
+	return o
+}
+
+// Position returns where a child is in the order in which the stream is read: of the listing, or natural.
+func (s *Stream) Position(index uint64) uint64 {
+	if !s.Natural {
+		return index
+	}
+	return uint64(s.natural.positions[index])
+}
+
+// At returns the index in the listing of the child at a position.
+func (s *Stream) At(position uint64) uint64 {
+	if !s.Natural {
+		return position
+	}
+	return uint64(s.natural.entries[position])
+}
+
+// tryNatural tests whether a stream that is not read in the order of the listing is read in the natural order.
+func (s *Stream) tryNatural(indexes []uint64) {
+	o := s.tree.o
+	if o.Order != Found {
+		return
+	}
+	if !s.ordered {
+		s.ordered, s.natural = true, s.tree.layout.naturalOrder(s.Place)
+	}
+	if s.natural == nil {
+		return
+	}
+	b := &s.tree.scratch
+	b.positions = b.positions[:0]
+	for _, index := range indexes {
+		b.positions = append(b.positions, uint64(s.natural.positions[index]))
+	}
+	if readers, share := Readers(b.positions, o.Readers, o.Share); share >= o.Share {
+		s.Natural, s.Readers, s.Share = true, readers, share
+	}
 }

@@ -91,7 +91,6 @@ type transition struct {
 	file  Place
 }
 
-// New returns a tree without accesses.
 func New(l *Layout, o Options) *Tree {
 	o.Nodes = max(o.Nodes, MinNodes)
 	t := &Tree{layout: l, o: o, at: make([]int32, l.Len()), heads: make([]int32, 64), gaps: make([]int64, o.Gaps)}
@@ -100,7 +99,6 @@ func New(l *Layout, o Options) *Tree {
 	return t
 }
 
-// Layout returns the layout whose places the tree has.
 func (t *Tree) Layout() *Layout  { return t.layout }
 func (t *Tree) Options() Options { return t.o }
 func (t *Tree) Nodes() int       { return t.count }
@@ -108,7 +106,6 @@ func (t *Tree) Nodes() int       { return t.count }
 // Streams returns how many streams of a pattern the tree has; of any pattern for Unknown.
 func (t *Tree) Streams(p Pattern) int { return t.open[p] }
 
-// Bytes returns the memory of the tree, without the layout.
 func (t *Tree) Bytes() int64 {
 	bytes := int64(cap(t.nodes))*int64(unsafe.Sizeof(node{})) + 4*int64(cap(t.at)+cap(t.heads)+cap(t.unused)) +
 		int64(cap(t.windows))*int64(unsafe.Sizeof(window{})) + t.scratch.bytes()
@@ -118,8 +115,7 @@ func (t *Tree) Bytes() int64 {
 	return bytes + int64(t.open[Unknown])*t.streamBytes()
 }
 
-// Access records an access at a time in nanoseconds, and returns the stream that owns the block: its deepest ancestor
-// that is one, or nil if none is.
+// Access records an access, and returns the stream that owns the block: its deepest ancestor that is one, or nil.
 func (t *Tree) Access(address uint64, now int64) *Stream {
 	t.moves = t.moves[:0]
 	t.now = now
@@ -151,8 +147,7 @@ func (t *Tree) Access(address uint64, now int64) *Stream {
 	return owner
 }
 
-// Moves returns the streams that the last access moved to another child, the deepest first. The slice is valid until
-// the next access.
+// Moves returns the streams that the last access moved to another child, the deepest first, until the next access.
 func (t *Tree) Moves() []Move { return t.moves }
 
 // Owner returns the stream that owns a block, without recording an access.
@@ -173,7 +168,6 @@ func (t *Tree) owner(p Place) *Stream {
 // isAt reports whether a node is a place's own, not the node of something below it.
 func (t *Tree) isAt(n int32, p Place) bool { return t.nodes[n].place == p && !t.nodes[n].isBlock }
 
-// observe records an access to a child of a node.
 func (t *Tree) observe(n, child int32, to transition) {
 	t.touch(n, child)
 	v := &t.nodes[n]
@@ -248,8 +242,7 @@ func (t *Tree) record(n int32, to transition) bool {
 	return true
 }
 
-// goesOn reports whether an access stays in the last child, or in one that an interleaved reader has not left, and
-// notes where it was.
+// goesOn reports whether an access stays in a child that its reader has not left, and notes where it was.
 func (t *Tree) goesOn(w *window, of Place, to transition) bool {
 	size := len(w.entries)
 	most := 1
@@ -290,8 +283,7 @@ func (t *Tree) newWindow() int32 {
 	return int32(len(t.windows) - 1)
 }
 
-// prune removes the least recent children of a stream, except those with a pinned stream, and the one that is being
-// accessed.
+// prune removes the least recent children of a stream, but no pinned stream, nor the one being accessed.
 func (t *Tree) prune(n int32) {
 	c := &t.nodes[n].children
 	for child := c.oldest; child != c.newest && int(c.n) > t.o.Window; {
@@ -318,4 +310,45 @@ func (t *Tree) pinned(n int32) bool {
 		}
 	}
 	return false
+}
+
+// Options say how a tree recognises patterns. Each part can be switched off.
+type Options struct {
+	Window      int     // W: a node with more children is a stream, and that many of its last transitions are tested
+	Nodes       int     // largest number of nodes, at least MinNodes; the least recently accessed ones are removed
+	Alpha       float64 // significance level of the Kolmogorov-Smirnov test
+	Form        Form    // of its statistic
+	RepeatGuard bool    // streams whose children repeat more often than in a random order are skewed, too
+	Share       float64 // least share of steps to the next child in a sequential stream, from 0 to 1
+	Order       Order   // of the entries of a directory
+	// Readers is how many interleaved sequential readers are told apart, 1 to 64; 0: as many as are found, up to one for
+	// every five transitions. Interleaved takes an access that goes on in a child for no transition although other readers
+	// had their turns since.
+	Readers     int
+	Interleaved bool
+	Retest      bool // a stream is tested again after every Window transitions, not only on Reclassify
+	Verdicts    int  // equal verdicts in a row that change a pattern in force, at least 1
+	Compress    bool // a chain of directories with one child each is one node, which changes nothing else
+	Prune       bool // all but the Window most recent children of a stream are removed
+	Gaps        int  // bins of the histogram of gaps that Measure returns; 0 for none
+}
+
+// Order is how the entries of directories are ordered.
+type Order uint8
+
+// Listed is the order of the listing; Found also recognises a stream that is read in the natural order of the names, in
+// which 9 comes before 10. A natural listing (Layout.Natural) has that order alone.
+const (
+	Listed Order = iota
+	Found
+)
+
+// MinNodes is the least limit of nodes.
+const MinNodes = 16
+
+// Defaults are the options of the paper, and our choices where it has none: Order, Readers, Interleaved, Share,
+// Verdicts, RepeatGuard, Retest.
+func Defaults() Options {
+	return Options{Order: Found, Window: 100, Nodes: 10_000, Alpha: 0.01, RepeatGuard: true, Share: 0.9, Interleaved: true,
+		Retest: true, Verdicts: 2, Compress: true, Prune: true}
 }

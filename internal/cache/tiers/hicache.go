@@ -21,10 +21,8 @@ var copying = map[string]prefix.Copying{
 // among their blocks, and the others for when nodes are copied and which copies leave first.
 var oneTreeBytes = map[string]int64{writeThrough: 2, selective: 3, writeBack: 22}
 
-// isOneTree reports whether the tiers are one radix tree.
 func isOneTree(v params.Values) bool { return v.Text("evict") == evictNode }
 
-// evictsNodes reports whether a policy is one that evicts the nodes of SGLang's tree.
 func evictsNodes(e *policies.Entry) bool {
 	short, _ := policies.Registry.Find(e.Name)
 	if short.ShortFor == nil {
@@ -34,7 +32,6 @@ func evictsNodes(e *policies.Entry) bool {
 	return in["evict"] == evictNode
 }
 
-// checkOneTree rejects what HiCache does not have.
 func checkOneTree(all []tier, v params.Values, policy policies.Entry) error {
 	if !evictsNodes(&policy) {
 		of := "mode=" + selective
@@ -65,7 +62,6 @@ func checkOneTree(all []tier, v params.Values, policy policies.Entry) error {
 	return fmt.Errorf("cache tiers: with %s, tiers are SGLang's HiCache: %s", policy.Name, refused)
 }
 
-// addOneTree makes the tiers one tree.
 func (c *chains) addOneTree(config cache.Config, all []tier, sizes []int64) (err error) {
 	config.Capacity = sizes[0]
 	if c.oneTree, err = prefix.NewHiCache(config, sizes[1], copying[c.mode]); err != nil {
@@ -104,8 +100,7 @@ func (c *chains) serveOneTree(prompt int, p prefix.Prompt, n *cache.Counts) (hit
 	return inGPU + inHost
 }
 
-// changed adds what the pool of a tier has loaded and evicted so far to the counts, or with -1 takes it away: both
-// together count what happens in between.
+// changed adds what the pool of a tier has loaded and evicted to the counts; before it happens, with -1.
 func (l *level) changed(sign int64) {
 	evicted := l.pool.Evictions()
 	written := evicted + int64(l.pool.Len())

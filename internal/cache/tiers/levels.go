@@ -18,8 +18,7 @@ type hierarchy struct {
 	moves   bool    // an object comes to a lower tier when the one above evicts it
 	promote int     // hits in a lower tier after which an object moves up; 0: never
 	since   []uint8 // per object: hits since it came to a lower tier; nil if the first one counts, or none
-	// last is the position of each object's last request, for policies that look up its next one from there; nil if no
-	// policy does.
+	// last is the position of each object's last request, for policies that look up its next one; else nil.
 	last    []uint32
 	bytes   int64 // of a block of a prompt, if that is known; 0 otherwise
 	sized   bool  // bytes are known
@@ -120,14 +119,7 @@ func (h *hierarchy) due(o policies.Object) bool {
 	return int(h.since[o]) >= h.promote
 }
 
-// hit counts a hit in a tier.
-func (l *level) hit(bytes int64) {
-	l.hits++
-	l.readBytes += bytes
-}
-
-// insert makes an object resident, and reports whether it is: not if the policy or the admission of the tier refuses
-// it, or it is too large.
+// insert makes an object resident, and reports whether it is: the policy or admission may refuse it, or its size.
 func (l *level) insert(r policies.Request) bool {
 	r.Pos = l.position(r.Pos)
 	if r.Size > l.pool.Capacity() || !l.admits(r) || !l.pool.Miss(r) {
@@ -137,8 +129,7 @@ func (l *level) insert(r policies.Request) bool {
 	return true
 }
 
-// position returns the position in a tier of a request from a node. A tier counts the requests that it may see: those
-// of its node, or of all nodes that share it.
+// position returns where a request is among those that the tier may see: of its node, or of all that share it.
 func (l *level) position(ofNode int) int {
 	if l.at >= l.of.SharedFrom() {
 		return ofNode + l.of.ahead
@@ -146,7 +137,6 @@ func (l *level) position(ofNode int) int {
 	return ofNode
 }
 
-// entered counts an object that has become resident.
 func (l *level) entered(o policies.Object, size int64) {
 	l.written++
 	l.writtenBytes += l.of.sizeOf(size)
@@ -164,7 +154,6 @@ func (l *level) admits(r policies.Request) bool {
 	return false
 }
 
-// see notifies the admissions of a request.
 func (h *hierarchy) see(r policies.Request) {
 	for _, l := range h.admitting {
 		l.admission.Request(r, l.seen)
@@ -180,7 +169,6 @@ func (h *hierarchy) sizeOf(charge int64) int64 {
 	return charge
 }
 
-// Left implements cache.Observer.
 func (l *level) Left(o policies.Object, size int64, why cache.Departure) {
 	h := l.of
 	if l.at == 0 && h.observer != nil {
@@ -255,7 +243,6 @@ func (h *hierarchy) offer(r policies.Request, from int) bool {
 	return false
 }
 
-// note remembers the position of a request, where a policy needs it.
 func (h *hierarchy) note(o policies.Object, pos int) {
 	if h.last != nil {
 		h.last[o] = uint32(pos)
@@ -265,7 +252,6 @@ func (h *hierarchy) note(o policies.Object, pos int) {
 	}
 }
 
-// BeginCounting implements cache.Warming.
 func (b *book) BeginCounting() {
 	b.began = append(b.began[:0], b.tiers...)
 	b.requests = 0

@@ -60,7 +60,6 @@ var (
 var metrics = slices.Concat([]metric.Metric{Hits, HitShare, HitTokens, ReadBytes, Written, WrittenBytes, WrittenPerDay,
 	WritesPerDay, Evicted, Promoted, Residents, Refused, Prefetched, PrefetchedBytes}, prefix.Metrics)
 
-// measure sets the metrics of prompts, where there are any.
 func measure(c cache.Counts, v *metric.Values) {
 	if c.Prompts > 0 {
 		prefix.Measure(c, v)
@@ -70,7 +69,6 @@ func measure(c cache.Counts, v *metric.Values) {
 // day is in nanoseconds.
 const day = 24 * 3600e9
 
-// Counters implements cache.Reporting.
 func (h *hierarchy) Counters() (all []policies.Counter) {
 	if h.nodes != nil {
 		return nil // nodes report together
@@ -81,7 +79,6 @@ func (h *hierarchy) Counters() (all []policies.Counter) {
 	return append(all, h.ofPolicies()...)
 }
 
-// Counters implements cache.Reporting.
 func (c *chains) Counters() []policies.Counter {
 	return append(c.hierarchy.Counters(), c.Sharing.Counters()...)
 }

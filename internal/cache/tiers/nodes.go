@@ -3,12 +3,14 @@ package tiers
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -50,7 +52,6 @@ func sharedFrom(all []tier, v params.Values) int {
 	return len(all)
 }
 
-// checkShared rejects a tier that nodes cannot share.
 func checkShared(all []tier, v params.Values) error {
 	name := v.Text("shared")
 	switch at := sharedFrom(all, v); {
@@ -70,19 +71,16 @@ func checkShared(all []tier, v params.Values) error {
 	return nil
 }
 
-// sharable lists the tiers below the first one.
 func sharable(all []tier) string {
 	if len(all) == 1 {
 		return "none, since there is one tier"
 	}
-	text := all[1].name
-	for _, t := range all[2:] {
-		text += ", " + t.name
+	var names []string
+	for _, t := range all[1:] {
+		names = append(names, t.name)
 	}
-	return text
+	return strings.Join(names, ", ")
 }
-
-func (n *nodes) shares(at int) bool { return n.shared != nil && at >= n.from }
 
 // share makes a tier of all nodes one of a node's.
 func (h *hierarchy) share(l *level) {
@@ -116,7 +114,6 @@ func (n *nodes) New(node int) (cache.Replica, error) {
 	return made, nil
 }
 
-// Remove implements cache.Together.
 func (n *nodes) Remove(node int) {
 	n.gone = mergePolicies(n.gone, n.here[node].own())
 	n.here[node] = nil
@@ -151,10 +148,8 @@ func (n *nodes) drop(o policies.Object, at int) {
 	}
 }
 
-// Capacity implements cache.Together.
 func (n *nodes) Capacity() int64 { return n.sizes[0] }
 
-// Whole implements cache.Together.
 func (n *nodes) Whole(count int) (whole int64) {
 	last := len(n.sizes) - 1
 	for i, size := range n.sizes {
@@ -170,7 +165,6 @@ func (n *nodes) Whole(count int) (whole int64) {
 	return whole
 }
 
-// Counters implements cache.Reporting.
 func (n *nodes) Counters() (all []policies.Counter) {
 	sum := n.gone
 	residents := make([]int, len(n.tiers))
@@ -222,4 +216,69 @@ func (c *chains) Resident() (n int64) {
 		n += l.pool.Used()
 	}
 	return n
+}
+
+// predictor is the predictor of one of several tiers, as its policy sees it. The hierarchy reports each request to it
+// once, whichever tier serves it: a policy sees what comes down to its tier, and not what hits above. All blocks of a
+// prompt are reported when it comes, so that predictions are as of its end.
+type predictor struct {
+	predict.Predictor
+	now    int  // the position after the last request
+	shared bool // of a tier that all nodes share, whose positions are those of all their requests
+}
+
+// Observe has nothing to do: the hierarchy has reported the request.
+func (*predictor) Observe(predict.Object, int) {}
+
+func (p *predictor) Predict(objects []predict.Object, _ int, next []float64) {
+	p.Predictor.Predict(objects, p.now, next)
+}
+
+func (p *predictor) Unwrap() predict.Predictor { return p.Predictor }
+
+// givePredictor gives the policy of a tier its own predictor. The policy of a single tier reports its requests itself.
+func (h *hierarchy) givePredictor(c *cache.Config, l *level, several bool) (err error) {
+	shared := l.at >= h.SharedFrom() && h.nodes != nil
+	switch {
+	case !policies.Can[policies.PredictorUser](c.Policy.Entry):
+		c.Predictor = nil
+		return nil
+	case !several:
+		return nil
+	case shared:
+		if c.Predictor, err = h.nodes.newPredictor(c); err != nil {
+			return err
+		}
+	case l.at > 0:
+		if c.Predictor, err = c.FurtherPredictor(c.Seed); err != nil {
+			return err
+		}
+	}
+	p := &predictor{Predictor: c.Predictor, shared: shared}
+	c.Predictor, l.predictor = p, p
+	h.predictors = append(h.predictors, p)
+	return nil
+}
+
+// newPredictor builds the predictor of a tier that all nodes share, and gives its config the positions of all of them.
+func (n *nodes) newPredictor(c *cache.Config) (predict.Predictor, error) {
+	of := n.config
+	of.Seed, of.Groups = c.Seed, n.groups
+	if err := of.ForNode(); err != nil {
+		return nil, err
+	}
+	n.groups, c.Groups = of.Groups, of.Groups
+	return of.Predictor, nil
+}
+
+// observe reports a request to the predictors. The tiers that all nodes share count the requests of all of them.
+func (h *hierarchy) observe(o policies.Object, pos int) {
+	for _, p := range h.predictors {
+		at := pos
+		if p.shared {
+			at += h.ahead
+		}
+		p.Predictor.Observe(o, at)
+		p.now = at + 1
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -32,7 +33,6 @@ func (c *objects) Request(r policies.Request) (hit bool) {
 	return hit
 }
 
-// Ask implements requests.Asynchronous.
 func (c *objects) Ask(r policies.Request, _ int) (hit bool) {
 	c.at(r.Time)
 	c.requests++
@@ -52,7 +52,6 @@ func (c *objects) Ask(r policies.Request, _ int) (hit bool) {
 	return true
 }
 
-// HitIn returns the tier in which the last request hit.
 func (c *objects) HitIn() int { return c.hitIn }
 
 // goTo notes where and when a request comes, and removes what has expired until then.
@@ -61,7 +60,6 @@ func (c *objects) goTo(r policies.Request) {
 	c.expire(r.Time)
 }
 
-// Arrive implements requests.Asynchronous.
 func (c *objects) Arrive(r policies.Request) (resident bool) {
 	c.goTo(r)
 	if c.find(r.Object) >= 0 {
@@ -84,10 +82,8 @@ func (c *objects) Waited(r policies.Request) {
 	c.miss(r)
 }
 
-// Tenants returns the state of every tenant: their requests and hits, since they share all tiers.
 func (c *objects) Tenants() []cache.Tenant { return c.tenants.Tenants() }
 
-// Counters implements cache.Reporting.
 func (c *objects) Counters() []policies.Counter {
 	return append(c.hierarchy.Counters(), c.tenants.Counters()...)
 }
@@ -106,8 +102,7 @@ func (c *objects) miss(r policies.Request) {
 	}
 }
 
-// insertUpTo loads an object into the tiers that lack it, from the last one up to a level, until one refuses it: what
-// is above must be below, too.
+// insertUpTo loads an object into the tiers that lack it, from the last one up to a level, until one refuses it.
 func (c *objects) insertUpTo(r policies.Request, to int) {
 	for i := len(c.levels) - 1; i >= to; i-- {
 		if l := c.levels[i]; !l.pool.Has(r.Object) && !l.insert(r) {
@@ -119,7 +114,8 @@ func (c *objects) insertUpTo(r policies.Request, to int) {
 // hit serves an object that a level has, and none above it.
 func (c *objects) hit(r policies.Request, at int) {
 	l := c.levels[at]
-	l.hit(c.sizeOf(r.Size))
+	l.hits++
+	l.readBytes += c.sizeOf(r.Size)
 	if at == 0 || !c.due(r.Object) {
 		c.touch(r, at)
 		return
@@ -157,8 +153,7 @@ func (c *objects) bringUp(r policies.Request, at int) {
 	}
 }
 
-// copyUp copies an object to the first tier. If what that evicts takes the place of the object below, and the first
-// tier then refuses it, it has left.
+// copyUp copies an object to the first tier. If its copy makes way for what that evicts, a refusal lets it leave.
 func (c *objects) copyUp(r policies.Request) {
 	c.moving, c.movesUp = r.Object, true
 	c.levels[0].insert(r)
@@ -208,8 +203,7 @@ func (c *objects) moveUp(r policies.Request, l *level) {
 	}
 }
 
-// putBack returns an object to the tier that it was taken from, which is no new write. If the policy refuses it there,
-// it has left.
+// putBack returns an object to the tier that it was taken from, which is no new write, or it has left.
 func (h *hierarchy) putBack(r policies.Request, l *level) {
 	r.Pos = l.position(r.Pos)
 	if !l.pool.Miss(r) {
@@ -218,12 +212,10 @@ func (h *hierarchy) putBack(r policies.Request, l *level) {
 	}
 }
 
-// Holds implements cache.Dropping.
 func (c *objects) Holds(o policies.Object) bool {
 	return slices.ContainsFunc(c.levels, func(l *level) bool { return l.pool.Resident(o) })
 }
 
-// Drop implements cache.Dropping.
 func (c *objects) Drop(o policies.Object) (was bool) {
 	for _, l := range c.levels {
 		if l.pool.Drop(o) {
@@ -231,4 +223,57 @@ func (c *objects) Drop(o policies.Object) (was bool) {
 		}
 	}
 	return was
+}
+
+// This file lets a prefetcher load objects. To the prefetcher, the first tier is the cache. Proposals are loaded there,
+// from a lower tier or else from the store behind all tiers, and have left when the first tier has evicted them. So
+// objects implements cache.Store.
+
+// withPrefetcher returns a hierarchy into which a prefetcher loads.
+func (c *objects) withPrefetcher(config cache.Config, p prefetch.Prefetcher) cache.Cache {
+	c.prefetches = true
+	if c.last != nil {
+		c.requested = make([]bool, len(c.last))
+	}
+	return prefetching{cache.NewPrefetching(config, c, p), c}
+}
+
+// prefetching is a hierarchy with a prefetcher.
+type prefetching struct {
+	cache.Prefetching
+	cache.Tenanted
+}
+
+func (c *objects) Capacity() int64                 { return c.levels[0].pool.Capacity() }
+func (c *objects) Resident(o policies.Object) bool { return c.levels[0].pool.Has(o) }
+func (c *objects) Below(o policies.Object) bool    { return c.find(o) > 0 }
+func (c *objects) Observe(o cache.Observer)        { c.observer = o } // of what leaves the first tier
+
+// Load brings an object to the first tier without a request, and reports whether it has.
+func (c *objects) Load(r policies.Request) (loaded bool) {
+	c.goTo(r)
+	at := c.find(r.Object)
+	if at > 0 {
+		r.Size = c.levels[at].pool.Charge(r.Object)
+	}
+	first := c.levels[0]
+	if at == 0 || r.Size > first.pool.Capacity() {
+		return false
+	}
+	switch {
+	case at > 0:
+		c.bringUp(r, at)
+	case c.moves: // tiers below the first one get what that evicts
+		first.insert(r)
+	default:
+		c.miss(r)
+	}
+	if !first.pool.Has(r.Object) {
+		return false
+	}
+	if at > 0 {
+		c.levels[at].fetched++
+		c.levels[at].fetchedBytes += c.sizeOf(r.Size)
+	}
+	return true
 }

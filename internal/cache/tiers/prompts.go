@@ -37,7 +37,6 @@ type chains struct {
 
 func (c *chains) Serve(w cache.Window, n *cache.Counts) { c.InFlight.Serve(c, w, n) }
 
-// Begin implements cache.Running.
 func (c *chains) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	if c.nodes != nil {
 		return c.nodes.begin(c, prompt, n)
@@ -114,7 +113,6 @@ func (c *chains) countHits() {
 	}
 }
 
-// Tiers returns the names of the tiers, the first one first.
 func (h *hierarchy) Tiers() (names []string) {
 	for _, l := range h.levels {
 		names = append(names, l.name)
@@ -155,7 +153,6 @@ func (c *chains) Loads(from, to int, tokens []int64) {
 	}
 }
 
-// Remark implements cache.Remarking.
 func (c *chains) Remark() string {
 	if c.longer == 0 || len(c.levels) == 1 {
 		return ""
@@ -170,7 +167,6 @@ func (c *chains) Remark() string {
 		first.name, scaled)
 }
 
-// Finish implements cache.Running.
 func (c *chains) Finish(prompt int) {
 	blocks, _ := c.Trace.Group(prompt)
 	for i, l := range c.levels {
@@ -235,8 +231,7 @@ func (c *chains) locate(blocks []policies.Object, run int) (hits int) {
 	return hits
 }
 
-// movingUp counts the hits of the blocks from run on, which the first tier lacks, and returns the end of those that all
-// move up.
+// movingUp counts the hits that the first tier lacks, from run on, and returns the end of those that all move up.
 func (c *chains) movingUp(blocks []policies.Object, run, hits int) (up int) {
 	up = run
 	for i := run; i < hits; i++ {
@@ -247,7 +242,6 @@ func (c *chains) movingUp(blocks []policies.Object, run, hits int) (up int) {
 	return up
 }
 
-// noteAll remembers the positions of the blocks of a prompt.
 func (c *chains) noteAll(blocks []policies.Object, first int) {
 	if c.last == nil {
 		return
@@ -350,8 +344,7 @@ func (c *chains) serveCopies(prompt int, p prefix.Prompt, n *cache.Counts) (hits
 	return hits
 }
 
-// locateCopies is locate where tiers have copies, for the blocks that can hit. It notes the leading run in each tier
-// that keeps blocks in chains.
+// locateCopies is locate for the blocks that can hit, where tiers have copies. It notes the run in each tier of chains.
 func (c *chains) locateCopies(blocks []policies.Object, reusable int, now int64) (hits int) {
 	stores := false
 	c.runs = c.runs[:0]

@@ -1,6 +1,7 @@
 package tiers
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,7 +32,6 @@ type tierKind struct {
 	storage   bool
 }
 
-// Names returns the names of all tiers, the fastest first.
 func Names() (names []string) {
 	for _, k := range kinds {
 		names = append(names, k.name)
@@ -69,7 +69,6 @@ type size struct {
 
 func (s size) isSwept() bool { return s.text == "" }
 
-// parseSize reads the size of a tier.
 func parseSize(name, text string) (size, error) {
 	s := size{text: text}
 	number, ok := strings.CutSuffix(text, "x")
@@ -168,10 +167,8 @@ func smallerBelow(name, text, above string) error {
 		"write mode=exclusive", name, text, above)
 }
 
-// describe returns the tier as a user would write it.
 func (t tier) describe() string {
-	switch {
-	case t.name == swept:
+	if t.name == swept {
 		return "of --capacity"
 	}
 	return t.name + "=" + t.size.text
@@ -187,8 +184,8 @@ func ownCapacity(v params.Values) (own capacity.Capacity, ok bool) {
 }
 
 // resolve returns the sizes of the tiers for a trace, in objects, or in bytes if sizes count.
-func resolve(all []tier, c cache.Config, isPrompts bool) (sizes []int64, err error) {
-	total := int64(0)
+func resolve(all []tier, c cache.Config) (sizes []int64, err error) {
+	total, columns := int64(0), prompts.Of(c.Trace.Kind)
 	for i, t := range all {
 		var n int64
 		switch {
@@ -196,9 +193,9 @@ func resolve(all []tier, c cache.Config, isPrompts bool) (sizes []int64, err err
 			n = c.Capacity
 		case t.size.times > 0:
 			n, err = multiple(t, sizes[0])
-		case isPrompts && t.size.CountsBytes(capacity.AsWritten):
+		case columns != nil && t.size.CountsBytes(capacity.AsWritten):
 			n, err = inBlocks(t, c)
-		case isPrompts && prompts.Of(c.Trace.Kind).Unjoined != nil:
+		case columns != nil && columns.Unjoined != nil:
 			n, err = inJoinedBlocks(t, c)
 		default:
 			n, err = onTrace(t, c)
@@ -220,7 +217,6 @@ func resolve(all []tier, c cache.Config, isPrompts bool) (sizes []int64, err err
 	return sizes, nil
 }
 
-// multiple returns the size of a tier that is a multiple of the first one's.
 func multiple(t tier, first int64) (int64, error) {
 	n := float64(first) * t.size.times
 	if n > math.MaxInt64/2 {
@@ -235,7 +231,7 @@ func inBlocks(t tier, c cache.Config) (int64, error) {
 		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the bytes of a block are unknown; add --kv "+
 			"model=llama-3.1-70b, or write a number of blocks", t.describe())
 	}
-	blocks := int64(float64(t.size.Amount().Amount/c.BlockBytes) * sampleRate(c))
+	blocks := int64(float64(t.size.Amount().Amount/c.BlockBytes) * cmp.Or(c.Trace.SampleRate, 1))
 	if blocks < 1 {
 		return 0, fmt.Errorf("cache tiers: %s is less than a block of keys and values, %d bytes; want more", t.describe(),
 			c.BlockBytes)
@@ -243,8 +239,7 @@ func inBlocks(t tier, c cache.Config) (int64, error) {
 	return blocks, nil
 }
 
-// inJoinedBlocks returns the size of a tier that is stated in blocks of the trace, or as a share of these, where the
-// cache joins them.
+// inJoinedBlocks returns the size of a tier stated in the trace's blocks, or as a share, where the cache joins them.
 func inJoinedBlocks(t tier, c cache.Config) (int64, error) {
 	joined := prompts.Of(c.Trace.Kind)
 	of := *c.Trace
@@ -253,9 +248,9 @@ func inJoinedBlocks(t tier, c cache.Config) (int64, error) {
 	if joined.Memory.BlockBytes > 0 {
 		mode = capacity.Blocks
 	}
-	on, err := t.size.On(&of, mode)
+	on, err := t.on(&of, mode)
 	if err != nil {
-		return 0, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
+		return 0, err
 	}
 	n := on.InJoinedBlocks(joined, c.Trace.SampleRate).Simulated
 	if n < 1 {
@@ -275,11 +270,8 @@ func onTrace(t tier, c cache.Config) (int64, error) {
 		return 0, fmt.Errorf("cache tiers: %s is in bytes, but the first tier counts objects; write both in bytes (a share "+
 			"with --bytes) or both in objects", t.describe())
 	}
-	on, err := t.size.On(c.Trace, mode)
-	if err != nil {
-		return 0, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
-	}
-	return on.Simulated, nil
+	on, err := t.on(c.Trace, mode)
+	return on.Simulated, err
 }
 
 // described returns the tiers that parameters state, to describe a hierarchy.
@@ -301,8 +293,7 @@ func described(v params.Values) (tiers []cache.Tier, err error) {
 	return tiers, nil
 }
 
-// bytes returns the size of a tier below the first one as the user states it: of prompts, without rounding it down to
-// whole blocks.
+// bytes returns the size of a lower tier as the user states it: of prompts, without rounding down to whole blocks.
 func (t tier) bytes(on *traces.Trace, first int64) (int64, error) {
 	if t.size.times > 0 {
 		return multiple(t, first)
@@ -311,21 +302,18 @@ func (t tier) bytes(on *traces.Trace, first int64) (int64, error) {
 	if prompts.Of(on.Kind) != nil {
 		mode = capacity.Blocks
 	}
-	c, err := t.size.On(on, mode)
-	if err != nil {
-		return 0, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
-	}
-	return c.Amount, nil
+	c, err := t.on(on, mode)
+	return c.Amount, err
 }
 
-func sampleRate(c cache.Config) float64 {
-	if c.Trace.SampleRate > 0 {
-		return c.Trace.SampleRate
+// on returns the size of a tier on a trace.
+func (t tier) on(trace *traces.Trace, mode capacity.Mode) (c capacity.Capacity, err error) {
+	if c, err = t.size.On(trace, mode); err != nil {
+		return c, fmt.Errorf("cache tiers: %s: %w", t.describe(), err)
 	}
-	return 1
+	return c, nil
 }
 
-// checkPolicies rejects policies that do not work in a tier.
 func checkPolicies(all []tier, cell policies.Entry, mode string) error {
 	for i, t := range all {
 		if !t.hasPolicy {

@@ -92,7 +92,6 @@ func (c *chains) write(l *level, did []access, blocks []policies.Object, room bo
 	}
 }
 
-// finishStore reports to a store that a prompt has ended.
 func (c *chains) finishStore(l *level, prompt int) {
 	blocks, _ := c.Trace.Group(prompt)
 	did := c.accesses(l, prompt)

@@ -37,7 +37,6 @@ func swaps(all []tier, cell policies.Entry, mode string) bool {
 	return policies.Can[policies.Swapper](cell) && areTwoMemories(all, mode)
 }
 
-// areTwoMemories reports whether tiers are two memories of an engine whose policy is a Swapper.
 func areTwoMemories(all []tier, mode string) bool {
 	return len(all) == 2 && !all[0].hasPolicy && !all[1].hasPolicy && mode == exclusive
 }
@@ -75,8 +74,7 @@ const (
 	slotBytes    = 15
 )
 
-// swapBytes estimates the second memories of all nodes. They have no more slots than fit, and each request takes one at
-// most, on its node.
+// swapBytes estimates the second memories of all nodes: of the slots that fit, each request takes one at most.
 func swapBytes(c cache.Config, nodes int64) int64 {
 	slots := int64(len(c.Trace.Objects))
 	if n, err := whole(c); err == nil && n < slots/nodes { // an error also ends the replay
@@ -162,8 +160,7 @@ func (c *chains) loading(o policies.Object) {
 	}
 }
 
-// endSwap ends the load of a block that the second memory had. If it was computed again, what made room for it may have
-// taken its slot.
+// endSwap ends the load of a block that the second memory had, unless what made room has taken its slot.
 func (c *chains) endSwap() {
 	s := c.swap
 	switch {
@@ -191,7 +188,6 @@ func (h *hierarchy) forget(o policies.Object) {
 	h.gone++
 }
 
-// forgetBehind removes the blocks behind one.
 func (h *hierarchy) forgetBehind(o policies.Object) {
 	s := h.swap
 	for child, ok := s.children.Back(int(o)); ok; child, ok = s.children.Back(int(o)) {

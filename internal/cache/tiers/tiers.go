@@ -4,6 +4,7 @@ package tiers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -116,7 +117,6 @@ var entry = cache.Entry{
 	Types:  []any{(*objects)(nil), prefetching{}, (*chains)(nil)},
 }
 
-// sizeParams are the parameters with the sizes of tiers.
 func sizeParams() (ps []params.Param) {
 	for _, k := range kinds {
 		doc := "size of the tier " + k.name + ", " + k.doc + ": as a capacity, or 10x for ten times the first tier"
@@ -169,15 +169,12 @@ func checkTrace(v params.Values, t *traces.Trace) error {
 		return err
 	}
 	isPrompts := prompts.Of(t.Kind) != nil
-	switch own, stated := ownCapacity(v); {
-	case !isPrompts && v.Int("concurrency") != 1:
-		return fmt.Errorf("cache tiers: concurrency=%d is of prompts, but %s has none; leave it out", v.Int("concurrency"),
-			t.Name)
-	case !isPrompts && v.Int("block") != 0:
-		return fmt.Errorf("cache tiers: block=%d is of prompts, but %s has none; leave it out", v.Int("block"), t.Name)
-	case !isPrompts && v.Text("last") != prefix.LastParam.Default:
-		return fmt.Errorf("cache tiers: last=%s is of prompts, but %s has none; leave it out", v.Text("last"), t.Name)
-	case !isPrompts && stated && own.Bytes && !t.HasSizes():
+	for _, p := range []params.Param{{Name: "concurrency", Default: 1}, {Name: "block", Default: 0}, prefix.LastParam} {
+		if !isPrompts && v[p.Name] != p.Default {
+			return fmt.Errorf("cache tiers: %s=%v is of prompts, but %s has none; leave it out", p.Name, v[p.Name], t.Name)
+		}
+	}
+	if own, stated := ownCapacity(v); !isPrompts && stated && own.Bytes && !t.HasSizes() {
 		return fmt.Errorf("cache tiers: %s counts bytes, but %s has no sizes; write numbers of objects", all[0].describe(),
 			t.Name)
 	}
@@ -203,10 +200,7 @@ func checkModel(model string, v params.Values, prefetches bool) error {
 
 // references returns the parameters for the optimum: one cache as large as the tiers together.
 func references(v params.Values) params.Values {
-	of := params.Values{}
-	for name, value := range v {
-		of[name] = value
-	}
+	of := maps.Clone(v)
 	of["policies"], of["promote"], of["joined"] = "", 1, true
 	of["evict"], of[minPriority.Name] = evictLeaf, minPriority.Default
 	if v.Text("mode") != inclusive {
@@ -231,7 +225,7 @@ func whole(c cache.Config) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	sizes, err := resolve(all, c, prompts.Of(c.Trace.Kind) != nil)
+	sizes, err := resolve(all, c)
 	if err != nil {
 		return 0, err
 	}
@@ -307,7 +301,7 @@ func tiersOf(c cache.Config) (all []tier, sizes []int64, err error) {
 	if all, err = parse(c.Params); err != nil {
 		return nil, nil, err
 	}
-	if sizes, err = resolve(all, c, prompts.Of(c.Trace.Kind) != nil); err != nil {
+	if sizes, err = resolve(all, c); err != nil {
 		return nil, nil, err
 	}
 	if c.Policy.Entry.Unbounded && !all[0].hasPolicy { // the capacity has room for everything then
@@ -320,7 +314,6 @@ func tiersOf(c cache.Config) (all []tier, sizes []int64, err error) {
 	return all, sizes, nil
 }
 
-// build returns the empty hierarchy.
 func build(c cache.Config) (cache.Cache, error) { return buildOn(c, nil) }
 
 // buildOn returns the empty hierarchy of one of several nodes; nil: there are no others.
@@ -372,7 +365,6 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	return p, p.addTiers(c, all, sizes, specs)
 }
 
-// addTiers builds the tiers of a hierarchy for prompts.
 func (c *chains) addTiers(of cache.Config, all []tier, sizes []int64, specs []policies.Spec) error {
 	swapping := swaps(all, of.Policy.Entry, c.mode)
 	if swapping {
@@ -392,7 +384,7 @@ func (c *chains) addTiers(of cache.Config, all []tier, sizes []int64, specs []po
 func (h *hierarchy) addLevels(c cache.Config, all []tier, sizes []int64, specs []policies.Spec,
 	chained func(i int) bool) error {
 	for i, t := range all {
-		if h.nodes != nil && h.nodes.shares(i) {
+		if h.nodes != nil && h.nodes.shared != nil && i >= h.nodes.from {
 			h.share(h.nodes.shared[i-h.nodes.from])
 			continue
 		}
@@ -432,7 +424,6 @@ func firstName(t *traces.Trace) string {
 	return "memory"
 }
 
-// fill builds the pool of a tier.
 func (l *level) fill(c cache.Config, chained bool) (err error) {
 	entry := c.Policy.Entry
 	switch {

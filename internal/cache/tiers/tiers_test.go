@@ -527,7 +527,7 @@ func TestOptimumIsABound(t *testing.T) {
 		if c.Params.Int("concurrency") > 1 {
 			t.Skip("what is held depends on the policy")
 		}
-		if d.trace.Groups != nil && must.Get(resolve(must.Get(parse(c.Params))(t), c, true))(t)[0] < 6 {
+		if d.trace.Groups != nil && must.Get(resolve(must.Get(parse(c.Params))(t), c))(t)[0] < 6 {
 			t.Skip("prompts may be longer than the first tier")
 		}
 		bound := serveAll(d.trace, newCache(t, d.trace, kind, policy, size, true), false)

@@ -113,14 +113,6 @@ func (s *Stack) allocate() (err error) {
 		cuda.Undefined(&s.order, 4*int64(s.numObjects)), cuda.Zeros(&s.counts, 8*int64(s.numObjects)))
 }
 
-// clear sets the counts to 0.
-func (s *Stack) clear() error {
-	if s.numObjects == 0 {
-		return nil
-	}
-	return s.scope.Fill(s.counts, 0, 8*int64(s.numObjects))
-}
-
 // Close frees the memory on the GPU.
 func (s *Stack) Close() error { return s.scope.Close() }
 
@@ -254,5 +246,8 @@ func (s *Stack) Distances() ([]int64, error) {
 func (s *Stack) Restart() error {
 	s.seen, s.counted = 0, 0
 	clear(s.met)
-	return s.clear()
+	if s.numObjects == 0 {
+		return nil
+	}
+	return s.scope.Fill(s.counts, 0, 8*int64(s.numObjects))
 }

@@ -192,7 +192,6 @@ func (r *replay) bytesOfMarks(c *cell) int64 {
 
 // allocate allocates all memory, and empties the caches.
 func (r *replay) allocate() (err error) {
-	r.allocateBuffers()
 	if err := r.scope.AllocAll(r.memory(r.chunk)...); err != nil {
 		return err
 	}
@@ -214,18 +213,8 @@ func (r *replay) allocate() (err error) {
 	return err
 }
 
-// allocateBuffers allocates the host's side of copies to and from the device.
-func (r *replay) allocateBuffers() {
-	if r.trace.Groups != nil {
-		r.numbers = make([]uint32, r.chunk)
-	}
-	if len(r.trace.Predict) > 0 {
-		r.next = make([]uint64, r.chunk)
-	}
-	if slices.ContainsFunc(r.single, func(c *cell) bool { return c.Confidence != nil }) {
-		r.levels = make([]uint32, r.chunk)
-	}
-}
+// resized returns a slice of n elements of any value, in the same memory if that has room.
+func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
 // memory returns the columns for chunks of so many requests, for all of a chunk, of divisions and of cells.
 func (r *replay) memory(chunk int) []cuda.Allocation {
@@ -354,7 +343,7 @@ func (r *replay) divideAll(from, n int) (longest int, err error) {
 
 // longestOf returns how many of some lookups the longest set has, apart from those that were left out.
 func (r *replay) longestOf(d *division, lookups int) (longest int, err error) {
-	r.starts = slices.Grow(r.starts[:0], d.sets+1)[:d.sets+1]
+	r.starts = resized(r.starts, d.sets+1)
 	if err := cuda.Download(r.scope, r.starts, d.starts); err != nil {
 		return 0, err
 	}
@@ -430,15 +419,14 @@ func (r *replay) write(from, to int) error {
 	}
 	if r.trace.Groups != nil {
 		number, groups := r.trace.batchOf(from), r.trace.Groups
+		r.numbers = resized(r.numbers, to-from)
 		for pos := from; pos < to; pos++ {
 			for int(number) <= len(groups) && groups[number-1] <= pos {
 				number++
 			}
 			r.numbers[pos-from] = number
 		}
-		if err := cuda.Put(r.scope, r.batches, r.numbers[:to-from]); err != nil {
-			return err
-		}
+		return cuda.Put(r.scope, r.batches, r.numbers)
 	}
 	return nil
 }
@@ -446,8 +434,9 @@ func (r *replay) write(from, to int) error {
 // predict writes the predictions for the requests [from, to). Predictors see each request once.
 func (r *replay) predict(from, to int) error {
 	for i, predict := range r.trace.Predict {
-		predict(from, r.next[:to-from])
-		if err := cuda.Put(r.scope, r.nexts[i], r.next[:to-from]); err != nil {
+		r.next = resized(r.next, to-from)
+		predict(from, r.next)
+		if err := cuda.Put(r.scope, r.nexts[i], r.next); err != nil {
 			return err
 		}
 	}
@@ -587,11 +576,11 @@ func (r *replay) addLambda(n int) error {
 		if c.Confidence == nil {
 			continue
 		}
-		levels := r.levels[:n]
-		if err := cuda.Download(r.scope, levels, c.levels); err != nil {
+		r.levels = resized(r.levels, n)
+		if err := cuda.Download(r.scope, r.levels, c.levels); err != nil {
 			return err
 		}
-		for _, level := range levels {
+		for _, level := range r.levels {
 			if level != 0 {
 				c.leveled++
 				c.lambda += c.confidences[min(int(level), len(c.confidences))-1]

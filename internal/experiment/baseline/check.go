@@ -62,9 +62,8 @@ type Result struct {
 	Status      Status
 	Tolerance   Tolerance
 	Differences []Difference
-	Problem     error // why nothing was replayed
-	// Change says that the trace has changed; nil if it has not.
-	Change *workload.ChangedError
+	Problem     error                  // why nothing was replayed
+	Change      *workload.ChangedError // how the trace has changed; nil if it has not
 
 	kept   bool                 // the tolerance, or everything is equal
 	named  map[string]Tolerance // metrics for which a rule holds
@@ -296,13 +295,8 @@ func classify(problem error) (Status, error) {
 }
 
 // Count returns the number of records with a status.
-func (r *Report) Count(s Status) (n int) {
-	for _, result := range r.Results {
-		if result.Status == s {
-			n++
-		}
-	}
-	return n
+func (r *Report) Count(s Status) int {
+	return records.Count(r.Results, func(result Result) bool { return result.Status == s })
 }
 
 // Passed reports whether every record is unchanged or within its tolerance.

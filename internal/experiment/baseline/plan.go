@@ -112,16 +112,17 @@ func (p *planned) name() {
 const manyCapacities = 16
 
 func usePasses(all []planned) {
-	sharing := map[string][]int{}
+	var sharing []int
 	for i, p := range all {
 		if p.problem == nil && p.cell.Parts.Policy.Entry.OnePass {
-			c := p.cell
-			c.Capacity = capacity.Capacity{} // the hash is then the same at all capacities
-			place := c.WithHash().Hash
-			sharing[place] = append(sharing[place], i)
+			sharing = append(sharing, i)
 		}
 	}
-	for _, same := range sharing {
+	for _, same := range records.GroupBy(sharing, func(i int) string {
+		c := all[i].cell
+		c.Capacity = capacity.Capacity{} // the hash is then the same at all capacities
+		return c.WithHash().Hash
+	}) {
 		for _, i := range same {
 			all[i].cell.OnePass = len(same) >= manyCapacities
 		}

@@ -49,7 +49,7 @@ func fitted(moved []*Result, width int) string {
 	const indent = "  "
 	var lines []string
 	for _, r := range moved {
-		heading := fmt.Sprintf("%s: %s on %s", r.Status, checks.NameOf(&r.Was), show.Printable(r.Was.Trace))
+		heading := checks.NewCase(&r.Was, string(r.Status)).Title
 		lines = append(lines, terminal.Wrapped(heading, width), terminal.Wrapped(indent+r.describe(), width))
 	}
 	return strings.Join(lines, "\n")
@@ -339,9 +339,7 @@ func (r *Report) suite() checks.Suite {
 }
 
 func (r *Result) toCase() checks.Case {
-	name := checks.NameOf(&r.Was)
-	c := checks.Case{Class: r.Was.Trace, Name: name, Kind: string(r.Status),
-		Title: fmt.Sprintf("%s: %s on %s", r.Status, name, show.Printable(r.Was.Trace))}
+	c := checks.NewCase(&r.Was, string(r.Status))
 	switch r.Status {
 	case Equal:
 		return c

@@ -93,6 +93,13 @@ type Case struct {
 	Line        int    // of the suite's file; 0 for none
 }
 
+// NewCase returns the case of a record.
+func NewCase(rec *records.Record, kind string) Case {
+	name := NameOf(rec)
+	return Case{Class: rec.Trace, Name: name, Kind: kind,
+		Title: fmt.Sprintf("%s: %s on %s", kind, name, show.Printable(rec.Trace))}
+}
+
 // Suite is what a command checked in one file or experiment.
 type Suite struct {
 	Name    string

@@ -147,9 +147,8 @@ func (j *Judged) add(rec *records.Record, least floor) {
 	if fails && percent >= least.least*100 { // 59.99999% is not shown as 60%
 		percent = math.Floor(is*1e6) / 1e4
 	}
-	c := Case{Class: rec.Trace, Name: NameOf(rec), Kind: "below --" + FloorFlag,
-		Message: fmt.Sprintf("hit ratio %.4f%%, want at least %s", percent, least.text)}
-	c.Title = fmt.Sprintf("%s: %s on %s", c.Kind, c.Name, show.Printable(c.Class))
+	c := NewCase(rec, "below --"+FloorFlag)
+	c.Message = fmt.Sprintf("hit ratio %.4f%%, want at least %s", percent, least.text)
 	if fails {
 		c.Outcome = Fails
 		j.failing = append(j.failing, c.Name+" has "+strings.TrimPrefix(c.Message, "hit ratio "))

@@ -10,9 +10,15 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // rec creates a record from a short text: "trace policy capacity hits/requests", and axes.
+type (
+	at      = map[string]string
+	numbers = []results.PublishedPoint
+)
+
 func rec(t testing.TB, text string) records.Record {
 	t.Helper()
 	var r records.Record
@@ -80,8 +86,8 @@ func exampleInput(t testing.TB) Input {
 	return Input{
 		Records: recs(t, example),
 		Groups:  map[string][]string{"baselines": {"lru", "random"}, "classic": {"lru", "arc"}, "withLirs": {"lru", "lirs"}},
-		References: map[string]Reference{
-			"published": {Within: 0.0005, Points: []Number{
+		References: map[string]results.Published{
+			"published": {Within: 0.0005, Points: []results.PublishedPoint{
 				{At: map[string]string{"trace": "oltp", "policy": "lru", "capacity": "250"}, Value: 0.1602},
 				{At: map[string]string{"trace": "oltp", "policy": "lru", "capacity": "500"}, Value: 0.2296},
 				{At: map[string]string{"trace": "oltp", "policy": "arc", "capacity": "250"}, Value: 0.22},
@@ -413,15 +419,15 @@ func TestSeeds(t *testing.T) {
 func TestPublished(t *testing.T) {
 	in := Input{
 		Records: recs(t, "x lru 1% 10/100 noise=0.50\n x lru 200 20/100 noise=0.50\n y lru 1% 40/100 noise=0.50"),
-		References: map[string]Reference{
-			"paper":    {Points: []Number{{map[string]string{"policy": "lru", "noise": "0.5", "capacity": "200.0"}, 20}}},
-			"bypolicy": {Points: []Number{{map[string]string{"policy": "lru"}, 20}, {map[string]string{"policy": "arc"}, 30}}},
-			"model": {Points: []Number{{map[string]string{"trace": "x", "capacity": "1%"}, 10},
-				{map[string]string{"trace": "y"}, 40}}},
-			"twice":     {Points: []Number{{map[string]string{"trace": "x"}, 10}, {map[string]string{"capacity": "1%"}, 40}}},
-			"means":     {Points: []Number{{map[string]string{"capacity": "1%"}, 25}}},
-			"near":      {Within: 1, Points: []Number{{map[string]string{"capacity": "200"}, 21}}},
-			"elsewhere": {Points: []Number{{map[string]string{"alpha": "1"}, 20}}},
+		References: map[string]results.Published{
+			"paper":    {Points: numbers{{At: at{"policy": "lru", "noise": "0.5", "capacity": "200.0"}, Value: 20}}},
+			"bypolicy": {Points: numbers{{At: at{"policy": "lru"}, Value: 20}, {At: at{"policy": "arc"}, Value: 30}}},
+			"model": {Points: numbers{{At: at{"trace": "x", "capacity": "1%"}, Value: 10},
+				{At: at{"trace": "y"}, Value: 40}}},
+			"twice":     {Points: numbers{{At: at{"trace": "x"}, Value: 10}, {At: at{"capacity": "1%"}, Value: 40}}},
+			"means":     {Points: numbers{{At: at{"capacity": "1%"}, Value: 25}}},
+			"near":      {Within: 1, Points: numbers{{At: at{"capacity": "200"}, Value: 21}}},
+			"elsewhere": {Points: numbers{{At: at{"alpha": "1"}, Value: 20}}},
 		},
 	}
 	for claim, want := range map[string]string{

@@ -9,28 +9,17 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // Input is the data that claims are checked against.
 type Input struct {
 	Records    []records.Record
-	Groups     map[string][]string  // names for sets of policies
-	References map[string]Reference // by name
-	Absent     map[string]string    // policies that are not in the experiment, with the reason
+	Groups     map[string][]string          // names for sets of policies
+	References map[string]results.Published // by name
+	Absent     map[string]string            // policies that are not in the experiment, with the reason
 	// AtOneCapacity has the policies that an experiment runs at one of its capacities: they count at all of them.
 	AtOneCapacity []string
-}
-
-type Reference struct {
-	Within float64 // how much ours may differ if a claim with == does not say
-	Points []Number
-}
-
-// Number is one published number. At gives its place, from dimension (including policy) to place; the number applies to
-// all places on other dimensions.
-type Number struct {
-	At    map[string]string
-	Value float64
 }
 
 // Predefined groups. They contain no bounds, because bounds are not policies.

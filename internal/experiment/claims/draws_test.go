@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 // A claim that holds whatever is measured is found, even where no policy is compared with itself.
 func TestClaimsThatCannotFail(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 30/100 x=1\nt a 1 40/100 x=2\nt b 1 20/100\n")}
-	in.References = map[string]Reference{"paper": {Points: []Number{{Value: 793872}}}}
+	in.References = map[string]results.Published{"paper": {Points: []results.PublishedPoint{{Value: 793872}}}}
 	for claim, want := range map[string]bool{
 		"hit_ratio(a) > hit_ratio(b)":                               false,
 		"hit_ratio(a) <= 1":                                         true,

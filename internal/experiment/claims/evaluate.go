@@ -8,17 +8,17 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 type evaluator struct {
 	d     *Data
 	claim *Claim
 
-	bySeeds bool           // the claim mentions seeds, so records are not averaged over them
-	groupOf map[uint64]int // of a seed
-	leftOut int            // the group of seeds without which the claim is evaluated, or everySeed
-	// withoutBatch is the batch of a seed without which the claim is evaluated; nil for none
-	withoutBatch *batch
+	bySeeds      bool           // the claim mentions seeds, so records are not averaged over them
+	groupOf      map[uint64]int // of a seed
+	leftOut      int            // the group of seeds without which the claim is evaluated, or everySeed
+	withoutBatch *batch         // the batch of a seed without which the claim is evaluated; nil for none
 	filters      []filter
 	slots        []slot
 	hasRequired  bool // a slot that is not optional
@@ -63,10 +63,9 @@ func (e *evaluator) prepare() {
 // again returns an evaluator of the same claim at the same points, for other values. It finds the policies in the same
 // order.
 func (e *evaluator) again() *evaluator {
-	return &evaluator{
-		d: e.d, claim: e.claim, bySeeds: e.bySeeds, groupOf: e.groupOf, leftOut: e.leftOut, filters: e.filters,
-		slots: e.slots, hasRequired: e.hasRequired, points: e.points, skipped: e.skipped, joined: e.joined,
-	}
+	again := *e
+	again.overs, again.subject, again.shown, again.reason = nil, "", nil, ""
+	return &again
 }
 
 func (e *evaluator) newFilter(c records.Condition) filter {
@@ -267,11 +266,7 @@ func freeOf(e *evaluator, parts ...node) []bool {
 }
 
 func (e *evaluator) allFree() []bool {
-	free := make([]bool, len(e.d.dimensions))
-	for d := range free {
-		free[d] = true
-	}
-	return free
+	return slices.Repeat([]bool{true}, len(e.d.dimensions))
 }
 
 // bound lists the dimensions that are not free, except those in except.
@@ -284,15 +279,12 @@ func bound(free []bool, except ...int) (dims []int) {
 	return dims
 }
 
-func (e *evaluator) distinct(dims []int) (at []int) {
-	seen := map[string]bool{}
-	for i := range e.points {
-		if k := keyOn(e.points[i].at, dims); !seen[k] {
-			seen[k] = true
-			at = append(at, i)
-		}
+func (e *evaluator) distinct(dims []int) []int {
+	all := make([]int, len(e.points))
+	for i := range all {
+		all[i] = i
 	}
-	return at
+	return records.Firsts(all, func(i int) string { return keyOn(e.points[i].at, dims) })
 }
 
 // placeOf returns a point's place on a dimension as a number.
@@ -365,7 +357,7 @@ func (e *evaluator) means(slot int, metric string) []float64 {
 // published is a number of a reference.
 type published struct {
 	name      string
-	reference Reference
+	reference results.Published
 	policy    string
 	hasPolicy bool // false: the reference has no policies
 	slot      int  // unbound: the slot that the surrounding group supplies, if the reference has policies
@@ -420,7 +412,7 @@ func (p *published) String() string {
 }
 
 // isAt reports whether a number is published for a point.
-func (p *published) isAt(e *evaluator, n Number, policy string, at int) bool {
+func (p *published) isAt(e *evaluator, n results.PublishedPoint, policy string, at int) bool {
 	for dimension, place := range n.At {
 		if dimension == records.DimPolicy {
 			if withoutSpaces(place) != withoutSpaces(policy) {

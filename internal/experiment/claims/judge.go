@@ -72,6 +72,8 @@ func (c comparison) testsOf(e *evaluator, i int, left, right float64) []test {
 	isAtMost, isAtLeast := newTest(right+tolerance, left, left, right), newTest(left, right-tolerance, left, right)
 	switch c.ops[i] {
 	case "==", "!=":
+		isAtLeast.slack = tolerance - math.Abs(left-right)
+		isAtMost.slack = isAtLeast.slack
 		return []test{isAtLeast, isAtMost}
 	case "<", "<=":
 		isAtMost.strict = c.ops[i] == "<"
@@ -140,20 +142,12 @@ func (t trend) judge(e *evaluator) []outcome {
 		return nil
 	}
 	e.shown = bound(free, along)
-	series := map[string]int{}
 	var all []outcome
-	for _, at := range e.distinct(append(slices.Clone(e.shown), along)) {
-		k := keyOn(e.points[at].at, e.shown)
-		i, ok := series[k]
-		if !ok {
-			i = len(all)
-			series[k] = i
-			all = append(all, outcome{point: at})
-		}
-		all[i].points = append(all[i].points, at)
-	}
-	for i := range all {
-		t.judgeSeries(e, &all[i], value, along)
+	for _, points := range records.GroupBy(e.distinct(append(slices.Clone(e.shown), along)),
+		func(at int) string { return keyOn(e.points[at].at, e.shown) }) {
+		o := outcome{point: points[0], points: points}
+		t.judgeSeries(e, &o, value, along)
+		all = append(all, o)
 	}
 	return all
 }
@@ -210,7 +204,7 @@ func (m movement) tests(values []float64, tolerance float64) (tests []test) {
 			from, to = -from, -to
 		}
 		step := newTest(to, from-tolerance, from, to)
-		step.strict = m == increases || m == decreases
+		step.strict, step.slack = m == increases || m == decreases, to-from+tolerance
 		tests = append(tests, step)
 	}
 	return tests
@@ -306,7 +300,9 @@ func (r ranking) tests(x float64, others []float64) (tests []test) {
 		sign = -sign
 	}
 	for _, other := range others {
-		tests = append(tests, newTest(sign*x+r.within.beside(other), sign*other, x, other))
+		beats := newTest(sign*x+r.within.beside(other), sign*other, x, other)
+		beats.slack = beats.margin
+		tests = append(tests, beats)
 	}
 	return tests
 }
@@ -333,14 +329,20 @@ func (r ranking) decides(o outcome) int {
 	if verdict == Undecided || r.rank != second && r.rank != third {
 		return nearestTest(o.tests, verdict)
 	}
-	order := make([]int, len(o.tests))
+	order := r.order(o.values[1:])
+	return order[min(r.ahead(), len(order)-1)]
+}
+
+// order returns the indices of values, the best first.
+func (r ranking) order(values []float64) []int {
+	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		return records.CompareNumbers(r.sign()*o.values[j+1], r.sign()*o.values[i+1])
+		return records.CompareNumbers(r.sign()*values[j], r.sign()*values[i])
 	})
-	return order[min(r.ahead(), len(order)-1)]
+	return order
 }
 
 // ahead is the number of policies that are better than one of that rank.

@@ -9,6 +9,7 @@ import (
 // test is a number that must not be negative for a claim to hold at a point, or must be positive if the test is strict.
 type test struct {
 	margin float64
+	slack  float64 // the margin with the rounding errors of its operations
 	strict bool
 	size   float64 // of the values whose difference the margin is
 	half   float64 // half the width of the margin's 95% interval; 0 if nothing varies with the seed
@@ -16,23 +17,23 @@ type test struct {
 
 // newTest tests whether a is at least b, which depends on values.
 func newTest(a, b float64, values ...float64) test {
-	t := test{margin: apart(a, b)}
+	t := test{margin: apart(a, b), slack: a - b}
 	for _, x := range values {
 		t.size = max(t.size, math.Abs(x))
 	}
 	return t
 }
 
-// relative makes margins comparable between points: those of ratios stay as they are, others are taken relative to the
+// relative makes slacks comparable between points: those of ratios stay as they are, others are taken relative to the
 // size of the values.
 func (t test) relative(u unit) float64 {
 	if u == share || t.size == 0 {
-		return t.margin
+		return t.slack
 	}
-	return t.margin / t.size
+	return t.slack / t.size
 }
 
-// least is the least relative margin of tests.
+// least is the least relative slack of tests.
 func least(tests []test, u unit) float64 {
 	nearest := math.Inf(1)
 	for _, t := range tests {
@@ -103,13 +104,8 @@ func (v Verdict) answer() answer {
 	return no
 }
 
-func answered(tests []test, is answer) (n int) {
-	for _, t := range tests {
-		if t.answer() == is {
-			n++
-		}
-	}
-	return n
+func answered(tests []test, is answer) int {
+	return records.Count(tests, func(t test) bool { return t.answer() == is })
 }
 
 // apart is by how much a is above b, and 0 if they differ by the rounding of a few operations.

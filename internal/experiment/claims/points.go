@@ -43,10 +43,7 @@ type slotCell struct {
 // slotCells returns the cells of a policy that match the conditions.
 func (e *evaluator) slotCells(label int) (cells []slotCell) {
 	for _, c := range e.d.cells[label] {
-		at := make([]int32, len(e.d.dimensions))
-		for i := range at {
-			at[i] = anywhere
-		}
+		at := e.emptyPoint().at
 		at[traceDimension], at[capacityDimension] = c.spot.trace, c.spot.capacity
 		for _, axis := range c.axes {
 			at[axis.dimension] = axis.place
@@ -140,14 +137,7 @@ func (e *evaluator) spots() (spots []spot) {
 }
 
 func (e *evaluator) emptyPoint() point {
-	p := point{make([]int32, len(e.d.dimensions)), make([]int32, len(e.slots))}
-	for i := range p.at {
-		p.at[i] = anywhere
-	}
-	for i := range p.cells {
-		p.cells[i] = absent
-	}
-	return p
+	return point{slices.Repeat([]int32{anywhere}, len(e.d.dimensions)), slices.Repeat([]int32{absent}, len(e.slots))}
 }
 
 // extend joins the points with the cells of slot i.

@@ -23,12 +23,17 @@ const (
 )
 
 type Result struct {
-	Verdict  Verdict `json:"verdict"`
+	Finding
+	Held    int // the number of Points at which it holds
+	Points  []Point
+	LeftOut int // further points, at which it could not be checked
+}
+
+// Finding is a verdict with what it is based on.
+type Finding struct {
 	Measured string  `json:"measured"` // in words; "" if nothing could be measured
-	Reason   string  `json:"reason"`   // why it cannot be checked
-	Held     int     `json:"held"`     // the number of Points at which it holds
-	Points   []Point `json:"points"`
-	LeftOut  int     `json:"left_out"` // further points, at which it could not be checked
+	Verdict  Verdict `json:"verdict"`
+	Reason   string  `json:"reason"` // why it cannot be checked
 }
 
 type Point struct {
@@ -49,11 +54,11 @@ func (c *Claim) Evaluate(d *Data) Result {
 	e.vary(all)
 	all = e.collapse(all)
 	if e.reason != "" {
-		return Result{Verdict: NotCheckable, Reason: e.reason}
+		return Result{Finding: Finding{Verdict: NotCheckable, Reason: e.reason}}
 	}
 	checked := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.why != "" })
 	if len(checked) == 0 {
-		return Result{Verdict: NotCheckable, Reason: commonest(all), LeftOut: len(all)}
+		return Result{Finding: Finding{Verdict: NotCheckable, Reason: commonest(all)}, LeftOut: len(all)}
 	}
 	for _, why := range e.skipped {
 		all = append(all, outcome{why: why})
@@ -81,13 +86,8 @@ func (c *Claim) verdict(r Result) Verdict {
 	return DoesNotHold
 }
 
-func (r Result) count(verdict Verdict) (n int) {
-	for _, p := range r.Points {
-		if p.Verdict == verdict {
-			n++
-		}
-	}
-	return n
+func (r Result) count(verdict Verdict) int {
+	return records.Count(r.Points, func(p Point) bool { return p.Verdict == verdict })
 }
 
 func (c *Claim) evaluator(d *Data) *evaluator {
@@ -301,11 +301,7 @@ func (t trend) measured(e *evaluator, o outcome) string {
 // measured formats the policy's rank, and its nearest neighbour: "arc 30.61% is number 2 of 4, behind lirs 31.20%".
 func (r ranking) measured(e *evaluator, o outcome) string {
 	sign := r.sign()
-	order := make([]int, len(o.values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return records.CompareNumbers(sign*o.values[b], sign*o.values[a]) })
+	order := r.order(o.values)
 	at := slices.IndexFunc(order, func(i int) bool { return records.CompareNumbers(o.values[i], o.values[0]) == 0 })
 	neighbour := r.decides(o) + 1
 	relation := []string{"behind", "level with", "ahead of"}[records.CompareNumbers(sign*o.values[0],

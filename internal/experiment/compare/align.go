@@ -196,10 +196,8 @@ func labelsByPolicy(results []*result) map[string][]string {
 // seeds gives policies with random choices the seed that the others have, if it is only one.
 func (a aligner) seeds() {
 	seeds := map[string][]uint64{} // by label
-	for _, o := range a.others {
-		if !slices.Contains(seeds[o.Label], o.Seed) {
-			seeds[o.Label] = append(seeds[o.Label], o.Seed)
-		}
+	for _, same := range records.GroupBy(a.others, func(o *result) string { return o.Label }) {
+		seeds[same[0].Label] = records.Distinct(same, func(o *result) uint64 { return o.Seed })
 	}
 	for _, res := range a.results {
 		if of := seeds[res.Label]; len(of) == 1 && sim.DependsOnSeed(&res.Record) {

@@ -17,14 +17,13 @@ import (
 )
 
 type Options struct {
-	Metric string   // by name; "" for the hit ratio
-	Only   []string // conditions on results: "policy=lru,arc" leaves those of two policies
-	Ignore []string // properties that cells of different runs need not have in common
-	Rows   []string // dimensions that make rows; nil for policy, capacity and the axes of experiments
-	// AllowTraceChange compares results on different traces of one name.
-	AllowTraceChange bool
-	Against          string // a policy; "" for no reductions
-	Symmetric        bool   // reductions of policies that are worse are of their own misses
+	Metric           string   // by name; "" for the hit ratio
+	Only             []string // conditions on results: "policy=lru,arc" leaves those of two policies
+	Ignore           []string // properties that cells of different runs need not have in common
+	Rows             []string // dimensions that make rows; nil for policy, capacity and the axes of experiments
+	AllowTraceChange bool     // compare results on different traces of one name
+	Against          string   // a policy; "" for no reductions
+	Symmetric        bool     // reductions of policies that are worse are of their own misses
 	Gate             Gate
 }
 

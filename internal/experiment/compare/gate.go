@@ -81,10 +81,8 @@ func (c *Comparison) suites() (all []checks.Suite) {
 
 func (c *Comparison) toCase(cell *Cell) checks.Case {
 	j := c.judge(cell)
-	name := checks.NameOf(cell.Record)
-	made := checks.Case{Class: cell.Record.Trace, Name: name, Kind: string(cell.Outcome),
-		Title:   fmt.Sprintf("%s: %s on %s", cell.Outcome, name, show.Printable(cell.Record.Trace)),
-		Message: c.describe(cell) + ", tolerance " + j.allowed.String()}
+	made := checks.NewCase(cell.Record, string(cell.Outcome))
+	made.Message = c.describe(cell) + ", tolerance " + j.allowed.String()
 	switch {
 	case j.fails:
 		made.Outcome = checks.Fails

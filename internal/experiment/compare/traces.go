@@ -26,8 +26,8 @@ func originOf(r *records.Record) origin {
 func (c *Comparison) checkTraces(old, is *Run, allow bool) error {
 	firsts := func(r *Run) map[string][]*result { // by trace, one result for each origin
 		first := map[string][]*result{}
-		for _, same := range records.GroupBy(r.results, func(res *result) origin { return originOf(&res.Record) }) {
-			first[same[0].Trace] = append(first[same[0].Trace], same[0])
+		for _, res := range records.Firsts(r.results, func(res *result) origin { return originOf(&res.Record) }) {
+			first[res.Trace] = append(first[res.Trace], res)
 		}
 		return first
 	}

@@ -137,25 +137,65 @@ func (c *Curve) title() string {
 }
 
 func (c *Curve) grid() tabular.Grid {
-	g := tabular.Grid{Folds: true, Heads: []tabular.Head{{Name: "capacity"}, {Name: policies.Recency()}}}
+	lru := policies.Recency()
+	columns := []tabular.Column[capacity.Capacity]{
+		{Head: tabular.Head{Name: "capacity"},
+			Cell: func(at capacity.Capacity) string { return show.Capacity(at.Amount, at.Unit()) }},
+		{Head: tabular.Head{Name: lru}, Cell: c.exactCell(lru)},
+	}
+	cell := c.exactCell
 	if c.Rate > 0 {
-		g.Heads = append(g.Heads, tabular.Head{Name: policies.Recency() + " sampled", Beside: true},
-			tabular.Head{Name: "error", Beside: true})
+		cell = c.sampledCell
+		columns = append(columns, tabular.Column[capacity.Capacity]{
+			Head: tabular.Head{Name: lru + " sampled", Beside: true}, Cell: cell(lru),
+		}, tabular.Column[capacity.Capacity]{Head: tabular.Head{Name: "error", Beside: true}, Cell: c.errorCell})
 	}
 	for _, s := range c.Specs {
-		g.Heads = append(g.Heads, tabular.Head{Name: c.heading(s)})
+		columns = append(columns, tabular.Column[capacity.Capacity]{Head: tabular.Head{Name: c.heading(s)},
+			Cell: cell(s.String())})
 	}
-	if row := c.noCache(); row != nil {
-		g.Rows = append(g.Rows, row)
-	}
-	for _, capacity := range c.Capacities {
-		g.Rows = append(g.Rows, c.row(capacity))
+	g := tabular.GridOf(columns, c.Capacities)
+	g.Folds = true
+	if row := c.noCache(len(columns)); row != nil {
+		g.Rows = slices.Insert(g.Rows, 0, row)
 	}
 	return g
 }
 
+// exactCell, sampledCell and errorCell are blank where a value is unknown.
+func (c *Curve) exactCell(label string) func(capacity.Capacity) string {
+	return func(at capacity.Capacity) string {
+		x, ok := c.exactAt(label, at.Amount)
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%.2f%%", 100*x)
+	}
+}
+
+func (c *Curve) sampledCell(label string) func(capacity.Capacity) string {
+	return func(at capacity.Capacity) string {
+		e, ok := c.sampledAt(label, at.Amount)
+		switch {
+		case !ok:
+			return ""
+		case e.samples == 1:
+			return fmt.Sprintf("%.2f%%", 100*e.mean)
+		}
+		return fmt.Sprintf("%.2f%% ± %.2f", 100*e.mean, 100*e.stdErr)
+	}
+}
+
+func (c *Curve) errorCell(at capacity.Capacity) string {
+	e, ok := c.errorOf(policies.Recency(), at.Amount)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%+.2f", 100*e)
+}
+
 // noCache is the row of no cache, if it was replayed next to the others; nil if it was not.
-func (c *Curve) noCache() (row []string) {
+func (c *Curve) noCache(columns int) (row []string) {
 	i := slices.IndexFunc(c.Exact, func(r records.Record) bool {
 		role, _ := records.RoleOf(r.Policy)
 		return role.Idle
@@ -164,13 +204,9 @@ func (c *Curve) noCache() (row []string) {
 	if i < 0 || slices.ContainsFunc(c.Specs, idle) {
 		return nil
 	}
-	cell := fmt.Sprintf("%.2f%%", 100*c.Exact[i].Float(metric.HitRatio))
-	row = append(row, c.Exact[i].Label, cell)
-	if c.Rate > 0 {
-		row = append(row, "", "")
-	}
-	for range c.Specs {
-		row = append(row, cell)
+	row = slices.Repeat([]string{fmt.Sprintf("%.2f%%", 100*c.Exact[i].Float(metric.HitRatio))}, columns)
+	if row[0] = c.Exact[i].Label; c.Rate > 0 {
+		row[2], row[3] = "", ""
 	}
 	return row
 }
@@ -180,42 +216,6 @@ func (c *Curve) heading(s policies.Spec) string {
 		return s.String() + " (bound)"
 	}
 	return s.String()
-}
-
-// row is the row of one capacity. Unknown values are left blank.
-func (c *Curve) row(capacity capacity.Capacity) []string {
-	row := []string{show.Capacity(capacity.Amount, capacity.Unit())}
-	exactCell := func(label string) string {
-		x, ok := c.exactAt(label, capacity.Amount)
-		if !ok {
-			return ""
-		}
-		return fmt.Sprintf("%.2f%%", 100*x)
-	}
-	sampledCell := func(label string) string {
-		e, ok := c.sampledAt(label, capacity.Amount)
-		switch {
-		case !ok:
-			return ""
-		case e.samples == 1:
-			return fmt.Sprintf("%.2f%%", 100*e.mean)
-		}
-		return fmt.Sprintf("%.2f%% ± %.2f", 100*e.mean, 100*e.stdErr)
-	}
-	row = append(row, exactCell(policies.Recency()))
-	cell := exactCell
-	if c.Rate > 0 {
-		cell = sampledCell
-		difference := ""
-		if e, ok := c.errorOf(policies.Recency(), capacity.Amount); ok {
-			difference = fmt.Sprintf("%+.2f", 100*e)
-		}
-		row = append(row, sampledCell(policies.Recency()), difference)
-	}
-	for _, s := range c.Specs {
-		row = append(row, cell(s.String()))
-	}
-	return row
 }
 
 // footer gives the origin of the values and their error.

@@ -9,16 +9,15 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 type Claim struct {
-	Experiment string             `json:"experiment"`
-	At         string             `json:"at"` // section, figure or table of the source
-	Claim      string             `json:"claim"`
-	Stated     string             `json:"stated"`
-	Measured   string             `json:"measured"` // "" if nothing could be measured
-	Verdict    claims.Verdict     `json:"verdict"`
-	Reason     string             `json:"reason"` // why it cannot be checked
+	Experiment string `json:"experiment"`
+	At         string `json:"at"` // section, figure or table of the source
+	Claim      string `json:"claim"`
+	Stated     string `json:"stated"`
+	claims.Finding
 	Expected   claims.Expectation `json:"expected"`
 	Note       string             `json:"note"`
 	CannotFail bool               `json:"cannot_fail"` // it holds whatever is measured
@@ -35,21 +34,14 @@ type Claim struct {
 // Reading is another reading of the sentence, with its verdict.
 type Reading struct {
 	claims.Reading
-	Measured string         `json:"measured"`
-	Verdict  claims.Verdict `json:"verdict"`
-	Reason   string         `json:"reason"`
+	claims.Finding
 }
 
 // indexedOf returns the records of an experiment as its claims see them.
 func indexedOf(f *experiment.File, recs []records.Record) indexed {
-	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, References: map[string]claims.Reference{}}
+	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, References: map[string]results.Published{}}
 	for _, ref := range f.References {
-		p := published(ref)
-		numbers := claims.Reference{Within: p.Within}
-		for _, point := range p.Points {
-			numbers.Points = append(numbers.Points, claims.Number{At: point.At, Value: point.Value})
-		}
-		in.References[ref.Name] = numbers
+		in.References[ref.Name] = *published(ref)
 	}
 	for _, p := range f.Policies {
 		if p.AtOneCapacity() {
@@ -69,19 +61,16 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 			return nil, err
 		}
 		verdict.CannotFail = result.Verdict == claims.Holds && claim.CannotFail(data.of(claim))
-		verdict.Measured, verdict.Verdict, verdict.Reason = result.Measured, result.Verdict, result.Reason
-		for _, p := range result.Points {
-			if p.Verdict != claims.Holds {
-				verdict.Failing = append(verdict.Failing, p)
-			}
-		}
+		verdict.Finding = result.Finding
+		verdict.Failing = slices.DeleteFunc(append(verdict.Failing, result.Points...),
+			func(p claims.Point) bool { return p.Verdict == claims.Holds })
 		for j := range verdict.OtherReadings {
 			r := &verdict.OtherReadings[j]
 			_, other, err := data.evaluate(r.Claim)
 			if err != nil {
 				return nil, err
 			}
-			r.Measured, r.Verdict, r.Reason = other.Measured, other.Verdict, other.Reason
+			r.Finding = other.Finding
 		}
 		judged = append(judged, verdict)
 	}
@@ -127,18 +116,10 @@ func labelledMetrics(c speaking) []string {
 
 // newClaim returns a claim without its verdict. Texts that span several lines in the file become one line.
 func newClaim(f *experiment.File, c experiment.Claim) Claim {
-	judged := Claim{
-		Experiment:    f.Name,
-		At:            claims.OneLine(c.At),
-		Claim:         claims.OneLine(c.Claim),
-		Stated:        claims.OneLine(c.Stated),
-		Expected:      c.Expects(f.IsQuick()),
-		Note:          claims.OneLine(c.Note),
-		Reading:       claims.OneLine(c.Reading),
-		OtherReadings: []Reading{},
-		Changed:       []claims.Change{},
-		Failing:       []claims.Point{},
-	}
+	judged := Claim{Experiment: f.Name, At: claims.OneLine(c.At), Claim: claims.OneLine(c.Claim),
+		Stated: claims.OneLine(c.Stated), Expected: c.Expects(f.IsQuick()), Note: claims.OneLine(c.Note),
+		Reading: claims.OneLine(c.Reading), OtherReadings: []Reading{}, Changed: []claims.Change{},
+		Failing: []claims.Point{}}
 	for _, r := range c.OtherReadings {
 		judged.OtherReadings = append(judged.OtherReadings,
 			Reading{Reading: claims.Reading{
@@ -159,9 +140,9 @@ func NotRun(f *experiment.File, quick bool, reason string) Summary {
 	}
 	for _, c := range f.Claims {
 		claim := newClaim(f, c)
-		claim.Verdict, claim.Reason = claims.NotCheckable, reason
+		claim.Finding = claims.Finding{Verdict: claims.NotCheckable, Reason: reason}
 		for i := range claim.OtherReadings {
-			claim.OtherReadings[i].Verdict, claim.OtherReadings[i].Reason = claims.NotCheckable, reason
+			claim.OtherReadings[i].Finding = claim.Finding
 		}
 		s.Claims = append(s.Claims, claim)
 	}

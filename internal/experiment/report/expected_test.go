@@ -92,7 +92,7 @@ func TestReadingsHaveOneVerdict(t *testing.T) {
 
 func TestSummaryCountsWhatWasExpected(t *testing.T) {
 	as := func(v, expected claims.Verdict) Claim {
-		return Claim{Verdict: v, Expected: claims.Expectation{Verdict: expected}}
+		return Claim{Finding: claims.Finding{Verdict: v}, Expected: claims.Expectation{Verdict: expected}}
 	}
 	s := Summary{Claims: []Claim{
 		as(claims.Holds, ""), as(claims.Exceeds, claims.Exceeds), as(claims.Exceeds, ""), as(claims.Undecided, ""),

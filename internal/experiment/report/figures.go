@@ -125,19 +125,9 @@ func onlyName(values map[string]string) string {
 }
 
 func chartOf(f *experiment.File, figure experiment.Figure) plots.Chart {
-	chart := plots.Chart{
-		Name:   figure.Name,
-		Title:  figure.Title,
-		X:      figure.X,
-		Y:      figure.Y,
-		Along:  figure.Along,
-		Lines:  figure.Lines,
-		Panels: figure.Panels,
-		LogX:   slices.Contains(figure.Log, "x"),
-		LogY:   slices.Contains(figure.Log, "y"),
-		XLabel: figure.XLabel,
-		YLabel: figure.YLabel,
-	}
+	chart := plots.Chart{Name: figure.Name, Title: figure.Title, X: figure.X, Y: figure.Y, Along: figure.Along,
+		Lines: figure.Lines, Panels: figure.Panels, LogX: slices.Contains(figure.Log, "x"),
+		LogY: slices.Contains(figure.Log, "y"), XLabel: figure.XLabel, YLabel: figure.YLabel}
 	for _, name := range figure.References {
 		if ref := reference(f, name); ref != nil {
 			chart.Marks = append(chart.Marks, *ref)
@@ -263,8 +253,7 @@ func computedRecord(name string, p claims.ValuePoint, shows metric.Metric) recor
 	r := records.Record{
 		Trace: p.Record.Trace, Policy: name, Label: name, Kind: records.Online, Capacity: p.Record.Capacity,
 		CapacityUnit: p.Record.CapacityUnit, CapacityText: p.Record.CapacityText, CapacityShare: p.Record.CapacityShare,
-		Axes: p.Axes,
-	}
+		Axes: p.Axes}
 	if slices.Contains(p.Over, records.DimTrace) {
 		r.Trace = "all traces"
 	}

@@ -36,15 +36,8 @@ func InputOf(s *sweep.Sweep, c *sweep.Collection, version string) Input {
 	if s.File.SpeaksOfTimes() {
 		recs = c.Timed()
 	}
-	return Input{
-		File:    s.File,
-		Cells:   s.Cells,
-		Records: recs,
-		Series:  c.Series,
-		Version: version,
-		Quick:   s.File.IsQuick(),
-		Command: Command(s.File),
-	}
+	return Input{File: s.File, Cells: s.Cells, Records: recs, Series: c.Series, Version: version,
+		Quick: s.File.IsQuick(), Command: Command(s.File)}
 }
 
 // Write draws the figures into dir/figures and writes dir/report.html; dir must exist. A claim that does not hold is

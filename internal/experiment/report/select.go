@@ -151,12 +151,8 @@ func isRecordDimension(dimension string) bool {
 
 // publishedRecord returns a record that contains only the number and its place.
 func publishedRecord(name string, p results.PublishedPoint) records.Record {
-	rec := records.Record{
-		Trace:        p.At[records.DimTrace],
-		Label:        p.At[records.DimPolicy],
-		Kind:         records.Online,
-		CapacityText: p.At[records.DimCapacity],
-	}
+	rec := records.Record{Trace: p.At[records.DimTrace], Label: p.At[records.DimPolicy], Kind: records.Online,
+		CapacityText: p.At[records.DimCapacity]}
 	var axes []string
 	for dimension, place := range p.At {
 		if !isRecordDimension(dimension) {

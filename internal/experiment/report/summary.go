@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 type Summary struct {
@@ -26,16 +27,7 @@ type Summary struct {
 
 // Count counts the claims with a verdict.
 func (s Summary) Count(verdict claims.Verdict) int {
-	return s.count(func(c Claim) bool { return c.Verdict == verdict })
-}
-
-func (s Summary) count(is func(Claim) bool) (n int) {
-	for _, c := range s.Claims {
-		if is(c) {
-			n++
-		}
-	}
-	return n
+	return records.Count(s.Claims, func(c Claim) bool { return c.Verdict == verdict })
 }
 
 func (s Summary) checked() int { return len(s.Claims) - s.Count(claims.NotCheckable) }
@@ -67,7 +59,7 @@ func (s Summary) Verdict() string {
 			continue
 		}
 		text := fmt.Sprintf("%d %s", n, o.words(n))
-		as := s.count(func(c Claim) bool { return c.Verdict == o.verdict && c.Expected.Verdict == o.verdict })
+		as := records.Count(s.Claims, func(c Claim) bool { return c.Verdict == o.verdict && c.Expected.Verdict == o.verdict })
 		if o.verdict != claims.Holds && as > 0 {
 			text += fmt.Sprintf(" (%d as expected)", as)
 		}

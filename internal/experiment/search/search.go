@@ -27,12 +27,11 @@ import (
 
 // Options say what is searched for, and by which replays.
 type Options struct {
-	Target target.Target
-	Trace  *traces.Trace // in memory
-	Blocks *blocks.Set   // of all replays; no intervals without
-	Seed   uint64        // of the draws of blocks
-	// Complete says that the search for every policy goes on to its end, however long the trace is.
-	Complete bool
+	Target   target.Target
+	Trace    *traces.Trace // in memory
+	Blocks   *blocks.Set   // of all replays; no intervals without
+	Seed     uint64        // of the draws of blocks
+	Complete bool          // every search goes on to its end, however long the trace is
 	// Replay replays cells of the trace, and returns the results of those that can be replayed.
 	Replay func([]experiment.Cell) (experiment.Results, error)
 	Known  Known // replays that need not be repeated; receives further ones
@@ -115,13 +114,11 @@ func Groups(cells []experiment.Cell, recs []records.Record) (groups []Group) {
 
 // Capacities returns how many different capacities were replayed.
 func (g Group) Capacities() int {
-	seen := map[int64]bool{}
+	var all []target.Point
 	for _, p := range g.Policies {
-		for _, at := range p.Points {
-			seen[at.Capacity] = true
-		}
+		all = append(all, p.Points...)
 	}
-	return len(seen)
+	return len(records.Distinct(all, func(at target.Point) int64 { return at.Capacity }))
 }
 
 type search struct {

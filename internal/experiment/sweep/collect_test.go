@@ -73,38 +73,6 @@ func TestAnOptimumThatIsNotInThePlanIsAnError(t *testing.T) {
 	must.NotGet(Collect(cells, finished))(t, "no cell 00")
 }
 
-// TestTheBestIsMarkedPlaceByPlace: a policy without an axis competes at every place on it, and a policy without random
-// choices at every seed.
-func TestTheBestIsMarkedPlaceByPlace(t *testing.T) {
-	at := func(policy, axes string, seed uint64) experiment.Cell {
-		c := newCell(zipfA, policy, "10")
-		c.Axes, c.Seed = axes, seed
-		return c
-	}
-	recs := collectAll(t, numbered(at("lru", "", 0), at("opt", "", 0),
-		at("s3fifo(small=0.1)", "small=0.1", 0), at("s3fifo(small=0.9)", "small=0.9", 0),
-		at("random", "", 0), at("random", "", 1), at("lru-k(k=2)", "k=2", 0), at("lru-k(k=4)", "k=4", 0)))
-	best := func(i int) float64 { return recs[i].Float(metric.HitRatio) }
-	rivals := map[int][]int{0: {2, 3, 4, 5, 6, 7}, 2: {0, 4, 5, 6, 7}, 3: {0, 4, 5, 6, 7}, 4: {0, 2, 3, 6, 7},
-		5: {0, 2, 3, 6, 7}, 6: {0, 2, 3, 4, 5}, 7: {0, 2, 3, 4, 5}}
-	marked := 0
-	for i, rec := range recs {
-		want := i != 1
-		for _, rival := range rivals[i] {
-			want = want && best(i) >= best(rival)
-		}
-		if rec.Best != want {
-			t.Errorf("%s (%s, seed %d) with %v: best is %t", rec.Label, rec.Axes, rec.Seed, rec.Float(metric.HitRatio), rec.Best)
-		}
-		if rec.Best {
-			marked++
-		}
-	}
-	if marked == 0 || marked == len(recs) {
-		t.Errorf("%d of %d are marked", marked, len(recs))
-	}
-}
-
 func TestTwoNamesOfAReplayGiveTwoRecords(t *testing.T) {
 	first, second := newCell(zipfA, "lru", "10"), newCell(zipfA, "lru", "10")
 	second.Label, second.Workload.Name, second.Axes = "again", "other", "x=1"

@@ -37,12 +37,8 @@ const largest = 1e150
 // feature and 8 for the label; a Trainer needs about 40 more.
 func NewData(names []string, capacity int) (*Data, error) {
 	if len(names) == 0 || capacity < 1 || capacity > MaxRows {
-		return nil, fmt.Errorf(
-			"training data of %d features and %d rows: want at least one of each, and at most %d rows",
-			len(names),
-			capacity,
-			MaxRows,
-		)
+		return nil, fmt.Errorf("training data of %d features and %d rows: want at least one of each, and at most %d rows",
+			len(names), capacity, MaxRows)
 	}
 	for _, name := range names {
 		if name == "" || strings.ContainsAny(name, " \t\r\n=[]{}\":,") {

@@ -350,17 +350,10 @@ func (g *grower) tree() tree {
 		shrinkage: g.options.LearningRate}
 	for i, n := range g.nodes {
 		t.nodes[i] = treeNode{
-			feature: int32(
-				n.feature,
-			),
-			threshold:   g.data.edges[n.feature][n.bin-1],
-			missing:     missingNaN,
-			defaultLeft: n.missingLeft,
-			left:        int32(n.left),
-			right:       int32(n.right),
-			gain:        n.gain * g.unit * g.unit,
-			rows:        int(n.total & countMask),
-			value:       g.options.LearningRate * g.mean(n.total),
+			feature: int32(n.feature), threshold: g.data.edges[n.feature][n.bin-1],
+			missing: missingNaN, defaultLeft: n.missingLeft, left: int32(n.left), right: int32(n.right),
+			gain: n.gain * g.unit * g.unit, rows: int(n.total & countMask),
+			value: g.options.LearningRate * g.mean(n.total),
 		}
 	}
 	for i, l := range g.leaves {

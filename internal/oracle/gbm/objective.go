@@ -22,26 +22,20 @@ var regression = objective{"regression", identity}
 
 // transforms has for each supported objective the function that turns a score into a prediction.
 var transforms = map[string]func(float64) float64{
-	"regression":    identity,
-	"regression_l1": identity,
-	"huber":         identity,
-	"fair":          identity,
-	"quantile":      identity,
-	"mape":          identity,
-	"poisson":       math.Exp,
-	"gamma":         math.Exp,
-	"tweedie":       math.Exp,
+	"regression": identity, "regression_l1": identity, "huber": identity, "fair": identity, "quantile": identity,
+	"mape": identity, "poisson": math.Exp, "gamma": math.Exp, "tweedie": math.Exp,
 }
 
-// refusals has the reason why an objective cannot be used.
+// Reasons why an objective cannot be used.
+const (
+	notTimes = "it predicts probabilities, not times"
+	perClass = "it predicts a number per class, not one number"
+	ranks    = "its scores rank the rows of a query and are not times"
+)
+
 var refusals = map[string]string{
-	"binary":               "it predicts probabilities, not times; train with objective regression",
-	"cross_entropy":        "it predicts probabilities, not times; train with objective regression",
-	"cross_entropy_lambda": "it predicts probabilities, not times; train with objective regression",
-	"multiclass":           "it predicts a number per class, not one number; train with objective regression",
-	"multiclassova":        "it predicts a number per class, not one number; train with objective regression",
-	"lambdarank":           "its scores rank the rows of a query and are not times; train with objective regression",
-	"rank_xendcg":          "its scores rank the rows of a query and are not times; train with objective regression",
+	"binary": notTimes, "cross_entropy": notTimes, "cross_entropy_lambda": notTimes,
+	"multiclass": perClass, "multiclassova": perClass, "lambdarank": ranks, "rank_xendcg": ranks,
 }
 
 // parseObjective reads the objective line of a file: a name and its parameters.
@@ -58,7 +52,7 @@ func parseObjective(text string) (objective, error) {
 		return objective{text, transform}, nil
 	}
 	if why, ok := refusals[words[0]]; ok {
-		return objective{}, fmt.Errorf("objective %s cannot be used: %s", words[0], why)
+		return objective{}, fmt.Errorf("objective %s cannot be used: %s; train with objective regression", words[0], why)
 	}
 	return objective{}, fmt.Errorf("objective %q is not known; train with objective regression", clip(text))
 }

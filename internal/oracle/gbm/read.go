@@ -201,12 +201,8 @@ func parseHeader(h section) (*Model, int, error) {
 		if n, err := h.integer(key, 1, math.MaxInt32); err != nil {
 			return nil, 0, err
 		} else if n != 1 {
-			return nil, 0, fmt.Errorf(
-				"line %d: %s is %d: a prediction is one number, and this model gives one per class",
-				h.entries[key].line,
-				key,
-				n,
-			)
+			return nil, 0, fmt.Errorf("line %d: %s is %d: a prediction is one number, and this model gives one per class",
+				h.entries[key].line, key, n)
 		}
 	}
 	m := &Model{}

@@ -252,8 +252,8 @@ func (o Options) note(m *Model) {
 		value any
 	}{
 		{"boosting", "gbdt"}, {"objective", m.objective}, {"num_iterations", o.Trees}, {"learning_rate", o.LearningRate},
-		{"num_leaves", o.Leaves}, {"max_depth", cmp.Or(o.MaxDepth,
-			-1)}, {"min_data_in_leaf", o.MinLeafRows}, {"lambda_l2", o.Lambda},
+		{"num_leaves", o.Leaves}, {"max_depth", cmp.Or(o.MaxDepth, -1)}, {"min_data_in_leaf", o.MinLeafRows},
+		{"lambda_l2", o.Lambda},
 		{"bagging_fraction", o.Bagging}, {"bagging_freq", 1}, {"feature_fraction", o.Features}, {"max_bin", o.MaxBins - 1},
 		{"early_stopping_round", o.Patience}, {"seed", o.Seed},
 	} {

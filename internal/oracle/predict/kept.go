@@ -20,7 +20,11 @@ const Forever = 1<<31 - 1
 // lastingOf returns p, or the predictor that it wraps, where its predictions last; nil if the caller must always
 // predict again.
 func lastingOf(p Predictor) Lasting {
-	l, _ := unwrapped(p).(Lasting)
+	p = unwrapped(p)
+	if r, ok := p.(*renumbered); ok && r.lasting == nil {
+		return nil
+	}
+	l, _ := p.(Lasting)
 	return l
 }
 

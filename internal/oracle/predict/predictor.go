@@ -62,7 +62,11 @@ func unwrapped(p Predictor) Predictor {
 
 // LabelerOf returns p, or the predictor that it wraps, as a Labeler; false if neither is one.
 func LabelerOf(p Predictor) (Labeler, bool) {
-	l, ok := unwrapped(p).(Labeler)
+	p = unwrapped(p)
+	if r, ok := p.(*renumbered); ok && r.labeler == nil {
+		return nil, false
+	}
+	l, ok := p.(Labeler)
 	return l, ok
 }
 

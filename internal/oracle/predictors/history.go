@@ -47,9 +47,7 @@ var plecoEntry = predict.Entry{
 }
 
 // answered keeps the prediction made when an object was last requested.
-type answered struct {
-	next []float64 // per object
-}
+type answered struct{ next []float64 } // per object
 
 func newAnswered(c predict.Config) answered { return answered{neverFor(c.Count)} }
 

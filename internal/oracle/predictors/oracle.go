@@ -84,14 +84,14 @@ func checkNoise(v params.Values) error {
 // in LCR (arXiv 2509.20979, section 2.2). The noise depends only on the seed and the position (or the group's),
 // so it is the same for every policy.
 type future struct {
-	nextUse []uint32
-	never   float64                                     // the time that stands for no further request
-	next    []float64                                   // per object, as of its last observed request; the first before
-	disturb func(next float64, bits *rand.Rand) float64 // nil: exact
-	seed    uint64
-	groups  []int // where groups with common noise begin; nil: each request has its own
-	source  *rand.PCG
-	bits    *rand.Rand // from source
+	answered // before an object is observed, its first request
+	nextUse  []uint32
+	never    float64                                     // the time that stands for no further request
+	disturb  func(next float64, bits *rand.Rand) float64 // nil: exact
+	seed     uint64
+	groups   []int // where groups with common noise begin; nil: each request has its own
+	source   *rand.PCG
+	bits     *rand.Rand // from source
 }
 
 func newOracle(c predict.Config) (predict.Predictor, error) {
@@ -133,7 +133,7 @@ func newNoisy(c predict.Config) (predict.Predictor, error) {
 
 func newFuture(c predict.Config) *future {
 	source := &rand.PCG{}
-	f := &future{nextUse: c.NextUse, never: predict.Never, next: neverFor(c.Count), seed: c.Seed, source: source,
+	f := &future{nextUse: c.NextUse, never: predict.Never, answered: newAnswered(c), seed: c.Seed, source: source,
 		bits: rand.New(source)}
 	// Backwards, so that the first request to each object is written last.
 	for pos, o := range slices.Backward(c.Objects) {
@@ -174,14 +174,6 @@ func (f *future) bitsOf(pos int) *rand.Rand {
 	f.source.Seed(f.seed, uint64(pos))
 	return f.bits
 }
-
-func (f *future) Predict(objects []predict.Object, _ int, next []float64) {
-	for i, o := range objects {
-		next[i] = f.next[o]
-	}
-}
-
-func (f *future) Steady() bool { return true }
 
 // finished returns f for objects that share requests if they do, and with the labels of the optimum if the cell has
 // them.

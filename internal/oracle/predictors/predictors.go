@@ -10,17 +10,8 @@ import (
 )
 
 func init() {
-	predict.Registry.Register(
-		oracleEntry,
-		noisyEntry,
-		gbmEntry,
-		autoEntry,
-		ewmaEntry,
-		popuEntry,
-		plecoEntry,
-		writtenEntry,
-		noneEntry,
-	)
+	predict.Registry.Register(oracleEntry, noisyEntry, gbmEntry, autoEntry, ewmaEntry, popuEntry, plecoEntry, writtenEntry,
+		noneEntry)
 }
 
 // neverFor returns a prediction of never for each of the objects.

@@ -70,24 +70,17 @@ func parseWritten(text string) ([]float64, error) {
 // predictions of never. It implements Labeler.
 type written struct {
 	sharing
+	answered
 	distances []float64
-	next      []float64 // per object, as of its last observed request
 }
 
 func newWritten(c predict.Config) (predict.Predictor, error) {
 	distances, err := parseWritten(c.Params.Text("next"))
-	return &written{sharing: sharing{predict.NewShared(c)}, distances: distances, next: neverFor(c.Count)}, err
+	return &written{sharing: sharing{predict.NewShared(c)}, distances: distances, answered: newAnswered(c)}, err
 }
 
 func (w *written) Observe(o predict.Object, pos int) {
 	w.next[o] = float64(pos) + w.distances[pos%len(w.distances)]
 }
 
-func (w *written) Predict(objects []predict.Object, _ int, next []float64) {
-	for i, o := range objects {
-		next[i] = w.next[o]
-	}
-}
-
-func (w *written) Steady() bool                { return true }
 func (w *written) Evict(o predict.Object) bool { return w.next[o] == predict.Never }

@@ -51,25 +51,52 @@ const (
 	lirsReturned           // a ghost that is being loaded
 )
 
-// lirs holds the stack S and the queue Q of the paper (section 3.3). The back of the list is the bottom of the stack,
-// always an LIR object.
-type lirs struct {
-	stack dense.Lists
-	queue dense.Lists // list 0: the queue, the next victim at the back; list 1: the ghosts, last evicted in front
-	state []lirsState
-	// scan is the lowest object of the stack that may not be LIR: all below it are. It is the stack's sentinel if the
-	// whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
-	scan       policies.Object
+// lirsParts are the stack S and the queue Q of the paper (section 3.3). The bottom of the stack is the back of its
+// list.
+type lirsParts struct {
+	stack      dense.Lists
+	queue      dense.Lists // list 0: the queue, the next victim at the back; list 1: the ghosts, last evicted in front
+	state      []lirsState
 	charge     dense.Charges
 	lirSize    int64
 	lirLimit   int64
 	stackSize  int64
 	stackLimit int64
+	capacity   int64
+	config     policies.Config
+}
+
+func newLIRSParts(c policies.Config) lirsParts {
+	return lirsParts{stack: dense.NewLists(c.Objects, 1), queue: dense.NewLists(c.Objects, 2),
+		state: make([]lirsState, c.Objects), charge: dense.NewCharges(c.Objects, c.Unit), config: c}
+}
+
+func (p *lirsParts) Grow(objects int) {
+	p.stack.Grow(objects)
+	p.queue.Grow(objects)
+	p.state = dense.Grown(p.state, objects)
+	p.charge.Grow(objects)
+}
+
+func (p *lirsParts) push(o policies.Object) {
+	p.stack.PushFront(0, o)
+	p.stackSize += p.charge.Of(o)
+}
+
+func (p *lirsParts) pop(o policies.Object) {
+	p.stack.Unlink(o)
+	p.stackSize -= p.charge.Of(o)
+}
+
+// lirs is LIRS as its authors have it: the bottom of the stack is always an LIR object.
+type lirs struct {
+	lirsParts
+	// scan is the lowest object of the stack that may not be LIR: all below it are. It is the stack's sentinel if the
+	// whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
+	scan       policies.Object
 	ghostSize  int64
 	ghostLimit int64
 	residents  int64 // batch path only
-	capacity   int64
-	config     policies.Config
 }
 
 const (
@@ -78,14 +105,7 @@ const (
 )
 
 func newLIRS(c policies.Config) *lirs {
-	p := &lirs{
-		stack:  dense.NewLists(c.Objects, 1),
-		queue:  dense.NewLists(c.Objects, 2),
-		state:  make([]lirsState, c.Objects),
-		scan:   policies.Object(c.Objects),
-		charge: dense.NewCharges(c.Objects, c.Unit),
-		config: c,
-	}
+	p := &lirs{lirsParts: newLIRSParts(c), scan: policies.Object(c.Objects)}
 	p.limitTo(c.Capacity)
 	return p
 }
@@ -128,10 +148,7 @@ func (p *lirs) Resized(o policies.Object, size int64) {
 
 func (p *lirs) Grow(objects int) {
 	whole := !p.stack.IsObject(p.scan)
-	p.stack.Grow(objects)
-	p.queue.Grow(objects)
-	p.state = dense.Grown(p.state, objects)
-	p.charge.Grow(objects)
+	p.lirsParts.Grow(objects)
 	if whole {
 		p.scan = policies.Object(objects) // the sentinel comes after the last object
 	}
@@ -324,8 +341,7 @@ func (p *lirs) raise(o policies.Object) {
 }
 
 func (p *lirs) push(o policies.Object) {
-	p.stack.PushFront(0, o)
-	p.stackSize += p.charge.Of(o)
+	p.lirsParts.push(o)
 	if !p.stack.IsObject(p.scan) {
 		p.scan = o
 	}
@@ -335,8 +351,7 @@ func (p *lirs) pop(o policies.Object) {
 	if p.scan == o {
 		p.scan, _ = p.stack.Before(o)
 	}
-	p.stack.Unlink(o)
-	p.stackSize -= p.charge.Of(o)
+	p.lirsParts.pop(o)
 }
 
 func (p *lirs) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {

@@ -13,30 +13,14 @@ import (
 // A hit can push its own object out of a queue of very few places. In libCacheSim it then stays resident beyond the
 // capacity; here it is evicted.
 type lirsDemoting struct {
-	stack dense.Lists
-	queue dense.Lists // as in lirs
-	state []lirsState
-	// charge is what an object was charged when it was last loaded, resident or evicted.
-	charge     dense.Charges
-	lirSize    int64
-	lirLimit   int64
-	hirSize    int64
-	hirLimit   int64
-	stackSize  int64
-	stackLimit int64
-	capacity   int64
-	config     policies.Config
+	lirsParts // charge is what an object was charged when it was last loaded, resident or evicted
+	hirSize   int64
+	hirLimit  int64
 	dense.Late
 }
 
 func newLIRSDemoting(c policies.Config) *lirsDemoting {
-	p := &lirsDemoting{
-		stack:  dense.NewLists(c.Objects, 1),
-		queue:  dense.NewLists(c.Objects, 2),
-		state:  make([]lirsState, c.Objects),
-		charge: dense.NewCharges(c.Objects, c.Unit),
-		config: c,
-	}
+	p := &lirsDemoting{lirsParts: newLIRSParts(c)}
 	p.limitTo(c.Capacity)
 	return p
 }
@@ -76,13 +60,6 @@ func (p *lirsDemoting) Resized(o policies.Object, size int64) {
 		p.stackSize += by
 	}
 	p.limitStack()
-}
-
-func (p *lirsDemoting) Grow(objects int) {
-	p.stack.Grow(objects)
-	p.queue.Grow(objects)
-	p.state = dense.Grown(p.state, objects)
-	p.charge.Grow(objects)
 }
 
 func (p *lirsDemoting) Hit(r policies.Request) {
@@ -296,14 +273,4 @@ func (p *lirsDemoting) enterQueue(o policies.Object) {
 func (p *lirsDemoting) leaveQueue(o policies.Object) {
 	p.queue.Unlink(o)
 	p.hirSize -= p.charge.Of(o)
-}
-
-func (p *lirsDemoting) push(o policies.Object) {
-	p.stack.PushFront(0, o)
-	p.stackSize += p.charge.Of(o)
-}
-
-func (p *lirsDemoting) pop(o policies.Object) {
-	p.stack.Unlink(o)
-	p.stackSize -= p.charge.Of(o)
 }

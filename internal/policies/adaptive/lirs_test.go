@@ -91,7 +91,7 @@ func TestLIRSQueueSize(t *testing.T) {
 	} {
 		c := policies.Config{Capacity: test.capacity, Unit: test.unit, Params: policies.Values{"hir": test.hir,
 			"rule": test.rule}}
-		p := &lirs{config: c, capacity: c.Capacity}
+		p := &lirs{lirsParts: lirsParts{config: c, capacity: c.Capacity}}
 		if got := p.queueSize(); got != test.want {
 			t.Errorf("%+v: %d", test, got)
 		}

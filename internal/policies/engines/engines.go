@@ -80,55 +80,33 @@ var vllmARC = policies.Entry{
 	New:    func(c policies.Config) (policies.Policy, error) { return newOffloadARC(c), nil },
 }
 
-var sglangLRU = shortFor(ofNodes, followerOf(policies.Entry{
-	Name:    "sglang-lru",
-	Look:    policies.Look{Color: policies.Blue, Mark: policies.Square},
-	Summary: "evicts the leaf of the radix tree that was matched longest ago, with all of its blocks",
-	Source:  sglangSource,
-}, byRecency))
+var sglangLRU = sglang("lru", policies.Look{Color: policies.Blue, Mark: policies.Square}, byRecency,
+	"evicts the leaf of the radix tree that was matched longest ago, with all of its blocks")
 
-var sglangLFU = shortFor(ofNodes, followerOf(policies.Entry{
-	Name:    "sglang-lfu",
-	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Circle},
-	Summary: "evicts the leaf of the radix tree that the fewest prompts have had, the one matched longest ago on a tie",
-	Source:  sglangSource,
-}, byFrequency))
+var sglangLFU = sglang("lfu", policies.Look{Color: policies.Vermilion, Mark: policies.Circle}, byFrequency,
+	"evicts the leaf of the radix tree that the fewest prompts have had, the one matched longest ago on a tie")
 
-var sglangFIFO = shortFor(ofNodes, followerOf(policies.Entry{
-	Name:    "sglang-fifo",
-	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Cross},
-	Summary: "evicts the oldest leaf of the radix tree; both parts of a node that is split are as old as it was",
-	Source:  sglangSource,
-}, byCreation))
+var sglangFIFO = sglang("fifo", policies.Look{Color: policies.Vermilion, Mark: policies.Cross}, byCreation,
+	"evicts the oldest leaf of the radix tree; both parts of a node that is split are as old as it was")
 
-var sglangSLRU = shortFor(ofNodes, followerOf(policies.Entry{
-	Name:    "sglang-slru",
-	Look:    policies.Look{Color: policies.Vermilion, Mark: policies.Ring},
-	Summary: "evicts leaves of the radix tree that one prompt has had before others, the one matched longest ago first",
-	Source:  sglangSource,
-}, bySegment))
+var sglangSLRU = sglang("slru", policies.Look{Color: policies.Vermilion, Mark: policies.Ring}, bySegment,
+	"evicts leaves of the radix tree that one prompt has had before others, the one matched longest ago first")
 
-var sglangPriority = shortFor(ofNodes, followerOf(policies.Entry{
-	Name: "sglang-priority",
-	Look: policies.Look{Color: policies.Vermilion, Mark: policies.Square},
-	Summary: "evicts the leaf of the radix tree with the lowest priority of a prompt that had it, the one matched " +
-		"longest ago on a tie",
-	Source: sglangSource,
-}, byPriority))
+var sglangPriority = sglang("priority", policies.Look{Color: policies.Vermilion, Mark: policies.Square}, byPriority,
+	"evicts the leaf of the radix tree with the lowest priority of a prompt that had it, the one matched "+
+		"longest ago on a tie")
 
-var sglangMRU = shortFor(ofNodes, followerOf(policies.Entry{
-	Name:    "sglang-mru",
-	Look:    policies.Look{Color: policies.Blue, Mark: policies.Ring},
-	Summary: "evicts the leaf of the radix tree that was matched last",
-	Source:  sglangSource,
-}, mostRecent))
+var sglangMRU = sglang("mru", policies.Look{Color: policies.Blue, Mark: policies.Ring}, mostRecent,
+	"evicts the leaf of the radix tree that was matched last")
 
-var sglangFILO = shortFor(ofNodes, followerOf(policies.Entry{
-	Name:    "sglang-filo",
-	Look:    policies.Look{Color: policies.Magenta, Mark: policies.Square},
-	Summary: "evicts the youngest leaf of the radix tree; both parts of a node that is split are as old as it was",
-	Source:  sglangSource,
-}, lastCreation))
+var sglangFILO = sglang("filo", policies.Look{Color: policies.Magenta, Mark: policies.Square}, lastCreation,
+	"evicts the youngest leaf of the radix tree; both parts of a node that is split are as old as it was")
+
+// sglang is a policy of the radix tree of SGLang.
+func sglang(name string, look policies.Look, r rule, summary string) policies.Entry {
+	return shortFor(ofNodes, followerOf(policies.Entry{Name: "sglang-" + name, Look: look, Summary: summary,
+		Source: sglangSource}, r))
+}
 
 var sglangTLRU = shortFor(ofNodes, followerOf(policies.Entry{
 	Name: "sglang-tlru",

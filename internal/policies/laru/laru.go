@@ -100,21 +100,13 @@ func check(v policies.Values) error {
 // Where entries answer similar queries, a missed query belongs to E if an entry of E would have answered it. Then a
 // prediction caused the miss, even of a new query.
 type laru struct {
-	policies.ByPredictions
-	predictor  predict.Predictor
-	shared     *predict.Shared // nil where each request is one to its own object alone
-	steady     bool
-	kept       predict.Kept          // if the predictor is not steady
+	questions
+	phases
+	shared     *predict.Shared       // nil where each request is one to its own object alone
 	background *background.Predictor // mode=async; nil otherwise
 	recency    recency
 	capacity   int
-	phases
-
-	slots     []uint32 // scratch space for candidates to predict
-	asked     []policies.Object
-	predicted []float64
-
-	figures figures
+	figures    figures
 }
 
 func newLARU(c policies.Config) (*laru, error) {
@@ -124,9 +116,8 @@ func newLARU(c policies.Config) (*laru, error) {
 		return nil, err
 	}
 	p := &laru{
-		predictor: c.Predictor, shared: predict.SharedBy(c.Predictor), steady: c.Predictor.Steady(),
-		kept: predict.NewKept(c.Predictor, c.Objects), recency: newRecency(c.Objects, capacity), capacity: capacity,
-		phases: settings.newPhases(),
+		questions: newQuestions(c), phases: settings.newPhases(), shared: predict.SharedBy(c.Predictor),
+		recency: newRecency(c.Objects, capacity), capacity: capacity,
 	}
 	if p.background, err = background.New(c); err != nil {
 		return nil, err
@@ -275,7 +266,7 @@ func (p *laru) latest(pos int) policies.Object {
 		p.learnNew(pos)
 		p.kept.Note(p.asked)
 	default:
-		p.ask(r.appendSlots(p.slots[:0], r.first), pos)
+		p.ask(r.objects, r.appendSlots(p.slots[:0], r.first), pos)
 		return p.asked[indexOfLatest(p.predicted)]
 	}
 	return r.latestBeforeBound()
@@ -284,7 +275,7 @@ func (p *laru) latest(pos int) policies.Object {
 // learnNew asks for predictions of the candidates that have none.
 func (p *laru) learnNew(pos int) {
 	r := &p.recency
-	p.ask(r.appendSlots(p.slots[:0], r.known), pos)
+	p.ask(r.objects, r.appendSlots(p.slots[:0], r.known), pos)
 	for i, slot := range p.slots {
 		r.learn(int(slot), p.predicted[i])
 	}
@@ -304,22 +295,11 @@ func (p *laru) relearnVoid(pos int) {
 			p.slots = append(p.slots, slot)
 		}
 	}
-	p.ask(p.slots, pos)
+	p.ask(r.objects, p.slots, pos)
 	for i, o := range p.asked {
 		r.relearn(o, p.predicted[i])
 	}
 	p.kept.Note(p.asked)
-}
-
-// ask predicts the objects in some slots in one batch.
-func (p *laru) ask(slots []uint32, pos int) {
-	p.slots, p.asked, p.predicted = slots, p.asked[:0], p.predicted[:0]
-	for _, slot := range slots {
-		p.asked, p.predicted = append(p.asked, p.recency.objects[slot]), append(p.predicted, 0)
-	}
-	if len(p.asked) > 0 {
-		p.predictor.Predict(p.asked, pos, p.predicted)
-	}
 }
 
 // indexOfLatest returns the index of the largest time; ties go to the first.

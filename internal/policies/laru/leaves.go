@@ -3,7 +3,6 @@ package laru
 import (
 	"math/bits"
 
-	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/background"
 	"github.com/cachesim/cachesim/internal/policies/dense"
@@ -29,23 +28,15 @@ import (
 // behind it were evicted before y was). So nothing is old, and a new phase begins in which y is not marked: no object
 // is ever evicted by recency instead of by prediction.
 type onLeaves struct {
-	policies.ByPredictions
-	predictor predict.Predictor
-	steady    bool
-	kept      predict.Kept // if the predictor is not steady
-	order     leafOrder
+	questions
 	phases
+	order leafOrder
 
 	group   []policies.Object // missing objects of the group, until their marks are counted
 	credit  int               // how many of the next evictions for them are by recency
 	current int               // resident objects of the group
-	asked   bool              // the group's candidates have predictions
+	known   bool              // the group's candidates have predictions
 	marks   bool              // whether the last victim was marked
-
-	slots     []uint32
-	objects   []policies.Object
-	predicted []float64
-
 	figures figures
 }
 
@@ -59,19 +50,18 @@ func newOnLeaves(c policies.Config) (*onLeaves, error) {
 		return nil, err
 	}
 	return &onLeaves{
-		predictor: c.Predictor, steady: c.Predictor.Steady(), kept: predict.NewKept(c.Predictor, c.Objects),
-		order: newLeafOrder(c.Objects, capacity), phases: settings.newPhases(),
+		questions: newQuestions(c), phases: settings.newPhases(), order: newLeafOrder(c.Objects, capacity),
 	}, nil
 }
 
 func (p *onLeaves) Hit(r policies.Request) {
 	p.order.renew(r.Object)
 	p.predictor.Observe(r.Object, r.Pos)
-	p.asked = false // for a shrinking cache, also after a group without misses
+	p.known = false // for a shrinking cache, also after a group without misses
 }
 
 func (p *onLeaves) MissGroup(objects []policies.Object, hits int) {
-	p.group, p.credit, p.current, p.asked = objects, 0, hits, false
+	p.group, p.credit, p.current, p.known = objects, 0, hits, false
 }
 
 func (p *onLeaves) Miss(policies.Request) {}
@@ -155,25 +145,17 @@ func (p *onLeaves) countMarks() {
 
 // latest returns the candidate predicted to be requested last.
 func (p *onLeaves) latest(candidates, pos int) policies.Object {
-	if !p.steady && !p.asked {
+	if !p.steady && !p.known {
 		p.forgetVoid(pos)
 	}
-	p.asked = true
+	p.known = true
 	p.order.reach(candidates)
-	p.slots = p.order.appendUnasked(p.slots[:0])
-	if len(p.slots) == 0 {
-		return p.order.latestBeforeBound()
-	}
-	p.objects, p.predicted = p.objects[:0], p.predicted[:0]
-	for _, slot := range p.slots {
-		p.objects, p.predicted = append(p.objects, p.order.objects[slot]), append(p.predicted, 0)
-	}
-	p.predictor.Predict(p.objects, pos, p.predicted)
+	p.ask(p.order.objects, p.order.appendUnasked(p.slots[:0]), pos)
 	for i, slot := range p.slots {
 		p.order.learn(int(slot), p.predicted[i])
 	}
 	if p.kept.Lasts() {
-		p.kept.Note(p.objects)
+		p.kept.Note(p.asked)
 	}
 	return p.order.latestBeforeBound()
 }

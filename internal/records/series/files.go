@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 )
 
@@ -36,9 +37,6 @@ func Write(dir string, rows []Row) error {
 		return err
 	case len(outputs) == 0:
 		return Remove(dir)
-	}
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
 	}
 	return atomicfile.WriteAllIn(dir, outputs...)
 }
@@ -81,9 +79,8 @@ func encodeParquet(w io.Writer, rows []Row) error {
 // Parquet are recognised by content. An unknown or missing field, an impossible value and a truncated file are errors
 // with file and line.
 func Read(path string) ([]Row, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		if path = findIn(path); path == "" {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if path = records.FindIn(path, FileNames()); path == "" {
 			return nil, nil
 		}
 	}
@@ -100,16 +97,6 @@ func Read(path string) ([]Row, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: %w", path, err)
-}
-
-func findIn(dir string) string {
-	for _, name := range FileNames() {
-		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 func decode(data []byte) ([]Row, error) {
@@ -201,4 +188,28 @@ func checkColumns(file *parquet.File) error {
 		}
 	}
 	return nil
+}
+
+// ReadOf reads the series that belong to records in a folder, and checks the rows of each record, in each file,
+// against the record's digest. It returns none if the records were read from a file or the folder contains no series:
+// records may be kept without them.
+func ReadOf(dir string, recs []records.Record) (rows []Row, err error) {
+	for _, name := range FileNames() {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if rows, err = Read(path); err != nil {
+			return nil, err
+		}
+		byCell := ByCell(rows)
+		for i := range recs {
+			if r := &recs[i]; r.Series != "" && Digest(byCell[r.Cell]) != r.SeriesDigest {
+				return nil, fmt.Errorf("%s: the series of record %d, %s at %s, was not written with it, or was changed; run it "+
+					"again, or remove the series", path, i+1,
+					show.Printable(r.Label), show.Printable(r.CapacityText))
+			}
+		}
+	}
+	return rows, nil
 }

@@ -8,7 +8,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
 // Row is one value of a series. Rows of one cell are consecutive, in the order of their times.
@@ -57,4 +62,112 @@ func ByCell(rows []Row) map[string][]Row {
 		cells[r.Cell] = append(cells[r.Cell], r)
 	}
 	return cells
+}
+
+// MaxWindows is the largest number of windows in the series of a cell.
+const MaxWindows = 100_000
+
+// Window is the length of the windows of a replay, in requests or in time on the trace's clock. The zero Window means
+// no series.
+type Window struct {
+	Requests int64
+	Span     time.Duration // on the trace's clock
+	Names    string        // of the wanted metrics, separated by commas; "" for all
+}
+
+// Names are the metrics that series may have. The cache and the model of a replay determine which of them it has.
+var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota", "benefit",
+	"window_requests", MissesPerSecond, MissedBytes,
+	"latency_mean_ms", "latency_p99_ms", "link_utilisation", "read_throughput_mbs", "job_hit_ratio",
+	"p99_ms", "slo_satisfied", "kv_hit_ratio", "emb_hit_ratio", "ratio", "ratio_best", "hot_share", "refill_gbs",
+	"miss_gbs", "rate", "loaded_per_set", "new_per_set", "recall", "lost_mass", "output_error", "query_similarity",
+	"query_cosines"}
+
+// What the origin behind a cache sees in a window of time: series that only windows have which name them.
+const (
+	MissesPerSecond = "misses_per_second"
+	MissedBytes     = "missed_mbs"
+)
+
+// Time is the dimension of figures over time.
+const Time = "time"
+
+// Label is the dimension of figures over time whose places are the labels of rows.
+const Label = "label"
+
+// ParseWindow parses a number of requests ("10000") or a duration ("30s", "1h30m"), with optional names after a colon:
+// "10000:hit_ratio,occupancy".
+func ParseWindow(text string) (Window, error) {
+	length, names, some := strings.Cut(text, ":")
+	w, err := parseLength(length)
+	if err != nil || !some {
+		return w, err
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if !slices.Contains(Names, name) {
+			return Window{}, fmt.Errorf("series %s: %w", length, suggest.Unknown("name", name, Names))
+		}
+	}
+	w.Names = names
+	return w, nil
+}
+
+// Named reports whether the window names a metric.
+func (w Window) Named(name string) bool { return w.Names != "" && w.Wants(name) }
+
+// Wants reports whether the series of a metric are wanted.
+func (w Window) Wants(name string) bool {
+	return w.Names == "" || slices.Contains(strings.Split(w.Names, ","), name)
+}
+
+func parseLength(text string) (Window, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n < 1 {
+			return Window{}, fmt.Errorf("series %q: want a window of at least 1 request, or a duration such as 1h", text)
+		}
+		return Window{Requests: n}, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return Window{}, fmt.Errorf("series %.80q: want a window as a number of requests (10000) or a duration above 0 "+
+			"(30s, 1h30m)", text)
+	}
+	return Window{Span: d}, nil
+}
+
+// IsSet reports whether series are wanted.
+func (w Window) IsSet() bool { return w != Window{} }
+
+// String formats the window so that ParseWindow reads it; "" for none.
+func (w Window) String() string {
+	length := strconv.FormatInt(w.Requests, 10)
+	switch {
+	case !w.IsSet():
+		return ""
+	case w.Span > 0:
+		length = w.Span.String()
+	}
+	if w.Names == "" {
+		return length
+	}
+	return length + ":" + w.Names
+}
+
+// CheckRequests rejects windows of requests that are too many for a trace of that length.
+func (w Window) CheckRequests(requests int64) error {
+	if w.Requests == 0 || (requests-1)/w.Requests < MaxWindows {
+		return nil
+	}
+	return fmt.Errorf("series %s: a trace of %d requests has more than %d windows of that length; the shortest that fits "+
+		"is %d requests", w, requests, MaxWindows, (requests+MaxWindows-1)/MaxWindows)
+}
+
+// CheckSpan rejects windows of time that are too many for a trace of that duration.
+func (w Window) CheckSpan(lasts time.Duration) error {
+	if w.Span == 0 || int64(lasts/w.Span) < MaxWindows {
+		return nil
+	}
+	shortest := (lasts/MaxWindows + time.Second).Truncate(time.Second)
+	return fmt.Errorf("series %s: a trace that lasts %s has more than %d windows of that length; the shortest that fits "+
+		"is %s", w, lasts.Round(time.Millisecond), MaxWindows, shortest)
 }

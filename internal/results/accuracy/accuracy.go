@@ -118,7 +118,6 @@ func compare(ctx context.Context, t *traces.Trace, spec predict.Spec, o Options)
 	return m.result(spec), nil
 }
 
-// measurement is the state of a replay.
 type measurement struct {
 	options   Options
 	trace     *traces.Trace
@@ -284,7 +283,6 @@ func horizons(answers []answer) (horizons []Horizon) {
 	return horizons
 }
 
-// horizonOf measures some of the answers.
 func horizonOf(answers []answer) Horizon {
 	h := Horizon{Questions: len(answers)}
 	var predicted, truth, clamped []float64
@@ -336,7 +334,6 @@ func ranks(values []float64) []float64 {
 	return ranks
 }
 
-// calibration returns the deciles of the answers by predicted time.
 func calibration(answers []answer) (deciles []Decile) {
 	const tenths = 10
 	sorted := slices.Clone(answers)

@@ -11,10 +11,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
-	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/plots"
 )
 
@@ -24,17 +22,15 @@ func Print(w io.Writer, results []*Result, format string) error {
 	return tabular.Printed{
 		Table: func(w io.Writer, format string) error { return printTables(w, results, format) },
 		CSV:   func(w io.Writer) error { return encodeCSV(w, results) },
-		JSON:  func(w io.Writer) error { return encodeJSON(w, results) },
+		JSON:  tabular.EachJSON(results),
 	}.Print(w, format)
 }
 
 func printTables(w io.Writer, results []*Result, format string) error {
-	width, first := terminal.Width(w), results[0]
+	first := results[0]
 	title := fmt.Sprintf("%s: %s questions at %s moments about the %s objects that a cache with LRU holds", first.Trace,
 		show.Count(int64(first.Questions)), show.Count(int64(first.Moments)), show.Count(first.Capacity))
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n\n%s\n", terminal.Wrapped(title, width), summaryTable(results).In(format, width),
-		horizonTable(results).In(format, width))
-	return err
+	return tabular.PrintTables(w, format, title, summaryTable(results), horizonTable(results))
 }
 
 // Columns that identify rows.
@@ -57,8 +53,9 @@ func summaryTable(results []*Result) tabular.Grid {
 	}}
 	for _, r := range results {
 		t.Rows = append(t.Rows, []string{
-			r.Predictor, show.Share(r.Agreement), show.Share(r.Chance), decimals(r.All.Spearman), decimals(r.All.RMSE),
-			show.Share(r.All.SaidNever), share(r.NeverRight), show.Count(r.Trainings), fmt.Sprintf("%.0f", r.PredictionNs),
+			r.Predictor, show.Share(r.Agreement), show.Share(r.Chance), known(r.All.Spearman, decimals),
+			known(r.All.RMSE, decimals), show.Share(r.All.SaidNever), known(r.NeverRight, show.Share),
+			show.Count(r.Trainings), fmt.Sprintf("%.0f", r.PredictionNs),
 		})
 	}
 	return t
@@ -79,7 +76,7 @@ func horizonTable(results []*Result) tabular.Grid {
 			h := r.Horizons[i]
 			t.Rows = append(t.Rows, []string{
 				h.name(), r.Predictor, show.Count(int64(h.Questions)),
-				show.Count(int64(math.Round(h.Median))) + " " + r.Clock, decimals(h.Spearman), decimals(h.RMSE),
+				show.Count(int64(math.Round(h.Median))) + " " + r.Clock, known(h.Spearman, decimals), known(h.RMSE, decimals),
 				show.Share(h.SaidNever),
 			})
 		}
@@ -95,48 +92,37 @@ func (h Horizon) name() string {
 	return show.Count(int64(h.From)) + " to " + show.Count(int64(h.To)-1) + " requests"
 }
 
-func decimals(x *float64) string {
+// known writes a figure that may not exist.
+func known(x *float64, write func(float64) string) string {
 	if x == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", *x)
+	return write(*x)
 }
 
-func share(x *float64) string {
-	if x == nil {
-		return "-"
-	}
-	return show.Share(*x)
-}
-
-func encodeJSON(w io.Writer, results []*Result) error {
-	return jsonlines.Write(w, results)
-}
+func decimals(x float64) string { return fmt.Sprintf("%.3f", x) }
 
 // encodeCSV writes one row per predictor and horizon; the row of all questions has no horizon.
 func encodeCSV(w io.Writer, results []*Result) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{
+	lines := [][]string{{
 		"trace", "predictor", "seed", "capacity", "clock", "moments", "agreement", "chance", "never_right", "trainings",
 		"from", "to", "never", "questions", "median", "spearman", "rmse_log", "said_never",
-	})
+	}}
 	for _, r := range results {
 		of := []string{
-			r.Trace, r.Predictor, strconv.FormatUint(r.Seed, 10), strconv.FormatInt(r.Capacity,
-				10), r.Clock, strconv.Itoa(r.Moments),
-			exact(&r.Agreement), exact(&r.Chance), exact(r.NeverRight), strconv.FormatInt(r.Trainings, 10),
+			r.Trace, r.Predictor, fmt.Sprint(r.Seed), fmt.Sprint(r.Capacity), r.Clock, strconv.Itoa(r.Moments),
+			exact(&r.Agreement), exact(&r.Chance), exact(r.NeverRight), fmt.Sprint(r.Trainings),
 		}
 		for i, h := range append([]Horizon{r.All}, r.Horizons...) {
 			from, to := exact(&h.From), exact(&h.To)
 			if i == 0 || h.Never {
 				from, to = "", ""
 			}
-			_ = out.Write(append(of[:len(of):len(of)], from, to, strconv.FormatBool(h.Never), strconv.Itoa(h.Questions),
-				exact(&h.Median), exact(h.Spearman), exact(h.RMSE), exact(&h.SaidNever)))
+			lines = append(lines, append(of[:len(of):len(of)], from, to, strconv.FormatBool(h.Never),
+				strconv.Itoa(h.Questions), exact(&h.Median), exact(h.Spearman), exact(h.RMSE), exact(&h.SaidNever)))
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // exact writes every digit of x, or nothing if x is nil.
@@ -150,20 +136,14 @@ func exact(x *float64) string {
 // Write writes accuracy.json (lines), accuracy.csv and the figure calibration (SVG and PNG) into dir, which is created
 // if missing.
 func Write(dir string, results []*Result) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
-	for name, encode := range map[string]func(io.Writer, []*Result) error{"accuracy.json": encodeJSON,
-		"accuracy.csv": encodeCSV} {
-		if err := atomicfile.WriteIn(dir, name, func(w io.Writer) error { return encode(w, results) }); err != nil {
-			return err
-		}
-	}
 	d, err := calibrationFigure(results).Draw("calibration", plots.SVG, plots.PNG)
 	if err != nil {
 		return err
 	}
-	return plots.Write(dir, d)
+	outputs := append(plots.Outputs([]plots.Drawing{d}),
+		atomicfile.Output{Name: "accuracy.json", Write: tabular.EachJSON(results)},
+		atomicfile.Output{Name: "accuracy.csv", Write: func(w io.Writer) error { return encodeCSV(w, results) }})
+	return atomicfile.WriteAllIn(dir, outputs...)
 }
 
 // calibrationFigure draws the median true time of each decile over the predicted one, with the range that holds eight

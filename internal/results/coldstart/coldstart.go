@@ -3,6 +3,7 @@
 package coldstart
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -65,14 +66,14 @@ func Lines(recs []records.Record, set *blocks.Set, noun func(*records.Record) st
 		slices.SortStableFunc(s.cells, func(a, b cell) int {
 			return int(min(1, max(-1, a.Capacity-b.Capacity)))
 		})
-		for _, line := range s.lines() {
-			if len(groups) > 1 {
+		for _, line := range []string{s.filled(), cmp.Or(s.neverRepeats(), s.neverFilled(), s.coldMisses())} {
+			if line != "" && len(groups) > 1 {
 				line = g.Name + ": " + line
 			}
 			lines = append(lines, show.Printable(line))
 		}
 	}
-	return lines
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
 // cell is a record with its blocks.
@@ -85,25 +86,6 @@ type cell struct {
 type start struct {
 	cells []cell
 	noun  string
-}
-
-func (s start) lines() (lines []string) {
-	for _, line := range []string{s.filled(), s.longer()} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
-func (s start) longer() string {
-	if line := s.neverRepeats(); line != "" {
-		return line
-	}
-	if line := s.neverFilled(); line != "" {
-		return line
-	}
-	return s.coldMisses()
 }
 
 // neverRepeats says that the log cannot hit, whatever the capacity.

@@ -2,8 +2,11 @@ package cost
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/blocks"
 	"github.com/cachesim/cachesim/internal/results"
@@ -251,7 +254,7 @@ func (a *Answer) nowFor(best string) *Offer {
 // baselineOf returns what the baseline is called with the other parts of a policy; "" if it was not replayed with them.
 // It has no part of a kind that it does not work with, such as a predictor.
 func (a *Answer) baselineOf(policy string) string {
-	of := a.curves[slices.IndexFunc(a.curves, func(c curve) bool { return c.policy == policy })]
+	of := a.curveOf(policy)
 	for _, c := range a.curves {
 		differs := func(k records.PartKind) bool {
 			part := *k.Field(c.style)
@@ -271,4 +274,172 @@ func (a *Answer) offerOf(policy string) *Offer {
 		return nil
 	}
 	return &a.Offers[i]
+}
+
+// Comparison says which of several caches costs the least, each with its cheapest capacity and policy.
+type Comparison struct {
+	Name    string
+	answers []Answer // the cheapest first
+	free    []string // tiers that some of the caches have, and that have no price
+	sizes   bool     // blocks of prompts have different sizes, so that their misses have other prices
+}
+
+// Caches compares answers that differ in their caches alone.
+func Caches(answers []Answer) (comparisons []Comparison) {
+	var styles []records.Record
+	for _, a := range answers {
+		styles = append(styles, *a.curves[0].style)
+	}
+	names := results.WithoutCache(styles)
+	for i, name := range names {
+		if slices.Index(names, name) < i {
+			continue
+		}
+		c := Comparison{Name: name}
+		for k := i; k < len(answers); k++ {
+			if names[k] == name && answers[k].Offers[0].Competes {
+				c.add(answers[k])
+			}
+		}
+		if len(c.answers) > 1 {
+			slices.SortStableFunc(c.answers, func(x, y Answer) int { return cmp.Compare(x.Offers[0].Cost, y.Offers[0].Cost) })
+			comparisons = append(comparisons, c)
+		}
+	}
+	return comparisons
+}
+
+func (c *Comparison) add(a Answer) {
+	style := a.curves[0].style
+	for _, tier := range a.unpriced(style) {
+		if !slices.Contains(c.free, tier) {
+			c.free = append(c.free, tier)
+		}
+	}
+	c.sizes = c.sizes || len(c.answers) > 0 && style.BlockBytes != c.answers[0].curves[0].style.BlockBytes
+	c.answers = append(c.answers, a)
+}
+
+// Group returns the name of the group of caches.
+func (c Comparison) Group() string { return c.Name }
+
+// Sentence names the cheapest: "cheapest cache: tiers(host=4x), 41.30 EUR a month with lru at 64 MiB; prefix with lru
+// at 128 MiB: 45.10 EUR, 8.4% saved".
+func (c Comparison) Sentence() string {
+	switch {
+	case len(c.free) > 0:
+		return fmt.Sprintf("cheapest cache: unknown, because tiers have no price: %s; add %s=0.10/GiB-month",
+			strings.Join(c.free, ", "), c.free[len(c.free)-1])
+	case c.sizes:
+		return "cheapest cache: unknown, because a miss is a block, and the blocks of the caches have different sizes"
+	}
+	best := c.answers[0]
+	offer := best.Offers[0]
+	parts := []string{fmt.Sprintf("cheapest cache: %s, %s a month%s with %s at %s", best.cache(), best.Amount(offer.Cost),
+		costIn(offer), offer.Policy, capacityOf(offer))}
+	for _, a := range c.answers[1:] {
+		other := a.Offers[0]
+		other.Tied = !isLess(offer.Cost, other.Cost) ||
+			other.drawn != nil && offer.drawn != nil && isTied(other.drawn, offer.drawn)
+		parts = append(parts, fmt.Sprintf("%s with %s at %s: %s, %s", a.cache(), other.Policy, capacityOf(other),
+			a.Amount(other.Cost), saved(offer, other)))
+	}
+	none := "without a cache: " + best.Amount(best.None.Cost) + ", "
+	if isLess(best.None.Cost, offer.Cost) {
+		none += "less than any of them"
+	} else {
+		none += saved(offer, best.None)
+	}
+	return show.Printable(strings.Join(append(parts, none), "; "))
+}
+
+// Explanation says nothing: that of each cache does.
+func (c Comparison) Explanation() []string { return nil }
+
+func (a Answer) cache() string { return a.curves[0].style.Cache }
+
+// addIntervals says how sure the costs are, if blocks of all policies that compete are known.
+func (a *Answer) addIntervals() {
+	if !a.Offers[0].Competes ||
+		slices.ContainsFunc(a.curves, func(c curve) bool { return c.competes && !c.isDrawn() }) {
+		return
+	}
+	for i := range a.Offers {
+		o := &a.Offers[i]
+		o.addIntervals(a.curveOf(o.Policy))
+	}
+	a.None.addIntervals(curve{points: []point{a.none}})
+	switch now := a.Now; {
+	case now == nil:
+	case now.isNone():
+		*now = a.None
+	default:
+		c := a.curveOf(now.Policy)
+		at := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == now.Capacity })
+		c.points = c.points[at : at+1]
+		now.addIntervals(c)
+	}
+	best := a.Best()
+	for _, o := range a.others() {
+		if o.drawn != nil && best.drawn != nil {
+			o.Tied = isTied(o.drawn, best.drawn)
+		}
+	}
+}
+
+// isAt reports whether two offers are of one policy and capacity.
+func (o Offer) isAt(other Offer) bool {
+	return o.Policy == other.Policy && o.Capacity == other.Capacity
+}
+
+func (c curve) isDrawn() bool {
+	return !slices.ContainsFunc(c.points, func(p point) bool { return p.drawn == nil })
+}
+
+func (a *Answer) curveOf(policy string) curve {
+	return a.curves[slices.IndexFunc(a.curves, func(c curve) bool { return c.policy == policy })]
+}
+
+// addIntervals adds the cheapest capacity of a policy in each draw, and what follows from it.
+func (o *Offer) addIntervals(c curve) {
+	if !c.isDrawn() {
+		return
+	}
+	points := slices.Clone(c.points)
+	var capacities []float64
+	o.drawn = nil
+	for k := range blocks.Draws {
+		for i := range points {
+			points[i].misses = points[i].drawn[k]
+		}
+		d := cheapest(curve{policy: c.policy, points: points})
+		o.drawn, capacities = append(o.drawn, d.Cost), append(capacities, float64(d.Capacity))
+	}
+	low, high := blocks.Interval(o.Cost, o.drawn)
+	o.CostIn = &[2]float64{low, high}
+	low, high = blocks.Interval(float64(o.Capacity), capacities)
+	o.CapacityIn = &[2]int64{int64(low), int64(high)}
+}
+
+// isTied reports whether draws do not tell which of two costs less.
+func isTied(some, others []float64) bool {
+	differences := make([]float64, len(some))
+	for k := range differences {
+		differences[k] = some[k] - others[k]
+	}
+	return blocks.Tie(differences)
+}
+
+// savedIn returns the 95% interval of the saving of one offer over another, as a share of the other's cost; ok is false
+// if unknown.
+func savedIn(best, other Offer) (low, high float64, ok bool) {
+	if best.drawn == nil || other.drawn == nil {
+		return 0, 0, false
+	}
+	saved := make([]float64, len(best.drawn))
+	for k := range saved {
+		saved[k] = 1 - best.drawn[k]/other.drawn[k]
+	}
+	low, high = blocks.Interval(1-best.Cost/other.Cost, saved)
+	return low, high, true
 }

@@ -168,11 +168,7 @@ func capacityIn(o Offer) string {
 
 // Explanation says how the costs are computed and what limits them, in a line each.
 func (a Answer) Explanation() (lines []string) {
-	for _, line := range []string{a.against(), a.parts()} {
-		if line != "" {
-			lines = append(lines, show.Printable(line))
-		}
-	}
+	lines = append(lines, show.Printable(a.against()), show.Printable(a.parts()))
 	style := a.curves[0].style
 	nouns := "requests"
 	if isOfPrompts(style) {
@@ -191,18 +187,14 @@ func (a Answer) Explanation() (lines []string) {
 			"missing as often as the others")
 	}
 	lines = append(lines, a.counted(style)...)
-	for _, line := range []string{a.certainty(), a.end()} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
+	lines = append(lines, a.certainty(), a.end())
 	for _, o := range a.Offers {
 		if !o.Competes {
 			lines = append(lines, fmt.Sprintf("offline, a bound rather than a choice: %s with %s at %s", a.Amount(o.Cost),
 				o.Policy, capacityOf(o)))
 		}
 	}
-	return lines
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
 // parts lists what the cost of the cheapest consists of; "" for memory and misses alone.

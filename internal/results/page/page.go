@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -72,6 +73,40 @@ type Table struct {
 	// Lines has for each row the name of its line in figures; nil if rows are not lines.
 	Lines []string
 	Notes []string
+}
+
+// NewTable makes a table of a page from one of the terminal, whose rows are no lines of figures.
+func NewTable(caption string, g tabular.Grid, notes ...string) *Table {
+	t := &Table{Caption: caption, Notes: notes}
+	for _, h := range g.Heads {
+		column := Column{Name: h.Name, Class: Number}
+		if h.IsText {
+			column.Class = ""
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	for _, row := range g.Rows {
+		if len(row) > 0 {
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// Answers returns the parts that show sentences that people came for.
+func Answers(sentences []string) (parts []Part) {
+	for _, sentence := range sentences {
+		parts = append(parts, Part{Answer: sentence})
+	}
+	return parts
+}
+
+// FileLinks returns links to files next to the page, by their names.
+func FileLinks(names ...string) (links []Link) {
+	for _, name := range names {
+		links = append(links, Link{Path: name, Kind: name})
+	}
+	return links
 }
 
 // Column is the head of a column.

@@ -107,7 +107,6 @@ func firstLine(data []byte, comment, separator rune) bool {
 	return false
 }
 
-// findColumns recognises the heads, and says which it does not.
 func (t *table) findColumns(name string) error {
 	t.places = map[string]int{}
 	for i, head := range t.heads {

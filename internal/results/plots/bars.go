@@ -1,13 +1,20 @@
 package plots
 
 import (
+	"cmp"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results"
 )
 
 const (
@@ -90,7 +97,7 @@ func (b *bars) drawBar(c draw.Canvas, r bar, along, across func(float64) vg.Leng
 		if b.upright {
 			tip = barCap
 		}
-		for _, line := range whisker() {
+		for _, line := range whisker {
 			c.StrokeLines(line, []vg.Point{at(along(r.low), middle), at(along(r.high), middle)})
 			for _, end := range ends {
 				c.StrokeLines(line, []vg.Point{at(along(end), middle-tip), at(along(end), middle+tip)})
@@ -107,10 +114,8 @@ func (b *bars) drawBar(c draw.Canvas, r bar, along, across func(float64) vg.Leng
 	}
 }
 
-// whisker returns the strokes of an interval: black on white, to be seen on its bar and beside it.
-func whisker() []draw.LineStyle {
-	return []draw.LineStyle{{Color: paper, Width: 3}, {Color: ink, Width: 1}}
-}
+// whisker has the strokes of an interval: black on white, to be seen on its bar and beside it.
+var whisker = []draw.LineStyle{{Color: paper, Width: 3}, {Color: ink, Width: 1}}
 
 // dot is a value on a logarithmic axis.
 func dot(c color.NRGBA) draw.GlyphStyle {
@@ -168,4 +173,212 @@ func (s swatch) Thumbnail(c *draw.Canvas) {
 	}
 	c.SetColor(s.color)
 	c.Fill(draw.Crop(*c, 6, -6, 1, -1).Rectangle.Path())
+}
+
+const (
+	groupShare    = 0.8           // of the room of a category that its bars fill
+	categoryWidth = 2.5 * vg.Inch // of the name of a category, at most
+)
+
+// addBars draws one horizontal bar per line, the highest on top, or the lowest where low is good.
+func (d *drawing) addBars(f *Figure, p results.Panel) {
+	f.xLabel, f.yLabel = d.yLabel(p), ""
+	lines := slices.Clone(p.Lines)
+	slices.SortStableFunc(lines, func(a, b results.Series) int {
+		if records.LowerIsBetter(d.Y) {
+			a, b = b, a
+		}
+		return cmp.Compare(b.Points[0].Mean, a.Points[0].Mean)
+	})
+	slices.Reverse(lines) // the axis counts upwards
+	chart := &bars{thick: barShare, base: d.base(lines), dots: d.LogY, style: f.legend.style}
+	names := make([]string, len(lines))
+	for i, s := range lines {
+		point := s.Points[0]
+		low, high := d.interval(point)
+		names[i] = d.barName(s)
+		chart.bars = append(chart.bars, bar{
+			line: s.Name, at: float64(i), end: point.Mean, interval: interval{low, high},
+			color: d.color(s.Name), label: d.barLabel(p, point),
+		})
+	}
+	f.AddRows(chart, names)
+	for i, published := range d.ofMetric() {
+		var all marks
+		for at, s := range lines {
+			if x, ok := published.For(s.Points[0].Record); ok && !(d.LogY && x <= 0) {
+				all.marks = append(all.marks, mark{plotter.XY{X: x, Y: float64(at)}, d.color(s.Name)})
+				chart.bars[at].mark = x
+			}
+		}
+		d.addMarksTo(f, p, all, i, published.Name)
+	}
+	f.SetX(scaleOf(d.LogY), d.yUnit())
+	if len(d.panels) > 1 {
+		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
+	}
+}
+
+// barName is the name of a line with the kind of a policy that is not online.
+func (d *drawing) barName(s results.Series) string {
+	if kind := s.Kind(); d.Lines == records.DimPolicy && kind != "" && kind != records.Online {
+		return s.Name + " (" + kind + ")"
+	}
+	return s.Name
+}
+
+// barLabel writes the value at the end of a bar, with a star at the best.
+func (d *drawing) barLabel(panel results.Panel, p results.Point) string {
+	label := records.MetricText(d.Y, p.Mean)
+	if known := d.known(p); known.low != known.high {
+		label += "-" + records.MetricText(d.Y, known.high)
+	}
+	if d.isBest(panel, p) {
+		label += " *"
+	}
+	return label
+}
+
+// isBest reports whether a bar has the best value of the online policies in its panel. Means over seeds, values that
+// are all equal, and metrics of which more is neither good nor bad have no best.
+func (d *drawing) isBest(panel results.Panel, p results.Point) bool {
+	if d.Lines != records.DimPolicy || !d.competes(p) || d.superlative() == "" {
+		return false
+	}
+	beaten := false
+	for _, s := range panel.Lines {
+		other := s.Points[0]
+		switch better := cmp.Compare(p.Mean, other.Mean); {
+		case !d.competes(other) || better == 0:
+		case (better > 0) == records.LowerIsBetter(d.Y):
+			return false
+		default:
+			beaten = true
+		}
+	}
+	return beaten
+}
+
+func (d *drawing) competes(p results.Point) bool { return p.Seeds == 1 && p.Record.Competes() }
+
+// superlative says what the best value of the metric is; "" if none is better than others.
+func (d *drawing) superlative() string {
+	m, _ := metric.Lookup(d.Y)
+	switch {
+	case m.Better == metric.Higher && m.Unit == metric.Count:
+		return "most"
+	case m.Better == metric.Higher:
+		return "highest"
+	case m.Better == metric.Lower && m.Unit == metric.Count:
+		return "fewest"
+	case m.Better == metric.Lower:
+		return "lowest"
+	}
+	return ""
+}
+
+func (d *drawing) starred() bool {
+	return d.bars && slices.ContainsFunc(d.panels, func(p results.Panel) bool {
+		return slices.ContainsFunc(p.Lines, func(s results.Series) bool { return d.isBest(p, s.Points[0]) })
+	})
+}
+
+// base returns where bars begin: at the metric's base. On a logarithmic axis, where there are dots instead, it is below
+// all values.
+func (d *drawing) base(lines []results.Series) float64 {
+	if d.LogY {
+		base := math.Inf(1)
+		for _, s := range lines {
+			for _, p := range s.Points {
+				base = min(base, p.Mean/2)
+			}
+		}
+		return base
+	}
+	m, _ := metric.Lookup(d.Y)
+	return m.Figure.Base
+}
+
+func (d *drawing) addGroupedBars(f *Figure, p results.Panel) {
+	const filled = 0.9 // the rest is the gap between two bars
+	g := &bars{upright: true, thick: groupShare / float64(d.abreast(p)) * filled, base: d.base(p.Lines), dots: d.LogY}
+	for _, s := range p.Lines {
+		look := d.color(s.Name)
+		for _, point := range s.Points {
+			at := []float64{d.x(point.Place)}
+			if point.Anywhere {
+				at = at[:0]
+				for i := range d.categories {
+					at = append(at, float64(i))
+				}
+			}
+			low, high := d.interval(point)
+			for _, x := range at {
+				x += d.dodge(p, s.Name)
+				g.bars = append(g.bars, bar{line: s.Name, at: x, end: point.Mean, interval: interval{low, high}, color: look})
+				f.spots.add(s.Name, plotter.XY{X: x, Y: point.Mean})
+			}
+		}
+		f.legend.add(s.Name, swatch{look, d.LogY})
+	}
+	f.Plot.Add(g)
+}
+
+// abreast returns how many bars stand side by side in a category.
+func (d *drawing) abreast(p results.Panel) int {
+	if d.X == d.Lines { // each line has its own category
+		return 1
+	}
+	return len(p.Lines)
+}
+
+// dodge returns the offset of a line's bars from the middle of their category.
+func (d *drawing) dodge(p results.Panel, line string) float64 {
+	if !d.grouped(p) || d.abreast(p) == 1 {
+		return 0
+	}
+	n := float64(d.abreast(p))
+	at := slices.IndexFunc(p.Lines, func(s results.Series) bool { return s.Name == line })
+	return (float64(at) - (n-1)/2) * groupShare / n
+}
+
+// nominalX names the places 0, 1, 2 of the horizontal axis, aslant where they would touch each other.
+func (f *Figure) nominalX(names []string) {
+	f.xNames = names
+	axis := &f.Plot.X
+	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
+	var ticks []plot.Tick
+	for i, name := range names {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: shorten(name, axis.Tick.Label, categoryWidth)})
+	}
+	axis.Tick.Marker = plot.ConstantTicks(ticks)
+	axis.Tick.Length, axis.Tick.LineStyle.Width = 3, 0 // a gap
+	if !f.haveRoom(ticks) {
+		axis.Tick.Label.Rotation = math.Pi / 5
+		axis.Tick.Label.XAlign, axis.Tick.Label.YAlign = draw.XRight, draw.YTop
+		f.Plot.Add(aslant{ticks, axis.Tick.Label})
+	}
+}
+
+// aslant keeps room on the left for names that begin beyond the vertical axis, which gonum does not. It implements
+// plot.Plotter and plot.GlyphBoxer.
+type aslant struct {
+	names []plot.Tick
+	style text.Style
+}
+
+func (aslant) Plot(draw.Canvas, *plot.Plot) {}
+
+func (a aslant) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
+	axis := p.Y.Tick.Length + p.Y.Padding // with its labels
+	widest := vg.Length(0)
+	for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		widest = max(widest, p.Y.Tick.Label.Width(tick.Label))
+	}
+	for _, name := range a.names {
+		reach := a.style.Rectangle(name.Label).Min.X + axis + widest
+		boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(name.Value),
+			Rectangle: vg.Rectangle{Min: vg.Point{X: min(reach, 0)}}})
+	}
+	return boxes
 }

@@ -73,7 +73,11 @@ func (c Chart) sheet(recs []records.Record) (*sheet, error) {
 	if c.Panels != records.DimTrace { // places on one dimension are to be compared; traces differ too much
 		s.share(d.bars)
 	}
-	s.note = joined(d.note(), intervalsNote(s.panels), s.scalesNote())
+	s.note = d.note()
+	if slices.ContainsFunc(s.panels, (*Figure).cutsIntervals) {
+		s.note = joined(s.note, "some intervals reach beyond the axis")
+	}
+	s.note = joined(s.note, s.scalesNote())
 	return s, nil
 }
 
@@ -138,14 +142,8 @@ func placedBy(s results.Series, lines []results.Series) (points []results.Point)
 	return points
 }
 
-func (c Chart) title() string {
-	if c.Title != "" {
-		return c.Title
-	}
-	return sentence(c.Y) + " by " + records.MetricName(c.X)
-}
+func (c Chart) title() string { return cmp.Or(c.Title, sentence(c.Y)+" by "+records.MetricName(c.X)) }
 
-// drawing is a chart being drawn.
 type drawing struct {
 	Chart
 	panels     []results.Panel // without what cannot be drawn
@@ -191,7 +189,6 @@ func newDrawing(c Chart, panels []results.Panel) *drawing {
 	return d
 }
 
-// ranked returns the lines of all panels with their values.
 func (d *drawing) ranked() (all []ranked) {
 	for _, p := range d.panels {
 		for _, s := range p.Lines {
@@ -253,14 +250,6 @@ func (d *drawing) note() string {
 
 func joined(notes ...string) string {
 	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
-}
-
-// intervalsNote says if intervals are not shown in full.
-func intervalsNote(figures []*Figure) string {
-	if !slices.ContainsFunc(figures, (*Figure).cutsIntervals) {
-		return ""
-	}
-	return "some intervals reach beyond the axis"
 }
 
 func (d *drawing) draw(p results.Panel) *Figure {
@@ -331,8 +320,10 @@ func (d *drawing) addLines(f *Figure, p results.Panel) {
 		slices.SortStableFunc(lines, func(a, b results.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
 	}
 	beside := d.intervalsOf(lines)
-	lines = greyFirst(lines, func(s results.Series) bool { return d.faded[s.Name] })
-	for _, s := range lines {
+	isGrey := func(s results.Series) bool { return d.faded[s.Name] }
+	coloured := slices.DeleteFunc(slices.Clone(lines), isGrey)
+	isColoured := func(s results.Series) bool { return !isGrey(s) }
+	for _, s := range append(slices.DeleteFunc(lines, isColoured), coloured...) { // the grey ones behind the others
 		l := d.line(s)
 		if d.isInterval(s) || isSampled(s) && !l.Faded {
 			beside.give(&l, s)
@@ -341,13 +332,6 @@ func (d *drawing) addLines(f *Figure, p results.Panel) {
 	}
 }
 
-// greyFirst returns the lines in drawing order: the grey ones first, behind the others.
-func greyFirst[T any](lines []T, isGrey func(T) bool) []T {
-	isColoured := func(l T) bool { return !isGrey(l) }
-	return append(slices.DeleteFunc(slices.Clone(lines), isColoured), slices.DeleteFunc(slices.Clone(lines), isGrey)...)
-}
-
-// lastMean returns the value at the right end.
 func (d *drawing) lastMean(s results.Series) float64 {
 	last := slices.MaxFunc(s.Points, func(a, b results.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
 	return last.Mean
@@ -396,29 +380,25 @@ func (d *drawing) interval(p results.Point) (low, high float64) {
 	return low, high
 }
 
-// addMarks draws the published numbers.
 func (d *drawing) addMarks(f *Figure, p results.Panel) {
+	within := func(v records.Value) bool { // the range of our numbers
+		return d.xMin <= v.Number && v.Number <= d.xMax
+	}
+	if d.categories != nil {
+		within = func(v records.Value) bool { return slices.Contains(d.categories, v.Text) }
+	}
 	for i, published := range d.ofMetric() {
 		var all marks
 		for _, s := range p.Lines {
 			for _, point := range published.PointsOf(&s, d.X) {
-				if !d.shows(point) || !d.within(point) {
-					continue
+				if d.shows(point) && within(point.Place) {
+					at := plotter.XY{X: d.x(point.Place) + d.dodge(p, s.Name), Y: point.Mean}
+					all.marks = append(all.marks, mark{at, d.color(s.Name)})
 				}
-				at := plotter.XY{X: d.x(point.Place) + d.dodge(p, s.Name), Y: point.Mean}
-				all.marks = append(all.marks, mark{at, d.color(s.Name)})
 			}
 		}
 		d.addMarksTo(f, p, all, i, published.Name)
 	}
-}
-
-// within reports whether a published number is within the range of our numbers.
-func (d *drawing) within(p results.Point) bool {
-	if d.categories != nil {
-		return slices.Contains(d.categories, p.Place.Text)
-	}
-	return d.xMin <= p.Place.Number && p.Place.Number <= d.xMax
 }
 
 func (d *drawing) addMarksTo(f *Figure, p results.Panel, all marks, i int, name string) {
@@ -431,12 +411,10 @@ func (d *drawing) addMarksTo(f *Figure, p results.Panel, all marks, i int, name 
 	f.legend.add(name, all)
 }
 
-// ofMetric returns the marks that belong in this chart.
 func (d *drawing) ofMetric() []results.Published {
 	return slices.DeleteFunc(slices.Clone(d.Marks), func(p results.Published) bool { return p.Metric != d.Y })
 }
 
-// setAxes sets scales, ranges and ticks.
 func (d *drawing) setAxes(f *Figure, p results.Panel) {
 	axis := &f.Plot.Y
 	if axis.Min == axis.Max && !d.LogY {
@@ -523,10 +501,7 @@ func unitOf(name string) Unit {
 func inBytes(p results.Panel) bool { return p.Lines[0].Points[0].Record.CapacityUnit == records.Bytes }
 
 func (d *drawing) xLabel(p results.Panel) string {
-	if d.XLabel != "" {
-		return d.XLabel
-	}
-	return dimensionLabel(d.X, countedIn(p))
+	return cmp.Or(d.XLabel, dimensionLabel(d.X, countedIn(p)))
 }
 
 // blocksOfPrompts is what capacities count where a cache holds prompts.

@@ -67,7 +67,8 @@ func newPanel(title, heading, xLabel, yLabel string, oneOfSeveral bool) *Figure 
 
 func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 	f := &Figure{
-		Plot: plot.New(), bands: &bands{}, legend: newLegend(), ends: newEndLabels(), width: width, height: height,
+		Plot: plot.New(), bands: &bands{}, legend: newLegend(), ends: &endLabels{style: textStyle(8)}, width: width,
+		height: height,
 	}
 	p := f.Plot
 	p.Title.TextStyle.Font = sans(12)
@@ -143,7 +144,7 @@ func checkRange(label string, axis *plot.Axis) error {
 // size returns the size of the whole figure: the plot and, next to it, the legend.
 func (f *Figure) size() (width, height vg.Length) {
 	legend := f.legend.size(f.legend.columnsFor(maxLegendRows))
-	width, height = f.fullWidth()+2*margin, max(f.height+f.noteHeight(), legend.Y)+2*margin
+	width, height = f.fullWidth()+2*margin, max(f.height+noteHeight(f.note), legend.Y)+2*margin
 	if legend.X > 0 {
 		width += legend.X + margin
 	}
@@ -156,8 +157,8 @@ func (f *Figure) size() (width, height vg.Length) {
 // fullWidth is the width of the plot with the names at the ends of its lines.
 func (f *Figure) fullWidth() vg.Length { return f.width + f.ends.width() }
 
-func (f *Figure) noteHeight() vg.Length {
-	if f.note == "" {
+func noteHeight(note string) vg.Length {
+	if note == "" {
 		return 0
 	}
 	return noteStyle().FontExtents().Height + margin
@@ -168,7 +169,7 @@ func (f *Figure) draw(c draw.Canvas) {
 	plotArea := inner
 	plotArea.Max.X = plotArea.Min.X + f.fullWidth()
 	drawNote(plotArea, f.note)
-	plotArea.Min.Y += f.noteHeight()
+	plotArea.Min.Y += noteHeight(f.note)
 	plotted := f.drawPlot(plotArea)
 	if f.bar != nil {
 		f.bar.draw(inner, plotted)
@@ -185,7 +186,6 @@ func blank(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, margin, -margin, margin, -margin)
 }
 
-// drawNote writes a note at the lower edge.
 func drawNote(c draw.Canvas, note string) {
 	style := noteStyle()
 	style.YAlign = draw.YBottom
@@ -203,18 +203,15 @@ func (f *Figure) drawPlot(c draw.Canvas) vg.Rectangle {
 	return f.Plot.DataCanvas(inner).Rectangle
 }
 
-func (f *Figure) xLabelHeight() vg.Length {
-	if f.xLabel == "" {
-		return 0
-	}
-	return f.Plot.X.Label.TextStyle.FontExtents().Height + f.Plot.X.Label.Padding
-}
+func (f *Figure) xLabelHeight() vg.Length { return labelRoom(f.xLabel, &f.Plot.X) }
+func (f *Figure) yLabelWidth() vg.Length  { return labelRoom(f.yLabel, &f.Plot.Y) }
 
-func (f *Figure) yLabelWidth() vg.Length {
-	if f.yLabel == "" {
+// labelRoom is how high the label of an axis is, with the room beside it.
+func labelRoom(label string, axis *plot.Axis) vg.Length {
+	if label == "" {
 		return 0
 	}
-	return f.Plot.Y.Label.TextStyle.FontExtents().Height + f.Plot.Y.Label.Padding
+	return axis.Label.TextStyle.FontExtents().Height + axis.Label.Padding
 }
 
 // drawXLabel writes the label below the area that the plot was drawn in, in the middle of the axis or, if it is longer,

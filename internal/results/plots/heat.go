@@ -64,31 +64,22 @@ func (h Heat) sheet(recs []records.Record) (*sheet, error) {
 		f, cells := h.draw(g, colors, len(grids) > 1)
 		s.panels, all = append(s.panels, f), append(all, cells)
 	}
-	s.note = joined(missingNote(all...), skippedNote(skipped), ownAxesNote(grids))
+	s.note = missingNote(all...)
+	if skipped > 0 {
+		s.note = joined(s.note, fmt.Sprintf("%s of them at 0 or below, as the colours are logarithmic",
+			show.Count(int64(skipped))))
+	}
+	if slices.ContainsFunc(grids, func(g *heatPanel) bool { return !g.hasAxesOf(grids[0]) }) {
+		s.note = joined(s.note, "each panel has axes of its own")
+	}
 	return s, nil
 }
 
 func isNumber(x float64) bool { return !math.IsNaN(x) }
 
-func skippedNote(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s of them at 0 or below, as the colours are logarithmic", show.Count(int64(n)))
-}
-
-func ownAxesNote(grids []*heatPanel) string {
-	if slices.ContainsFunc(grids, func(g *heatPanel) bool { return !g.hasAxesOf(grids[0]) }) {
-		return "each panel has axes of its own"
-	}
-	return ""
-}
-
 func (h Heat) title() string {
-	if h.Title != "" {
-		return h.Title
-	}
-	return cmp.Or(h.ColorLabel, sentence(h.Color)) + " by " + records.MetricName(h.X) + " and " + records.MetricName(h.Y)
+	return cmp.Or(h.Title, cmp.Or(h.ColorLabel, sentence(h.Color))+" by "+records.MetricName(h.X)+" and "+
+		records.MetricName(h.Y))
 }
 
 type heatPanel struct {
@@ -101,7 +92,6 @@ type heatPanel struct {
 	counted     string // what capacities count
 }
 
-// place is a column or a row.
 type place struct {
 	records.Value
 	label string
@@ -259,17 +249,12 @@ func (h Heat) draw(g *heatPanel, colors colorScale, oneOfSeveral bool) (*Figure,
 	}
 	f := newPanel(title, g.heading, xLabel, yLabel, oneOfSeveral)
 	f.height = max(f.height, min(vg.Length(len(g.rows))*rowPitch, 2*plotHeight)+vg.Inch)
-	value := func(x float64) string { return records.MetricText(h.Color, x) }
-	c := &cells{columns: len(g.columns), values: g.values, colors: colors, text: value,
-		x: Places{First: 0, Step: 1}, y: Places{First: 0, Step: 1}}
-	f.addCells(c, func(column, row int) string {
-		told := "no value"
-		if x := g.values[row*len(g.columns)+column]; isNumber(x) {
-			told = value(x)
-		}
-		return fmt.Sprintf("%s %s, %s %s: %s %s", xLabel, g.columns[column].label, yLabel, g.rows[row].label,
-			cmp.Or(h.ColorLabel, records.MetricName(h.Color)), told)
-	})
+	c := &cells{columns: len(g.columns), values: g.values, colors: colors,
+		label: cmp.Or(h.ColorLabel, records.MetricName(h.Color)),
+		text:  func(x float64) string { return records.MetricText(h.Color, x) },
+		x:     Places{Label: xLabel, Step: 1, names: labelsOf(g.columns)},
+		y:     Places{Label: yLabel, Step: 1, names: labelsOf(g.rows)}}
+	f.addCells(c)
 	f.placesOnX(g.columns)
 	f.placesOnY(g.rows)
 	return f, c

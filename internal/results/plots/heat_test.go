@@ -272,8 +272,8 @@ func TestPagesKeepTheColoursOfCells(t *testing.T) {
 
 // peaked is a symmetrical matrix with a ridge along its diagonal.
 func peaked(n int) Matrix {
-	m := Matrix{Name: "matrix", Title: "A ridge", X: Places{"step", 0, 1}, Y: Places{"step", 0, 1}, Label: "height",
-		Columns: n}
+	steps := Places{Label: "step", Step: 1}
+	m := Matrix{Name: "matrix", Title: "A ridge", X: steps, Y: steps, Label: "height", Columns: n}
 	for i := range n * n {
 		m.Values = append(m.Values, math.Exp(-math.Abs(float64(i%n-i/n))/50))
 	}
@@ -321,7 +321,7 @@ func TestAveragedMatrices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		columns, rows := rapid.IntRange(1, 20).Draw(t, "columns"), rapid.IntRange(1, 20).Draw(t, "rows")
 		wide, high := rapid.IntRange(1, 7).Draw(t, "wide"), rapid.IntRange(1, 7).Draw(t, "high")
-		m := Matrix{X: Places{"x", 3, 2}, Y: Places{"y", 0, 1}, Columns: columns}
+		m := Matrix{X: Places{Label: "x", First: 3, Step: 2}, Y: Places{Label: "y", Step: 1}, Columns: columns}
 		sum := 0.0
 		for range columns * rows {
 			x := rapid.Float64Range(-1, 1).Draw(t, "value")

@@ -1,12 +1,23 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
+	"image"
+	"image/color"
 	"math"
 	"slices"
+	"strconv"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/palette/moreland"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/records/series"
 )
 
 // mostCells is the most columns and rows of a matrix that are drawn. Larger ones are drawn as means.
@@ -46,9 +57,9 @@ func (m Matrix) Draw(formats ...Format) (Drawing, error) {
 
 // figure returns the figure of a matrix, a square if both axes have the same places.
 func (m Matrix) figure(title, heading string, colors colorScale, oneOfSeveral bool) (*Figure, *cells) {
-	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, text: m.Unit.exact, colors: colors}
+	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, label: m.Label, text: m.Unit.exact, colors: colors}
 	f := newPanel(title, heading, m.X.Label, m.Y.Label, oneOfSeveral)
-	f.addCells(c, m.told)
+	f.addCells(c)
 	if m.Columns == c.rows() && m.X.First == m.Y.First && m.X.Step == m.Y.Step {
 		f.makeSquare()
 	}
@@ -84,16 +95,7 @@ func (m Matrix) averaged(wide, high int) Matrix {
 
 // inBlocks returns the middles of blocks of n places.
 func (p Places) inBlocks(n int) Places {
-	return Places{p.Label, p.First + float64(n-1)/2*p.Step, float64(n) * p.Step}
-}
-
-func (m Matrix) told(column, row int) string {
-	told := "no value"
-	if x := m.Values[row*m.Columns+column]; isNumber(x) {
-		told = m.Unit.exact(x)
-	}
-	return fmt.Sprintf("%s %s, %s %s: %s %s", m.X.Label, short(m.X.at(column)), m.Y.Label, short(m.Y.at(row)), m.Label,
-		told)
+	return Places{Label: p.Label, First: p.First + float64(n-1)/2*p.Step, Step: float64(n) * p.Step}
 }
 
 // makeSquare makes the plot so narrow that the area of its data is a square.
@@ -104,4 +106,429 @@ func (f *Figure) makeSquare() {
 		f.width -= data.X - data.Y
 		f.setTitle(f.title)
 	}
+}
+
+// LabelsOverTime is a heat map of a series whose labels are numbers: a column for each time and a row for each label.
+type LabelsOverTime struct {
+	Name           string // of the series: "query_cosines"
+	File           string // without its ending
+	Title          string
+	XLabel, YLabel string                  // "" for what the rows count
+	Rows           map[string][]series.Row // by cell
+}
+
+// Draw draws the series as FILE.svg and so on, a panel for each record; without a format it only returns the error.
+// Records without rows of that name are left out. It is an UndrawableError if all are, if a label is not a number, or
+// if several records are of one trace.
+func (f LabelsOverTime) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+	s, err := f.sheet(recs)
+	return drawn(f.File, s, err, formats)
+}
+
+func (f LabelsOverTime) sheet(recs []records.Record) (*sheet, error) {
+	var found []Matrix
+	var traces []string
+	var values []float64
+	for i := range recs {
+		m, err := f.matrix(f.Rows[recs[i].Cell])
+		switch {
+		case err != nil:
+			return nil, err
+		case m.Columns == 0:
+			continue
+		case slices.Contains(traces, recs[i].Trace):
+			return nil, fmt.Errorf("several records of %s have the series; choose one with only", recs[i].Trace)
+		}
+		m.X.Label, m.Y.Label, m.Label = f.XLabel, f.YLabel, records.AxisName(f.Name)
+		if m.X.Label == "" {
+			m.X.Label = clockOf(recs).label
+		}
+		found, traces, values = append(found, m), append(traces, recs[i].Trace), append(values, m.Values...)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no record has a series of %s", f.Name)
+	}
+	colors := newColorScale(Linear, values)
+	s := &sheet{title: f.Title, bar: &colorBar{colors, unitOf(f.Name), records.AxisName(f.Name)}}
+	var all []*cells
+	for i, m := range found {
+		figure, c := m.figure(f.Title+": "+traces[i], traces[i], colors, len(found) > 1)
+		s.panels, all = append(s.panels, figure), append(all, c)
+	}
+	s.note = joined(missingNote(all...), s.scalesNote())
+	return s, nil
+}
+
+// matrix returns the values of the rows that have the figure's name; one without columns for none.
+func (f LabelsOverTime) matrix(rows []series.Row) (m Matrix, err error) {
+	var times, labels []float64
+	for _, row := range rows {
+		if row.Name != f.Name {
+			continue
+		}
+		label, err := strconv.ParseFloat(row.Label, 64)
+		if err != nil {
+			return m, fmt.Errorf("the series %s has the label %q, which is not a number", f.Name, row.Label)
+		}
+		times, labels = append(times, row.Time), append(labels, label)
+	}
+	columns, onX, err := evenly(times)
+	if err != nil {
+		return m, fmt.Errorf("times of %s: %w", f.Name, err)
+	}
+	lines, onY, err := evenly(labels)
+	if err != nil {
+		return m, fmt.Errorf("labels of %s: %w", f.Name, err)
+	}
+	m = Matrix{X: onX, Y: onY, Columns: len(columns)}
+	m.Values = slices.Repeat([]float64{math.NaN()}, len(columns)*len(lines))
+	at := 0
+	for _, row := range rows {
+		if row.Name == f.Name {
+			column, _ := slices.BinarySearch(columns, times[at])
+			line, _ := slices.BinarySearch(lines, labels[at])
+			m.Values[line*len(columns)+column] = row.Value
+			at++
+		}
+	}
+	return m, nil
+}
+
+// evenly returns the different numbers in ascending order, which are to be equally far apart.
+func evenly(numbers []float64) (ascending []float64, on Places, err error) {
+	ascending = slices.Clone(numbers)
+	slices.Sort(ascending)
+	ascending = slices.Compact(ascending)
+	on.Step = 1
+	if len(ascending) > 1 {
+		on.Step = ascending[1] - ascending[0]
+	}
+	for i, x := range ascending {
+		if i == 0 {
+			on.First = x
+		} else if step := x - ascending[i-1]; step != on.Step {
+			return nil, on, fmt.Errorf("%v and %v are %v apart, others %v; want equal distances", ascending[i-1], x, step,
+				on.Step)
+		}
+	}
+	return ascending, on, nil
+}
+
+// cells are the coloured cells of a heat map. A cell without a value is hatched. If there is room, values are written
+// in their cells. It implements plot.DataRanger.
+type cells struct {
+	columns int
+	values  []float64 // row by row from the lowest; NaN where there is none
+	x, y    Places
+	colors  colorScale
+	label   string // of the values
+	text    func(value float64) string
+}
+
+// Places are evenly spaced places on an axis.
+type Places struct {
+	Label string
+	First float64
+	Step  float64  // from one place to the next
+	names []string // of the places; nil for their numbers
+}
+
+func (p Places) start(cell int) float64 { return p.First + (float64(cell)-0.5)*p.Step }
+func (p Places) at(cell int) float64    { return p.First + float64(cell)*p.Step }
+
+func (p Places) name(cell int) string {
+	if p.names == nil {
+		return short(p.at(cell))
+	}
+	return p.names[cell]
+}
+
+func (g *cells) rows() int { return len(g.values) / g.columns }
+
+func (g *cells) missing() (n int) {
+	for _, x := range g.values {
+		if math.IsNaN(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// missingNote says what is hatched; "" if nothing is.
+func missingNote(all ...*cells) string {
+	missing, of := 0, 0
+	for _, g := range all {
+		missing, of = missing+g.missing(), of+len(g.values)
+	}
+	if missing == 0 {
+		return ""
+	}
+	return fmt.Sprintf("hatched: %s of %s without a value", show.Count(int64(missing)),
+		show.Counted(of, "cell"))
+}
+
+func (g *cells) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return g.x.start(0), g.x.start(g.columns), g.y.start(0), g.y.start(g.rows())
+}
+
+// Plot implements plot.Plotter. The cells are an image, as shapes would make a large file with seams between them.
+func (g *cells) Plot(c draw.Canvas, p *plot.Plot) {
+	img := image.NewPaletted(image.Rect(0, 0, g.columns, g.rows()), heatPalette)
+	for i, x := range g.values {
+		img.SetColorIndex(i%g.columns, g.rows()-1-i/g.columns, g.colors.index(x))
+	}
+	area := g.box(c, p, 0, 0, g.columns, g.rows())
+	c.DrawImage(area, img)
+	for row := range g.rows() {
+		for column := 0; column < g.columns; column++ {
+			first := column
+			for column < g.columns && math.IsNaN(g.values[row*g.columns+column]) {
+				column++
+			}
+			if column > first {
+				hatch(c, g.box(c, p, first, row, column, row+1))
+			}
+		}
+	}
+	frame(c, area)
+	g.write(c, p)
+}
+
+// box returns the area of the cells from one column and row up to another.
+func (g *cells) box(c draw.Canvas, p *plot.Plot, column, row, toColumn, toRow int) vg.Rectangle {
+	x, y := p.Transforms(&c)
+	return vg.Rectangle{Min: vg.Point{X: x(g.x.start(column)), Y: y(g.y.start(row))},
+		Max: vg.Point{X: x(g.x.start(toColumn)), Y: y(g.y.start(toRow))}}
+}
+
+// hatching is the distance between lines that rise from left to right.
+const hatching = vg.Length(5)
+
+// hatch draws an area without values. The lines of neighbours continue each other.
+func hatch(c draw.Canvas, area vg.Rectangle) {
+	c.SetColor(paper)
+	c.Fill(area.Path())
+	line := draw.LineStyle{Color: bound, Width: 0.6}
+	first := math.Floor(float64((area.Min.Y - area.Max.X) / hatching))
+	for up := vg.Length(first) * hatching; up < area.Max.Y-area.Min.X; up += hatching { // y = x + up
+		left, right := max(area.Min.X, area.Min.Y-up), min(area.Max.X, area.Max.Y-up)
+		if left < right {
+			c.StrokeLine2(line, left, left+up, right, right+up)
+		}
+	}
+}
+
+// Colours of letters on cells. They differ from those that pages choose, as cells are the same on dark pages.
+var (
+	onLight = color.NRGBA{0x14, 0x14, 0x14, 0xff}
+	onDark  = color.NRGBA{0xf2, 0xf2, 0xf2, 0xff}
+)
+
+// write writes the values in their cells if there is room for all of them.
+func (g *cells) write(c draw.Canvas, p *plot.Plot) {
+	const gap = 4
+	style := textStyle(9)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
+	size := g.box(c, p, 0, 0, 1, 1).Size()
+	if style.FontExtents().Height+gap > size.Y || size.X < gap {
+		return
+	}
+	texts := make([]string, len(g.values))
+	for i, x := range g.values {
+		if math.IsNaN(x) {
+			continue
+		}
+		texts[i] = g.text(x)
+		if style.Width(texts[i])+gap > size.X {
+			return
+		}
+	}
+	x, y := p.Transforms(&c)
+	for i, text := range texts {
+		if text == "" {
+			continue
+		}
+		style.Color = onDark
+		if on := heatPalette[g.colors.index(g.values[i])]; color.GrayModel.Convert(on).(color.Gray).Y > 0x80 {
+			style.Color = onLight // dark letters are legible
+		}
+		at := vg.Point{X: x(g.x.at(i % g.columns)), Y: y(g.y.at(i/g.columns)) + style.FontExtents().Descent/2}
+		c.FillText(style, at, text)
+	}
+}
+
+// addCells fills a figure with cells, whose values are told under the mouse.
+func (f *Figure) addCells(g *cells) {
+	f.Plot.Add(g)
+	for _, axis := range []*plot.Axis{&f.Plot.X, &f.Plot.Y} {
+		axis.Padding, axis.LineStyle.Width = 0, 0 // the frame of the cells is their line
+	}
+	told := spotLine{text: func(i int) string {
+		value := "no value"
+		if x := g.values[i]; isNumber(x) {
+			value = g.text(x)
+		}
+		return fmt.Sprintf("%s %s, %s %s: %s %s", g.x.Label, g.x.name(i%g.columns), g.y.Label, g.y.name(i/g.columns),
+			g.label, value)
+	}}
+	for i := range g.values {
+		told.points = append(told.points, plotter.XY{X: g.x.at(i % g.columns), Y: g.y.at(i / g.columns)})
+	}
+	f.spots.lines = append(f.spots.lines, told)
+}
+
+// heatColors is how many colours a heat map has for values. One more, heatColors itself, stands for none, so that the
+// index of a colour fits into a byte.
+const heatColors = 255
+
+// heatPalette has the colours of values from low to high: the hues of viridis, with a lightness that grows evenly.
+// People with any colour vision can read it, and so can everybody on grey paper. It is the same on dark pages.
+var heatPalette = func() (all color.Palette) {
+	viridis := []color.Color{
+		color.NRGBA{0x44, 0x01, 0x54, 0xff}, color.NRGBA{0x48, 0x28, 0x78, 0xff}, color.NRGBA{0x3e, 0x4a, 0x89, 0xff},
+		color.NRGBA{0x31, 0x68, 0x8e, 0xff}, color.NRGBA{0x26, 0x82, 0x8e, 0xff}, color.NRGBA{0x1f, 0x9e, 0x89, 0xff},
+		color.NRGBA{0x35, 0xb7, 0x79, 0xff}, color.NRGBA{0x6d, 0xcd, 0x59, 0xff}, color.NRGBA{0xb4, 0xde, 0x2c, 0xff},
+		color.NRGBA{0xfd, 0xe7, 0x25, 0xff},
+	}
+	even, err := moreland.NewLuminance(viridis)
+	if err != nil {
+		panic(err) // their lightness does not grow
+	}
+	even.SetMax(1)
+	for _, c := range even.Palette(heatColors).Colors() {
+		all = append(all, color.NRGBAModel.Convert(c))
+	}
+	return append(all, paper)
+}()
+
+// colorScale gives values their colours.
+type colorScale struct {
+	low, high float64
+	scale     Scale
+}
+
+// newColorScale returns a scale for these values, of which some may be NaN.
+func newColorScale(scale Scale, values []float64) colorScale {
+	s := colorScale{math.Inf(1), math.Inf(-1), scale}
+	for _, x := range values {
+		if !math.IsNaN(x) {
+			s.low, s.high = min(s.low, x), max(s.high, x)
+		}
+	}
+	switch {
+	case s.low < s.high:
+	case scale == Log:
+		s.low, s.high = s.low/2, s.high*2
+	default:
+		room := cmp.Or(math.Abs(s.low)/10, 1)
+		s.low, s.high = s.low-room, s.high+room
+	}
+	return s
+}
+
+// norm returns where a value lies between low and high, from 0 to 1.
+func (s colorScale) norm(x float64) float64 {
+	if s.scale == Log {
+		return math.Log(x/s.low) / math.Log(s.high/s.low)
+	}
+	return (x - s.low) / (s.high - s.low)
+}
+
+// index returns the colour of a value in heatPalette.
+func (s colorScale) index(x float64) uint8 {
+	if math.IsNaN(x) {
+		return heatColors
+	}
+	return uint8(math.Round(min(max(s.norm(x), 0), 1) * (heatColors - 1)))
+}
+
+// Room of a colour bar.
+const (
+	colorBarWidth = vg.Length(12)
+	colorTick     = vg.Length(4)
+	colorBarMost  = 2 * plotHeight // its height, at most
+)
+
+// colorBar says which values the colours of a heat map mean.
+type colorBar struct {
+	colorScale
+	unit  Unit
+	label string
+}
+
+func (b *colorBar) ticks() []plot.Tick {
+	return ticker{scale: b.scale, unit: b.unit}.Ticks(b.low, b.high)
+}
+
+// width is the room that the bar takes beside a plot.
+func (b *colorBar) width() vg.Length {
+	widest := vg.Length(0)
+	for _, t := range b.ticks() {
+		widest = max(widest, textStyle(10).Width(t.Label))
+	}
+	return margin + colorBarWidth + colorTick + 2 + widest + margin/2 + textStyle(11).FontExtents().Height
+}
+
+// draw draws the bar on the right of an area.
+func (b *colorBar) draw(c draw.Canvas, beside vg.Rectangle) {
+	beside.Min.Y = max(beside.Min.Y, beside.Max.Y-colorBarMost)
+	bar := vg.Rectangle{Min: vg.Point{X: beside.Max.X + margin, Y: beside.Min.Y}}
+	bar.Max = vg.Point{X: bar.Min.X + colorBarWidth, Y: beside.Max.Y}
+	colors := image.NewPaletted(image.Rect(0, 0, 1, heatColors), heatPalette)
+	for i := range heatColors {
+		colors.Pix[heatColors-1-i] = uint8(i)
+	}
+	c.DrawImage(bar, colors)
+	frame(c, bar)
+	style := textStyle(10)
+	style.YAlign = draw.YCenter
+	for _, t := range b.ticks() {
+		length := colorTick
+		if t.IsMinor() {
+			length /= 2
+		}
+		y := bar.Min.Y + vg.Length(b.norm(t.Value))*(bar.Max.Y-bar.Min.Y)
+		c.StrokeLine2(thin(), bar.Max.X, y, bar.Max.X+length, y)
+		c.FillText(style, vg.Point{X: bar.Max.X + colorTick + 2, Y: y + style.FontExtents().Descent/2}, t.Label)
+	}
+	label, style := fitted(b.label, textStyle(11), max(bar.Max.Y-bar.Min.Y, plotHeight/2))
+	style.Rotation, style.XAlign = math.Pi/2, draw.XCenter
+	right := bar.Min.X + b.width() - margin - style.FontExtents().Descent
+	c.FillText(style, vg.Point{X: right, Y: (bar.Min.Y + bar.Max.Y) / 2}, label)
+}
+
+// thin is the line around colours, which may be those of the page.
+func thin() draw.LineStyle { return draw.LineStyle{Color: ink, Width: 0.5} }
+
+// frame draws a line around an area of colours.
+func frame(c draw.Canvas, area vg.Rectangle) {
+	c.StrokeLines(thin(), []vg.Point{area.Min, {X: area.Max.X, Y: area.Min.Y}, area.Max, {X: area.Min.X, Y: area.Max.Y},
+		area.Min})
+}
+
+// leastPixels is the least width and height of an image in a file, so that it stays sharp where a viewer smooths it.
+const leastPixels = 1024
+
+// enlarged returns an image in which each pixel is a rectangle of so many that none looks blurred.
+func enlarged(img image.Image) image.Image {
+	small, ok := img.(*image.Paletted)
+	if !ok {
+		return img
+	}
+	size := small.Bounds().Size()
+	wide, high := copies(size.X), copies(size.Y)
+	out := image.NewPaletted(image.Rect(0, 0, wide*size.X, high*size.Y), small.Palette)
+	for i := range out.Pix {
+		x, y := i%out.Stride, i/out.Stride
+		out.Pix[i] = small.Pix[y/high*small.Stride+x/wide]
+	}
+	return out
+}
+
+// copies returns how often each of n pixels is repeated. One alone has no neighbour to be blurred with.
+func copies(n int) int {
+	if n == 1 {
+		return 1
+	}
+	return (leastPixels + n - 1) / n
 }

@@ -214,14 +214,11 @@ func (f OverTime) linesOf(rows []series.Row) (lines []timeLine) {
 	// The line of the only node or tenant repeats the line of everything together. Two tenants may be equal by chance:
 	// both stay.
 	ofAll := func(l timeLine) bool { return l.name == "" }
-	if f.Labels == nil && len(lines) == 2 && slices.ContainsFunc(lines, ofAll) && lines[0].sameAs(lines[1]) {
+	if f.Labels == nil && len(lines) == 2 && slices.ContainsFunc(lines, ofAll) && slices.Equal(lines[0].x, lines[1].x) &&
+		slices.Equal(lines[0].y, lines[1].y) {
 		lines = slices.DeleteFunc(lines, func(l timeLine) bool { return !ofAll(l) })
 	}
 	return lines
-}
-
-func (l timeLine) sameAs(other timeLine) bool {
-	return slices.Equal(l.x, other.x) && slices.Equal(l.y, other.y)
 }
 
 // thin replaces the windows by means of several consecutive ones where there are more than mostTimes.

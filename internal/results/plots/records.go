@@ -95,7 +95,6 @@ func overCapacity(g results.Group, m metric.Metric, recs []records.Record) Chart
 	return c
 }
 
-// titleOf says what the figure of a metric shows.
 func titleOf(g results.Group, m metric.Metric) string {
 	title := fmt.Sprintf("%s: %s, %s requests", m.Figure.Title, g.Name,
 		show.Count(g.Records[0].Int(metric.Requests)))

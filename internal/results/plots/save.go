@@ -125,9 +125,6 @@ func Outputs(drawings []Drawing) (outputs []atomicfile.Output) {
 
 // Write writes the files of drawings into dir, which is created if missing.
 func Write(dir string, drawings ...Drawing) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
 	return atomicfile.WriteAllIn(dir, Outputs(drawings)...)
 }
 

@@ -34,8 +34,7 @@ type border struct{}
 func (border) Plot(draw.Canvas, *plot.Plot) {}
 
 func (border) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	room := vg.Rectangle{Min: vg.Point{X: -markRadius, Y: -markRadius}, Max: vg.Point{X: markRadius, Y: markRadius}}
-	return []plot.GlyphBox{{Rectangle: room}, {X: 1, Y: 1, Rectangle: room}}
+	return []plot.GlyphBox{{Rectangle: roomOfMark}, {X: 1, Y: 1, Rectangle: roomOfMark}}
 }
 
 // columns returns the number of panels side by side.
@@ -80,7 +79,7 @@ func (s *sheet) scalesNote() string {
 		names = append(names, "horizontal")
 	}
 	// the vertical axis of bars with names on their left only counts them
-	if !s.named() && differ(func(f *Figure) *plot.Axis { return &f.Plot.Y }) {
+	if !s.panels[0].barNames && differ(func(f *Figure) *plot.Axis { return &f.Plot.Y }) {
 		names = append(names, "vertical")
 	}
 	switch len(names) {
@@ -92,13 +91,15 @@ func (s *sheet) scalesNote() string {
 	return fmt.Sprintf("each panel has a %s axis of its own", names[0])
 }
 
-func (s *sheet) named() bool { return s.panels[0].barNames }
-
-// legend returns what the panels draw, each once.
+// legend returns what the panels draw, each label once.
 func (s *sheet) legend() legend {
 	all := newLegend()
 	for _, f := range s.panels {
-		all.join(f.legend)
+		for _, entry := range f.legend.entries {
+			if !slices.ContainsFunc(all.entries, func(e legendEntry) bool { return e.label == entry.label }) {
+				all.entries = append(all.entries, entry)
+			}
+		}
 	}
 	return all
 }
@@ -152,9 +153,7 @@ func (s *sheet) size() (width, height vg.Length) {
 	if size := l.size(l.columnsWithin(s.width())); size.Y > 0 {
 		height += size.Y + margin
 	}
-	if s.note != "" {
-		height += noteStyle().FontExtents().Height + margin
-	}
+	height += noteHeight(s.note)
 	if s.bar != nil {
 		width += s.bar.width()
 	}
@@ -168,10 +167,8 @@ func (s *sheet) draw(c draw.Canvas) {
 	name, title := fitted(s.title, title, s.width())
 	c.FillText(title, vg.Point{X: c.Center().X, Y: c.Max.Y}, name)
 	c.Max.Y -= s.titleHeight()
-	if s.note != "" {
-		drawNote(c, s.note)
-		c.Min.Y += noteStyle().FontExtents().Height + margin
-	}
+	drawNote(c, s.note)
+	c.Min.Y += noteHeight(s.note)
 	l := s.legend()
 	columns := l.columnsWithin(s.width())
 	if size := l.size(columns); size.Y > 0 {

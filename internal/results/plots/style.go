@@ -3,6 +3,7 @@ package plots
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"image/color"
 	"maps"
 	"math"
@@ -121,7 +122,11 @@ func (s Styles) add(name string, r *records.Record, lines string) {
 		s[name] = SeriesStyle(len(s))
 		return
 	}
-	s[name] = policyStyle(r, name)
+	policy := r.Policy
+	if policy == "" { // a published number of a policy that was not replayed has only a label
+		policy, _, _ = strings.Cut(r.Label, " (")
+	}
+	s[name] = PolicyStyle(policy, name, r.Kind)
 }
 
 // apart gives lines of one figure that share a colour unused ones, as long as there are any, and lines that would still
@@ -189,4 +194,183 @@ type levelGlyph struct{}
 func (levelGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	line := draw.LineStyle{Color: style.Color, Width: 1.6}
 	c.StrokeLine2(line, at.X-2*style.Radius, at.Y, at.X+2*style.Radius, at.Y)
+}
+
+// The colours of what is no line.
+var (
+	ink       = color.NRGBA{A: 0xff} // text, axes and references
+	paper     = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	grid      = color.NRGBA{0xe6, 0xe6, 0xe6, 0xff}
+	bound     = color.NRGBA{0x70, 0x70, 0x70, 0xff}
+	faded     = color.NRGBA{0x94, 0x94, 0x94, 0xff} // lines that are only the background of others
+	fadedText = color.NRGBA{0x60, 0x60, 0x60, 0xff} // their names, which are read and need more contrast than lines
+)
+
+// Property is a colour that a page chooses: the name of a property of its style sheet, and the colour on paper.
+type Property struct {
+	Name  string
+	Color color.NRGBA
+}
+
+// Properties are what a page chooses: all colours. Those of lines come last, in the order of LineColors; a page keeps
+// their hue.
+func Properties() []Property {
+	all := []Property{{"--ink", ink}, {"--paper", paper}, {"--grid", grid}, {"--bound", bound}, {"--faded", faded},
+		{"--faded-text", fadedText}}
+	for i, c := range palette {
+		all = append(all, Property{fmt.Sprintf("--hue-%d", i+1), c})
+	}
+	return all
+}
+
+// PropertyOf returns the name of the property that a page has for a colour; that of text for any other.
+func PropertyOf(c color.NRGBA) string {
+	for _, p := range Properties() {
+		if p.Color == c {
+			return p.Name
+		}
+	}
+	return Properties()[0].Name
+}
+
+// LineColors returns the colours that lines may have.
+func LineColors() []color.NRGBA { return palette }
+
+// themed replaces colours by properties of the page. Only styles have quotes: texts and names are escaped.
+func themed(svg []byte) []byte {
+	var replaced []string
+	for _, p := range Properties() {
+		for _, set := range []string{`style="fill:`, `style="stroke:`} {
+			replaced = append(replaced, set+hex(p.Color), set+"var("+p.Name+")")
+		}
+	}
+	return []byte(strings.NewReplacer(replaced...).Replace(string(svg)))
+}
+
+// hex writes a colour as an SVG has it.
+func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
+
+// PolicyStyle returns the look of a policy by its name. With other parameters, or under another name, it keeps the
+// colour of the policy and has a mark that depends on that name.
+func PolicyStyle(policy, name, kind string) Style {
+	style := Style{Width: lineWidth}
+	switch {
+	case isReference(policy, kind):
+		return referenceStyle(policy, kind)
+	case name == policy:
+		// the mark by what of the hash does not choose the colour
+		mark := hashOf(policy) / len(palette) % len(markers)
+		if own := roleOf(policy).Mark; own > 0 {
+			mark = own - 1
+		}
+		style.Color, style.Marker = palette[policyColor(policy)], markers[mark]
+	default:
+		style.Color, style.Marker = palette[policyColor(policy)], markers[hashOf(name)%len(markers)]
+	}
+	return style
+}
+
+// isReference reports whether other policies are compared with this one.
+func isReference(policy, kind string) bool {
+	return kind == records.Offline || kind == records.Bound || roleOf(policy).Unlimited
+}
+
+// roleOf returns the role of a policy; an empty one for a policy that is not in this program.
+func roleOf(policy string) records.Role {
+	r, _ := records.RoleOf(policy)
+	return r
+}
+
+// ReferenceStyle returns the look of a line with which others are compared.
+func ReferenceStyle() Style {
+	return referenceStyle(records.ReferencePolicy(), records.Offline)
+}
+
+func referenceStyle(policy, kind string) Style {
+	style := Style{Color: ink, Width: 1.6}
+	for _, length := range roleOf(policy).Dashes {
+		style.Dashes = append(style.Dashes, vg.Length(length))
+	}
+	if kind == records.Bound {
+		style.Color, style.Dashes = bound, []vg.Length{1.5, 3}
+	}
+	if style.Dashes == nil { // not dashes[0], which is solid as the lines of other policies
+		style.Dashes = dashes[1+hashOf(policy)%(len(dashes)-1)]
+	}
+	return style
+}
+
+func policyColor(policy string) int {
+	if color := roleOf(policy).Color; color > 0 {
+		return color - 1
+	}
+	return hashOf(policy) % len(palette)
+}
+
+// hashOf returns a number that depends on a name alone. Without its top bit it is positive where int has 32 bits, too.
+func hashOf(name string) int {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return int(h.Sum32() >> 1)
+}
+
+const (
+	// mostColoured is the number of lines up to which each is in its colour.
+	mostColoured = 8
+	// leastBest is the least number of the best that are in colour, however many references there are.
+	leastBest = 3
+)
+
+// ranked is a line with what decides whether it is in colour.
+type ranked struct {
+	name      string
+	reference bool
+	values    map[string]float64 // by place
+}
+
+// fadedOf returns the names of the grey lines: none if there are at most mostColoured lines, otherwise all except the
+// references and the lines with the best mean ranks.
+func fadedOf(lines []ranked, metric string) map[string]bool {
+	grey := map[string]bool{}
+	if len(lines) <= mostColoured {
+		return grey
+	}
+	competing := slices.DeleteFunc(slices.Clone(lines), func(l ranked) bool { return l.reference })
+	best := max(leastBest, mostColoured-(len(lines)-len(competing)))
+	order := meanRanks(competing, records.LowerIsBetter(metric))
+	slices.SortStableFunc(competing, func(a, b ranked) int { return cmp.Compare(order[a.name], order[b.name]) })
+	for _, l := range competing[min(best, len(competing)):] {
+		grey[l.name] = true
+	}
+	return grey
+}
+
+// meanRanks returns the rank of each line, from 0 for the best, averaged over the places at which it has a value. With
+// ranks each place has the same weight; with values the place with the largest differences would decide.
+func meanRanks(lines []ranked, lowest bool) map[string]float64 {
+	sum, count := map[string]float64{}, map[string]float64{}
+	places := map[string]bool{}
+	for _, l := range lines {
+		for place := range l.values {
+			places[place] = true
+		}
+	}
+	for place := range places { // in any order: the sums are of whole numbers
+		for _, l := range lines {
+			x, ok := l.values[place]
+			if !ok {
+				continue
+			}
+			count[l.name]++
+			for _, other := range lines {
+				if y, ok := other.values[place]; ok && (lowest && y < x || !lowest && y > x) {
+					sum[l.name]++
+				}
+			}
+		}
+	}
+	for _, l := range lines {
+		sum[l.name] /= max(count[l.name], 1)
+	}
+	return sum
 }

@@ -30,11 +30,7 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 		}
 	}
 	add("cost", "What it costs", cost.Parts(r.Costs))
-	var saves []page.Part
-	for _, sentence := range tabular.Sentences(r.Reaches) {
-		saves = append(saves, page.Part{Answer: sentence})
-	}
-	add("origin", "What reaches the origin", saves)
+	add("origin", "What reaches the origin", page.Answers(tabular.Sentences(r.Reaches)))
 	add("answer", "Which capacity", r.answers())
 	var starts []page.Part
 	for _, line := range r.ColdStart {
@@ -50,8 +46,12 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 		parts = append(parts, page.Part{Table: t})
 	}
 	add("table", "Table", parts)
-	add("labels", "Hits by label", r.byLabel())
-	add("missed", missedTitle, gridParts("", r.Missed))
+	if by := bylabel.Of(r.Records); len(by.Rows) > 0 {
+		add("labels", "Hits by label", []page.Part{{Table: page.NewTable(by.Title, by.Grid)}})
+	}
+	if len(r.Missed.Rows) > 0 {
+		add("missed", missedTitle, []page.Part{{Table: page.NewTable("", r.Missed)}})
+	}
 	add("figures", "Figures", page.Drawings(drawn))
 	add("replayed", "What was replayed", []page.Part{{Settings: append(slices.Clone(r.Replayed), r.settings()...)}})
 	return p
@@ -62,21 +62,14 @@ func (r Results) files() (files []page.Link) {
 	if len(r.Rows) > 0 {
 		names = append(names, series.FileNames()...)
 	}
-	for _, name := range names {
-		files = append(files, page.Link{Path: name, Kind: name})
-	}
-	return files
+	return page.FileLinks(names...)
 }
 
 // answers says which capacity each policy needs, in a sentence and in a table.
 func (r Results) answers() (parts []page.Part) {
-	for _, a := range r.Answers {
-		sentence := a.Sentence()
-		if len(r.Answers) > 1 {
-			sentence = a.Name + ": " + sentence
-		}
+	for i, sentence := range tabular.Sentences(r.Answers) {
 		parts = append(parts, page.Part{Answer: sentence})
-		if len(a.Needs) > 0 {
+		if a := r.Answers[i]; len(a.Needs) > 0 {
 			parts = append(parts, page.Part{Table: answerTable(a)})
 		}
 	}
@@ -105,47 +98,14 @@ func answerTable(a target.Answer) *page.Table {
 	return t
 }
 
-// byLabel has a table for each trace and group of records.
-func (r Results) byLabel() []page.Part {
-	by := bylabel.Of(r.Records)
-	return gridParts(by.Title, by.Grid)
-}
-
-// gridParts returns a table as a part of the page, nothing without rows.
-func gridParts(caption string, g tabular.Grid) []page.Part {
-	if len(g.Rows) == 0 {
-		return nil
-	}
-	t := &page.Table{Caption: caption}
-	for _, h := range g.Heads {
-		column := page.Column{Name: h.Name}
-		if !h.IsText {
-			column.Class = page.Number
-		}
-		t.Columns = append(t.Columns, column)
-	}
-	for _, row := range g.Rows {
-		if len(row) > 0 {
-			t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, "")
-		}
-	}
-	return []page.Part{{Table: t}}
-}
-
 func (r Results) groups() (tables []*page.Table) {
 	for _, g := range results.Groups(results.NamedByParts(r.Records)) {
-		heads, rows, labels, notes := g.Table()
+		grid, labels, notes := g.Table()
 		if sizes := g.Records[0].Sizes; sizes != "" {
 			notes = append([]string{sizes}, notes...)
 		}
-		t := &page.Table{Caption: g.Title(), Rows: rows, Lines: labels, Notes: notes}
-		for _, h := range heads {
-			column := page.Column{Name: h.Name}
-			if !h.IsText {
-				column.Class = page.Number
-			}
-			t.Columns = append(t.Columns, column)
-		}
+		t := page.NewTable(g.Title(), grid, notes...)
+		t.Lines = labels
 		tables = append(tables, t)
 	}
 	return tables
@@ -154,12 +114,7 @@ func (r Results) groups() (tables []*page.Table) {
 // settings says what was replayed on the trace.
 func (r Results) settings() (settings []records.Setting) {
 	add := func(name string, text func(*records.Record) string) {
-		var texts []string
-		for i := range r.Records {
-			if t := text(&r.Records[i]); t != "" && !slices.Contains(texts, t) {
-				texts = append(texts, t)
-			}
-		}
+		texts := records.Texts(r.Records, text)
 		if len(texts) > mostTexts {
 			texts = append(texts[:mostTexts], fmt.Sprintf("... (%d in all)", len(texts)))
 		}

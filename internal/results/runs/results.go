@@ -6,9 +6,13 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/tabular"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results/cost"
@@ -43,9 +47,6 @@ type Results struct {
 func (r Results) Write(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx) // the interrupt ended the replays; what they gave is still drawn
-	}
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
 	}
 	outputs, err := records.Outputs(r.Records)
 	if err != nil {
@@ -88,4 +89,31 @@ func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
 	}
 	overTime, err := plots.AllOverTime(ctx, r.Records, r.Rows)
 	return slices.Concat(drawn, costs, overTime), err
+}
+
+// withoutEffect are the flags that change nothing on a page.
+var withoutEffect = []string{"output", "format", "jobs", "quiet", "brief"}
+
+// CommandLine returns the command that makes a page again, quoted for a shell, with a folder of the reader's choice.
+func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
+	words := []string{command}
+	for _, arg := range args {
+		words = append(words, terminal.Shell(arg))
+	}
+	flags.Visit(func(f *pflag.Flag) {
+		switch {
+		case slices.Contains(withoutEffect, f.Name):
+		case f.Value.Type() == "bool":
+			words = append(words, strings.TrimSuffix("--"+f.Name+"="+f.Value.String(), "=true"))
+		default:
+			values := []string{f.Value.String()}
+			if list, ok := f.Value.(pflag.SliceValue); ok {
+				values = list.GetSlice()
+			}
+			for _, value := range values {
+				words = append(words, "--"+f.Name, terminal.Shell(value))
+			}
+		}
+	})
+	return strings.Join(append(words, "-o DIR"), " ")
 }

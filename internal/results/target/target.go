@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 )
@@ -144,3 +145,72 @@ func (n Need) atMost() int64 { return cmp.Or(n.Capacity, n.Above.Capacity, n.Bel
 
 // Group returns the name of the group of records.
 func (a Answer) Group() string { return a.Name }
+
+// Flag is a target as the value of a flag. Until it is set it means Default. It implements pflag.Value.
+type Flag struct {
+	Target
+	IsSet bool
+}
+
+// Default is the target if the user has not given one.
+var Default = Target{0.9, true}
+
+// NewFlag returns a flag that means Default.
+func NewFlag() Flag { return Flag{Target: Default} }
+
+// Usage says what the flag takes.
+const Usage = "print the capacity that each policy needs for this: a share of the largest hit ratio (90%), a hit " +
+	"ratio (0.5), or none (default 90% from 3 capacities on)"
+
+func (f *Flag) Type() string { return "TARGET" }
+
+// String implements pflag.Value. The default is in Usage, with its condition.
+func (f *Flag) String() string {
+	if !f.IsSet {
+		return ""
+	}
+	return f.Target.String()
+}
+
+func (f *Flag) Set(text string) (err error) {
+	f.IsSet = true
+	f.Target, err = Parse(text)
+	return err
+}
+
+// Asks reports whether an answer is shown beside that many capacities: always if the user has given a target.
+func (f Flag) Asks(capacities int) bool {
+	return f.Target != Target{} && (f.IsSet || capacities >= leastCapacities)
+}
+
+// Logged says what the servers that wrote a log found in their own caches, and what a policy here needs for that: "the
+// log itself says 71.20% hits of 79,990 requests that state it; lru here needs 3.1 GiB for that". The record must have
+// what the log says. An unknown need is nil. noun is the word for an object of the record.
+func Logged(r *records.Record, n *Need, noun string) string {
+	sentence := "the log itself says " + hitRatio(r.Float(metric.LoggedHitRatio)) + " hits"
+	if r.Has(metric.LoggedByteHitRatio) {
+		sentence += " (" + hitRatio(r.Float(metric.LoggedByteHitRatio)) + " of the bytes)"
+	}
+	sentence += fmt.Sprintf(" of %s requests that state it", show.Count(r.Int(metric.LoggedRequests)))
+	if n != nil {
+		sentence += "; " + n.here(Answer{Unit: r.CapacityUnit, Noun: noun})
+	}
+	return show.Printable(sentence)
+}
+
+// OfReads returns the hit ratio of the requests that do not write; logs state hits only for these.
+func OfReads(r *records.Record) float64 {
+	if x, ok := r.Get(metric.ReadHitRatio.Name); ok {
+		return x
+	}
+	return r.Float(metric.HitRatio)
+}
+
+// here says what a policy needs for the hit ratio of a log.
+func (n Need) here(a Answer) string {
+	if n.How == Never {
+		return fmt.Sprintf("%s here does not reach that at any capacity: %s with everything in the cache", n.Policy,
+			hitRatio(n.Below.HitRatio))
+	}
+	return fmt.Sprintf("%s here needs %s for that", n.Policy, a.withNoun(a.CapacityOf(n)))
+}

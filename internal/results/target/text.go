@@ -102,7 +102,7 @@ func (a Answer) Explanation() (lines []string) {
 		lines = append(lines, largest)
 	}
 	lines = append(lines, a.basis()...)
-	if a.someInterval() {
+	if slices.ContainsFunc(a.Needs, func(n Need) bool { return n.Interval != nil }) {
 		lines = append(lines, show.Printable("(...): 95% confidence intervals (bootstrap over "+
 			strconv.Itoa(blocks.Count)+" blocks of the trace)"+a.ties()))
 	}
@@ -134,28 +134,17 @@ func (a Answer) basis() (lines []string) {
 	if len(found) > 0 {
 		text := strings.Join(found, "; ")
 		if a.Replays > 0 {
-			text += fmt.Sprintf(" (%s more %s)", show.Count(int64(a.Replays)), plural(a.Replays, "replay"))
+			text += fmt.Sprintf(" (%s)", show.Counted(a.Replays, "more replay"))
 		}
 		lines = append(lines, show.Printable(text))
 	}
-	if a.some(Between) {
+	if slices.ContainsFunc(a.Needs, func(n Need) bool { return n.How == Between }) {
 		lines = append(lines, "between, at most, more than: replays there; --target "+a.Target.String()+" searches further")
 	}
 	return lines
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
-}
-
 func hitRatio(x float64) string { return records.MetricText("hit_ratio", x) }
-
-func (a Answer) some(how How) bool {
-	return slices.ContainsFunc(a.Needs, func(n Need) bool { return n.How == how })
-}
 
 // Basis says how a need is known: "2 GiB has 61.20%, 1.96 GiB has 60.10%".
 func (a Answer) Basis(n Need) string {
@@ -168,4 +157,28 @@ func (a Answer) Basis(n Need) string {
 		parts = append(parts, has(n.Below))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// InBrackets writes the interval of a need: " (3,050 to 3,390)"; "" if there is none.
+func (a Answer) InBrackets(n Need) string {
+	if n.Interval == nil {
+		return ""
+	}
+	most := max(a.Everything, n.Interval.High)
+	return " (" + show.Between(show.Within(n.Interval.Low, 1, n.Capacity, a.Unit),
+		show.Within(n.Interval.High, n.Capacity, most, a.Unit)) + ")"
+}
+
+// ties names the policies that may need as little as the first one.
+func (a Answer) ties() string {
+	names := []string{a.Needs[0].Policy}
+	for _, n := range a.Needs {
+		if n.Tied {
+			names = append(names, n.Policy)
+		}
+	}
+	if len(names) == 1 {
+		return ""
+	}
+	return "; a tie: " + strings.Join(names, a.separator())
 }

@@ -82,35 +82,31 @@ func measures(d *attention.Description) (list []measure) {
 }
 
 func (a *Attention) encodeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"layer", "measure", "at", "value"})
+	lines := [][]string{{"layer", "measure", "at", "value"}}
 	names, all := a.named()
 	for i, d := range all {
 		for _, m := range measures(d) {
-			out.Write([]string{names[i], m.name, m.at, exact(m.value)})
+			lines = append(lines, []string{names[i], m.name, m.at, exact(m.value)})
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // encodeQueries writes the cosines of all pairs of steps as a matrix, with the numbers of the steps.
 func (a *Attention) encodeQueries(w io.Writer) error {
-	out := csv.NewWriter(w)
 	head := []string{"step"}
 	for column := range a.queries.Steps {
 		head = append(head, strconv.Itoa(column*a.queries.Every))
 	}
-	out.Write(head)
+	lines := [][]string{head}
 	for row := range a.queries.Steps {
 		cells := []string{head[row+1]}
 		for _, c := range a.queries.Cosines[row*a.queries.Steps:][:a.queries.Steps] {
 			cells = append(cells, strconv.FormatFloat(c, 'f', 5, 64))
 		}
-		out.Write(cells)
+		lines = append(lines, cells)
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // attentionColumns are the columns of the table by layer, each with the measure that it shows. A column without any
@@ -155,7 +151,6 @@ func (a *Attention) layerTable() tabular.Grid {
 	return t
 }
 
-// overlapTable shows the overlap by similarity of all layers.
 func (a *Attention) overlapTable() tabular.Grid {
 	t := tabular.Grid{Heads: []tabular.Head{{Name: "similarity", IsText: true, Weight: tabular.Key},
 		{Name: "pairs of steps", Weight: 1}, {Name: "overlap", Weight: 2}}}
@@ -166,7 +161,6 @@ func (a *Attention) overlapTable() tabular.Grid {
 	return t
 }
 
-// legend explains the columns.
 const legend = "Similarity is the cosine of two queries of a query head that are lag steps apart. A set is the tenth " +
 	"of the middle, all tokens but the first 4 (sink) and the last 64 (recent), that has the most probability, and the " +
 	"overlap is its share that was in the set lag steps before. The top tenth has the stated share of the middle's " +
@@ -182,15 +176,14 @@ func (a *Attention) printTables(w io.Writer, format string) error {
 	if format == "markdown" {
 		title = "**" + title + "**"
 	}
-	width := terminal.Width(w)
-	_, err := fmt.Fprintf(w, "%s\n%s\n\n%s\n", terminal.Wrapped(title, width), terminal.Wrapped(a.Shape.String(), width),
-		a.layerTable().In(format, width))
-	if err == nil && len(a.All.OverlapBySimilarity) > 0 {
-		_, err = fmt.Fprintf(w, "\n%s\n", a.overlapTable().In(format, width))
+	tables := []tabular.Grid{a.layerTable()}
+	if len(a.All.OverlapBySimilarity) > 0 {
+		tables = append(tables, a.overlapTable())
 	}
-	if err == nil {
-		_, err = fmt.Fprintf(w, "\n%s\n", terminal.Wrapped(legend+" "+a.samplesNote(), cmp.Or(width, 120)))
+	if err := tabular.PrintTables(w, format, title+"\n"+a.Shape.String(), tables...); err != nil {
+		return err
 	}
+	_, err := fmt.Fprintf(w, "\n%s\n", terminal.Wrapped(legend+" "+a.samplesNote(), cmp.Or(terminal.Width(w), 120)))
 	return err
 }
 
@@ -200,9 +193,6 @@ const queriesName = "query-similarity.csv"
 // Write writes stat.json, stat.csv, the figures, the numbers of the heat map and a page with all of it into dir, which
 // is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
 func (a *Attention) Write(dir string, about About) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
 	drawn, err := a.figures()
 	if err != nil {
 		return err
@@ -219,36 +209,15 @@ func (a *Attention) Write(dir string, about About) error {
 }
 
 func (a *Attention) page(about About, drawn []plots.Drawing) page.Page {
-	tables := []page.Part{{Text: legend}, {Table: pageTable("By layer", a.layerTable(), a.samplesNote())}}
+	tables := []page.Part{{Text: legend}, {Table: page.NewTable("By layer", a.layerTable(), a.samplesNote())}}
 	if len(a.All.OverlapBySimilarity) > 0 {
-		tables = append(tables, page.Part{Table: pageTable("Overlap by similarity, all layers", a.overlapTable())})
+		tables = append(tables, page.Part{Table: page.NewTable("Overlap by similarity, all layers", a.overlapTable())})
 	}
-	files := []page.Link{{Path: jsonName, Kind: jsonName}, {Path: csvName, Kind: csvName}}
+	files := []string{jsonName, csvName}
 	if a.queries != nil {
-		files = append(files, page.Link{Path: queriesName, Kind: queriesName})
+		files = append(files, queriesName)
 	}
-	return page.Page{
-		Title: "What is in the attention trace " + show.Printable(a.Trace), Version: about.Version,
-		Command: about.Command, Files: files,
-		Sections: []page.Section{
-			{ID: "summary", Title: "Summary", Parts: tables},
-			{ID: "figures", Title: "Figures", Parts: page.Drawings(drawn)},
-			{ID: "read", Title: "What was read", Parts: []page.Part{{Settings: about.Read}}},
-		},
-	}
-}
-
-// pageTable makes a table of a page from one of the terminal.
-func pageTable(caption string, g tabular.Grid, notes ...string) *page.Table {
-	t := &page.Table{Caption: caption, Rows: g.Rows, Notes: notes}
-	for _, h := range g.Heads {
-		column := page.Column{Name: h.Name, Class: page.Number}
-		if h.IsText {
-			column.Class = ""
-		}
-		t.Columns = append(t.Columns, column)
-	}
-	return t
+	return about.page("What is in the attention trace "+show.Printable(a.Trace), files, tables, drawn)
 }
 
 // drawnLayers is the largest number of layers that have a curve each.

@@ -57,16 +57,6 @@ func Also() (sentences []string) {
 	return sentences
 }
 
-// describeKind sets the section of t's kind.
-func (s *Summary) describeKind(t *traces.Trace) {
-	for _, k := range kinds {
-		if s.Kind = k.describe(t); s.Kind != nil {
-			s.kindName = k.name
-			return
-		}
-	}
-}
-
 // arrivals are the counts of a trace whose objects are unknown.
 type arrivals struct {
 	Trace             string   `json:"trace"`

@@ -3,6 +3,7 @@ package tracestat
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
-	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -146,16 +146,15 @@ func (s *Summary) printTables(w io.Writer, format string) error {
 	if format == "markdown" {
 		title = "**" + title + "**"
 	}
-	width := terminal.Width(w)
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", terminal.Wrapped(title, width), s.figureTable().In(format, width))
-	if err != nil {
-		return err
-	}
+	return tabular.PrintTables(w, format, title, s.tables()...)
+}
+
+// tables are that of the figures and, if the trace has any, that of the distributions.
+func (s *Summary) tables() []tabular.Grid {
 	if len(s.distributions()) == 0 {
-		return nil
+		return []tabular.Grid{s.figureTable()}
 	}
-	_, err = fmt.Fprintf(w, "\n%s\n", s.distributionTable().In(format, width))
-	return err
+	return []tabular.Grid{s.figureTable(), s.distributionTable()}
 }
 
 func (s *Summary) figureTable() tabular.Grid {
@@ -202,13 +201,11 @@ func (s *Summary) encodeCSV(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := csv.NewWriter(w)
-	out.Write([]string{"metric", "value"})
+	lines := [][]string{{"metric", "value"}}
 	for _, m := range rows {
-		out.Write([]string{m.name, m.value})
+		lines = append(lines, []string{m.name, m.value})
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // metrics returns the figures of the JSON form that are present, with dotted names in alphabetical order.
@@ -255,9 +252,6 @@ const (
 // Write writes stat.json, stat.csv, distributions.csv (all bins), the figures and a page with all of it into dir, which
 // is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
 func (s *Summary) Write(dir string, about About) error {
-	if err := atomicfile.MakeFolder(dir); err != nil {
-		return err
-	}
 	drawn, err := s.figures()
 	if err != nil {
 		return err
@@ -320,4 +314,44 @@ func duration(seconds float64) string {
 		}
 	}
 	return "0 s"
+}
+
+// About is the part of a page besides the summary.
+type About struct {
+	Read    []records.Setting // what was read, and how
+	Version string            // of the program
+	Command string            // that made the summary
+}
+
+func (s *Summary) page(about About, drawn []plots.Drawing) page.Page {
+	tables := []page.Part{{Table: s.summaryTable()}}
+	if len(s.distributions()) > 0 {
+		tables = append(tables, page.Part{Table: page.NewTable("Distributions", s.distributionTable())})
+	}
+	return about.page("What is in the trace "+show.Printable(s.Trace), []string{jsonName, csvName, binsName}, tables,
+		drawn)
+}
+
+func (a About) page(title string, files []string, tables []page.Part, drawn []plots.Drawing) page.Page {
+	return page.Page{Title: title, Version: a.Version, Command: a.Command, Files: page.FileLinks(files...),
+		Sections: []page.Section{
+			{ID: "summary", Title: "Summary", Parts: tables},
+			{ID: "figures", Title: "Figures", Parts: page.Drawings(drawn)},
+			{ID: "read", Title: "What was read", Parts: []page.Part{{Settings: a.Read}}},
+		}}
+}
+
+func (s *Summary) summaryTable() *page.Table {
+	t := &page.Table{Caption: "Counts and shares", Columns: []page.Column{{Name: "figure"},
+		{Name: "value", Class: page.Wrapped}}}
+	if s.SampleRate < 1 {
+		t.Notes = []string{"Of a sample of " + show.Share(s.SampleRate) + " of the objects; reuse distances and times " +
+			"are scaled to the whole trace."}
+	}
+	name := ""
+	for _, r := range s.rows() {
+		name = cmp.Or(r.name, name) // a page can sort its rows, so that each needs a name
+		t.Rows = append(t.Rows, []string{name, r.value})
+	}
+	return t
 }

@@ -110,7 +110,12 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	if t.Ops != nil {
 		s.Operations = countOperations(t.Ops)
 	}
-	s.describeKind(t)
+	for _, k := range kinds {
+		if s.Kind = k.describe(t); s.Kind != nil {
+			s.kindName = k.name
+			break
+		}
+	}
 	if prompts.IsLengthsOnly(t.Kind) { // objects stand for prompts, and say nothing
 		s.ReuseTimeRequests, s.ReuseTimeSeconds = nil, nil
 		return s, nil

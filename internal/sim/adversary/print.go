@@ -2,14 +2,11 @@ package adversary
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -17,10 +14,11 @@ import (
 
 // Print prints the results of searches with these options as table, csv, json (a row per line) or markdown.
 func Print(w io.Writer, rows []Row, o Options, format string) error {
+	data := rowsJSON(rows, o)
 	return tabular.Printed{
 		Table: func(w io.Writer, format string) error { return printTable(w, rows, o, format) },
-		CSV:   func(w io.Writer) error { return printCSV(w, rows, o) },
-		JSON:  func(w io.Writer) error { return printJSON(w, rows, o) },
+		CSV:   tabular.EachCSV(data),
+		JSON:  tabular.EachJSON(data),
 	}.Print(w, format)
 }
 
@@ -44,20 +42,21 @@ func printTable(w io.Writer, rows []Row, o Options, format string) error {
 			r.Stated.Robustness, r.Any.text()})
 		solved = solved || r.Any.Solved > 0
 	}
-	width := terminal.Width(w)
-	var s strings.Builder
 	title := fmt.Sprintf("misses / misses of the optimum: as stated, and the worst found in %s tries per search on "+
 		"traces of %s requests", show.Count(int64(o.Tries)), show.Count(int64(o.Requests)))
-	fmt.Fprintf(&s, "%s\n\n%s\n\n", terminal.Wrapped(title, width), t.In(format, width))
+	if err := tabular.PrintTables(w, format, title, t); err != nil {
+		return err
+	}
+	text := "\n"
 	if solved {
-		fmt.Fprintf(&s, "%s\n\n", terminal.Wrapped(fmt.Sprintf("=: solved; in the long run no trace of up to %d objects has "+
-			"a larger ratio", SolvedObjects), width))
+		text += terminal.Wrapped(fmt.Sprintf("=: solved; in the long run no trace of up to %d objects has a larger ratio",
+			SolvedObjects), terminal.Width(w)) + "\n\n"
 	}
-	s.WriteString("the worst of each policy:\n")
+	text += "the worst of each policy:\n"
 	for _, command := range worstCommands(rows) {
-		fmt.Fprintf(&s, "\n    %s\n", command)
+		text += "\n    " + command + "\n"
 	}
-	_, err := io.WriteString(w, s.String())
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -90,7 +89,7 @@ func worstCommands(rows []Row) (commands []string) {
 	return commands
 }
 
-// rowJSON is a policy at a capacity as JSON has it, one per line; csv has the same columns.
+// rowJSON is a policy at a capacity as JSON has it, one per line, and CSV.
 type rowJSON struct {
 	Policy      string     `json:"policy"`
 	Capacity    int        `json:"capacity"`
@@ -116,8 +115,7 @@ func newFoundJSON(stated string, f Found) foundJSON {
 	return foundJSON{stated, f.Ratio, f.Solved, f.Misses, f.OptMisses, f.Trace, f.Predictor}
 }
 
-func printJSON(w io.Writer, rows []Row, o Options) error {
-	var list []rowJSON
+func rowsJSON(rows []Row, o Options) (list []rowJSON) {
 	for _, r := range rows {
 		j := rowJSON{
 			Policy:     r.Policy.String(),
@@ -133,38 +131,5 @@ func printJSON(w io.Writer, rows []Row, o Options) error {
 		}
 		list = append(list, j)
 	}
-	return jsonlines.Write(w, list)
-}
-
-func printCSV(w io.Writer, rows []Row, o Options) error {
-	out := csv.NewWriter(w)
-	header := []string{"policy", "capacity", "seed", "length", "requests", "tries"}
-	for _, side := range []string{"consistency", "robustness"} {
-		for _, column := range []string{"stated", "worst_found", "solved", "misses", "opt_misses", "trace", "predictor"} {
-			header = append(header, side+"_"+column)
-		}
-	}
-	lines := [][]string{header}
-	for _, r := range rows {
-		line := []string{
-			r.Policy.String(), strconv.Itoa(r.Capacity), strconv.FormatUint(o.Seed, 10), strconv.Itoa(o.Length),
-			strconv.Itoa(o.Requests), strconv.Itoa(o.Tries),
-		}
-		line = append(line, foundColumns(r.Stated.Consistency, r.Exact)...)
-		lines = append(lines, append(line, foundColumns(r.Stated.Robustness, &r.Any)...))
-	}
-	return out.WriteAll(lines)
-}
-
-func foundColumns(stated string, f *Found) []string {
-	if f == nil {
-		return make([]string, 7)
-	}
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	solved := ""
-	if f.Solved > 0 {
-		solved = number(f.Solved)
-	}
-	return []string{stated, number(f.Ratio), solved, number(f.Misses), strconv.FormatInt(f.OptMisses, 10), f.Trace,
-		f.Predictor}
+	return list
 }

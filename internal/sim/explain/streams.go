@@ -2,12 +2,10 @@ package explain
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
 
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -53,8 +51,8 @@ func PrintStreams(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Ce
 			_, err := fmt.Fprintln(w, gridOf(rows, cell.Capacity.Bytes, width > 0).In(format, width))
 			return err
 		},
-		CSV:  func(w io.Writer) error { return writeCSV(w, rows) },
-		JSON: func(w io.Writer) error { return writeJSON(w, rows) },
+		CSV:  tabular.EachCSV(rows),
+		JSON: tabular.EachJSON(rows),
 	}.Print(w, o.Format)
 }
 
@@ -135,29 +133,4 @@ func gridOf(rows []stream, bytes, fits bool) tabular.Grid {
 			lifetime, s.Because})
 	}
 	return g
-}
-
-func writeJSON(w io.Writer, rows []stream) error {
-	out := jsonlines.NewEncoder(w)
-	for _, row := range rows {
-		if err := out.Encode(row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeCSV(w io.Writer, rows []stream) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"stream", "pattern", "because", "statistic", "threshold", "window", "entries", "requests",
-		"hit_ratio", "quota", "quota_share", "used", "data", "benefit", "ttl_s", "expired"}) // Flush tells of errors
-	real := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	for _, s := range rows {
-		_ = out.Write([]string{s.Path, s.Pattern, s.Because, real(s.Statistic), real(s.Threshold), strconv.Itoa(s.Window),
-			real(s.Entries), strconv.FormatInt(s.Requests, 10), real(s.HitRatio), strconv.FormatInt(s.Quota, 10),
-			real(s.QuotaShare), strconv.FormatInt(s.Used, 10), strconv.FormatInt(s.Data, 10), real(s.Benefit),
-			real(s.Lifetime), strconv.FormatBool(s.Expired)})
-	}
-	out.Flush()
-	return out.Error()
 }

@@ -42,7 +42,6 @@ func NewFirsts(t *traces.Trace) *Firsts {
 	return f
 }
 
-// add adds the first request to an object.
 func (f *Firsts) add(sum *Requested, pos int) {
 	sum.Objects++
 	if f.trace.HasSizes() {

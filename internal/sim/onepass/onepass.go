@@ -49,7 +49,7 @@ func New(t *traces.Trace, in cache.Spec, bytes bool, capacities []int64, window 
 	case !bytes:
 		s := &objectStack{oracle.NewLRUStack(t.NumObjects), capacities, window, newHitCounts(capacities, t.NumObjects), nil}
 		if s.stack.CountIn(s.hits.counts, s.hits.places); t.Ops != nil {
-			s.writes = s.hits.others()
+			s.writes = &hitCounts{make([]int64, len(s.hits.counts)), s.hits.places}
 		}
 		return s, nil
 	}
@@ -112,10 +112,6 @@ func newHitCounts(capacities []int64, distances int) *hitCounts {
 	return h
 }
 
-// others returns counts of other requests by the same places.
-func (h *hitCounts) others() *hitCounts { return &hitCounts{make([]int64, len(h.counts)), h.places} }
-
-// perCapacity returns the hits at each capacity.
 func (h *hitCounts) perCapacity() []int64 {
 	hits, sum := make([]int64, len(h.counts)-1), int64(0)
 	for k := range hits {

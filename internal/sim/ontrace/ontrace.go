@@ -4,9 +4,13 @@ package ontrace
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // New builds a predictor for a replay of t. Only a predictor that knows the future sees nextUse and optEvicts (see
@@ -41,4 +45,70 @@ func NewWith(spec predict.Spec, t *traces.Trace, further int, similar *predict.S
 		return nil, fmt.Errorf("predictor %s: %w", spec, err)
 	}
 	return &predict.Counted{Predictor: p}, nil
+}
+
+// Logged is what the server that wrote a log found in its own cache.
+type Logged struct{ requests, hits, bytes, hitBytes int64 }
+
+// LoggedIn counts the requests after the warm-up that belong to hits and misses, as far as the log says what was found.
+func LoggedIn(t *traces.Trace, warmup int) (n Logged) {
+	for pos := warmup; pos < len(t.Served); pos++ {
+		found := t.Served[pos]
+		if found == stream.ServedUnknown || t.Fills() && t.IsWrite(pos) {
+			continue
+		}
+		var size int64
+		if t.HasSizes() {
+			size = t.Size(pos)
+		}
+		n.requests++
+		n.bytes += size
+		if found == stream.ServedHit {
+			n.hits++
+			n.hitBytes += size
+		}
+	}
+	return n
+}
+
+// AddTo sets the metrics of the log, if it says anything; sized says that capacities count bytes.
+func (n Logged) AddTo(v *metric.Values, sized bool) {
+	if n.requests == 0 {
+		return
+	}
+	v.SetInt(metric.LoggedRequests, n.requests)
+	v.Set(metric.LoggedHitRatio, metric.Divide(float64(n.hits), float64(n.requests)))
+	if sized && n.bytes > 0 {
+		v.Set(metric.LoggedByteHitRatio, metric.Divide(float64(n.hitBytes), float64(n.bytes)))
+	}
+}
+
+// Topics returns the topic label of each object, -1 if it has none: the trace's or, if its objects are not queries
+// with labels, the prefix of the key. It returns nil if there are no topics.
+func Topics(t *traces.Trace) []int32 {
+	if queries.Of(t.Kind) != nil && queries.Of(t.Kind).Topics != nil {
+		return queries.Of(t.Kind).Topics
+	}
+	numbers := map[string]int32{}
+	topics := make([]int32, len(t.Keys))
+	for o, key := range t.Keys {
+		prefix, _, ok := strings.Cut(key.Text, ":") // the tenant or, of a path, the folder
+		if slash := strings.LastIndexByte(key.Text, '/'); slash >= 0 {
+			prefix, ok = key.Text[:slash], true
+		}
+		if !ok {
+			topics[o] = -1
+			continue
+		}
+		number, ok := numbers[prefix]
+		if !ok {
+			number = int32(len(numbers))
+			numbers[prefix] = number
+		}
+		topics[o] = number
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	return topics
 }

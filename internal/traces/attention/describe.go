@@ -104,18 +104,15 @@ type sums struct {
 }
 
 func (s *sums) merge(other *sums) {
-	for i := range s.similarity {
-		s.similarity[i].merge(other.similarity[i])
+	merge := func(to, from []mean) {
+		for i := range to {
+			to[i].merge(from[i])
+		}
 	}
-	for i := range s.overlap {
-		s.overlap[i].merge(other.overlap[i])
-	}
-	for i := range s.bins {
-		s.bins[i].merge(other.bins[i])
-	}
-	for i := range s.top {
-		s.top[i].merge(other.top[i])
-	}
+	merge(s.similarity[:], other.similarity[:])
+	merge(s.overlap[:], other.overlap[:])
+	merge(s.bins[:], other.bins[:])
+	merge(s.top[:], other.top[:])
 	s.sink.merge(other.sink)
 	s.recent.merge(other.recent)
 	s.middle.merge(other.middle)

@@ -80,23 +80,27 @@ func (f *file) Close() error  { return f.src.In.Close() }
 func (f *file) Next(h *Head) (err error) {
 	h.Begin(&f.shape, f.next)
 	f.next++
-	group, parts := f.shape.Group(), f.options.Parts
-	if h.Queries, err = f.part(h, "query", h.Queries[:0], true, f.shape.Steps*group, f.stored.Steps*group); err != nil {
-		return err
+	wanted, queries, stored := f.options.Parts, f.shape.Steps*f.shape.Group(), f.stored.Steps*f.shape.Group()
+	predicted, storedPredicted := queries, stored
+	if !f.shape.Predicted {
+		predicted, storedPredicted = 0, 0
 	}
-	h.Predicted = h.Predicted[:0]
-	if f.shape.Predicted {
-		read := f.shape.Steps * group
-		h.Predicted, err = f.part(h, "predicted query", h.Predicted, parts.Predicted, read, f.stored.Steps*group)
-		if err != nil {
+	for _, p := range []struct {
+		name         string
+		to           *[]float32
+		wanted       bool
+		read, stored int
+	}{
+		{"query", &h.Queries, true, queries, stored},
+		{"predicted query", &h.Predicted, wanted.Predicted, predicted, storedPredicted},
+		{"key", &h.Keys, wanted.Keys, f.shape.Tokens(), f.stored.Tokens()},
+		{"value", &h.Values, wanted.Values, f.shape.Tokens(), f.stored.Tokens()},
+	} {
+		if *p.to, err = f.part(h, p.name, (*p.to)[:0], p.wanted, p.read, p.stored); err != nil {
 			return err
 		}
 	}
-	if h.Keys, err = f.part(h, "key", h.Keys[:0], parts.Keys, f.shape.Tokens(), f.stored.Tokens()); err != nil {
-		return err
-	}
-	h.Values, err = f.part(h, "value", h.Values[:0], parts.Values, f.shape.Tokens(), f.stored.Tokens())
-	return err
+	return nil
 }
 
 // part appends the first rows of a part of h, if they are wanted, and passes over the others that are stored.

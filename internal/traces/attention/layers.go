@@ -140,23 +140,17 @@ func (l *layered) Next(h *Head) (err error) {
 // openLayer reads the queries of a layer and begins its keys and values.
 func (l *layered) openLayer(layer int) error {
 	parts := l.options.Parts
-	if err := l.openSteps(&l.queries, 'q', layer); err != nil {
-		return err
+	err := l.openSteps(&l.queries, 'q', layer)
+	if err == nil && parts.Predicted && l.shape.Predicted {
+		err = l.openSteps(&l.predicted, 'p', layer)
 	}
-	if parts.Predicted && l.shape.Predicted {
-		if err := l.openSteps(&l.predicted, 'p', layer); err != nil {
-			return err
-		}
+	if err == nil && parts.Keys {
+		err = l.openRows(&l.keys, 'k', layer)
 	}
-	if parts.Keys {
-		if err := l.openRows(&l.keys, 'k', layer); err != nil {
-			return err
-		}
+	if err == nil && parts.Values {
+		err = l.openRows(&l.values, 'v', layer)
 	}
-	if parts.Values {
-		return l.openRows(&l.values, 'v', layer)
-	}
-	return nil
+	return err
 }
 
 // openSteps reads the wanted steps of an array of queries.

@@ -1,7 +1,6 @@
 package attention
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -90,23 +89,11 @@ func WriteFile(ctx context.Context, path string, stdout io.Writer, t Trace, jobs
 		return fmt.Errorf("%s: attention is written as %s, possibly compressed: want a name such as trace%s or trace%s.zst",
 			path, Ending, Ending, Ending)
 	}
-	compressor, err := compress.ChooseCompressor(path)
-	if err != nil {
+	if _, err := compress.ChooseCompressor(path); err != nil {
 		return err
 	}
 	write := func(w io.Writer) error {
-		buffer := bufio.NewWriterSize(w, 1<<20)
-		compressed, err := compressor(buffer)
-		if err != nil {
-			return err
-		}
-		if err := Write(ctx, compressed, t, jobs, progress); err != nil {
-			return err
-		}
-		if err := compressed.Close(); err != nil {
-			return err
-		}
-		return buffer.Flush()
+		return compress.Write(w, path, func(w io.Writer) error { return Write(ctx, w, t, jobs, progress) })
 	}
 	if path == "-" {
 		return write(stdout)

@@ -46,50 +46,43 @@ var compressions = []compression{
 // magicLen is the number of bytes that recognising a compression needs.
 const magicLen = 10
 
-// Decoders are used again for the next file, since those of thousands of small files cost more than their content. One
-// that has read a large file is not kept: it may hold a large window.
+// Decoders are used again for the next file, since those of thousands of small files cost more than their content.
 var gzips, zstds, lz4s, snappies, raws sync.Pool
 
-// reuse puts a decoder into its pool on release, unless it has read much.
-func (d *decompressed) reuse(pool *sync.Pool, decoder any, forget func()) {
+// pooled returns a decoder of a pool, or a new one. On release it forgets its file, and goes back unless it has read
+// much: it may hold a large window.
+func pooled[T any](d *decompressed, pool *sync.Pool, create func() T, forget func(T)) T {
+	decoder, ok := pool.Get().(T)
+	if !ok {
+		decoder = create()
+	}
 	d.release(func() error {
 		const most = 4 << 20
 		if d.n <= most {
-			forget()
+			forget(decoder)
 			pool.Put(decoder)
 		}
 		return nil
 	})
+	return decoder
 }
 
 func openGzip(d *decompressed, r *bufio.Reader) (io.Reader, error) {
-	z, ok := gzips.Get().(*gzip.Reader)
-	if !ok {
-		z = new(gzip.Reader)
-	}
-	d.reuse(&gzips, z, func() {})
+	z := pooled(d, &gzips, func() *gzip.Reader { return new(gzip.Reader) }, func(*gzip.Reader) {})
 	return z, z.Reset(r)
 }
 
 func openBzip2(_ *decompressed, r *bufio.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }
 
 func openLZ4(d *decompressed, r *bufio.Reader) (io.Reader, error) {
-	z, ok := lz4s.Get().(*lz4.Reader)
-	if !ok {
-		z = lz4.NewReader(nil)
-	}
+	z := pooled(d, &lz4s, func() *lz4.Reader { return lz4.NewReader(nil) }, func(z *lz4.Reader) { z.Reset(nil) })
 	z.Reset(r)
-	d.reuse(&lz4s, z, func() { z.Reset(nil) })
 	return z, nil
 }
 
 func openS2(d *decompressed, r *bufio.Reader) (io.Reader, error) {
-	z, ok := snappies.Get().(*s2.Reader)
-	if !ok {
-		z = s2.NewReader(nil)
-	}
+	z := pooled(d, &snappies, func() *s2.Reader { return s2.NewReader(nil) }, func(z *s2.Reader) { z.Reset(nil) })
 	z.Reset(r)
-	d.reuse(&snappies, z, func() { z.Reset(nil) })
 	return z, nil
 }
 
@@ -113,17 +106,19 @@ func openZstd(d *decompressed, r *bufio.Reader) (io.Reader, error) {
 	if err := checkZstd(r); err != nil {
 		return nil, err
 	}
-	z, ok := zstds.Get().(*zstd.Decoder)
-	if !ok {
-		// One goroutine was the fastest in trials; decoding ahead only moves the work.
-		var err error
-		if z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow),
-			zstd.WithDecoderLowmem(true)); err != nil {
-			return nil, err
-		}
-	}
-	d.reuse(&zstds, z, func() { _ = z.Reset(nil) })
+	z := pooled(d, &zstds, NewZstd, func(z *zstd.Decoder) { _ = z.Reset(nil) })
 	return z, z.Reset(r)
+}
+
+// NewZstd returns a decoder of bounded windows. One goroutine was the fastest in trials; decoding ahead only moves the
+// work.
+func NewZstd() *zstd.Decoder {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow),
+		zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(err) // only of options
+	}
+	return z
 }
 
 // decompressed is the decompressed content of a file. Errors name the file and how far it could be read.
@@ -175,7 +170,7 @@ func recogniseCompression(r *bufio.Reader) (compression, bool, error) {
 	if err != nil && err != io.EOF {
 		return compression{}, false, err
 	}
-	if IsSkippableFrame(head) { // the decompressors skip such frames themselves
+	if isSkippableFrame(head) { // the decompressors skip such frames themselves
 		head = afterSkippableFrames(r)
 	}
 	for _, c := range compressions {
@@ -219,16 +214,16 @@ func (c compression) matches(head []byte) bool {
 	return true
 }
 
-// IsSkippableFrame reports whether head begins with a frame of user data, which zstd and lz4 share (RFC 8878, section
+// isSkippableFrame reports whether head begins with a frame of user data, which zstd and lz4 share (RFC 8878, section
 // 3.1.2).
-func IsSkippableFrame(head []byte) bool {
+func isSkippableFrame(head []byte) bool {
 	return len(head) >= 8 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18
 }
 
 // afterSkippableFrames returns what follows the skippable frames at the beginning of r, as far as r can look ahead.
 func afterSkippableFrames(r *bufio.Reader) []byte {
 	head, _ := r.Peek(r.Size())
-	for IsSkippableFrame(head) {
+	for isSkippableFrame(head) {
 		size := int64(binary.LittleEndian.Uint32(head[4:])) + 8
 		if size > int64(len(head)) { // ends where r cannot look
 			return nil

@@ -1,6 +1,8 @@
 package compress
 
 import (
+	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -36,6 +38,23 @@ func ChooseCompressor(path string) (func(io.Writer) (io.WriteCloser, error), err
 			path, ending)
 	}
 	return func(w io.Writer) (io.WriteCloser, error) { return uncompressed{w}, nil }, nil
+}
+
+// Write calls write with an encoder for the ending of a path, whose output goes to w.
+func Write(w io.Writer, path string, write func(io.Writer) error) error {
+	compress, err := ChooseCompressor(path)
+	if err != nil {
+		return err
+	}
+	buffer := bufio.NewWriterSize(w, 1<<18)
+	compressed, err := compress(buffer)
+	if err != nil {
+		return err
+	}
+	if err := write(compressed); err != nil {
+		return err
+	}
+	return cmp.Or(compressed.Close(), buffer.Flush())
 }
 
 type uncompressed struct{ io.Writer }

@@ -42,10 +42,10 @@ type blkparseReader struct{ action string }
 func openBlkparse(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	b := &blkparseReader{opts.Text("action")}
 	src.Reading.Time, src.Reading.Why = "time in s", "events other than reads with action "+b.action+", and the summary"
-	return NewReader(src, &lineAccesses{src: src, parse: b.parse}, opts, true)
+	return NewReader(src, Lines(src, b.parse), opts, true)
 }
 
-// parse implements lineAccesses. What does not begin like an event belongs to the summary at the end.
+// parse reads a line. What does not begin like an event belongs to the summary at the end.
 func (b *blkparseReader) parse(line []byte, a *Access) (err error) {
 	words := bytes.Fields(line)
 	if len(words) < 7 || !isDevice(words[0]) {

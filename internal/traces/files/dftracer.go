@@ -49,7 +49,7 @@ func isBracket(line []byte) bool {
 	return len(text) == 1 && (text[0] == '[' || text[0] == ']')
 }
 
-// dftracerReader reads the calls that read, and follows those that move in a file. It implements lineAccesses.
+// dftracerReader reads the calls that read, and follows those that move in a file.
 type dftracerReader struct {
 	scanner source.JSONScanner
 	paths   map[string]string // by hash
@@ -70,7 +70,7 @@ type dftracerCall struct {
 func openDFTracer(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	d := &dftracerReader{handles: handles{}, paths: map[string]string{}}
 	src.Reading.Time, src.Reading.Why = "time in us", "other calls, and reads of nothing or at an unknown place"
-	return NewReader(src, &lineAccesses{src: src, parse: d.parse}, opts, true)
+	return NewReader(src, Lines(src, d.parse), opts, true)
 }
 
 func (d *dftracerReader) parse(line []byte, a *Access) error {
@@ -82,17 +82,12 @@ func (d *dftracerReader) parse(line []byte, a *Access) error {
 	case err != nil:
 		return err
 	case string(c.name) == "FH":
-		return d.learn(c)
+		d.paths[string(c.value)] = string(c.argName) // the path that has a hash
+		return source.ErrLeftOut
 	case string(c.category) != "POSIX" && string(c.category) != "STDIO":
 		return source.ErrLeftOut
 	}
 	return d.follow(c, a)
-}
-
-// learn keeps the path that has a hash.
-func (d *dftracerReader) learn(c *dftracerCall) error {
-	d.paths[string(c.value)] = string(c.argName)
-	return source.ErrLeftOut
 }
 
 // follow fills in a read. Other calls only move the position of their file, and are left out.
@@ -104,31 +99,26 @@ func (d *dftracerReader) follow(c *dftracerCall, a *Access) error {
 	switch string(c.name) {
 	case "pread", "pread64", "preadv", "preadv64":
 		return d.read(c, a, c.offset)
-	case "read", "readv", "fread":
+	case "read", "readv", "fread", "write", "writev", "fwrite":
 		length, err := c.length()
 		if err != nil {
 			return err
 		}
-		if length <= 0 {
-			return source.ErrLeftOut
+		position, known := d.handles.take(d.handle, max(length, 0))
+		if reads := bytes.Contains(c.name, []byte("read")); reads && known {
+			return d.read(c, a, position)
 		}
-		position, ok := d.handles.take(d.handle, length)
-		if !ok {
-			return source.ErrLeftOut
-		}
-		return d.read(c, a, position)
 	case "open", "open64", "openat", "openat64", "fopen", "fopen64":
-		return d.open(c)
+		d.open(c)
 	case "lseek", "lseek64", "ftell", "ftello", "ftello64":
-		return d.seek(c)
-	case "fseek", "fseeko", "fseeko64", "rewind", "fsetpos", "fsetpos64":
-		return d.seekStream(c)
-	case "write", "writev", "fwrite":
-		length, err := c.length()
-		if err != nil {
+		if err := c.check(); err != nil {
 			return err
 		}
-		d.handles.take(d.handle, max(length, 0))
+		if c.ret >= 0 { // where it is now
+			d.handles.move(d.handle, c.ret)
+		}
+	case "fseek", "fseeko", "fseeko64", "rewind", "fsetpos", "fsetpos64":
+		d.seekStream(c)
 	case "close", "fclose":
 		d.handles.forget(d.handle)
 	}
@@ -187,9 +177,9 @@ func (d *dftracerReader) read(c *dftracerCall, a *Access, offset int64) error {
 
 // open sets the position of an opened file to its first byte. The result of the call is the handle, except for fopen:
 // other calls do not have its result.
-func (d *dftracerReader) open(c *dftracerCall) error {
+func (d *dftracerReader) open(c *dftracerCall) {
 	if c.ret < 0 && c.name[0] != 'f' {
-		return source.ErrLeftOut
+		return
 	}
 	d.handle = append(append(d.handle[:0], c.pid...), ' ')
 	if c.name[0] == 'f' {
@@ -198,34 +188,19 @@ func (d *dftracerReader) open(c *dftracerCall) error {
 		d.handle = strconv.AppendInt(d.handle, c.ret, 10)
 	}
 	d.handles.open(d.handle)
-	return source.ErrLeftOut
-}
-
-// seek moves to where the call says that it is now.
-func (d *dftracerReader) seek(c *dftracerCall) error {
-	if err := c.check(); err != nil {
-		return err
-	}
-	if c.ret < 0 {
-		return source.ErrLeftOut
-	}
-	d.handles.move(d.handle, c.ret)
-	return source.ErrLeftOut
 }
 
 // seekStream moves to the offset from the first byte that the call was given. Its result is not the position, so that
 // after other ways to move the position is unknown.
-func (d *dftracerReader) seekStream(c *dftracerCall) error {
+func (d *dftracerReader) seekStream(c *dftracerCall) {
 	switch {
 	case string(c.name) == "rewind":
 		d.handles.move(d.handle, 0)
-		return source.ErrLeftOut
 	case bytes.HasPrefix(c.name, []byte("fseek")) && c.whence == 0 && c.ret == 0 && c.offset >= 0:
 		d.handles.move(d.handle, c.offset)
-		return source.ErrLeftOut
+	default:
+		d.handles.forget(d.handle)
 	}
-	d.handles.forget(d.handle)
-	return source.ErrLeftOut
 }
 
 func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
@@ -265,42 +240,42 @@ func (d *dftracerReader) call(line []byte) (*dftracerCall, error) {
 }
 
 // argument reads an argument of a call. What it does not know it skips.
-func (d *dftracerReader) argument(key string, c *dftracerCall) (err error) {
-	s := &d.scanner
-	number := func(to *int64) error {
-		text, err := scalar(s)
-		if err != nil || text == nil {
-			return err
-		}
-		n, parseErr := strconv.ParseInt(string(text), 10, 64)
-		if parseErr == nil {
-			*to = n
-		} else if c.wrong == "" {
-			c.wrong = fmt.Sprintf("%s %.40q", key, text)
-		}
-		return nil
-	}
+func (d *dftracerReader) argument(key string, c *dftracerCall) error {
+	var text *[]byte
+	var number *int64
 	switch key {
 	case "fd":
-		c.fd, err = scalar(s)
+		text = &c.fd
 	case "fhash":
-		c.hash, err = scalar(s)
+		text = &c.hash
 	case "fname":
-		c.file, err = scalar(s)
+		text = &c.file
 	case "name":
-		c.argName, err = scalar(s)
+		text = &c.argName
 	case "value":
-		c.value, err = scalar(s)
+		text = &c.value
 	case "ret":
-		return number(&c.ret)
+		number = &c.ret
 	case "offset":
-		return number(&c.offset)
+		number = &c.offset
 	case "size":
-		return number(&c.size)
+		number = &c.size
 	case "whence":
-		return number(&c.whence)
+		number = &c.whence
 	default:
-		return s.Skip()
+		return d.scanner.Skip()
+	}
+	value, err := scalar(&d.scanner)
+	switch {
+	case text != nil:
+		*text = value
+	case value != nil && err == nil:
+		n, parseErr := strconv.ParseInt(string(value), 10, 64)
+		if parseErr == nil {
+			*number = n
+		} else if c.wrong == "" {
+			c.wrong = fmt.Sprintf("%s %.40q", key, value)
+		}
 	}
 	return err
 }

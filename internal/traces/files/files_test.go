@@ -275,7 +275,7 @@ func TestNoReads(t *testing.T) {
 func TestLineEndsInPaths(t *testing.T) {
 	from, err := tracetest.OpenText(t, `1.5 pread64(3</a\r\nb>, "x", 10, 0) = 1`+"\n", "strace")
 	must.Do(t, err)
-	records, err := tracetest.DrainQueries(from)
+	records, err := tracetest.Drain(from)
 	if err != nil || len(records) != 1 {
 		t.Fatalf("%d records and error %v", len(records), err)
 	}
@@ -379,14 +379,14 @@ func TestRoundTripOfReads(t *testing.T) {
 		}
 		want, _ := must.Get2(readsOf(t, table.String(), "reads:block=64"))(rt)
 		from := must.Get(tracetest.OpenText(t, table.String(), "reads:block=64"))(rt)
-		records := must.Get(tracetest.DrainQueries(from))(rt)
+		records := must.Get(tracetest.Drain(from))(rt)
 		for name, format := range map[string]string{"x.csv.zst": "reads", "x.parquet": "parquet"} {
 			out := filepath.Join(dir, name)
 			must.Do(rt, tracetest.TryWrite(t.Context(), out, write.Options{Format: format, Fields: from.Fields}, records))
 			again, err := read.Open(out, read.Options{Selection: read.Selection{Format: format + ":block=64"}})
 			must.Do(rt, err)
 			defer again.Close()
-			back, err := tracetest.DrainQueries(again)
+			back, err := tracetest.Drain(again)
 			if err != nil || !reflect.DeepEqual(back, records) {
 				rt.Fatalf("%s: got %v and error %v, want %v", name, back, err, want)
 			}

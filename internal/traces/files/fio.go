@@ -50,10 +50,10 @@ func openFio(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if f.clock {
 		src.Reading.Time = "time in us"
 	}
-	return NewReader(src, &lineAccesses{src: src, parse: f.parse}, opts, f.clock)
+	return NewReader(src, Lines(src, f.parse), opts, f.clock)
 }
 
-// parse implements lineAccesses. fio appends to a log that exists, so the header may recur.
+// parse reads a line. fio appends to a log that exists, so the header may recur.
 func (f *fioReader) parse(line []byte, a *Access) (err error) {
 	if fioVersion(line) == f.version {
 		return source.ErrLeftOut

@@ -6,17 +6,9 @@ import "github.com/cachesim/cachesim/internal/traces/stream"
 // Blocks of a read and returns its time in nanoseconds, or io.EOF after the last. A read has at least a byte, ends
 // within its file, and has at most 2^20 blocks. It is valid until the next call.
 func Generated(kind Kind, next func(read *Head) (time int64, err error)) (stream.Reader, stream.Fields) {
-	r := &reader{accesses: generated(next), reading: &stream.Reading{}, block: kind.Block, at: 1}
-	return r, fieldsOf(kind, true)
+	accesses := Accesses{At: func(err error) error { return err }, Next: func(a *Access) (err error) {
+		a.Time, err = next(&a.Head)
+		return err
+	}}
+	return &reader{accesses: accesses, reading: &stream.Reading{}, block: kind.Block, at: 1}, fieldsOf(kind, true)
 }
-
-// generated implements Accesses.
-type generated func(read *Head) (time int64, err error)
-
-func (g generated) Next(a *Access) (err error) {
-	a.Time, err = g(&a.Head)
-	return err
-}
-
-// At implements Accesses: generated reads have no place.
-func (g generated) At(err error) error { return err }

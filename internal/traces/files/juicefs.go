@@ -16,7 +16,11 @@ var juicefsFormat = source.Format{
 	Options: []params.Param{blockOption(4096), filesOption(), jobOption("the number of the process")},
 	Detect: source.CertainIf(func(head source.Head) bool {
 		lines := slices.DeleteFunc(slices.Clone(head.Lines), isPause)
-		return len(lines) > 0 && juicefsTime(lines[0]) && bytes.HasPrefix(lines[0][juicefsClock:], []byte(" [uid:"))
+		if len(lines) == 0 {
+			return false
+		}
+		_, timed := juicefsTime(lines[0])
+		return timed && bytes.HasPrefix(lines[0][juicefsClock:], []byte(" [uid:"))
 	}),
 	Open: openJuiceFS,
 }
@@ -26,34 +30,33 @@ const (
 	juicefsClock  = len(juicefsLayout)
 )
 
-func juicefsTime(line []byte) bool {
+func juicefsTime(line []byte) (at time.Time, ok bool) {
 	if len(line) < juicefsClock {
-		return false
+		return at, false
 	}
-	_, err := time.Parse(juicefsLayout, string(line[:juicefsClock]))
-	return err == nil
+	at, err := time.Parse(juicefsLayout, string(line[:juicefsClock]))
+	return at, err == nil
 }
 
 // isPause reports whether a line is the mark that JuiceFS writes for a second without operations.
 func isPause(line []byte) bool { return string(bytes.TrimSpace(line)) == "#" }
 
-// juicefsReader implements lineAccesses.
 type juicefsReader struct{ path []byte }
 
 func openJuiceFS(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	j := &juicefsReader{}
 	src.Reading.Time, src.Reading.Why = "time", "other operations, and reads of nothing"
-	return NewReader(src, &lineAccesses{src: src, parse: j.parse}, opts, true)
+	return NewReader(src, Lines(src, j.parse), opts, true)
 }
 
 func (j *juicefsReader) parse(line []byte, a *Access) error {
 	if isPause(line) {
 		return source.ErrLeftOut
 	}
-	if !juicefsTime(line) {
+	when, ok := juicefsTime(line)
+	if !ok {
 		return fmt.Errorf("want a time such as 2022.09.22 08:55:21.013121 first, got %.30q", line)
 	}
-	when, _ := time.Parse(juicefsLayout, string(line[:juicefsClock]))
 	process, call, ok := bytes.Cut(line[juicefsClock:], []byte("] "))
 	if !ok || !bytes.HasPrefix(process, []byte(" [uid:")) {
 		return fmt.Errorf("want [uid:N,gid:N,pid:N] behind the time, got %.40q", line[juicefsClock:])

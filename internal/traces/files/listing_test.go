@@ -179,7 +179,7 @@ func TestConvertSaysWhatListingsLose(t *testing.T) {
 	from, err := read.Open(paths[0], read.Options{Selection: read.Selection{Format: "reads:files=" + paths[1]}})
 	must.Do(t, err)
 	defer from.Close()
-	records, err := tracetest.DrainQueries(from)
+	records, err := tracetest.Drain(from)
 	must.Do(t, err)
 	out := filepath.Join(t.TempDir(), "out.csv")
 	w, err := write.Create(t.Context(), out, write.Options{Format: "reads", Fields: from.Fields})

@@ -36,46 +36,35 @@ type Access struct {
 }
 
 // Accesses are the reads of a file.
-type Accesses interface {
+type Accesses struct {
 	// Next fills a and returns io.EOF after the last. What a holds is valid until the next call.
-	Next(a *Access) error
+	Next func(a *Access) error
 	// At returns an error about the last read, with its place in the file.
-	At(err error) error
-}
-
-// lineAccesses is a source with at most one read per line. It implements Accesses.
-type lineAccesses struct {
-	src *source.Source
-	// parse fills in the read of a line, or returns source.ErrLeftOut if it is not a read.
-	parse func(line []byte, a *Access) error
+	At func(err error) error
 }
 
 // Lines returns the reads of a source with at most one per line. parse fills in the read of a line, or returns
 // source.ErrLeftOut if it is not a read.
 func Lines(src *source.Source, parse func(line []byte, a *Access) error) Accesses {
-	return &lineAccesses{src: src, parse: parse}
+	return Accesses{At: src.AtLine, Next: func(a *Access) error {
+		for {
+			line, err := src.Line()
+			if err != nil {
+				return err
+			}
+			if len(source.TrimBlanks(line)) == 0 {
+				continue
+			}
+			*a = Access{Head: Head{FileSize: -1}}
+			if err := parse(line, a); err == nil {
+				return nil
+			} else if !errors.Is(err, source.ErrLeftOut) {
+				return src.CutOff(src.LineSyntaxError(err))
+			}
+			src.Reading.LeftOut++
+		}
+	}}
 }
-
-func (l *lineAccesses) Next(a *Access) error {
-	for {
-		line, err := l.src.Line()
-		if err != nil {
-			return err
-		}
-		if len(source.TrimBlanks(line)) == 0 {
-			continue
-		}
-		*a = Access{Head: Head{FileSize: -1}}
-		if err := l.parse(line, a); err == nil {
-			return nil
-		} else if !errors.Is(err, source.ErrLeftOut) {
-			return l.src.CutOff(l.src.LineSyntaxError(err))
-		}
-		l.src.Reading.LeftOut++
-	}
-}
-
-func (l *lineAccesses) At(err error) error { return l.src.LineErrorf("%w", err) }
 
 func (a *Access) extent(offset, length []byte) (err error) {
 	if a.Offset, err = source.ParseSize(offset); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -29,8 +30,7 @@ func looksLikeStrace(head source.Head) bool {
 }
 
 // straceReader reads the calls that read files, and follows those that move in one. Threads and forked processes share
-// positions, and not every log has the calls that made them; a handle is therefore a number with its path. It
-// implements lineAccesses.
+// positions, and not every log has the calls that made them; a handle is therefore a number with its path.
 type straceReader struct {
 	handles handles
 	begun   map[string][]byte // by process: the beginning of a call that continues in a later line
@@ -45,7 +45,7 @@ func openStrace(src *source.Source, opts params.Values) (stream.Reader, stream.F
 	s := &straceReader{handles: handles{}, begun: map[string][]byte{}}
 	src.Reading.Time = "time in s"
 	src.Reading.Why = "other calls, and reads of nothing, at an unknown place or without a path, which strace -y adds"
-	return NewReader(src, &lineAccesses{src: src, parse: s.parse}, opts, true)
+	return NewReader(src, Lines(src, s.parse), opts, true)
 }
 
 // straceCall is a line of strace. name is nil where the line is no call, as of a signal or an exit.
@@ -311,12 +311,12 @@ func unescape(to, text []byte) []byte {
 			to, text = append(to, byte(n)), text[digits:]
 			continue
 		}
-		letters := map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', '\\': '\\', '"': '"'}
-		if b, known := letters[text[1]]; known {
-			to, text = append(to, b), text[2:]
-		} else {
-			to, text = append(to, text[1]), text[2:]
+		const letters, means = "ntrfv", "\n\t\r\f\v" // any other stands for itself
+		b := text[1]
+		if at := strings.IndexByte(letters, b); at >= 0 {
+			b = means[at]
 		}
+		to, text = append(to, b), text[2:]
 	}
 	return to
 }

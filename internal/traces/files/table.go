@@ -22,7 +22,7 @@ var tableFormat = source.Format{
 	Open:   openTable,
 }
 
-// tableReader reads a read per row. It implements Accesses.
+// tableReader reads a read per row.
 type tableReader struct {
 	rows source.Rows
 	unit int64
@@ -40,12 +40,10 @@ func openTable(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	}
 	t.unit = t.rows.TimeOf(t.at.Time, opts)
 	src.Reading.Why = "reads of no bytes of the file"
-	return NewReader(src, t, opts, t.at.Time >= 0)
+	return NewReader(src, Accesses{t.next, src.AtLine}, opts, t.at.Time >= 0)
 }
 
-func (t *tableReader) Next(a *Access) error { return t.rows.Parse(func() error { return t.parse(a) }) }
-
-func (t *tableReader) At(err error) error { return t.rows.Src.LineErrorf("%w", err) }
+func (t *tableReader) next(a *Access) error { return t.rows.Parse(func() error { return t.parse(a) }) }
 
 // parse reads the cells of a row. An empty job or file size is not known.
 func (t *tableReader) parse(a *Access) (err error) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // noJob is the job of reads without a known job, as - is the tenant of requests without one.
@@ -51,23 +53,16 @@ func (c *Columns) JobOf(reads []int, objects []uint32) (of []uint32, names []str
 // DirectoryOf returns the number of the directory that each object belongs to, and their paths: of its file the first
 // depth components, without the name of the file. A file in the root belongs to "/", one without a directory to ".".
 func (c *Columns) DirectoryOf(depth int) (of []uint32, names []string) {
-	numbers := map[string]uint32{}
+	directories := stream.NewNumbering()
 	file := make([]uint32, c.Read)
 	for i, path := range c.Paths[:c.Read] {
-		directory := directoryOf(path, depth)
-		number, known := numbers[directory]
-		if !known {
-			number = uint32(len(names))
-			numbers[directory] = number
-			names = append(names, directory)
-		}
-		file[i] = number
+		file[i] = directories.OfText([]byte(directoryOf(path, depth)))
 	}
 	of = make([]uint32, len(c.Files))
 	for o, f := range c.Files {
 		of[o] = file[f]
 	}
-	return of, names
+	return of, directories.Texts()
 }
 
 func directoryOf(path string, depth int) string {

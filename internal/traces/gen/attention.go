@@ -79,11 +79,8 @@ func newAttentionTrace(v params.Values) (attention.Maker, error) {
 		orthogonal: v.Text("innovations") == "orthogonal", seed: uint64(v.Int("seed")),
 	}
 	t.shape = attention.Shape{Model: "generated", QueryHeads: v.Int("query-heads"), KVHeads: v.Int("kv-heads"),
-		Dim: v.Int("head-dim"), Prompt: v.Int("context"), Steps: v.Int("steps"), Predicted: t.predict > 0,
-		Scale: 1 / math.Sqrt(float64(v.Int("head-dim")))}
-	for layer := range v.Int("layers") {
-		t.shape.Layers = append(t.shape.Layers, layer)
-	}
+		Layers: ascending[int](v.Int("layers")), Dim: v.Int("head-dim"), Prompt: v.Int("context"),
+		Steps: v.Int("steps"), Predicted: t.predict > 0, Scale: 1 / math.Sqrt(float64(v.Int("head-dim")))}
 	switch {
 	case t.shape.QueryHeads%t.shape.KVHeads != 0:
 		return nil, fmt.Errorf("query-heads=%d: want a multiple of kv-heads=%d", t.shape.QueryHeads, t.shape.KVHeads)
@@ -100,10 +97,7 @@ func newAttentionTrace(v params.Values) (attention.Maker, error) {
 	case t.sink+t.recent > 0.95:
 		return nil, fmt.Errorf("sink=%v and recent=%v: want at most 0.95 together", t.sink, t.recent)
 	}
-	t.ranks = make([]int, t.shape.Heads())
-	for i := range t.ranks {
-		t.ranks[i] = i
-	}
+	t.ranks = ascending[int](t.shape.Heads())
 	random.Shuffle(random.Stream(t.seed, orderBits), t.ranks)
 	return t, nil
 }
@@ -223,10 +217,7 @@ func (m *headMaker) process(dim int, rate float64, purpose uint64) *process {
 		take: root(1 - float64(rate*rate)), bits: random.Stream(m.seed, purpose)}
 	noise(p.state, p.bits)
 	if m.orthogonal {
-		p.axes = make([]int, dim)
-		for i := range p.axes {
-			p.axes[i] = i
-		}
+		p.axes = ascending[int](dim)
 		random.Shuffle(p.bits, p.axes)
 		clear(p.state)
 		for range 8 * dim { // from zeros to the stationary state
@@ -355,11 +346,8 @@ type rotation struct {
 
 func (m *headMaker) rotation() *rotation {
 	bits := random.Stream(m.seed, scatterBits)
-	r := &rotation{order: make([]int, m.dim), signs: make([]float32, m.dim), block: m.dim & -m.dim,
+	r := &rotation{order: ascending[int](m.dim), signs: make([]float32, m.dim), block: m.dim & -m.dim,
 		rotated: make([]float32, m.dim)}
-	for i := range r.order {
-		r.order[i] = i
-	}
 	random.Shuffle(bits, r.order)
 	for i := range r.signs {
 		r.signs[i] = root(1 / float64(r.block))

@@ -109,7 +109,7 @@ func newClusterRun(job *clusterJob, data map[string]*clusterData, start int64, o
 	}
 	switch job.order {
 	case shuffled:
-		r.order = ascending(d.items)
+		r.order = ascending[uint32](d.items)
 	case byPopularity:
 		r.ranks, r.drift = random.NewZipf(d.items, o.alpha), o.drift*float64(d.items)
 	}

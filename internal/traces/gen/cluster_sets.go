@@ -172,7 +172,7 @@ const maxDeviation = 4
 // instead of each size makes the sizes add up to the bytes of the data set.
 func (d *clusterData) fill(spread float64, scattered bool, seed uint64) {
 	if scattered {
-		d.byRank = ascending(d.items)
+		d.byRank = ascending[uint32](d.items)
 		random.Shuffle(random.Stream(seed, of(scatterBits, d.number)), d.byRank)
 	}
 	if d.files > 0 {
@@ -197,10 +197,10 @@ func (d *clusterData) fill(spread float64, scattered bool, seed uint64) {
 // of makes the random bits of each purpose independent of the others.
 func of(purpose, number int) uint64 { return uint64(purpose) | uint64(number+1)<<16 }
 
-func ascending(n int) []uint32 {
-	all := make([]uint32, n)
+func ascending[N int | uint32](n int) []N {
+	all := make([]N, n)
 	for i := range all {
-		all[i] = uint32(i)
+		all[i] = N(i)
 	}
 	return all
 }

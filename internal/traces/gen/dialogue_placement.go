@@ -1,5 +1,7 @@
 package gen
 
+import "slices"
+
 // placement knows, while sessions are ordered, which of them are requested long after their last use.
 type placement struct {
 	plan       *dialoguePlan
@@ -14,17 +16,9 @@ type placement struct {
 }
 
 func newPlacement(p *dialoguePlan) *placement {
-	m := &placement{
-		plan: p, lastOf: make([]int32, len(p.pool)), anchorLast: make([]int32, maxAnchors*len(p.anchors)),
-		weights: make([]int, len(p.topicOf)), far: -1,
-	}
-	for i := range m.lastOf {
-		m.lastOf[i] = -1
-	}
-	for i := range m.anchorLast {
-		m.anchorLast[i] = -1
-	}
-	return m
+	never := []int32{-1}
+	return &placement{plan: p, lastOf: slices.Repeat(never, len(p.pool)),
+		anchorLast: slices.Repeat(never, maxAnchors*len(p.anchors)), weights: make([]int, len(p.topicOf)), far: -1}
 }
 
 // take returns the next session of a topic: a new one, or a repeated one with a long or a short reuse. which, in [0,1),

@@ -63,15 +63,8 @@ type poolSession struct {
 }
 
 func newDialoguePlan(v params.Values) (*dialoguePlan, error) {
-	p := &dialoguePlan{
-		topics:   v.Int("topics"),
-		families: v.Int("families"),
-		sessions: v.Int("sessions"),
-		zipf:     v.Float("zipf"),
-		long:     v.Float("long"),
-		repeats:  v.Float("repeats"),
-		capacity: v.Int("capacity"),
-	}
+	p := &dialoguePlan{topics: v.Int("topics"), families: v.Int("families"), sessions: v.Int("sessions"),
+		zipf: v.Float("zipf"), long: v.Float("long"), repeats: v.Float("repeats"), capacity: v.Int("capacity")}
 	seed, requests := uint64(v.Int("seed")), v.Int("requests")
 	p.drawPool(seed)
 	if err := p.drawTopics(max(1, (requests+meanLength/2)/meanLength), seed); err != nil {

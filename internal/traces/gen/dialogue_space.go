@@ -115,7 +115,7 @@ func (s *dialogueSpace) rounded(v []float64) []float32 {
 	return s.out
 }
 
-// The products below are converted so that no compiler fuses them with the sums: see portable.go of package random.
+// The products below are converted so that no compiler fuses them with the sums: see draws.go of package random.
 
 func dot(a, b []float64) (sum float64) {
 	b = b[:len(a)]

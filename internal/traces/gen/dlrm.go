@@ -49,7 +49,7 @@ func buildDLRM(v params.Values, keys *keyspace, seed uint64) (source, error) {
 		if err != nil {
 			return nil, err
 		}
-		tables[i] = embeddingTable{first: first, ranks: random.NewZipf(n, v.Float("skew")), rowAt: ascending(n)}
+		tables[i] = embeddingTable{first: first, ranks: random.NewZipf(n, v.Float("skew")), rowAt: ascending[uint32](n)}
 	}
 	pooling, day, drift := v.Int("pooling"), v.Int("day"), v.Float("drift")
 	lookups, moves := random.Stream(seed, requestBits), random.Stream(seed, driftBits)

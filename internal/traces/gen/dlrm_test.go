@@ -38,7 +38,7 @@ func TestDLRMBatches(t *testing.T) {
 // exp(-drift).
 func TestDLRMDrift(t *testing.T) {
 	const n, drift = 100_000, 0.3
-	table := embeddingTable{rowAt: ascending(n)}
+	table := embeddingTable{rowAt: ascending[uint32](n)}
 	table.move(drift, random.Stream(3, driftBits))
 	moved := 0
 	for rank, row := range table.rowAt {

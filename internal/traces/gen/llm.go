@@ -355,12 +355,8 @@ func (t *llmTrace) beginPrompt() {
 	number := t.order[t.given]
 	t.of = &t.conversations[number]
 	u := t.of.turns[t.turnOf[number]]
-	t.head = prompts.Head{
-		Blocks:       u.prompt / t.blockTokens,
-		InputTokens:  int32(u.prompt),
-		OutputTokens: int32(u.output),
-		Session:      uint64(number) + 1,
-	}
+	t.head = prompts.Head{Blocks: u.prompt / t.blockTokens, InputTokens: int32(u.prompt), OutputTokens: int32(u.output),
+		Session: uint64(number) + 1}
 	t.block = 0
 	t.turnOf[number]++
 	t.given++

@@ -257,7 +257,6 @@ func (p *parser) set() statement {
 type loopState struct {
 	items []any
 	at    int
-	depth int
 	again *function // of a recursive loop
 }
 
@@ -311,8 +310,8 @@ func (p *parser) loop() statement {
 	} else {
 		p.finish()
 	}
-	var rounds func(r *run, items []any, depth int) jump
-	rounds = func(r *run, items []any, depth int) (j jump) {
+	var rounds func(r *run, items []any) jump
+	rounds = func(r *run, items []any) (j jump) {
 		outside := r.scope
 		if condition != nil {
 			var kept []any
@@ -326,10 +325,10 @@ func (p *parser) loop() statement {
 			}
 			items = kept
 		}
-		state := &loopState{items: items, depth: depth}
+		state := &loopState{items: items}
 		if recursive {
 			state.again = &function{"loop", func(r *run, a *args) any {
-				return r.captured(func() { rounds(r, r.items(a.first()), depth+1) })
+				return r.captured(func() { rounds(r, r.items(a.first())) })
 			}}
 		}
 		for state.at = range items {
@@ -348,7 +347,7 @@ func (p *parser) loop() statement {
 		}
 		return next
 	}
-	return func(r *run) jump { return rounds(r, r.items(list(r)), 0) }
+	return func(r *run) jump { return rounds(r, r.items(list(r))) }
 }
 
 // parameter is one of a macro.

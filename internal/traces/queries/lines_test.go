@@ -28,7 +28,7 @@ func readQueryRecords(t *testing.T, content, format string) ([]stream.Record, er
 	if err != nil {
 		return nil, err
 	}
-	return tracetest.DrainQueries(s)
+	return tracetest.Drain(s)
 }
 
 func TestQueryLines(t *testing.T) {
@@ -173,7 +173,7 @@ func TestQueriesRoundTrip(t *testing.T) {
 		s, err := read.Open(path, read.Options{})
 		must.Do(rt, err)
 		defer s.Close()
-		got, err := tracetest.DrainQueries(s)
+		got, err := tracetest.Drain(s)
 		if err != nil || s.Info.Format != file.format || !reflect.DeepEqual(got, want) {
 			rt.Fatalf("as %s: got %v and error %v, want %v", s.Info.Format, got, err, want)
 		}

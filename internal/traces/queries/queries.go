@@ -90,8 +90,11 @@ func (Kind) Format() string { return linesFormat.Name }
 func (Kind) Lost() string   { return "everything about the queries except their ids" }
 
 // Unrepeated implements Kind: a repeated question often has other words.
-func (Kind) Unrepeated() string                             { return "similar queries (--cache semantic)" }
-func (Kind) NewColumns(stream.Fields) stream.ColumnsBuilder { return &builder{} }
+func (Kind) Unrepeated() string { return "similar queries (--cache semantic)" }
+
+func (Kind) NewColumns(stream.Fields) stream.ColumnsBuilder {
+	return &builder{topics: stream.NewNumbering(), answers: stream.NewNumbering(), sessions: stream.NewNumbering()}
+}
 
 // Table implements Kind: rows are queries if they have a text or an embedding.
 func (Kind) Table() *stream.Table {
@@ -153,30 +156,15 @@ func (q *Head) Cells(to []any) []any {
 // builder collects the queries of a trace while it loads. It implements ColumnsBuilder.
 type builder struct {
 	Columns
-	topics, answers, sessions names
+	topics, answers, sessions *stream.Numbering
 }
 
-// names numbers names in order of first appearance.
-type names struct {
-	numbers map[string]int32
-	all     []string
-}
-
-// number returns the dense number of a name, -1 for none.
-func (n *names) number(name []byte) int32 {
+// numberOf returns the dense number of a name, -1 for none.
+func numberOf(name []byte, names *stream.Numbering) int32 {
 	if name == nil {
 		return -1
 	}
-	number, ok := n.numbers[string(name)]
-	if !ok {
-		if n.numbers == nil {
-			n.numbers = map[string]int32{}
-		}
-		number = int32(len(n.all))
-		n.all = append(n.all, string(name))
-		n.numbers[n.all[number]] = number
-	}
-	return number
+	return int32(names.OfText(name))
 }
 
 func (c *builder) Add(rec *stream.Record, object uint32) error {
@@ -184,12 +172,12 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 	if head == nil {
 		head = &Head{}
 	}
-	c.Sessions = append(c.Sessions, c.sessions.number(head.Session))
+	c.Sessions = append(c.Sessions, numberOf(head.Session, c.sessions))
 	if int(object) < len(c.Topics) {
 		return c.checkRepeat(rec, head.Vector, object)
 	}
-	c.Topics = append(c.Topics, c.topics.number(head.Topic))
-	c.Answers = append(c.Answers, c.answers.number(head.Answer))
+	c.Topics = append(c.Topics, numberOf(head.Topic, c.topics))
+	c.Answers = append(c.Answers, numberOf(head.Answer, c.answers))
 	c.Texts = append(c.Texts, string(head.Text))
 	return c.addVector(head.Vector)
 }
@@ -289,10 +277,9 @@ func (c *builder) Finish() stream.Columns {
 	if q.Dim > 0 {
 		q.Embeddings = EmbeddingsInTrace
 	}
-	q.NumTopics, q.NumAnswers, q.NumSessions = len(c.topics.all), len(c.answers.all), len(c.sessions.all)
-	q.TopicNames = c.topics.all
-	if q.NumTopics == 0 {
-		q.Topics = nil
+	q.NumTopics, q.NumAnswers, q.NumSessions = c.topics.Len(), c.answers.Len(), c.sessions.Len()
+	if q.TopicNames = c.topics.Texts(); q.NumTopics == 0 {
+		q.Topics, q.TopicNames = nil, nil
 	}
 	if q.NumAnswers == 0 {
 		q.Answers = nil

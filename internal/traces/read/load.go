@@ -17,6 +17,12 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
+// What to load is said beside the columns, so that packages that only describe a trace need no reader.
+type (
+	Options   = traces.LoadOptions
+	Selection = traces.Selection
+)
+
 // Load reads trace files into columns and numbers their objects. Several files are one trace: one after another, or
 // merged by time, for which each must have times. The same key is the same object in all of them. Times stay as the
 // files state them: if a clock goes back, or the next file begins earlier, they go back too. Requests keep their

@@ -111,14 +111,14 @@ func newScan(ctx context.Context, paths []string, opts Options) (*scan, error) {
 	case opts.SampleRate > 0 && opts.SampleRate < 1:
 		s.sampler = traces.NewSampler(opts.SampleRate, opts.SampleSeed)
 	}
-	if opts.Writes != "" {
-		var err error
-		if s.writes, err = stream.ParseWrites(opts.Writes); err != nil {
-			return nil, err
-		}
-	}
 	var err error
-	if s.sizing, err = newSizing(opts); err != nil {
+	if opts.Writes != "" {
+		s.writes, err = stream.ParseWrites(opts.Writes)
+	}
+	if err == nil {
+		s.sizing, err = newSizing(opts)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if first := slices.Index(paths, "-"); first >= 0 && slices.Contains(paths[first+1:], "-") {

@@ -156,17 +156,11 @@ func (l *loader) completeSizes() {
 // knowSizes replaces the sizes that are negative because they are unknown; false if none is known.
 func (l *loader) knowSizes(s *traces.Sizing) bool {
 	t := l.trace
-	requestSize := func(pos int) *int64 {
-		if t.RequestSizes != nil {
-			return &t.RequestSizes[pos]
-		}
-		return &t.ObjectSizes[t.Objects[pos]]
-	}
 	// First each object's first size, and the sum of its sizes, which its mean follows from.
 	first := slices.Clone(t.ObjectSizes)
 	sums, counts := make([]float64, t.NumObjects), make([]uint32, t.NumObjects)
 	for pos, o := range t.Objects {
-		if size := *requestSize(pos); size >= 0 {
+		if size := t.Size(pos); size >= 0 {
 			if first[o] < 0 {
 				first[o] = size
 			}

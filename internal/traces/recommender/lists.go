@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"math/bits"
 	"strconv"
 
@@ -80,13 +81,18 @@ func (r *listReader) add(shard, rows, total uint64) error {
 	return nil
 }
 
+// wordsOf returns the words of a list, which blanks separate.
+func wordsOf(text []byte) iter.Seq[[]byte] {
+	return bytes.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == '\t' })
+}
+
 // shards reads a list of shards. A shard without a number of rows is read as a whole.
 func (r *listReader) shards(text []byte, shardRows int64) ([]Lookup, error) {
 	if err := r.begin(text); err != nil {
 		return nil, err
 	}
 	total := uint64(0)
-	err := eachWord(text, func(word []byte) error {
+	for word := range wordsOf(text) {
 		number, count, counted := bytes.Cut(word, []byte(":"))
 		shard, ok := source.ParseDigits(number)
 		rows, rowsOK := uint64(shardRows), true
@@ -94,12 +100,14 @@ func (r *listReader) shards(text []byte, shardRows int64) ([]Lookup, error) {
 			rows, rowsOK = source.ParseDigits(count)
 		}
 		if !ok || !rowsOK {
-			return fmt.Errorf("%.40q: want a shard and the number of its rows, such as 17:1024", word)
+			return nil, fmt.Errorf("%.40q: want a shard and the number of its rows, such as 17:1024", word)
 		}
 		total += min(rows, maxRows+1)
-		return r.add(shard, rows, total)
-	})
-	return r.list, err
+		if err := r.add(shard, rows, total); err != nil {
+			return nil, err
+		}
+	}
+	return r.list, nil
 }
 
 func (r *listReader) rows(text []byte, shardRows int64) ([]Lookup, error) {
@@ -107,36 +115,17 @@ func (r *listReader) rows(text []byte, shardRows int64) ([]Lookup, error) {
 		return nil, err
 	}
 	total := uint64(0)
-	err := eachWord(text, func(word []byte) error {
+	for word := range wordsOf(text) {
 		row, ok := source.ParseDigits(word)
 		if !ok {
-			return fmt.Errorf("%.40q: want the number of a row", word)
+			return nil, fmt.Errorf("%.40q: want the number of a row", word)
 		}
 		total++
 		if err := r.add(row/uint64(shardRows), 1, total); err != nil {
-			return fmt.Errorf("row %d in shards of %d: %w", row, shardRows, err)
+			return nil, fmt.Errorf("row %d in shards of %d: %w", row, shardRows, err)
 		}
-		return nil
-	})
-	return r.list, err
-}
-
-// eachWord calls visit for each of the words, which blanks separate.
-func eachWord(text []byte, visit func(word []byte) error) error {
-	for {
-		text = source.TrimBlanks(text)
-		if len(text) == 0 {
-			return nil
-		}
-		end := bytes.IndexAny(text, " \t")
-		if end < 0 {
-			end = len(text)
-		}
-		if err := visit(text[:end]); err != nil {
-			return err
-		}
-		text = text[end:]
 	}
+	return r.list, nil
 }
 
 func appendList(text []byte, lookups []Lookup) []byte {

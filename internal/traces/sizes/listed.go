@@ -61,11 +61,16 @@ func (l *Listed) add(key []byte, size int64) error {
 	return nil
 }
 
-// checkedEvery is the number of keys between two checks of the memory.
-const checkedEvery = 1 << 14
-
-// reserve refuses a file without memory for its keys: the tables double.
-func (l *Listed) reserve(src *source.Source) error {
+// addLine adds the key and the size of a line. It refuses a file without memory for its keys: the tables double.
+func (l *Listed) addLine(src *source.Source, key, text []byte) error {
+	size, err := source.ParseSize(text)
+	if err == nil {
+		err = l.add(key, size)
+	}
+	if err != nil {
+		return src.LineErrorf("%w", err)
+	}
+	const checkedEvery = 1 << 14 // keys
 	if len(l.sizes)%checkedEvery != 0 {
 		return nil
 	}
@@ -174,14 +179,7 @@ func (l *Listed) readCSV(src *source.Source) error {
 				name = slices.Concat([]byte(db+"/"), name) // as the reader of MONITOR writes it
 			}
 		}
-		bytes, err := source.ParseSize(cell)
-		if err == nil {
-			err = l.add(name, bytes)
-		}
-		if err != nil {
-			return src.LineErrorf("%w", err)
-		}
-		if err := l.reserve(src); err != nil {
+		if err := l.addLine(src, name, cell); err != nil {
 			return err
 		}
 	}
@@ -211,12 +209,8 @@ func (l *Listed) readScan(src *source.Source) error {
 		}
 		ended = ended || bytes.Equal(line, scanEnd)
 		if m := biggest.FindSubmatch(line); m != nil && string(m[4]) == "bytes" {
-			size, err := source.ParseSize(m[3])
-			if err == nil {
-				err = l.add(source.AppendUnquoted(nil, unquoted(m[2])), size)
-			}
-			if err != nil {
-				return src.LineErrorf("%w", err)
+			if err := l.addLine(src, source.AppendUnquoted(nil, unquoted(m[2])), m[3]); err != nil {
+				return err
 			}
 		} else if m := typeSums.FindSubmatch(line); m != nil && ended {
 			types++
@@ -302,16 +296,9 @@ func (l *Listed) readUsage(src *source.Source) error {
 		}
 		pending = nil
 		if m := integer.FindSubmatch(size); m[1] != nil {
-			n, err := source.ParseSize(m[1])
-			if err == nil {
-				err = l.add(unquoted(key), n)
+			if err := l.addLine(src, unquoted(key), m[1]); err != nil {
+				return err
 			}
-			if err != nil {
-				return src.LineErrorf("%w", err)
-			}
-		}
-		if err := l.reserve(src); err != nil {
-			return err
 		}
 	}
 	if pending != nil {

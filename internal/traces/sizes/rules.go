@@ -56,11 +56,10 @@ func Parse(texts []string) (Rules, error) {
 
 // FilesOf returns the paths of the files that rules name.
 func FilesOf(texts []string) (paths []string) {
-	for _, text := range texts {
-		if path, ok := strings.CutPrefix(text, "@"); ok {
-			paths = append(paths, path)
-		}
-	}
+	WithFiles(texts, func(path string) string {
+		paths = append(paths, path)
+		return path
+	})
 	return paths
 }
 

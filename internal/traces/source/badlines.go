@@ -15,25 +15,17 @@ func SkippingBadLines(src *Source, r stream.Reader) stream.Reader {
 	if src.In.BadLines == 0 {
 		return r
 	}
-	return &skippingReader{r, src}
-}
-
-// skippingReader implements stream.Reader.
-type skippingReader struct {
-	reader stream.Reader
-	src    *Source
-}
-
-func (r *skippingReader) Read(rec *stream.Record) error {
-	for {
-		err := r.reader.Read(rec)
-		if err == nil || err == io.EOF {
-			return err
+	return stream.ReaderFunc(func(rec *stream.Record) error {
+		for {
+			err := r.Read(rec)
+			if err == nil || err == io.EOF {
+				return err
+			}
+			if err := src.Skip(err); err != nil {
+				return err
+			}
 		}
-		if err := r.src.Skip(err); err != nil {
-			return err
-		}
-	}
+	})
 }
 
 // A file of another format has only bad lines. It is refused after mostInARow of them, however many may be bad.

@@ -1,25 +1,11 @@
 package source
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // ReadBeside reads a further file that an option of the format names, such as the listing of a data set. Files that are
 // read together share the result of read, so that it is read once. what describes the file in errors.
 func (s *Source) ReadBeside(path, what string, read func(*Source) (any, error)) (any, error) {
-	together := s.In.Together
-	if known, ok := together.beside[path]; ok {
-		return known, nil
-	}
-	made, err := s.In.ReadBeside(path, what, read)
-	if err != nil {
-		return nil, err
-	}
-	if together.beside == nil {
-		together.beside = map[string]any{}
-	}
-	together.beside[path] = made
-	return made, nil
+	return s.In.Together.share("beside "+path, func() (any, error) { return s.In.ReadBeside(path, what, read) })
 }
 
 // ReadBeside is ReadBeside of a Source, and reads the file each time. Label, Find and Budget of in must be set.

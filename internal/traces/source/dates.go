@@ -1,6 +1,10 @@
 package source
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+	"time"
+)
 
 // dateForms are the written dates that ParseTime reads, for errors.
 const dateForms = "2023-11-16 18:17:03.97, 2023-11-16T18:17:03+01:00 or 16/Nov/2023:18:17:03 +0100"
@@ -12,29 +16,20 @@ func ParseDate(text []byte) (ns int64, ok bool) {
 	if n := len(text); n > 2 && text[0] == '[' && text[n-1] == ']' {
 		text = text[1 : n-1]
 	}
-	days, rest, ok := parseDay(text)
-	if !ok {
-		return 0, false
-	}
-	seconds, rest, ok := parseClock(rest)
-	if !ok {
-		return 0, false
-	}
-	fraction, rest, ok := parseFraction(rest)
-	if !ok {
-		return 0, false
-	}
-	east, ok := parseZone(rest)
+	days, rest := parseDay(text)
+	seconds, rest, ok := parseClock(rest) // not ok without a day
+	fraction, rest, whole := parseFraction(rest)
+	east, known := parseZone(rest)
 	const limit = 106_751 // days until int64 overflows
-	if !ok || days >= limit {
+	if !ok || !whole || !known || days >= limit {
 		return 0, false
 	}
 	ns = (days*86_400+seconds-east)*1e9 + fraction
 	return ns, ns >= 0
 }
 
-// parseDay reads the date, and the sign before the hours.
-func parseDay(text []byte) (days int64, rest []byte, ok bool) {
+// parseDay reads the date, and the sign before the hours; rest is nil if there is none.
+func parseDay(text []byte) (days int64, rest []byte) {
 	const isoLength, logLength = len("2006-01-02T"), len("02/Jan/2006:")
 	var year, month, day int64
 	switch {
@@ -43,10 +38,11 @@ func parseDay(text []byte) (days int64, rest []byte, ok bool) {
 	case len(text) > logLength && text[2] == '/' && text[6] == '/' && text[11] == ':':
 		year, month, day, rest = digits(text[7:11]), monthOf(text[3:6]), digits(text[:2]), text[logLength:]
 	}
-	if year < 1970 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
-		return 0, nil, false
+	days, ok := daysSince1970(year, month, day)
+	if !ok {
+		return 0, nil
 	}
-	return daysSince1970(year, month, day), rest, true
+	return days, rest
 }
 
 // digits returns the number that text is, -1 if it has other bytes.
@@ -71,27 +67,13 @@ func monthOf(name []byte) int64 {
 	return 0
 }
 
-func daysIn(year, month int64) int64 {
-	switch {
-	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
-		return 29
-	case month == 2:
-		return 28
-	case month == 4 || month == 6 || month == 9 || month == 11:
-		return 30
+// daysSince1970 returns the number of a day; ok is false if there is none, or it is before 1970.
+func daysSince1970(year, month, day int64) (days int64, ok bool) {
+	if year < 1970 || month < 1 || month > 12 || day < 1 {
+		return 0, false
 	}
-	return 31
-}
-
-// daysSince1970 counts years from March, so that a leap day is the last day of its year.
-func daysSince1970(year, month, day int64) int64 {
-	month -= 3
-	if month < 0 {
-		month += 12
-		year--
-	}
-	const daysTo1970 = 719_468 // from the first of March of the year 0
-	return year*365 + year/4 - year/100 + year/400 + (month*153+2)/5 + day - 1 - daysTo1970
+	date := time.Date(int(year), time.Month(month), int(day), 0, 0, 0, 0, time.UTC)
+	return date.Unix() / 86_400, date.Day() == int(day) // of a later month if this has fewer days
 }
 
 // parseClock reads hours, minutes and seconds.
@@ -180,43 +162,33 @@ func ParseDateAs(pattern string, text []byte) (ns int64, ok bool) {
 	if len(text) != len(pattern) {
 		return 0, false
 	}
-	year, month, day, hour, minute, second, fraction, unit := int64(0), int64(0), int64(0), int64(0), int64(0), int64(0),
-		int64(0), int64(1e9)
-	hasYear := false
+	var numbers ['z']int64 // by their letter in the pattern
+	fraction, unit := int64(0), int64(1e9)
 	for i, c := range text {
-		digit := int64(c - '0')
-		switch pattern[i] {
-		case 'Y':
-			year, hasYear = year*10+digit, true
-		case 'M':
-			month = month*10 + digit
-		case 'D':
-			day = day*10 + digit
-		case 'h':
-			hour = hour*10 + digit
-		case 'm':
-			minute = minute*10 + digit
-		case 's':
-			second = second*10 + digit
-		case 'f':
-			unit /= 10
-			fraction += digit * unit
-		default:
-			if c != pattern[i] {
+		switch letter := pattern[i]; letter {
+		case 'Y', 'M', 'D', 'h', 'm', 's', 'f':
+			if c < '0' || c > '9' {
 				return 0, false
 			}
-			continue
-		}
-		if c < '0' || c > '9' {
-			return 0, false
+			numbers[letter] = numbers[letter]*10 + int64(c-'0')
+			if letter == 'f' {
+				unit /= 10
+				fraction += int64(c-'0') * unit
+			}
+		default:
+			if c != letter {
+				return 0, false
+			}
 		}
 	}
-	if !hasYear {
+	year := numbers['Y']
+	if strings.IndexByte(pattern, 'Y') < 0 {
 		year = 1970
 	}
-	if year < 1970 || year >= 2262 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 ||
-		minute > 59 || second > 60 {
+	hour, minute, second := numbers['h'], numbers['m'], numbers['s']
+	days, ok := daysSince1970(year, numbers['M'], numbers['D'])
+	if !ok || year >= 2262 || hour > 23 || minute > 59 || second > 60 {
 		return 0, false
 	}
-	return (daysSince1970(year, month, day)*86_400+hour*3600+minute*60+second)*1e9 + fraction, true
+	return (days*86_400+hour*3600+minute*60+second)*1e9 + fraction, true
 }

@@ -59,3 +59,11 @@ const (
 	Likely              // its shape is unusual for any other format
 	Certain             // a signature or a header that only this format has
 )
+
+// If is the confidence where something is so, and No otherwise.
+func (c Confidence) If(is bool) Confidence {
+	if is {
+		return c
+	}
+	return No
+}

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -32,34 +31,31 @@ func (r *Rows) guess() string {
 		return ""
 	}
 	slices.SortStableFunc(keys, func(a, b columnGuess) int {
-		return cmp.Or(a.unrepeated()-b.unrepeated(), a.numeric()-b.numeric(), len(b.distinct)-len(a.distinct))
+		one, other := a.rank(), b.rank()
+		return slices.Compare(one[:], other[:])
 	})
 	guess := "key=" + r.choiceOf(keys[0].index)
-	isTime := func(c columnGuess) bool { return c.times == c.rows }
-	if at := slices.IndexFunc(columns, isTime); at >= 0 && r.Known(timeNames) < 0 {
-		guess += ",time=" + r.choiceOf(columns[at].index)
+	add := func(option string, known []string, is func(columnGuess) bool) {
+		if at := slices.IndexFunc(columns, is); at >= 0 && r.Known(known) < 0 {
+			guess += "," + option + "=" + r.choiceOf(columns[at].index)
+		}
 	}
-	areOps := func(c columnGuess) bool { return c.ops == c.rows && len(c.distinct) > 1 }
-	if at := slices.IndexFunc(columns, areOps); at >= 0 && r.Known(opNames) < 0 {
-		guess += ",op=" + r.choiceOf(columns[at].index)
-	}
+	add("time", timeNames, func(c columnGuess) bool { return c.times == c.rows })
+	add("op", opNames, func(c columnGuess) bool { return c.ops == c.rows && len(c.distinct) > 1 })
 	return guess
 }
 
-// unrepeated is 1 if all values of a column differ, and 0 otherwise.
-func (c columnGuess) unrepeated() int {
+// rank orders columns that may be keys: first those that repeat, then texts, as a number may be a size, then those with
+// more values.
+func (c columnGuess) rank() (rank [3]int) {
 	if len(c.distinct) == c.rows {
-		return 1
+		rank[0] = 1
 	}
-	return 0
-}
-
-// numeric is 1 if all values are numbers: a text is rather a key, a number may be a size.
-func (c columnGuess) numeric() int {
 	if c.wholes == c.rows {
-		return 1
+		rank[1] = 1
 	}
-	return 0
+	rank[2] = -len(c.distinct)
+	return rank
 }
 
 // firstColumns looks at the rows at hand, without consuming them.

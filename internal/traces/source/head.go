@@ -61,12 +61,7 @@ func IsBinary(b []byte) bool {
 
 // CertainIf makes a Detect for files that look like only one format.
 func CertainIf(looksSo func(Head) bool) func(Head, string) Confidence {
-	return func(head Head, _ string) Confidence {
-		if looksSo(head) {
-			return Certain
-		}
-		return No
-	}
+	return func(head Head, _ string) Confidence { return Certain.If(looksSo(head)) }
 }
 
 // ImpossibleUnless makes a Format.Impossible for files that look like only one format; why says what others lack.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -49,6 +50,12 @@ func (s *JSONScanner) Fail(format string, args ...any) error {
 		e.got = fmt.Sprintf("%.20q", s.Text[s.Pos:min(s.Pos+20, len(s.Text))])
 	}
 	return e
+}
+
+// failAt is Fail for an earlier byte.
+func (s *JSONScanner) failAt(pos int, format string, args ...any) error {
+	s.Pos = pos
+	return s.Fail(format, args...)
 }
 
 // Peek returns the next byte that is not white space without consuming it, 0 at the end.
@@ -226,22 +233,15 @@ func escaped(text []byte) (r rune, size int) {
 }
 
 // hexEscape returns the number of an escape such as \u00e4 that text begins with, -1 without one.
-func hexEscape(text []byte) (r rune) {
+func hexEscape(text []byte) rune {
 	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
 		return -1
 	}
-	for _, c := range text[2:6] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|' ' >= 'a' && c|' ' <= 'f':
-			c = (c | ' ') - 'a' + 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
+	n, ok := ParseHex(text[2:6])
+	if !ok {
+		return -1
 	}
-	return r
+	return rune(n)
 }
 
 // Number reads a number as its text.
@@ -307,10 +307,9 @@ func (s *JSONScanner) hexadecimal(to []uint64) ([]uint64, error) {
 		return to, err
 	}
 	digits := bytes.TrimPrefix(text, []byte("0x"))
-	isOther := func(r rune) bool { return (r < '0' || r > '9') && (r|' ' < 'a' || r|' ' > 'f') }
+	isOther := func(r rune) bool { return r > unicode.MaxASCII || hexDigit(byte(r)) < 0 }
 	if len(digits) == 0 || bytes.IndexFunc(digits, isOther) >= 0 {
-		s.Pos = start
-		return to, s.Fail("a whole number of 64 bits, or hexadecimal digits")
+		return to, s.failAt(start, "a whole number of 64 bits, or hexadecimal digits")
 	}
 	return append(to, stream.HashText(text)), nil
 }
@@ -330,8 +329,7 @@ func (s *JSONScanner) integer(to []uint64) ([]uint64, error) {
 		n = -n
 	}
 	if !ok {
-		s.Pos = start
-		return to, s.Fail("a whole number of 64 bits")
+		return to, s.failAt(start, "a whole number of 64 bits")
 	}
 	return append(to, n), nil
 }
@@ -396,24 +394,21 @@ func (s *JSONScanner) literal() error {
 
 // Words reads a string that is not blank.
 func (s *JSONScanner) Words() ([]byte, error) {
-	s.Peek()
-	start := s.Pos
-	text, err := s.String()
-	if err == nil && len(bytes.TrimSpace(text)) == 0 {
-		s.Pos = start
-		err = s.Fail("a text that is not blank")
-	}
-	return text, err
+	isText := func(text []byte) bool { return len(bytes.TrimSpace(text)) > 0 }
+	return s.stringThat(isText, "a text that is not blank")
 }
 
 // OneOf reads a string that is one of the known ones.
 func (s *JSONScanner) OneOf(known ...string) ([]byte, error) {
+	return s.stringThat(func(text []byte) bool { return slices.Contains(known, string(text)) }, "one of %q", known)
+}
+
+func (s *JSONScanner) stringThat(is func(text []byte) bool, want string, args ...any) ([]byte, error) {
 	s.Peek()
 	start := s.Pos
 	text, err := s.String()
-	if err == nil && !slices.Contains(known, string(text)) {
-		s.Pos = start
-		err = s.Fail("one of %q", known)
+	if err == nil && !is(text) {
+		err = s.failAt(start, want, args...)
 	}
 	return text, err
 }
@@ -481,12 +476,10 @@ func (s *JSONScanner) Floats(to []float32) ([]float32, error) {
 				return nil
 			}
 		}
-		s.Pos = start
-		return s.Fail("a finite number, within the range of float32")
+		return s.failAt(start, "a finite number, within the range of float32")
 	})
 	if err == nil && len(to) == 0 {
-		s.Pos = start
-		err = s.Fail("an embedding of at least one number")
+		err = s.failAt(start, "an embedding of at least one number")
 	}
 	return to, err
 }

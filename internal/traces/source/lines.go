@@ -15,36 +15,32 @@ var ErrLeftOut = errors.New("no request")
 
 // ReadLines returns a reader of a format with a request per line. Blank lines may only end the file; the parser does
 // not get them.
-func ReadLines(src *Source, parse LineParser) stream.Reader { return &lineReader{src, parse, false} }
+func ReadLines(src *Source, parse LineParser) stream.Reader { return readLines(src, parse, false) }
 
 // ReadAllLines is ReadLines for a format with blank lines between others.
-func ReadAllLines(src *Source, parse LineParser) stream.Reader { return &lineReader{src, parse, true} }
+func ReadAllLines(src *Source, parse LineParser) stream.Reader { return readLines(src, parse, true) }
 
-// lineReader implements stream.Reader.
-type lineReader struct {
-	src    *Source
-	parse  LineParser
-	blanks bool // the parser gets blank lines, too
-}
-
-func (r *lineReader) Read(rec *stream.Record) error {
-	for {
-		line, err := r.src.Line()
-		if err != nil {
-			return err
+// readLines reads lines; blanks says that the parser gets blank ones, too.
+func readLines(src *Source, parse LineParser, blanks bool) stream.Reader {
+	return stream.ReaderFunc(func(rec *stream.Record) error {
+		for {
+			line, err := src.Line()
+			if err != nil {
+				return err
+			}
+			if !blanks && (len(line) == 0 || IsBlank(line[0]) && len(TrimBlanks(line)) == 0) {
+				return src.OnlyBlankLines()
+			}
+			switch err := parse(line, rec); err {
+			case nil:
+				return nil
+			case ErrLeftOut:
+				src.Reading.LeftOut++
+			default:
+				return src.LineSyntaxError(err)
+			}
 		}
-		if !r.blanks && (len(line) == 0 || IsBlank(line[0]) && len(TrimBlanks(line)) == 0) {
-			return r.src.OnlyBlankLines()
-		}
-		switch err := r.parse(line, rec); err {
-		case nil:
-			return nil
-		case ErrLeftOut:
-			r.src.Reading.LeftOut++
-		default:
-			return r.src.LineSyntaxError(err)
-		}
-	}
+	})
 }
 
 // EveryLine reports whether the file begins with lines, all of which look right. Blank lines may end the file. Lines

@@ -225,15 +225,22 @@ func ParseHex(text []byte) (n uint64, ok bool) {
 		text = text[1:]
 	}
 	for _, c := range text {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|' ' >= 'a' && c|' ' <= 'f':
-			c = c | ' ' - 'a' + 10
-		default:
+		digit := hexDigit(c)
+		if digit < 0 {
 			return 0, false
 		}
-		n = n<<4 | uint64(c)
+		n = n<<4 | uint64(digit)
 	}
 	return n, len(text) > 0 && len(text) <= digits
+}
+
+// hexDigit returns the value of a hexadecimal digit, or -1.
+func hexDigit(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c|' ' >= 'a' && c|' ' <= 'f':
+		return int(c|' '-'a') + 10
+	}
+	return -1
 }

@@ -1,62 +1,31 @@
 package source
 
 import (
+	"strings"
+
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // opWords are the words for operations in text traces, in lower case.
-var opWords = map[string]stream.Op{
-	"":        stream.OpUnknown,
-	"unknown": stream.OpUnknown,
-
-	"r":         stream.OpRead,
-	"read":      stream.OpRead,
-	"pread":     stream.OpRead,
-	"get":       stream.OpRead,
-	"gets":      stream.OpRead,
-	"get_lease": stream.OpRead,
-	"getlease":  stream.OpRead,
-	"lookup":    stream.OpRead,
-	"head":      stream.OpRead,
-
-	"w":         stream.OpWrite,
-	"write":     stream.OpWrite,
-	"pwrite":    stream.OpWrite,
-	"set":       stream.OpWrite,
-	"set_lease": stream.OpWrite,
-	"setlease":  stream.OpWrite,
-	"put":       stream.OpWrite,
-	"add":       stream.OpWrite,
-	"replace":   stream.OpWrite,
-	"cas":       stream.OpWrite,
-	"append":    stream.OpUpdate,
-	"prepend":   stream.OpUpdate,
-	"incr":      stream.OpUpdate,
-	"decr":      stream.OpUpdate,
-	"update":    stream.OpUpdate,
-	"insert":    stream.OpWrite,
-	"post":      stream.OpWrite,
-	"patch":     stream.OpWrite,
-
-	"expire":  stream.OpExpire,
-	"persist": stream.OpExpire,
-	"take":    stream.OpTake,
-	"flush":   stream.OpFlush,
-
-	"d":      stream.OpDelete,
-	"delete": stream.OpDelete,
-	"del":    stream.OpDelete,
-	"remove": stream.OpDelete,
-	"trim":   stream.OpDelete,
-	"unlink": stream.OpDelete,
-	"purge":  stream.OpDelete,
-
-	// Methods of HTTP that concern no object.
-	"options": stream.OpUnknown,
-	"connect": stream.OpUnknown,
-	"trace":   stream.OpUnknown,
-}
+var opWords = func() map[string]stream.Op {
+	words := map[string]stream.Op{"": stream.OpUnknown}
+	for op, all := range map[stream.Op]string{
+		stream.OpRead:    "r read pread get gets get_lease getlease lookup head",
+		stream.OpWrite:   "w write pwrite set set_lease setlease put add replace cas insert post patch",
+		stream.OpUpdate:  "append prepend incr decr update",
+		stream.OpDelete:  "d delete del remove trim unlink purge",
+		stream.OpExpire:  "expire persist",
+		stream.OpTake:    "take",
+		stream.OpFlush:   "flush",
+		stream.OpUnknown: "unknown options connect trace", // three methods of HTTP that concern no object
+	} {
+		for word := range strings.FieldsSeq(all) {
+			words[word] = op
+		}
+	}
+	return words
+}()
 
 // ParseOp returns the operation for a word, whatever its case; false for an unknown word.
 func ParseOp(word []byte) (stream.Op, bool) {
@@ -69,16 +38,20 @@ func ParseOp(word []byte) (stream.Op, bool) {
 		return stream.OpUnknown, false
 	}
 	var buffer [longest]byte
-	lower := buffer[:len(word)]
-	for i, c := range word {
+	kind, suffix := stream.ParseOpSuffix(appendLower(buffer[:0], word))
+	op, ok := opWords[string(kind)]
+	return op | suffix, ok
+}
+
+// appendLower appends a text with ASCII letters in lower case.
+func appendLower(to, text []byte) []byte {
+	for _, c := range text {
 		if c >= 'A' && c <= 'Z' {
 			c |= ' '
 		}
-		lower[i] = c
+		to = append(to, c)
 	}
-	kind, suffix := stream.ParseOpSuffix(lower)
-	op, ok := opWords[string(kind)]
-	return op | suffix, ok
+	return to
 }
 
 // OpsOption chooses which rows are requests. By default all are, so that converting a trace loses none.

@@ -1,9 +1,6 @@
 package source
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // AppendUnquoted appends a word of Redis' quoting without the escapes of quotes and of bytes above ASCII. Control
 // characters and backslashes stay as MONITOR writes them, so that each key is one word, and two keys are two.
@@ -29,8 +26,7 @@ func AppendUnquoted(to, word []byte) []byte {
 
 // FromHex returns the value of two hexadecimal digits, or -1.
 func FromHex(high, low byte) int {
-	const digits = "0123456789abcdef"
-	h, l := strings.IndexByte(digits, high|' '), strings.IndexByte(digits, low|' ')
+	h, l := hexDigit(high), hexDigit(low)
 	if h < 0 || l < 0 {
 		return -1
 	}

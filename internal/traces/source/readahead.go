@@ -45,14 +45,8 @@ func newReadAhead(in *File, r io.Reader) *readAhead {
 	if in.Merged {
 		chunks, size = chunksAheadTogether, chunkBytesTogether
 	}
-	a := &readAhead{
-		r:      r,
-		in:     in,
-		empty:  make(chan []byte, chunks),
-		filled: make(chan chunk, chunks),
-		quit:   make(chan struct{}),
-		ended:  make(chan struct{}),
-	}
+	a := &readAhead{r: r, in: in, empty: make(chan []byte, chunks), filled: make(chan chunk, chunks),
+		quit: make(chan struct{}), ended: make(chan struct{})}
 	go a.run(chunks, size)
 	return a
 }

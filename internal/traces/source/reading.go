@@ -40,23 +40,18 @@ func Complete(r *stream.Reading, format Format, opts params.Values, fields strea
 	case r.Request == "":
 		r.Key = cmp.Or(r.Key, "key")
 	}
-	switch {
-	case fields.Time:
-		r.Time = cmp.Or(r.Time, "time")
-	case fields.Counted:
+	for _, has := range []struct {
+		field bool
+		to    *string
+		name  string
+	}{{fields.Time, &r.Time, "time"}, {fields.Size, &r.Size, "size"}, {fields.Op, &r.Op, "op"},
+		{fields.TTL, &r.TTL, "ttl"}, {fields.Served, &r.Served, "served"}} {
+		if has.field {
+			*has.to = cmp.Or(*has.to, has.name)
+		}
+	}
+	if fields.Counted && !fields.Time {
 		r.Time = "no time"
-	}
-	if fields.Size {
-		r.Size = cmp.Or(r.Size, "size")
-	}
-	if fields.Op {
-		r.Op = cmp.Or(r.Op, "op")
-	}
-	if fields.TTL {
-		r.TTL = cmp.Or(r.TTL, "ttl")
-	}
-	if fields.Served {
-		r.Served = cmp.Or(r.Served, "served")
 	}
 	if name, ok := strings.CutPrefix(r.Tenant, "tenant"); ok {
 		if in, ok := r.From.(*File); ok && in.Labels {
@@ -84,8 +79,7 @@ func Spec(format Format, opts params.Values) string {
 type Together struct {
 	numbered int               // files, and members of archives, numbered so far
 	readings []*stream.Reading // how they were read, each way once
-	beside   map[string]any    // per path: what ReadBeside read
-	shared   map[string]any    // per name: what Shared created
+	shared   map[string]any    // what ReadBeside read and Shared created
 
 	// Recognised is what the content of one of the files was recognised as.
 	Recognised Recognised
@@ -151,16 +145,23 @@ func (r *Recognised) Has(head Head, name string) bool {
 
 // Shared returns what files that are read together share under a name. The first of them creates it.
 func (s *Source) Shared(name string, create func() any) any {
-	together := s.In.Together
-	known, ok := together.shared[name]
-	if !ok {
-		if together.shared == nil {
-			together.shared = map[string]any{}
-		}
-		known = create()
-		together.shared[name] = known
+	made, _ := s.In.Together.share("shared "+name, func() (any, error) { return create(), nil })
+	return made
+}
+
+func (t *Together) share(name string, create func() (any, error)) (any, error) {
+	if known, ok := t.shared[name]; ok {
+		return known, nil
 	}
-	return known
+	made, err := create()
+	if err != nil {
+		return nil, err
+	}
+	if t.shared == nil {
+		t.shared = map[string]any{}
+	}
+	t.shared[name] = made
+	return made, nil
 }
 
 // Join returns the reading to use for a file: an earlier equal one, or r itself.

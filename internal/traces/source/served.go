@@ -48,13 +48,7 @@ func ParseServed(text []byte) stream.Served {
 		text = text[len(text)-longestServed:]
 	}
 	var buffer [longestServed]byte
-	lower := buffer[:len(text)]
-	for i, c := range text {
-		if c >= 'A' && c <= 'Z' {
-			c |= ' '
-		}
-		lower[i] = c
-	}
+	lower := appendLower(buffer[:0], text)
 	switch string(lower) {
 	case "true", "yes", "1":
 		return stream.ServedHit

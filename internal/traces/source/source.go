@@ -344,14 +344,19 @@ func (s *Source) checkLong(begun, part []byte) error {
 		return nil
 	}
 	s.LineNumber++
-	switch {
-	case controls:
-		return s.LastLineErrorf("control characters: this is not a text trace")
-	case mayHold < maxValue:
+	if !controls && mayHold < maxValue {
 		return s.In.Budget.Refuse(0, fmt.Sprintf("%s: line %d: a line of more than %s", s.Place, s.LineNumber,
 			memory.Bytes(int64(mayHold))))
 	}
-	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", maxValue)
+	return s.tooLong(controls, maxValue)
+}
+
+// tooLong says what is wrong with a line of more than most bytes.
+func (s *Source) tooLong(controls bool, most int) error {
+	if controls {
+		return s.LastLineErrorf("control characters: this is not a text trace")
+	}
+	return s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", most)
 }
 
 // mayHold returns how many bytes of a file may be held as one text.
@@ -372,10 +377,8 @@ func (s *Source) lastLine(line []byte, err error) ([]byte, error) {
 	switch {
 	case err == bufio.ErrBufferFull:
 		s.LineNumber++
-		if _, controls := OddBytes(line); controls {
-			return nil, s.LastLineErrorf("control characters: this is not a text trace")
-		}
-		return nil, s.LastLineErrorf("longer than %d bytes: want shorter lines; does it lack line breaks?", MaxLine)
+		_, controls := OddBytes(line)
+		return nil, s.tooLong(controls, MaxLine)
 	case err != io.EOF:
 		return nil, err
 	case len(line) == 0:
@@ -398,6 +401,9 @@ func (s *Source) CutOff(err error) error {
 func (s *Source) LineErrorf(format string, args ...any) error {
 	return &stream.BadLine{Place: s.Place, Line: s.LineNumber, Err: fmt.Errorf(format, args...)}
 }
+
+// AtLine is LineErrorf for an error that says what is wrong.
+func (s *Source) AtLine(err error) error { return s.LineErrorf("%w", err) }
 
 // LastLineErrorf is LineErrorf for an error that ends the reading.
 func (s *Source) LastLineErrorf(format string, args ...any) error {

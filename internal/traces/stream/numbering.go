@@ -31,13 +31,8 @@ type Numbering struct {
 
 // NewNumbering returns a numbering without keys.
 func NewNumbering() *Numbering {
-	return &Numbering{
-		seed:     rand.Uint64(),
-		textSeed: maphash.MakeSeed(),
-		numeric:  newHashIndex(),
-		text:     newHashIndex(),
-		limit:    MaxCount,
-	}
+	return &Numbering{seed: rand.Uint64(), textSeed: maphash.MakeSeed(), numeric: newHashIndex(), text: newHashIndex(),
+		limit: MaxCount}
 }
 
 func (n *Numbering) Len() int { return len(n.Keys) }
@@ -66,28 +61,38 @@ func (n *Numbering) OfNumber(key uint64) uint32 {
 
 // OfText returns the number of a text key. It keeps a copy of a new key.
 func (n *Numbering) OfText(key []byte) uint32 {
-	tag := maphash.Bytes(n.textSeed, key) >> 32
-	for i := n.text.home(tag); ; i = n.text.after(i) {
-		slot := n.text.slots[i]
-		if slot == 0 {
-			return n.addText(i, tag, key)
-		}
-		if slot>>32 == tag && bytes.Equal(n.textAt(uint32(slot)-1), key) {
-			return uint32(slot) - 1
-		}
+	number, slot, tag := n.findText(key)
+	if slot < 0 {
+		return number
 	}
+	known := len(n.Keys)
+	number = n.add(&n.text, slot, tag, uint64(len(n.arena)))
+	if len(n.Keys) > known {
+		n.arena = append(binary.AppendUvarint(n.arena, uint64(len(key))), key...)
+		n.isText.Set(int(number))
+	}
+	return number
 }
 
 // FindText returns the number of a text key; false if it has none.
 func (n *Numbering) FindText(key []byte) (number uint32, ok bool) {
-	tag := maphash.Bytes(n.textSeed, key) >> 32
-	for i := n.text.home(tag); n.text.slots[i] != 0; i = n.text.after(i) {
-		slot := n.text.slots[i]
-		if slot>>32 == tag && bytes.Equal(n.textAt(uint32(slot)-1), key) {
-			return uint32(slot) - 1, true
+	number, slot, _ := n.findText(key)
+	return number, slot < 0
+}
+
+// findText returns the number of a text key, and slot -1; of an unknown key it returns the empty slot where it belongs,
+// and its tag.
+func (n *Numbering) findText(key []byte) (number uint32, slot int, tag uint64) {
+	tag = maphash.Bytes(n.textSeed, key) >> 32
+	for i := n.text.home(tag); ; i = n.text.after(i) {
+		entry := n.text.slots[i]
+		if entry == 0 {
+			return 0, i, tag
+		}
+		if entry>>32 == tag && bytes.Equal(n.textAt(uint32(entry)-1), key) {
+			return uint32(entry) - 1, -1, tag
 		}
 	}
-	return 0, false
 }
 
 // Texts returns the keys of all numbers, which must be texts. They share one copy of their bytes.
@@ -105,16 +110,6 @@ func (n *Numbering) Texts() []string {
 // TextBytes returns how many bytes of memory the text keys need.
 func (n *Numbering) TextBytes() int64 {
 	return int64(cap(n.arena)) + 8*int64(cap(n.Keys)+len(n.text.slots))
-}
-
-func (n *Numbering) addText(slot int, tag uint64, key []byte) uint32 {
-	known := len(n.Keys)
-	number := n.add(&n.text, slot, tag, uint64(len(n.arena)))
-	if len(n.Keys) > known {
-		n.arena = append(binary.AppendUvarint(n.arena, uint64(len(key))), key...)
-		n.isText.Set(int(number))
-	}
-	return number
 }
 
 // add assigns the next number to a key that belongs in an empty slot of the index.

@@ -220,6 +220,11 @@ type Reader interface {
 	Read(rec *Record) error
 }
 
+// ReaderFunc is a Reader that is a function.
+type ReaderFunc func(rec *Record) error
+
+func (read ReaderFunc) Read(rec *Record) error { return read(rec) }
+
 // Fields says what the records of a reader carry.
 type Fields struct {
 	Time, Size, Op bool
@@ -256,8 +261,9 @@ func ParseNumber(text []byte) (uint64, bool) {
 	if len(text) == 0 || len(text) > 20 || (text[0] == '0' && len(text) > 1) {
 		return 0, false
 	}
-	if len(text) == 20 {
-		return parseLongNumber(text)
+	if len(text) == 20 { // it may be 2^64 or more
+		n, err := strconv.ParseUint(string(text), 10, 64)
+		return n, err == nil
 	}
 	var n uint64
 	for _, c := range text {
@@ -268,17 +274,6 @@ func ParseNumber(text []byte) (uint64, bool) {
 		n = n*10 + uint64(digit)
 	}
 	return n, true
-}
-
-// parseLongNumber reads a number of 20 digits, which may be 2^64 or more.
-func parseLongNumber(text []byte) (uint64, bool) {
-	n, ok := ParseNumber(text[:19])
-	digit := uint64(text[19] - '0')
-	const limit = 1<<64 - 1
-	if !ok || digit > 9 || n > (limit-digit)/10 {
-		return 0, false
-	}
-	return n*10 + digit, true
 }
 
 // ParseFloatNumber reads a whole number that was written as a float. It may have a fraction of zeros, which pandas

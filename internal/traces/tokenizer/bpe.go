@@ -285,7 +285,7 @@ func (b *bpe) addChars(word string) {
 				unknown = false
 			}
 			b.add(id)
-		} else if ids, ok := b.fallback.add(nil, word[at:at+size]); ok {
+		} else if ids, ok := b.fallback.add(nil, word[at:min(at+size, len(word))]); ok {
 			for _, id := range ids {
 				b.add(id)
 			}

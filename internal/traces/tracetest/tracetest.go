@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -105,20 +104,18 @@ func ReadText(t testing.TB, content, format string) ([]stream.Record, error) {
 	return Drain(s)
 }
 
-// Drain returns the records of r, with texts of their own.
-func Drain(r stream.Reader) ([]stream.Record, error) {
-	var records []stream.Record
+// Drain returns the records of r, with texts, and what their kind knows, of their own.
+func Drain(r stream.Reader) (records []stream.Record, err error) {
 	for {
 		var rec stream.Record
-		err := r.Read(&rec)
-		if errors.Is(err, io.EOF) {
+		if err := r.Read(&rec); err == io.EOF {
 			return records, nil
-		}
-		if err != nil {
+		} else if err != nil {
 			return records, err
 		}
-		if rec.Text != nil {
-			rec.Text = bytes.Clone(rec.Text)
+		rec.Text = bytes.Clone(rec.Text)
+		if rec.Extra != nil {
+			rec.Extra = rec.Extra.Clone()
 		}
 		records = append(records, rec)
 	}
@@ -227,23 +224,6 @@ func OracleGeneral(records []stream.Record, next []int64) []byte {
 		b = binary.LittleEndian.AppendUint64(b, uint64(next[i]))
 	}
 	return b
-}
-
-// DrainQueries returns the records of r, with texts and queries, or whatever their kind knows, of their own.
-func DrainQueries(r stream.Reader) (records []stream.Record, err error) {
-	for {
-		var rec stream.Record
-		if err := r.Read(&rec); err == io.EOF {
-			return records, nil
-		} else if err != nil {
-			return records, err
-		}
-		rec.Text = bytes.Clone(rec.Text)
-		if rec.Extra != nil {
-			rec.Extra = rec.Extra.Clone()
-		}
-		records = append(records, rec)
-	}
 }
 
 // BytesOf returns values of fixed size in little-endian order, one after another.

@@ -133,22 +133,38 @@ func (w Workload) besideFile() queries.BesideFile {
 	return queries.BesideFile{}
 }
 
-// Paths returns all files to read: the trace's, which may be folders and patterns, then the file of embeddings, if any,
-// then those that parameters of the generator, options of the format and the description of keys and values name.
+// Paths returns all files to read: the trace's, which may be folders and patterns, then the others as withFiles names
+// them.
 func (w Workload) Paths() []string {
 	paths := slices.Clone(w.Files)
-	if beside := w.EmbeddingsFile(); beside != "" {
-		paths = append(paths, beside)
+	w.withFiles(func(path, _ string) string {
+		paths = append(paths, path)
+		return path
+	})
+	return paths
+}
+
+// withFiles returns w with other paths of the files that are not the trace's: the file of embeddings, if any, then
+// those that parameters of the generator, the format, rules for sizes and the description of keys and values name. what
+// says what a file is, "" if its path is enough.
+func (w Workload) withFiles(other func(path, what string) string) Workload {
+	if beside := w.besideFile(); beside.Path != "" {
+		w.Embeddings = beside.As(other(beside.Path, "")).String()
 	}
 	if spec, err := gen.Parse(w.Generator, ""); err == nil {
-		paths = append(paths, spec.Files()...)
+		spec, _ = spec.WithFiles(func(path string) (string, error) { return other(path, ""), nil })
+		w.Generator = spec.Full()
 	}
-	paths = append(paths, formats.FilesOf(w.Format)...)
-	paths = append(paths, sizes.FilesOf(w.ObjectSizes)...)
-	if s, err := llm.Parse(w.KV); err == nil && s.File() != "" {
-		paths = append(paths, s.File())
+	as := func(what string) func(string) string { return func(path string) string { return other(path, what) } }
+	w.Format = formats.WithFiles(w.Format, as("file, though the trace format names it"))
+	w.ObjectSizes = sizes.WithFiles(w.ObjectSizes, as("file of sizes"))
+	if s, err := llm.Parse(w.KV); err == nil {
+		if s.File() != "" {
+			s = s.WithFile(other(s.File(), ""))
+		}
+		w.KV = s.String()
 	}
-	return paths
+	return w
 }
 
 // placed is where all files of a workload are, in the order of Paths.
@@ -164,23 +180,18 @@ func (w Workload) find(dirs []string) (found placed, err error) {
 	if found.trace, err = FindAll(w.Files, dirs); err != nil {
 		return placed{}, err
 	}
-	ofFormat, ofSizes := formats.FilesOf(w.Format), sizes.FilesOf(w.ObjectSizes)
-	for _, path := range w.Paths()[len(w.Files):] {
-		place, err := Find(path, dirs)
-		if missing := (*MissingError)(nil); errors.As(err, &missing) {
-			switch {
-			case slices.Contains(ofFormat, path):
-				missing.What = "file, though the trace format names it"
-			case slices.Contains(ofSizes, path):
-				missing.What = "file of sizes"
-			}
-		}
+	w.withFiles(func(path, what string) string {
 		if err != nil {
-			return placed{}, err
+			return path
 		}
-		found.beside = append(found.beside, place)
-	}
-	return found, nil
+		place, notFound := Find(path, dirs)
+		if missing := (*MissingError)(nil); errors.As(notFound, &missing) {
+			missing.What = what
+		}
+		found.beside, err = append(found.beside, place), notFound
+		return path
+	})
+	return found, err
 }
 
 // Identity returns only what determines the requests: without the name and, if the checksum is known, without the
@@ -189,18 +200,7 @@ func (w Workload) Identity() Workload {
 	w.Name = ""
 	if w.Checksum != "" {
 		w.Files = nil
-		if w.EmbeddingsFile() != "" {
-			w.Embeddings = w.besideFile().As("file").String()
-		}
-		w.Format = formats.WithFiles(w.Format, func(string) string { return "file" })
-		w.ObjectSizes = sizes.WithFiles(w.ObjectSizes, func(string) string { return "file" })
-		if s, err := llm.Parse(w.KV); err == nil {
-			w.KV = s.WithFile("file").String()
-		}
-		if spec, err := gen.Parse(w.Generator, ""); err == nil {
-			spec, _ = spec.WithFiles(func(string) (string, error) { return "file", nil })
-			w.Generator = spec.Full()
-		}
+		w = w.withFiles(func(string, string) string { return "file" })
 	}
 	return w
 }
@@ -275,10 +275,27 @@ func digestOf(path string) (digest [sha256.Size]byte, err error) {
 // Load reads or generates the trace. Files that are not at their path are searched for in dirs, in this order. If w has
 // a checksum that the files do not match, the error is a ChangedError; if a file is not found, a MissingError.
 func (w Workload) Load(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace, error) {
+	t, _, err := w.loadInOrder(ctx, dirs, options, w.Checksum != "")
+	return t, err
+}
+
+// LoadSummed is Load that also returns w with its checksum, computed while loading, and with its files in the order in
+// which they were read. Standard input and pipes, which cannot be read twice, have none.
+func (w Workload) LoadSummed(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace,
+	Workload, error) {
+	return w.loadInOrder(ctx, dirs, options, true)
+}
+
+// loadInOrder loads the files of a rotated log in the order of their times, of which a warning of the trace says so.
+func (w Workload) loadInOrder(ctx context.Context, dirs []string, options traces.LoadOptions, takeSum bool) (
+	t *traces.Trace, _ Workload, err error) {
 	options.Selection = w.Selection
 	w, note := w.inOrder(ctx, dirs, options)
-	t, _, err := w.load(ctx, dirs, options, w.Checksum != "")
-	return withNote(t, note), err
+	t, w.Checksum, err = w.load(ctx, dirs, options, takeSum)
+	if t != nil && note != "" {
+		t.Warnings = append(t.Warnings, note)
+	}
+	return t, w, err
 }
 
 // inOrder returns w with the files of a rotated log in the order of their times, and says so in the note; and otherwise
@@ -307,28 +324,8 @@ func (w Workload) inOrder(ctx context.Context, dirs []string, options traces.Loa
 	return w, read.RotationNote(files)
 }
 
-// LoadSummed is Load that also returns w with its checksum, computed while loading, and with its files in the order in
-// which they were read. Standard input and pipes, which cannot be read twice, have none.
-func (w Workload) LoadSummed(ctx context.Context, dirs []string, options traces.LoadOptions) (*traces.Trace,
-	Workload, error) {
-	options.Selection = w.Selection
-	w, note := w.inOrder(ctx, dirs, options)
-	t, sum, err := w.load(ctx, dirs, options, true)
-	w.Checksum = sum
-	return withNote(t, note), w, err
-}
-
-// withNote adds a note, if there is one, to a trace, if that was read.
-func withNote(t *traces.Trace, note string) *traces.Trace {
-	if t != nil && note != "" {
-		t.Warnings = append(t.Warnings, note)
-	}
-	return t
-}
-
 func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOptions,
 	takeSum bool) (t *traces.Trace, sum string, err error) {
-	options.Selection = w.Selection
 	if w.Checksum != "" {
 		options.BadLines = 1 // whoever recorded the checksum has accepted them
 	}

@@ -109,17 +109,8 @@ func Listing(ctx context.Context, path string, listing *files.Listing) error {
 	if err := CheckListing(path); err != nil {
 		return err
 	}
-	compress, err := compress.ChooseCompressor(path)
-	if err != nil {
-		return err
-	}
 	return atomicfile.Write(ctx, path, func(w io.Writer) error {
-		buffer := bufio.NewWriterSize(&sink{Writer: w, ctx: ctx}, 1<<16)
-		compressed, err := compress(buffer)
-		if err != nil {
-			return err
-		}
-		return cmp.Or(listing.Write(compressed), compressed.Close(), buffer.Flush())
+		return compress.Write(&sink{Writer: w, ctx: ctx}, path, listing.Write)
 	})
 }
 

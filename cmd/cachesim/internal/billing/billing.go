@@ -3,16 +3,20 @@
 package billing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -73,21 +77,17 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 			return nil, err
 		}
 	}
-	if f.hasToday() {
-		if _, err := capacity.ParseBytes(f.today); err != nil {
-			return nil, fmt.Errorf("--today: %w, or 0 for no cache", err)
-		}
+	if _, err := capacity.ParseBytes(f.today); err != nil && f.hasToday() {
+		return nil, fmt.Errorf("--today: %w, or 0 for no cache", err)
 	}
 	return f.withToday(specs, mode)
 }
 
-// hasToday reports whether there is a cache today.
 func (f *Flags) hasToday() bool { return f.today != "" && f.today != noCache }
 
 // HasNoCache reports whether what happens without a cache is asked for.
 func (f *Flags) HasNoCache() bool { return f.Asked() || f.today != "" }
 
-// withToday returns the capacities with today's.
 func (f *Flags) withToday(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.Spec, err error) {
 	if f.today == noCache {
 		f.bill.Today = new(int64)
@@ -123,12 +123,12 @@ func (f *Flags) CheckCaches(caches []cache.Spec, mode capacity.Mode) error {
 		if err != nil {
 			return err
 		}
-		of := []string{""} // a cache without tiers is one whose name is not known
-		if len(tiers) > 0 {
-			of = nil
-		}
+		var of []string
 		for _, t := range tiers {
 			of = append(of, t.Name)
+		}
+		if of == nil {
+			of = []string{""} // of a cache without tiers, whose name is not known
 		}
 		names = append(names, of)
 	}
@@ -168,7 +168,6 @@ func (f *Flags) Charge(b cost.Bill, recs []records.Record, t *traces.Trace) erro
 	return nil
 }
 
-// addTiers adds the sizes of the tiers to a record.
 func addTiers(r *records.Record, t *traces.Trace) error {
 	c, err := cache.Registry.Parse(r.Cache)
 	if err != nil || r.CapacityUnit != records.Bytes {
@@ -245,4 +244,77 @@ func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
 			"--rate 1200/s", t.Name)
 	}
 	return b, nil
+}
+
+// rate is what the rate of a trace follows from. Writes that fill the cache are no requests.
+type rate struct {
+	requests float64 // all of them
+	sized    float64 // those with a size, if there are sizes
+	atEnds   float64 // those at the first and the last instant of the clock
+	span     time.Duration
+	scale    float64 // of a sample to the whole trace
+}
+
+func rateOf(t *traces.Trace) (r rate) {
+	var first, last int64
+	if t.Times != nil {
+		first, last = slices.Min(t.Times), slices.Max(t.Times)
+		r.span = time.Duration(last - first)
+	}
+	fills := t.Fills()
+	for pos := range t.Objects {
+		if fills && t.IsWrite(pos) {
+			continue
+		}
+		r.requests++
+		if !t.HasSizes() || t.Size(pos) > 0 {
+			r.sized++
+		}
+		if t.Times != nil && (t.Times[pos] == first || t.Times[pos] == last) {
+			r.atEnds++
+		}
+	}
+	r.scale = 1
+	if t.SampledFrom > 0 && r.requests > 0 {
+		r.scale = float64(t.SampledFrom) / r.requests
+	}
+	return r
+}
+
+// perSecond returns how often requests come; 0 if that is unknown. A trace begins and ends with a request: n requests
+// that are d apart take (n - 1) d, so that the two at the ends count half each. So do all that share the first or the
+// last instant: the blocks of a prompt, or the requests of a second where the clock has only seconds.
+func (r rate) perSecond() float64 {
+	if r.span <= 0 {
+		return 0
+	}
+	return (r.requests - r.atEnds/2) / r.span.Seconds() * r.scale
+}
+
+// AddNoCache adds the row without a cache to a design: one at the smallest capacity, as all would be alike, in each
+// setup that it fits. A design that has such a policy already stays as it is.
+func AddNoCache(d *experiment.Design, resolved []capacity.Capacity) {
+	if slices.ContainsFunc(d.Entrants, func(e experiment.Entrant) bool { return e.Spec.Entry.Idle }) {
+		return
+	}
+	spec, _ := policies.Registry.Parse(records.NoCache())
+	none := experiment.Entrants([]policies.Spec{spec}, nil)[0]
+	none.Beside, none.Setups = true, map[int]string{}
+	for i, s := range d.Setups {
+		parts := s.Parts
+		parts.Policy = none.Spec
+		if own, ok := sim.OwnCapacity(parts.Cache); ok {
+			none.Capacities = append(none.Capacities, own.Spec)
+		}
+		if sim.CheckParts(sim.Cell{Parts: parts}) == nil {
+			none.Setups[i] = s.Axes
+		}
+	}
+	if len(resolved) > 0 {
+		smallest := slices.MinFunc(resolved, func(x, y capacity.Capacity) int {
+			return cmp.Or(cmp.Compare(x.Unit(), y.Unit()), cmp.Compare(x.Amount, y.Amount))
+		})
+		none.Capacities = append(none.Capacities, smallest.Spec)
+	}
+	d.Entrants = append([]experiment.Entrant{none}, d.Entrants...)
 }

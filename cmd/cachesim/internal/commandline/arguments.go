@@ -116,7 +116,6 @@ func UnknownCommand(parent *cobra.Command, name string) error {
 	return suggest.Unknown(kind, name, commandsOf(parent))
 }
 
-// commandsOf returns the names of a command's own commands.
 func commandsOf(parent *cobra.Command) (names []string) {
 	for _, c := range parent.Commands() {
 		if c.IsAvailableCommand() {

@@ -38,7 +38,7 @@ func Devices(gpus []cuda.Info) List {
 		Noun: "device",
 		Columns: []tabular.Head{wordHead("device"), textHead("name"), {Name: "memory"}, {Name: "capability"},
 			{Name: "multiprocessors"}, textHead("driver"), textHead("computes")},
-		Narrow: []tabular.Head{wordHead("device"), textHead("name"), {Name: "memory"}, textHead("computes, driver")},
+		Kept: 3, Below: "computes, driver",
 	}
 	for _, d := range all {
 		processors, computes := "", strings.Join(d.Computes, ", ")
@@ -50,11 +50,10 @@ func Devices(gpus []cuda.Info) List {
 		}
 		size := memory.Bytes(d.Memory)
 		l.Items = append(l.Items, Item{
-			Name:   d.Device,
-			Row:    []string{d.Device, d.Name, size, d.Capability, processors, d.Driver, computes},
-			Narrow: []string{d.Device, d.Name, size},
-			Texts:  []string{computes, d.Driver},
-			JSON:   d,
+			Name:  d.Device,
+			Row:   []string{d.Device, d.Name, size, d.Capability, processors, d.Driver, computes},
+			Texts: []string{computes, d.Driver},
+			JSON:  d,
 		})
 	}
 	return l

@@ -22,8 +22,7 @@ func Experiments(names []string, quick bool) (List, error) {
 		Noun: "experiment",
 		Columns: []tabular.Head{wordHead("experiment"), textHead("title"), textHead("source"), {Name: "cells"},
 			{Name: "claims"}, textHead("traces")},
-		Narrow:       []tabular.Head{wordHead("experiment"), textHead("what it is, source, size, traces")},
-		NarrowAlways: true,
+		Kept: 1, Below: "what it is, source, size, traces", NarrowAlways: true,
 	}
 	for _, name := range names {
 		l, err := newExperimentJSON(name, configs.Text(name), quick)
@@ -32,11 +31,10 @@ func Experiments(names []string, quick bool) (List, error) {
 		}
 		size := fmt.Sprintf("%s cells, %d claims", show.Count(int64(l.Cells)), l.Claims)
 		list.Items = append(list.Items, Item{
-			Name:   l.Name,
-			Row:    []string{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()},
-			Narrow: []string{l.Name},
-			Texts:  []string{l.Title, l.Source, size, "traces: " + l.traces()},
-			JSON:   l,
+			Name:  l.Name,
+			Row:   []string{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()},
+			Texts: []string{l.Title, l.Source, size, "traces: " + l.traces()},
+			JSON:  l,
 		})
 	}
 	return list, nil
@@ -78,7 +76,7 @@ func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, er
 	for _, t := range o.Traces {
 		switch {
 		case quick && o.Quick.Traces != nil && !slices.Contains(o.Quick.Traces, t.Name):
-		case hasFiles(t.Workload(), workload.Dirs("")):
+		case hasFiles(t.Workload()):
 			l.Traces = append(l.Traces, t.Name)
 		default:
 			l.MissingTraces = append(l.MissingTraces, t.Name)
@@ -87,13 +85,11 @@ func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, er
 	return l, nil
 }
 
-// hasFiles reports whether every file of the workload exists.
-func hasFiles(w workload.Workload, dirs []string) bool {
-	_, err := workload.FindAll(w.Paths(), dirs)
+func hasFiles(w workload.Workload) bool {
+	_, err := workload.FindAll(w.Paths(), workload.Dirs(""))
 	return err == nil
 }
 
-// traces says which traces exist and which are missing.
 func (l experimentJSON) traces() string {
 	text := strings.Join(l.Traces, ", ")
 	if len(l.MissingTraces) == 0 {

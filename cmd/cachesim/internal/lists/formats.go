@@ -26,16 +26,15 @@ func Formats() List {
 		Noun: "trace format",
 		Columns: []tabular.Head{wordHead("format"), textHead("records"), wordHead("use"), textHead("recognised by"),
 			textHead("options")},
-		Narrow: []tabular.Head{wordHead("format"), textHead("what it is, recognition, options")},
+		Kept: 1, Below: "what it is, recognition, options",
 	}
 	for _, f := range formats.All() {
 		options := defaultsOf(f.Options)
 		l.Items = append(l.Items, Item{
-			Name:   f.Name,
-			Row:    []string{f.Name, recordsOf(f), useOf(f), f.Detection, options},
-			Narrow: []string{f.Name},
-			Texts:  []string{f.Summary, "recognised by " + f.Detection, breakable(options)},
-			About:  aboutFormat(f),
+			Name:  f.Name,
+			Row:   []string{f.Name, recordsOf(f), useOf(f), f.Detection, options},
+			Texts: []string{f.Summary, "recognised by " + f.Detection, breakable(options)},
+			About: aboutFormat(f),
 			JSON: formatJSON{
 				Name: f.Name, Summary: f.Summary, Example: f.Example, Records: recordsOf(f), Recognised: f.Detection,
 				Use: useOf(f), Options: paramsJSON(f.Options),

@@ -22,24 +22,22 @@ func KeyValues() List {
 		Noun: "model",
 		Columns: []tabular.Head{wordHead("model"), {Name: "per token"}, {Name: "beyond windows"}, textHead("layers"),
 			textHead("source")},
-		Narrow: []tabular.Head{wordHead("model"), {Name: "per token"}, {Name: "beyond windows"}, textHead("layers, source")},
+		Kept: 3, Below: "layers, source",
 	}
 	for _, m := range llm.Models() {
 		kv, err := m.Shape.KeyValues("", 1)
 		if err != nil {
 			panic(err) // a test reads all of them
 		}
-		item := keyValuesJSON{m.Name, kv.About, kv.PerToken(), kv.Full, m.Source}
 		beyond := ""
 		if len(kv.Windowed) > 0 {
 			beyond = memory.Bytes(int64(kv.Full))
 		}
 		l.Items = append(l.Items, Item{
-			Name:   m.Name,
-			Row:    []string{m.Name, memory.Bytes(int64(kv.PerToken())), beyond, kv.About, m.Source},
-			Narrow: []string{m.Name, memory.Bytes(int64(kv.PerToken())), beyond},
-			Texts:  []string{strings.TrimSpace(kv.About), m.Source},
-			JSON:   item,
+			Name:  m.Name,
+			Row:   []string{m.Name, memory.Bytes(int64(kv.PerToken())), beyond, kv.About, m.Source},
+			Texts: []string{strings.TrimSpace(kv.About), m.Source},
+			JSON:  keyValuesJSON{m.Name, kv.About, kv.PerToken(), kv.Full, m.Source},
 		})
 	}
 	return l

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // ofKinds returns an empty list of entries that are each of a kind; does is the verb of their summaries: "evicts".
@@ -17,8 +18,7 @@ func ofKinds(noun, does string) List {
 		Noun: noun,
 		Columns: []tabular.Head{wordHead(noun), wordHead("kind"), textHead(does), textHead("parameters"),
 			textHead("source")},
-		Narrow: []tabular.Head{wordHead(noun), wordHead("kind"),
-			textHead("what it " + does + ", parameters, source")},
+		Kept: 2, Below: "what it " + does + ", parameters, source",
 	}
 }
 
@@ -32,20 +32,46 @@ type entry struct {
 }
 
 func (e entry) item(asJSON any) Item {
-	defaults := defaultsOf(e.params)
-	about := []string{fmt.Sprintf("%s (%s): %s", e.Name, e.Kind, e.Summary)}
+	defaults, title, row := defaultsOf(e.params), e.Name, []string{e.Name}
+	if e.Kind != "" {
+		title, row = fmt.Sprintf("%s (%s)", e.Name, e.Kind), append(row, e.Kind)
+	}
+	about := []string{title + ": " + e.Summary}
 	for _, trait := range e.traits {
 		about = append(about, "  "+trait)
 	}
 	about = append(about, "  source: "+e.Source)
 	return Item{
-		Name:   e.Name,
-		Row:    []string{e.Name, e.Kind, e.Summary, defaults, e.Source},
-		Narrow: []string{e.Name, e.Kind},
-		Texts:  []string{e.Summary, breakable(defaults), e.Source},
-		About:  append(about, aboutParams(e.params)...),
-		JSON:   asJSON,
+		Name:  e.Name,
+		Row:   append(row, e.Summary, defaults, e.Source),
+		Texts: []string{e.Summary, breakable(defaults), e.Source},
+		About: append(about, aboutParams(e.params)...),
+		JSON:  asJSON,
 	}
+}
+
+type partJSON struct {
+	Name       string      `json:"name"`
+	Summary    string      `json:"summary"`
+	Source     string      `json:"source"`
+	Traits     []string    `json:"traits"`
+	Parameters []paramJSON `json:"parameters"`
+}
+
+// Parts lists the parts of a kind of which a list says no more than of any other.
+func Parts(kind *sim.Kind) List {
+	l := List{
+		Noun:    kind.Name,
+		Columns: []tabular.Head{wordHead(kind.Name), textHead(kind.Decides), textHead("parameters"), textHead("source")},
+		Kept:    1, Below: kind.Decides + ", parameters, source",
+	}
+	for _, e := range kind.Entries() {
+		name, accepts := e.Signature()
+		d := e.Describe()
+		l.Items = append(l.Items, entry{name, "", d.Summary, d.Source, accepts, d.Traits}.item(
+			partJSON{name, d.Summary, d.Source, append([]string{}, d.Traits...), paramsJSON(accepts)}))
+	}
+	return l
 }
 
 type policyJSON struct {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -17,10 +16,12 @@ import (
 // List is a list of things that have names.
 type List struct {
 	Noun string // what an item is called in errors
-	// Columns are the headers of the table. On a terminal that is too narrow for its rows, Narrow replaces them; its last
-	// column contains texts below each other. If Narrow is nil, the columns are always the same.
-	Columns, Narrow []tabular.Head
-	// NarrowAlways says that the table is narrow without a terminal, too.
+	// Columns are the headers of the table. On a terminal only the first Kept of them stay, followed by a column with the
+	// head Below, which has texts below each other. If Kept is 0, the columns are always the same.
+	Columns []tabular.Head
+	Kept    int
+	Below   string
+	// NarrowAlways says that the table is so without a terminal, too.
 	NarrowAlways bool
 	Items        []Item
 }
@@ -30,8 +31,7 @@ type Item struct {
 	Name    string
 	Aliases []string
 	Row     []string // of Columns
-	Narrow  []string // of all columns of List.Narrow except the last
-	Texts   []string // of the last column of List.Narrow; empty ones are left out
+	Texts   []string // of the column List.Below; empty ones are left out
 	About   []string // the full description, line by line, indented by blanks; nil if the row says everything
 	JSON    any      // what is printed as JSON
 }
@@ -66,30 +66,27 @@ func (l List) Choose(names []string) (List, error) {
 
 // Print prints the list as table, csv, json (an item per line) or markdown.
 func (l List) Print(w io.Writer, format string) error {
-	return tabular.Printed{Table: l.printTable, CSV: l.wide().CSV, JSON: l.printJSON}.Print(w, format)
-}
-
-func (l List) printJSON(w io.Writer) error {
 	rows := make([]any, len(l.Items))
 	for i, item := range l.Items {
 		rows[i] = item.JSON
 	}
-	return jsonlines.Write(w, rows)
+	return tabular.Printed{Table: l.printTable, CSV: l.wide().CSV, JSON: tabular.EachJSON(rows)}.Print(w, format)
 }
 
 func (l List) printTable(w io.Writer, format string) error {
+	text := l.wide().In(format, terminal.Width(w))
 	if width := l.narrowWidth(w, format); width > 0 {
-		t := tabular.Grid{Heads: l.Narrow}
+		t := tabular.Grid{Heads: append(slices.Clone(l.Columns[:l.Kept]), textHead(l.Below))}
 		for _, item := range l.Items {
 			texts := slices.DeleteFunc(slices.Clone(item.Texts), func(text string) bool { return text == "" })
-			t.Rows = append(t.Rows, append(slices.Clone(item.Narrow), strings.Join(texts, "\n")))
+			t.Rows = append(t.Rows, append(slices.Clone(item.Row[:l.Kept]), strings.Join(texts, "\n")))
 		}
-		return printTable(w, t.Text(width))
+		text = t.Text(width)
 	}
-	return printTable(w, l.wide().In(format, terminal.Width(w)))
+	_, err := fmt.Fprintln(w, text)
+	return err
 }
 
-// wide returns the table with every column.
 func (l List) wide() tabular.Grid {
 	t := tabular.Grid{Heads: l.Columns}
 	for _, item := range l.Items {
@@ -101,7 +98,7 @@ func (l List) wide() tabular.Grid {
 // narrowWidth returns the width of a narrow table, or 0 if it is to be a wide one.
 func (l List) narrowWidth(w io.Writer, format string) int {
 	switch {
-	case format != "table" || l.Narrow == nil:
+	case format != "table" || l.Kept == 0:
 		return 0
 	case l.NarrowAlways:
 		return terminal.TextWidth(w)
@@ -109,12 +106,6 @@ func (l List) narrowWidth(w io.Writer, format string) int {
 	return terminal.Width(w)
 }
 
-func printTable(w io.Writer, table string) error {
-	_, err := fmt.Fprintln(w, table)
-	return err
-}
-
-// textHead is the head of a column of running text.
 func textHead(name string) tabular.Head {
 	return tabular.Head{Name: name, IsText: true, Weight: tabular.Key, Wrap: 30}
 }

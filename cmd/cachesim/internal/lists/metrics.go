@@ -19,27 +19,21 @@ type metricJSON struct {
 func Metrics() List {
 	l := List{
 		Noun: "metric",
-		Columns: []tabular.Head{wordHead("metric"), wordHead("unit"), wordHead("better"), wordHead("of several parts"),
+		Columns: []tabular.Head{textHead("metric"), wordHead("unit"), wordHead("better"), wordHead("of several parts"),
 			textHead("produced by"), textHead("meaning")},
-		Narrow: []tabular.Head{textHead("metric"), wordHead("unit"), wordHead("better"), textHead("meaning, produced by")},
+		Kept: 3, Below: "meaning, produced by",
 	}
 	for _, d := range metric.All() {
-		by, name := strings.Join(d.By, ", "), metricName(d)
+		by, name := strings.Join(d.By, ", "), d.Name
+		if d.Labels != "" {
+			name = d.Of(d.Labels) // a place for them
+		}
 		l.Items = append(l.Items, Item{
-			Name:   d.Name,
-			Row:    []string{name, string(d.Unit), d.Better.String(), d.Merge.String(), by, d.Doc},
-			Narrow: []string{name, string(d.Unit), d.Better.String()},
-			Texts:  []string{d.Doc, "by " + by},
-			JSON:   metricJSON{name, string(d.Unit), d.Better.String(), d.Merge.String(), d.By, d.Doc},
+			Name:  d.Name,
+			Row:   []string{name, string(d.Unit), d.Better.String(), d.Merge.String(), by, d.Doc},
+			Texts: []string{d.Doc, "by " + by},
+			JSON:  metricJSON{name, string(d.Unit), d.Better.String(), d.Merge.String(), d.By, d.Doc},
 		})
 	}
 	return l
-}
-
-// metricName is the name of a metric; one by labels has a place for them.
-func metricName(d metric.Declared) string {
-	if d.Labels != "" {
-		return d.Of(d.Labels)
-	}
-	return d.Name
 }

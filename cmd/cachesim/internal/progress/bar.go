@@ -31,6 +31,20 @@ const (
 	Heads
 )
 
+// shown is how bars show what is neither bytes nor steps: with a noun, at a speed, and in units of so many.
+var shown = map[Unit]struct {
+	noun, speed string
+	scale       int64
+}{
+	Trees:    {noun: " trees", speed: "%.0f"},
+	Episodes: {noun: " episodes", speed: "%.1f"},
+	Requests: {" k requests", "%.0f k", 1000},
+	Pairs:    {" M pairs", "%.0f M", 1_000_000},
+	Texts:    {noun: " texts", speed: "%.0f"},
+	Heads:    {noun: " heads", speed: "%.1f"},
+	Searches: {speed: "%.1f"},
+}
+
 // Bar is a bar with rate and remaining time on a terminal, and nothing elsewhere. Its methods may be called from
 // any goroutine.
 type Bar struct {
@@ -52,43 +66,25 @@ func New(w io.Writer, quiet bool, what string, unit Unit) *Bar {
 	return newBar(newContainer(w), what, unit)
 }
 
-// newContainer returns a container that draws bars on a terminal.
 func newContainer(w io.Writer) *mpb.Progress {
 	file, _ := terminal.File(w)
 	return mpb.New(mpb.WithOutput(file), mpb.WithWidth(barWidth))
 }
 
 func newBar(container *mpb.Progress, what string, unit Unit) *Bar {
-	p := &Bar{container: container, notes: terminal.NewStderr(container), scale: 1}
+	p := &Bar{container: container, notes: terminal.NewStderr(container), scale: max(1, shown[unit].scale)}
 	counters, speed := decor.CountersKibiByte("% .1f / % .1f"), decor.AverageSpeed(decor.SizeB1024(0), ", % .1f")
-	switch unit {
-	case Trees:
-		counters, speed = decor.CountersNoUnit("%d / %d trees"), decor.AverageSpeed(0, ", %.0f/s")
-	case Episodes:
-		counters, speed = decor.CountersNoUnit("%d / %d episodes"), decor.AverageSpeed(0, ", %.1f/s")
-	case Requests:
-		p.scale = 1000
-		counters, speed = decor.CountersNoUnit("%d / %d k requests"), decor.AverageSpeed(0, ", %.0f k/s")
-	case Pairs:
-		p.scale = 1_000_000
-		counters, speed = decor.CountersNoUnit("%d / %d M pairs"), decor.AverageSpeed(0, ", %.0f M/s")
-	case Texts:
-		counters, speed = decor.CountersNoUnit("%d / %d texts"), decor.AverageSpeed(0, ", %.0f/s")
-	case Steps: // whose number says nothing to users
+	if s, ok := shown[unit]; ok {
+		counters, speed = decor.CountersNoUnit("%d / %d"+s.noun), decor.AverageSpeed(0, ", "+s.speed+"/s")
+	}
+	if unit == Steps { // whose number says nothing to users
 		counters, speed = decor.Percentage(), nil
-	case Heads:
-		counters, speed = decor.CountersNoUnit("%d / %d heads"), decor.AverageSpeed(0, ", %.1f/s")
-	case Searches:
-		counters, speed = decor.CountersNoUnit("%d / %d"), decor.AverageSpeed(0, ", %.1f/s")
 	}
 	// A bar without a total does not end by itself.
-	p.bar = p.container.New(
-		0,
-		barStyle(),
+	p.bar = p.container.New(0, barStyle(),
 		mpb.PrependDecorators(decor.Name(what+" ")),
 		mpb.AppendDecorators(decor.Name(" "), counters, speed, decor.Name(", "), decor.AverageETA(decor.ET_STYLE_GO),
-			decor.Name(" left")),
-	)
+			decor.Name(" left")))
 	return p
 }
 

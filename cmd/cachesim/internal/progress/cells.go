@@ -40,7 +40,9 @@ func NewCells(w io.Writer, quiet bool, total int) *Cells {
 
 func newCells(container *mpb.Progress, total int) *Cells {
 	p := &Cells{container: container, total: total, begin: time.Now()}
-	caption := decor.Any(func(s decor.Statistics) string { return p.caption(roomBeside(s)) })
+	caption := decor.Any(func(s decor.Statistics) string {
+		return p.caption(s.AvailableWidth - s.RequestedWidth - 3) // the last column stays free: a terminal would wrap
+	})
 	p.bar = p.container.New(int64(total)*shares, barStyle(), mpb.BarRemoveOnComplete(),
 		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5}), caption))
 	return p
@@ -48,9 +50,6 @@ func newCells(container *mpb.Progress, total int) *Cells {
 
 // shares is how finely the bar counts each cell.
 const shares = 1000
-
-// roomBeside returns the columns that are left for text next to a bar. The last one stays free: a terminal would wrap.
-func roomBeside(s decor.Statistics) int { return s.AvailableWidth - s.RequestedWidth - 3 }
 
 // caption says, in at most that many columns, how many cells are finished, how long the others will take if they are
 // like those before, and what runs.

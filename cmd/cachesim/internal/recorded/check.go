@@ -121,7 +121,6 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	return report.Err()
 }
 
-// replay runs the check with a progress bar.
 func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Record,
 	rules []baseline.Rule) (*baseline.Report, error) {
 	var display *progress.Cells

@@ -62,7 +62,6 @@ func (f *memoryFlag) budget() (*memory.Budget, error) {
 	return memory.New(f.bytes, "--memory "+f.text)
 }
 
-// budgetKey is the key of the budget in a command's context.
 type budgetKey struct{}
 
 func BudgetOf(cmd *cobra.Command) *memory.Budget {

@@ -55,7 +55,6 @@ func Defaults() Options {
 		Entropy: 0.01, Value: 0.5, Norm: 0.5, RewardScale: 1, Seed: 1}
 }
 
-// check rejects constants that cannot be used.
 func (o Options) check() error {
 	switch {
 	case o.Iterations < 1 || o.Passes < 1 || o.Minibatch < 1:
@@ -134,7 +133,6 @@ type sample struct {
 	target    float64 // of the value
 }
 
-// trainer holds what one training needs.
 type trainer struct {
 	Options
 	policy  *ActorCritic

@@ -47,7 +47,11 @@ func Get2[V, W any](v V, w W, err error) func(TB) (V, W) {
 func Fail(t TB, err error, want string, about ...any) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%verror %v, want one with %q", prefix(about), err, want)
+		said := ""
+		if len(about) > 0 {
+			said = strings.TrimSpace(fmt.Sprintln(about...)) + ": "
+		}
+		t.Errorf("%verror %v, want one with %q", said, err, want)
 	}
 }
 
@@ -57,11 +61,4 @@ func NotGet[V any](_ V, err error) func(t TB, want string, about ...any) {
 		t.Helper()
 		Fail(t, err, want, about...)
 	}
-}
-
-func prefix(about []any) string {
-	if len(about) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(fmt.Sprintln(about...)) + ": "
 }

@@ -23,8 +23,7 @@ type Plan struct {
 	sequence []Block  // per number: the block
 }
 
-// NewPlan returns the plan for the wanted blocks of all steps, one list after another; ends are where the lists end.
-// Every block is below blocks.
+// NewPlan returns the plan for the wanted blocks of all steps, lists that end at ends. Every block is below blocks.
 func NewPlan(wanted []Block, ends []int, blocks int) *Plan {
 	p := &Plan{at: make([]uint32, len(wanted)), next: make([]uint32, len(wanted)),
 		sequence: make([]Block, len(wanted))}

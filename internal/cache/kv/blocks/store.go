@@ -84,7 +84,7 @@ func New(c Config) (*Store, error) {
 		if c.Predictor == nil {
 			return nil, fmt.Errorf("a store of blocks under %s needs a predictor", c.Policy)
 		}
-		s.predictor = &stepPredictor{predictor: c.Predictor}
+		s.predictor = &stepPredictor{Predictor: c.Predictor}
 		config.Predictor = s.predictor
 	}
 	if e.Relates {
@@ -98,7 +98,6 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
-// capacity returns the capacity in the unit of charges.
 func (s *Store) capacity(c Config) (capacity int64) {
 	switch {
 	case c.Policy.Entry.Unbounded:
@@ -141,7 +140,6 @@ func (s *Store) Step(wanted []Block) (o Outcome) {
 	return o
 }
 
-// lookUp divides the wanted blocks into hits and misses.
 func (s *Store) lookUp(wanted []Block, o *Outcome) {
 	s.hits, s.misses = s.hits[:0], s.misses[:0]
 	for i, b := range wanted {
@@ -193,7 +191,6 @@ func (s *Store) Reserved() int64 {
 	return s.pool.Capacity()
 }
 
-// tokens returns the size of a block.
 func (s *Store) tokens(b Block) int {
 	if s.size != 0 {
 		return s.size
@@ -201,7 +198,6 @@ func (s *Store) tokens(b Block) int {
 	return s.sizes[b]
 }
 
-// charge returns the size of a block in the unit of the capacity.
 func (s *Store) charge(b Block) int64 {
 	if s.size != 0 {
 		return 1
@@ -212,13 +208,13 @@ func (s *Store) charge(b Block) int64 {
 // stepPredictor is a predictor as the policy of a store sees it. The store reports all blocks of a step before the
 // policy chooses a victim: they are known by then, so that predictions are as of the end of the step.
 type stepPredictor struct {
-	predictor predict.Predictor
-	now       int // where the current step ends
+	predict.Predictor
+	now int // where the current step ends
 }
 
 func (p *stepPredictor) observe(wanted []Block, at int) {
 	for i, b := range wanted {
-		p.predictor.Observe(b, at+i)
+		p.Predictor.Observe(b, at+i)
 	}
 	p.now = at + len(wanted)
 }
@@ -226,13 +222,8 @@ func (p *stepPredictor) observe(wanted []Block, at int) {
 // Observe implements predict.Predictor: the store has reported the whole step.
 func (*stepPredictor) Observe(Block, int) {}
 
-// Predict implements predict.Predictor.
 func (p *stepPredictor) Predict(blocks []Block, _ int, next []float64) {
-	p.predictor.Predict(blocks, p.now, next)
+	p.Predictor.Predict(blocks, p.now, next)
 }
 
-// Steady implements predict.Predictor.
-func (p *stepPredictor) Steady() bool { return p.predictor.Steady() }
-
-// Unwrap implements predict.Wrapper.
-func (p *stepPredictor) Unwrap() predict.Predictor { return p.predictor }
+func (p *stepPredictor) Unwrap() predict.Predictor { return p.Predictor }

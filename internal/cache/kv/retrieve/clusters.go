@@ -134,7 +134,6 @@ func (c *clusters) firstWith(list []int32, k int) (first []int32, enough bool) {
 	return list, false
 }
 
-// score computes the scores by which clusters are ranked.
 func (c *clusters) score(s Step) {
 	scores := c.ranking.reset(len(c.sizes))
 	if c.byCentroid {
@@ -153,7 +152,6 @@ func (c *clusters) score(s Step) {
 	}
 }
 
-// of returns the tokens of a cluster.
 func (c *clusters) of(cluster int) []int32 {
 	return c.tokens[c.ends[cluster]-c.sizes[cluster] : c.ends[cluster]]
 }
@@ -162,6 +160,5 @@ func (c *clusters) Tokens(dst []int32, cluster uint32) []int32 {
 	return append(dst, c.of(int(cluster))...)
 }
 
-func (c *clusters) Size() int { return 0 }
-
+func (c *clusters) Size() int    { return 0 }
 func (c *clusters) Sizes() []int { return c.sizes }

@@ -45,9 +45,9 @@ func (e *exact) Begin(h Head) { e.head = h }
 
 func (e *exact) Retrieve(dst []int32, s Step) []int32 {
 	if e.unit {
-		return best(dst, &e.selector, e.multiply(s), e.head.From, s.K)
+		return Best(dst, &e.selector, e.multiply(s), e.head.From, s.K)
 	}
-	return best(dst, &e.selector, s.Sums[e.head.From:s.To], e.head.From, s.K)
+	return Best(dst, &e.selector, s.Sums[e.head.From:s.To], e.head.From, s.K)
 }
 
 // multiply returns the products of the candidates with the sum of the unit queries.

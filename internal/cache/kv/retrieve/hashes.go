@@ -48,7 +48,7 @@ func (h *hashes) Retrieve(dst []int32, s Step) []int32 {
 	h.keys = h.hash(h.keys, h.head.Keys[(from+len(h.keys)/h.chunks())*dim:s.To*dim])
 	h.queries = h.hash(h.queries[:0], s.Queries)
 	h.measure(s.To - from)
-	return best(dst, &h.selector, h.distances, from, s.K)
+	return Best(dst, &h.selector, h.distances, from, s.K)
 }
 
 // chunk has 256 bits of a hash. It has no branch on its length, as words in a slice would.
@@ -59,7 +59,6 @@ const chunkBits = 256
 // chunks returns the number of chunks of a hash. The bits that it does not need are 0.
 func (h *hashes) chunks() int { return (h.bits + chunkBits - 1) / chunkBits }
 
-// hash appends the hashes of vectors.
 func (h *hashes) hash(dst []chunk, vectors []float32) []chunk {
 	const together = 16 // vectors, whose products stay in the first cache of the processor
 	h.products = slices.Grow(h.products[:0], together*h.bits)[:together*h.bits]

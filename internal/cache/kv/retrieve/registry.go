@@ -17,25 +17,15 @@ type Entry struct {
 	New     func(params.Values) Retriever
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Describe implements params.Described.
 func (e Entry) Describe() params.Description {
-	d := params.Description{Summary: e.Summary, Source: e.Source}
-	if e.Sums {
-		d.Traits = append(d.Traits, "needs the probability of every token")
-	}
-	if e.Divided {
-		d.Traits = append(d.Traits, "finds whole blocks, which a store can hold")
-	}
-	if e.Random {
-		d.Traits = append(d.Traits, "depends on the seed")
-	}
-	return d
+	return params.Description{Summary: e.Summary, Source: e.Source}.
+		With(e.Sums, "needs the probability of every token").
+		With(e.Divided, "finds whole blocks, which a store can hold").
+		With(e.Random, "depends on the seed")
 }
 
-// ResolveValues implements params.Resolver.
 func (e Entry) ResolveValues(v params.Values) Entry {
 	if e.Resolve != nil {
 		e.Resolve(&e, v)
@@ -61,5 +51,4 @@ const (
 	clusterDraws
 )
 
-// New returns a retriever, which begins with its first head.
 func New(s Spec) Retriever { return s.Entry.New(s.Params) }

@@ -60,7 +60,6 @@ func (r *adaptive) turn(angle float64) {
 	r.tau = cosine(r.angle)
 }
 
-// recallParam is the parameter recall.
 func recallParam(recall float64, doc string) params.Param {
 	return params.Param{Name: "recall", Default: recall, Min: 0, Max: 1, Doc: doc}
 }

@@ -2,8 +2,7 @@ package reuse
 
 import "math"
 
-// The functions of package math may differ in the last bit between machines; a threshold decides what is fetched, so
-// that everything after it would differ.
+// Functions of package math may differ in the last bit between machines, and with a threshold all that follows it.
 
 // cosine returns cos x for x in [0,π]; that of π is -1 without rounding.
 func cosine(x float64) float64 {

@@ -6,8 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/similarity/dot"
 )
 
-// Norms sets dst[i] to the squared norm of the i-th of the vectors, which follow one another. The bits are the same on
-// every machine.
+// Norms sets dst[i] to the squared norm of the i-th vector. The bits are the same on every machine.
 func Norms(dst []float64, vectors []float32, dim int) { products(dst, vectors, vectors, dim) }
 
 // Cosines sets dst[i] to the cosine of the i-th query and the i-th query of a label, given the squared norms of both: a

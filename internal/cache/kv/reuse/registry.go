@@ -22,35 +22,17 @@ type Entry struct {
 	New         func(Config) (Rule, error)
 }
 
-// Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
-// Describe implements params.Described.
 func (e Entry) Describe() params.Description {
-	d := params.Description{Summary: e.Summary, Source: e.Source}
-	for _, trait := range []struct {
-		has  bool
-		text string
-	}{
-		{e.Oracle, "offline: knows the set of a step before it is fetched"},
-		{e.Predicted, "fetches by the queries that were predicted a layer earlier"},
-		{e.UsesImportance, "needs the importance of each head"},
-		{e.UsesProfile, "ranks the heads to keep as a whole by the similarity of adjacent queries, from a profile"},
-	} {
-		if trait.has {
-			d.Traits = append(d.Traits, trait.text)
-		}
-	}
-	return d
+	return params.Description{Summary: e.Summary, Source: e.Source}.
+		With(e.Oracle, "offline: knows the set of a step before it is fetched").
+		With(e.Predicted, "fetches by the queries that were predicted a layer earlier").
+		With(e.UsesImportance, "needs the importance of each head").
+		With(e.UsesProfile, "ranks the heads to keep as a whole by the similarity of adjacent queries, from a profile")
 }
 
-// CheckValues implements params.Checker.
-func (e Entry) CheckValues(v params.Values) error {
-	if e.CheckParams == nil {
-		return nil
-	}
-	return e.CheckParams(v)
-}
+func (e Entry) CheckValues(v params.Values) error { return params.Check(e.CheckParams, v) }
 
 // Spec is a rule with its parameters: what a user writes as `threshold(tau=0.6)`.
 type Spec = params.Spec[Entry]
@@ -79,7 +61,6 @@ var aggregateParam = params.Param{Name: "aggregate", Default: Harmonic, Choices:
 	Doc: "how the similarities of the query heads of a group become one: their harmonic or arithmetic mean, or the " +
 		"smallest (min), so that any one head can have the set replaced"}
 
-// maxAgeParam bounds how long a set is reused.
 func maxAgeParam(steps int) params.Param {
 	return params.Param{Name: "max-age", Default: steps, Min: 0, Max: 1 << 30,
 		Doc: "steps after which a set is replaced whatever the queries; 0: never"}

@@ -15,14 +15,11 @@ import (
 
 // Lookup is what a rule sees of one step of a head that has a set.
 type Lookup struct {
-	// Step is the decode step, from 0; Label is the step whose queries the set was fetched for. A set that is reused
-	// keeps its label.
+	// Step is the decode step, from 0; Label is the step whose queries the set was fetched for.
 	Step, Label int
-	// Similarities are the cosines of the query of each query head and its query in step Label, in [-1,1]; -1 if one of
-	// the two has no norm.
+	// Similarities are the cosines of the queries of each query head in both steps; -1 if one of the two has no norm.
 	Similarities []float64
-	// Overlap returns the share of this step's exact set that is in the head's set. Only rules whose entry has Oracle may
-	// call it.
+	// Overlap returns the share of this step's exact set in the head's set. Only rules with Oracle may call it.
 	Overlap func() float64
 }
 
@@ -33,15 +30,13 @@ type Rule interface {
 	Reuse(l *Lookup) bool
 }
 
-// Learning is implemented by rules that learn from the sets that are replaced. Only adaptive does so far; caches ask
-// for the ability, not for the name.
+// Learning is implemented by rules that learn from the sets that are replaced, such as adaptive.
 type Learning interface {
 	// Replaced reports what followed from a refused lookup: overlap is the share of the new set that was in the old one.
 	Replaced(l *Lookup, overlap float64)
 }
 
-// Planning is implemented by rules that know all sets of a head. Only bound does so far; caches ask for the ability,
-// not for the name.
+// Planning is implemented by rules that know all sets of a head, such as bound.
 type Planning interface {
 	// Plan returns the label of every step. It is called once, before the first lookup. overlap returns the share of the
 	// exact set of a step that is in the set fetched in an earlier one.

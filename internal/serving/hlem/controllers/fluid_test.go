@@ -37,7 +37,8 @@ type scenario struct {
 }
 
 func newScenario(m *fluid.Model, regime recommender.Regime, base float64, seed uint64) scenario {
-	x := scenario{model: m, loads: m.Loads(regime, base, epochs, seed, utilisation, hlem.StartRatio)}
+	x := scenario{model: m, loads: m.Loads(regime.HotShares(base, epochs, seed, recommender.BurstExtra), utilisation,
+		hlem.StartRatio)}
 	known := map[hlem.Load]float64{}
 	for _, l := range x.loads {
 		if _, ok := known[l]; !ok {
@@ -174,7 +175,7 @@ func TestStaticGapIdentity(t *testing.T) {
 // model. The paper states 28 us for ppo and 32 us for hlem, whose adapter learns in the background.
 func BenchmarkDecision(b *testing.B) {
 	m := modelOf(0.96)
-	loads := m.Loads(recommender.Trend, 0.38, epochs, 1, utilisation, hlem.StartRatio)
+	loads := m.Loads(recommender.Trend.HotShares(0.38, epochs, 1, recommender.BurstExtra), utilisation, hlem.StartRatio)
 	for _, text := range []string{"pid", "trees", "trees(oft=on)", "bo", "milp", "balance", "ppo", "hlem(adapter=off)",
 		"hlem", "hlem2", "hindsight"} {
 		b.Run(text, func(b *testing.B) {

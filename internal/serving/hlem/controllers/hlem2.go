@@ -6,6 +6,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/serving/hlem"
+	"github.com/cachesim/cachesim/internal/serving/hlem/fluid"
 )
 
 var hlem2Entry = entry(allocate.Entry{
@@ -236,7 +237,7 @@ func (q *tailQueue) p99(rate float64) float64 {
 	if utilisation > most {
 		utilisation, over = most, utilisation/most
 	}
-	busy := erlang(q.servers, utilisation)
+	busy := fluid.Erlang(q.servers, utilisation)
 	wait := q.square / q.mean / float64(q.servers) / (2 * (1 - utilisation))
 	low, high := 0.0, 1e3
 	for range 40 {
@@ -260,13 +261,4 @@ func (q *tailQueue) above(time, busy, wait float64) (share float64) {
 		}
 	}
 	return share
-}
-
-// erlang returns the probability that all servers of M/M/c are busy, for a utilisation below 1.
-func erlang(servers int, utilisation float64) float64 {
-	load, blocked := utilisation*float64(servers), 1.0
-	for i := 1; i <= servers; i++ {
-		blocked = load * blocked / (float64(i) + float64(load*blocked))
-	}
-	return blocked / (1 - float64(utilisation*(1-blocked)))
 }

@@ -66,7 +66,7 @@ func (c candidate) outcomes() (o outcomes) {
 	_, o.p996 = least(m, 0.38, 0.85)
 	_, o.p993 = least(c.node(3, 5_000, 15_000), 0.38, 0.85)
 	for i, regime := range recommender.Regimes() {
-		loads := m.Loads(regime, 0.38, 60, 0, 0.85, hlem.StartRatio)
+		loads := m.Loads(regime.HotShares(0.38, 60, 0, recommender.BurstExtra), 0.85, hlem.StartRatio)
 		for _, l := range loads {
 			o.mean[i] += m.Best(l, hlem.LeastRatio, hlem.MostRatio, 0.01) / float64(len(loads))
 		}

@@ -161,7 +161,7 @@ func TestErlang(t *testing.T) {
 		servers           int
 		utilisation, want float64
 	}{{1, 0.3, 0.3}, {1, 0.9, 0.9}, {2, 0.5, 1.0 / 3}, {8, 0, 0}, {8, 1, 1}, {8, 1.5, 1}, {3, 2.0 / 3, 4.0 / 9}} {
-		if got := erlang(c.servers, c.utilisation); math.Abs(got-c.want) > 1e-12 {
+		if got := Erlang(c.servers, c.utilisation); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%d servers at %v: %v, want %v", c.servers, c.utilisation, got, c.want)
 		}
 	}

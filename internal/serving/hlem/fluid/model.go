@@ -136,11 +136,30 @@ func (m *Model) With(o hlem.Objective) *Model {
 	return &copied
 }
 
-// models has what NewCached has built.
-var models struct {
-	sync.Mutex
-	built map[modelKey]*Model
+// Kept keeps models, so that equal ones are built once. Each takes a megabyte.
+type Kept[Key comparable] struct {
+	Most  int // models; beyond them, all are forgotten
+	mutex sync.Mutex
+	built map[Key]*Model
 }
+
+// Model returns the model of a key, which build builds unless it is kept.
+func (k *Kept[Key]) Model(key Key, build func() *Model) *Model {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if m, ok := k.built[key]; ok {
+		return m
+	}
+	m := build()
+	if k.built == nil || len(k.built) >= k.Most {
+		k.built = map[Key]*Model{}
+	}
+	k.built[key] = m
+	return m
+}
+
+// models has what NewCached has built.
+var models = Kept[modelKey]{Most: 256}
 
 type modelKey struct {
 	recommender.Population
@@ -149,23 +168,9 @@ type modelKey struct {
 	memory int64
 }
 
-// mostModels bounds what NewCached keeps, at a megabyte each.
-const mostModels = 256
-
 // NewCached is NewModel, except that equal models are shared.
 func NewCached(p recommender.Population, c hlem.Costs, gpus int, memory int64) *Model {
-	key := modelKey{p, c, gpus, memory}
-	models.Lock()
-	defer models.Unlock()
-	if m, ok := models.built[key]; ok {
-		return m
-	}
-	m := NewModel(p, c, gpus, memory)
-	if models.built == nil || len(models.built) >= mostModels {
-		models.built = map[modelKey]*Model{}
-	}
-	models.built[key] = m
-	return m
+	return models.Model(modelKey{p, c, gpus, memory}, func() *Model { return NewModel(p, c, gpus, memory) })
 }
 
 // build fills in the tables.

@@ -6,32 +6,15 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/hlem"
 )
 
-// Refill of embeddings: at most refillMost bytes per second of each GPU's link, and only what misses leave of a share
-// of it (HLEM, section IV-B: 3.2 GB are refilled within about one second).
-const (
-	refillMost  = 3.2e9
-	refillShare = 0.8
-)
-
 // kvAdapts is how much of the difference to its new hit ratio a KV cache gains per epoch after its users or its size
 // have changed: a user is computed, and so loaded, only at the next request.
 const kvAdapts = 0.5
-
-// Refill says how fast embeddings are loaded for which the border has made room.
-type Refill string
-
-// Ways to refill.
-const (
-	Throttled Refill = "throttled" // as fast as misses leave room on the link
-	Naive     Refill = "naive"     // half of the link
-	Off       Refill = "off"       // by misses only
-)
 
 // Node is a node over time. A smaller cache loses hits at once; a larger one gains them later: EMB at the speed at
 // which shards are refilled and loaded by misses, KV by the next requests of its users. A queue goes on from one epoch
 // to the next.
 type Node struct {
-	Refill    Refill     // "" for Throttled
+	Refill    hlem.Refill
 	Latencies *Latencies // sums up the latencies of the epochs from now on; may be nil
 	Warm      float64    // the share of an epoch's requests that it leaves out
 
@@ -156,21 +139,10 @@ func (n *Node) Idle(ratio, seconds float64) (refilled float64) {
 	waited := min(q.delay, seconds)
 	q.delay -= waited
 	q.wait = max(0, q.wait-(seconds-waited))
-	bytes := n.refill(0) * float64(n.model.servers) * seconds
+	bytes := n.Refill.Rate(n.model.costs, 0) * float64(n.model.servers) * seconds
 	gained := max(0, min(ratio-n.emb, bytes/n.model.memory))
 	n.emb += gained
 	return gained * n.model.memory
-}
-
-// refill returns the bytes per second of a GPU's link that refill embeddings beside misses.
-func (n *Node) refill(misses float64) float64 {
-	switch n.Refill {
-	case Off:
-		return 0
-	case Naive:
-		return n.model.costs.PCIe / 2
-	}
-	return max(0, min(refillMost, float64(refillShare*n.model.costs.PCIe)-misses))
 }
 
 // fill lets EMB grow to a ratio within some seconds. It returns the share of them that this takes, the bytes per second
@@ -184,7 +156,7 @@ func (n *Node) fill(l hlem.Load, ratio, kv, seconds float64, x *mixture) (share,
 	m.mix(l, sizes{n.emb, kv}, x)
 	gpus := float64(m.servers)
 	misses := l.Rate * x.missed * float64(m.costs.RowBytes) / gpus
-	refill = n.refill(misses)
+	refill = n.Refill.Rate(m.costs, misses)
 	loads := l.Rate * x.loads * m.page / gpus
 	if refill+loads == 0 {
 		share = 1
@@ -210,7 +182,7 @@ func (n *Node) wait(t *tail, rate float64, mixture int, seconds, share float64, 
 	m, x := n.model, &t.mixtures[mixture]
 	utilisation := rate * x.mean / float64(m.servers)
 	variance, drift := x.drift(m.servers), utilisation-1
-	busy, stable := erlang(m.servers, utilisation), math.Inf(1)
+	busy, stable := Erlang(m.servers, utilisation), math.Inf(1)
 	if utilisation < 1 {
 		stable = variance / (2 * (1 - utilisation))
 		if fresh {

@@ -9,7 +9,7 @@ import (
 
 // TestIdle: what waits is served, and embeddings are refilled as fast as the link allows.
 func TestIdle(t *testing.T) {
-	for refill, rate := range map[Refill]float64{Throttled: 3.2e9, Naive: 12.5e9, Off: 0} {
+	for refill, rate := range map[hlem.Refill]float64{hlem.Throttled: 3.2e9, hlem.Naive: 12.5e9, hlem.Off: 0} {
 		m := anchored(0.96)
 		l := hlem.Load{HotShare: 0.38, Rate: m.Rate(0.38, 0.85, 0.4)}
 		n := m.NewNode()

@@ -95,16 +95,8 @@ func (m *Model) Rate(hotShare, utilisation, ratio float64) float64 {
 	return math.Round(1e3*utilisation*float64(m.servers)/x.mean) / 1e3
 }
 
-// Loads returns the load of each epoch of a regime that begins with a share of hot users. Without spikes, each has the
-// same utilisation at a ratio.
-func (m *Model) Loads(
-	r recommender.Regime, base float64, epochs int, seed uint64, utilisation, ratio float64,
-) []hlem.Load {
-	return m.LoadsOf(r.HotShares(base, epochs, seed, recommender.BurstExtra), utilisation, ratio)
-}
-
-// LoadsOf is Loads for given steps.
-func (m *Model) LoadsOf(steps []recommender.Step, utilisation, ratio float64) []hlem.Load {
+// Loads returns the load of each epoch of a regime. Without spikes, each has the same utilisation at a ratio.
+func (m *Model) Loads(steps []recommender.Step, utilisation, ratio float64) []hlem.Load {
 	loads := make([]hlem.Load, len(steps))
 	last, rate := -1.0, 0.0
 	for i, s := range steps {

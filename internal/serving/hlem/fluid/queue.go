@@ -13,12 +13,12 @@ func (x *mixture) drift(servers int) float64 { return x.square / x.mean / float6
 // stationary returns the queue of a stable load in the long run.
 func (x *mixture) stationary(rate float64, servers int) queue {
 	utilisation := rate * x.mean / float64(servers)
-	return queue{busy: erlang(servers, utilisation), wait: x.drift(servers) / (2 * (1 - utilisation))}
+	return queue{busy: Erlang(servers, utilisation), wait: x.drift(servers) / (2 * (1 - utilisation))}
 }
 
-// erlang returns the probability that all servers of M/M/c are busy: Erlang's C formula. It is 1 from a utilisation of
+// Erlang returns the probability that all servers of M/M/c are busy: Erlang's C formula. It is 1 from a utilisation of
 // 1 on.
-func erlang(servers int, utilisation float64) float64 {
+func Erlang(servers int, utilisation float64) float64 {
 	if utilisation >= 1 {
 		return 1
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 	"time"
 	"weak"
 
@@ -29,13 +28,8 @@ var fluidEntry = models.Entry{
 	Cache:  "pools",
 	Drives: true, Approximates: true,
 	Params: append([]params.Param{
-		{Name: "refill", Default: string(fluid.Throttled),
-			Choices: []string{string(fluid.Throttled), string(fluid.Naive), string(fluid.Off)},
-			Doc: "how fast embeddings are loaded for which the border has made room; throttled: as fast as misses leave " +
-				"room; naive: half of the link; off: by misses only"},
-		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive this many times as fast as in the trace"},
-		{Name: "optimum", Default: true,
-			Doc: "the best ratio of each epoch is computed"},
+		refillParam, rateParam,
+		{Name: "optimum", Default: true, Doc: "the best ratio of each epoch is computed"},
 	}, servingParams...),
 	Metrics: servingMetrics,
 	Needs:   func(params.Values) traces.Needs { return traces.Needs{Times: true, Kind: true} },
@@ -49,7 +43,8 @@ func nodeModel(columns *recommended.Columns, costs hlem.Costs, c *pools.Cache) *
 	gpus := c.GPUs()
 	memory := c.Memory() / int64(gpus)
 	if columns.Population == nil {
-		return measured.model(columns, costs, c, gpus, memory)
+		key := measuredKey{weak.Make(columns), costs, c.Nodes(), c.Hosts(), gpus, memory}
+		return measured.Model(key, func() *fluid.Model { return measure(columns, key) })
 	}
 	p := *columns.Population
 	p.Users = max(2, p.Users*p.Nodes/c.Nodes())
@@ -68,51 +63,28 @@ func loadOf(columns *recommended.Columns, l hlem.Load) hlem.Load {
 }
 
 // measured are the models of the last traces, since many cells replay the same one.
-var measured measuredModels
+var measured = fluid.Kept[measuredKey]{Most: 8}
 
-type measuredModels struct {
-	sync.Mutex
-	last []measuredModel
-}
-
-type measuredModel struct {
+type measuredKey struct {
 	of                 weak.Pointer[recommended.Columns] // weak, so that the trace can be freed
 	costs              hlem.Costs
 	nodes, hosts, gpus int
 	memory             int64
-	model              *fluid.Model
 }
 
-// mostMeasured bounds the models that are kept, at a megabyte each.
-const mostMeasured = 8
-
-func (m *measuredModels) model(columns *recommended.Columns, costs hlem.Costs, c *pools.Cache, gpus int,
-	memory int64) *fluid.Model {
-	m.Lock()
-	defer m.Unlock()
-	key := measuredModel{weak.Make(columns), costs, c.Nodes(), c.Hosts(), gpus, memory, nil}
-	for _, known := range m.last {
-		model := known.model
-		if known.model = nil; known == key {
-			return model
-		}
-	}
+// measure returns the model of the requests of a log.
+func measure(columns *recommended.Columns, k measuredKey) *fluid.Model {
 	var read []recommended.Lookup
-	key.model = fluid.Measure(fluid.Trace{
+	return fluid.Measure(fluid.Trace{
 		Users: columns.Users, Tokens: columns.Tokens, Hot: columns.Hot, Shards: columns.Shards,
-		ShardRows: columns.ShardRows, Nodes: key.nodes, Hosts: key.hosts,
+		ShardRows: columns.ShardRows, Nodes: k.nodes, Hosts: k.hosts,
 		Read: func(request int, yield func(shard, rows uint32)) {
 			read = columns.Lookups(request, read[:0])
 			for _, l := range read {
 				yield(l.Shard, l.Rows)
 			}
 		},
-	}, costs, gpus, memory)
-	if len(m.last) == mostMeasured {
-		m.last = append(m.last[:0], m.last[1:]...)
-	}
-	m.last = append(m.last, key)
-	return key.model
+	}, k.costs, k.gpus, k.memory)
 }
 
 func runFluid(ctx context.Context, c models.Config) (metric.Values, error) {
@@ -133,7 +105,7 @@ func runFluid(ctx context.Context, c models.Config) (metric.Values, error) {
 	r.epochs = epochsOf(columns, arrivalsOf(c.Trace, v.Float("rate")), r.objective.Epoch, cache.Nodes())
 	for i := range r.nodes {
 		r.nodes[i] = r.model.NewNode()
-		r.nodes[i].Refill = fluid.Refill(v.Text("refill"))
+		r.nodes[i].Refill = hlem.Refill(v.Text("refill"))
 	}
 	if err := r.run(ctx); err != nil {
 		return metric.Values{}, err

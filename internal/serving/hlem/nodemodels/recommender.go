@@ -51,14 +51,11 @@ var recommenderEntry = models.Entry{
 			Doc: "requests per GPU, running and waiting, at which the load of a node is 1"},
 		{Name: "sent", Default: true,
 			Doc: "the router adds what it has sent to the loads that the nodes report every 100 ms"},
-		{Name: "refill", Default: string(recommender.Throttled),
-			Choices: []string{string(recommender.Throttled), string(recommender.Naive), string(recommender.Off)},
-			Doc: "how fast embeddings are loaded for which the border has made room; throttled: as fast as misses leave " +
-				"room; naive: half of the link; off: by misses only"},
+		refillParam,
 		{Name: "prefetch", Default: 0.0, Min: 0, Max: 1,
 			Doc: "share of the shards of the next waiting request that a GPU loads while it computes"},
 		accuracyParam,
-		{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6, Doc: "requests arrive this many times as fast as in the trace"},
+		rateParam,
 		{Name: "optimum", Default: true,
 			Doc: "the best ratio of each epoch is computed, by the fluid model"},
 	}, servingParams...),
@@ -76,6 +73,14 @@ var scoreParams = []params.Param{
 		Doc: "load above which the best node is passed over for the one with the least load"},
 	{Name: "bonus", Default: 0.05, Min: 0, Max: 1, Doc: "added to the score of the node of a user's last request"},
 }
+
+var refillParam = params.Param{Name: "refill", Default: string(hlem.Throttled),
+	Choices: []string{string(hlem.Throttled), string(hlem.Naive), string(hlem.Off)},
+	Doc: "how fast embeddings are loaded for which the border has made room; throttled: as fast as misses leave room; " +
+		"naive: half of the link; off: by misses only"}
+
+var rateParam = params.Param{Name: "rate", Default: 1.0, Min: 1e-6, Max: 1e6,
+	Doc: "requests arrive this many times as fast as in the trace"}
 
 var accuracyParam = params.Param{Name: "accuracy", Default: 0.8, Min: 0, Max: 1,
 	Doc: "share of the prefetched shards that are the right ones"}
@@ -178,7 +183,7 @@ func runRecommender(ctx context.Context, c models.Config) (metric.Values, error)
 	columns, v := recommended.Of(c.Trace.Kind), c.Params
 	run := &recommenderRun{Config: c}
 	config := recommender.Config{
-		Costs: costsOf(v, columns), Objective: objectiveOf(v), Refill: recommender.Refill(v.Text("refill")),
+		Costs: costsOf(v, columns), Objective: objectiveOf(v), Refill: hlem.Refill(v.Text("refill")),
 		Prefetch: v.Float("prefetch"), Accuracy: v.Float("accuracy"),
 		Warmup: c.Warmup, EndWarmup: c.EndWarmup,
 	}

@@ -108,9 +108,10 @@ func New(c Config) (*Cache, error) {
 	if err := checkMemory(memory, page, c.Least, c.Most); err != nil {
 		return nil, err
 	}
+	shards, users := c.residents()
 	p := &Cache{config: c, page: page, pages: memory / page, user: hlem.DefaultCosts().UserBytes,
 		nodes:  make([]node, c.Nodes),
-		shards: newReported(c.shards(), c.Nodes), residents: newReported(c.users(), c.Nodes),
+		shards: newReported(shards, c.Nodes), residents: newReported(users, c.Nodes),
 		covered: coverage{share: make([]float64, c.Nodes)}}
 	for i := range p.nodes {
 		if err := p.build(i); err != nil {
@@ -120,20 +121,13 @@ func New(c Config) (*Cache, error) {
 	return p, nil
 }
 
-// shards and users return how many of them may become resident; 1 if nothing will, so that pools that nobody uses need
+// residents returns how many shards and users may become resident; 1 if none will, so that pools that nobody uses need
 // no memory.
-func (c *Config) shards() int {
+func (c *Config) residents() (shards, users int) {
 	if c.Predicted {
-		return 1
+		return 1, 1
 	}
-	return c.Requests.Shards
-}
-
-func (c *Config) users() int {
-	if c.Predicted {
-		return 1
-	}
-	return c.Count
+	return c.Requests.Shards, c.Count
 }
 
 func (p *Cache) UseCosts(c hlem.Costs) { p.user = c.UserBytes }
@@ -155,11 +149,12 @@ func checkMemory(memory, page int64, least, most float64) error {
 // build creates the empty pools of a node.
 func (p *Cache) build(i int) error {
 	c, n := &p.config, &p.nodes[i]
+	allShards, allUsers := c.residents()
 	emb := p.clamp(int64(math.Round(c.Start * float64(p.pages))))
 	*n = node{target: emb}
 	// Every pool of every node chooses independently of the others.
 	seed := func(pool int) uint64 { return c.Seed ^ uint64(2*i+pool)*0x9e3779b97f4a7c15 }
-	config := policies.Config{Capacity: emb, Unit: true, Objects: c.shards(), Seed: seed(embeddings),
+	config := policies.Config{Capacity: emb, Unit: true, Objects: allShards, Seed: seed(embeddings),
 		Requests: min(len(c.Requests.Users)*shardsOfRequest, math.MaxUint32), Params: c.Embeddings.Params}
 	err := c.predict(&config, c.Embeddings)
 	if err != nil {
@@ -169,9 +164,9 @@ func (p *Cache) build(i int) error {
 	if err != nil {
 		return fmt.Errorf("policy %s: %w", c.Embeddings, err)
 	}
-	n.pools[embeddings] = cache.NewPool(policy, emb, c.shards())
+	n.pools[embeddings] = cache.NewPool(policy, emb, allShards)
 
-	config = policies.Config{Capacity: p.pages - emb, Objects: c.users(), Requests: len(c.Requests.Users),
+	config = policies.Config{Capacity: p.pages - emb, Objects: allUsers, Requests: len(c.Requests.Users),
 		Seed: seed(users), Params: c.Users.Params}
 	if err := c.predict(&config, c.Users); err != nil {
 		return err
@@ -503,18 +498,13 @@ func newReported(objects, nodes int) reported {
 	return reported{make([]uint64, (objects<<shift+63)/64), shift}
 }
 
-func (r *reported) bit(node int, o policies.Object) uint64 {
-	at := uint64(o)<<r.shift + uint64(node)
-	return r.words[at/64] >> (at % 64) & 1
-}
-
 // nodes returns the bits of all nodes, the first node's lowest. Bits above the last node's belong to other objects.
 func (r *reported) nodes(o policies.Object) uint64 {
 	at := uint64(o) << r.shift
 	return r.words[at/64] >> (at % 64)
 }
 
-func (r *reported) has(node int, o policies.Object) bool { return r.bit(node, o) != 0 }
+func (r *reported) has(node int, o policies.Object) bool { return r.nodes(o)>>node&1 != 0 }
 
 func (r *reported) set(node int, o policies.Object, resident bool) {
 	at := uint64(o)<<r.shift + uint64(node)

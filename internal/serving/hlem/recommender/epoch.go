@@ -91,8 +91,8 @@ func (m *model) window(i int, length time.Duration) hlem.Window {
 	n := &m.nodes[i]
 	t := &n.epoch
 	w := hlem.Window{Requests: len(n.slow), Rate: float64(t.arrived) / length.Seconds(),
-		HotShare: quotient(t.hot, t.arrived), KVHit: quotient(t.kvHits, t.started),
-		EMBHit: quotient(t.rows-t.missedRows, t.rows), MeanTokens: quotient(t.tokens, t.arrived),
+		HotShare: quotient(t.hot, t.arrived), KVHit: quotient(t.KVHits, t.started),
+		EMBHit: quotient(t.Rows-t.MissedRows, t.Rows), MeanTokens: quotient(t.tokens, t.arrived),
 		Violations: quotient(t.violations, t.ended), Mean: t.seconds() / float64(max(1, t.ended)), Ratio: n.ratio,
 		Objective: m.Objective}
 	switch {
@@ -110,7 +110,7 @@ func (m *model) window(i int, length time.Duration) hlem.Window {
 	if latency > 0 {
 		w.SlowEMB, w.SlowKV = w.SlowEMB/latency, w.SlowKV/latency
 	}
-	rows, remote := quotient(t.rows, int64(t.started)), quotient(t.remoteRows, t.missedRows)
+	rows, remote := quotient(t.Rows, t.started), quotient(t.RemoteRows, t.MissedRows)
 	w.Node = hlem.Node{Costs: m.Costs, Servers: m.gpus, Memory: m.cache.Memory()}
 	w.Lengths, w.Remote = m.lengths(), remote
 	if w.MeanTokens > 0 {

@@ -112,7 +112,7 @@ func plain() hlem.Costs {
 
 // settings returns a config of one kind of router.
 func settings(costs hlem.Costs) Config {
-	return Config{Costs: costs, Objective: hlem.DefaultObjective(), Refill: Throttled,
+	return Config{Costs: costs, Objective: hlem.DefaultObjective(), Refill: hlem.Throttled,
 		Route: route.RecommenderConfig{Kind: route.LeastLoaded, Users: 1000,
 			Weights: route.Weights{KV: 0.5, Embeddings: 0.3, Load: 0.2}, Bonus: 0.05,
 			Overload: 0.85, Capacity: 24}}

@@ -9,17 +9,35 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/hlem"
 )
 
+// Reads are what requests that got a GPU found and read.
+type Reads struct {
+	KVHits     int64 // requests
+	Rows       int64
+	MissedRows int64
+	RemoteRows int64 // of the missed ones
+	Missed     int64 // bytes of the missed rows
+}
+
+func (r *Reads) add(a Access, bytes int64) {
+	if a.KVHit {
+		r.KVHits++
+	}
+	r.Rows += a.Rows
+	r.MissedRows += a.MissedRows
+	r.RemoteRows += a.RemoteRows
+	r.Missed += bytes
+}
+
 // tally counts what happens on a node in a window.
 type tally struct {
-	arrived, hot     int   // requests
-	tokens           int   // of them
-	started, kvHits  int   // requests that got a GPU
-	rows, missedRows int64 // of them
-	remoteRows       int64
-	ended            int
-	violations       int
-	latency          time.Duration // sum, of those that have ended; saturates
-	missed, refill   int64         // bytes
+	arrived, hot int // requests
+	tokens       int // of them
+	started      int64
+	Reads        // of those
+	ended        int
+	violations   int
+	latency      time.Duration // sum, of those that have ended; saturates
+	refill       int64         // bytes
 
 	// For series only.
 	latencies []float64
@@ -38,13 +56,7 @@ func (t *tally) arrive(tokens int32, hot bool) {
 
 func (t *tally) start(a Access, bytes int64) {
 	t.started++
-	if a.KVHit {
-		t.kvHits++
-	}
-	t.rows += a.Rows
-	t.missedRows += a.MissedRows
-	t.remoteRows += a.RemoteRows
-	t.missed += bytes
+	t.add(a, bytes)
 }
 
 func (t *tally) end(took, objective time.Duration) {
@@ -77,12 +89,12 @@ func (t *tally) merge(o *tally) {
 	t.arrived += o.arrived
 	t.hot += o.hot
 	t.started += o.started
-	t.kvHits += o.kvHits
-	t.rows += o.rows
-	t.missedRows += o.missedRows
+	t.KVHits += o.KVHits
+	t.Rows += o.Rows
+	t.MissedRows += o.MissedRows
 	t.ended += o.ended
 	t.violations += o.violations
-	t.missed += o.missed
+	t.Missed += o.Missed
 	t.refill += o.refill
 	t.latencies = append(t.latencies, o.latencies...)
 	t.ratioTime += o.ratioTime
@@ -109,8 +121,8 @@ type Measured struct {
 
 // measured summarises what happened in some seconds on a number of nodes, each with a number of GPUs.
 func (t *tally) measured(seconds float64, nodes, gpus int) Measured {
-	s := Measured{Requests: t.arrived, Ended: t.ended, Started: t.started, HotShare: quotient(t.hot, t.arrived),
-		KVHit: quotient(t.kvHits, t.started), EMBHit: quotient(t.rows-t.missedRows, t.rows),
+	s := Measured{Requests: t.arrived, Ended: t.ended, Started: int(t.started), HotShare: quotient(t.hot, t.arrived),
+		KVHit: quotient(t.KVHits, t.started), EMBHit: quotient(t.Rows-t.MissedRows, t.Rows),
 		Satisfied: 1 - quotient(t.violations, t.ended), Best: -1}
 	if t.bestCount > 0 {
 		s.Best = t.bests / float64(t.bestCount)
@@ -122,7 +134,7 @@ func (t *tally) measured(seconds float64, nodes, gpus int) Measured {
 	if seconds > 0 {
 		s.Rate = float64(t.arrived) / seconds
 		s.Refill = float64(t.refill) / seconds / float64(nodes*gpus)
-		s.Missed = float64(t.missed) / seconds / float64(nodes*gpus)
+		s.Missed = float64(t.Missed) / seconds / float64(nodes*gpus)
 		s.Ratio = t.ratioTime / seconds / float64(nodes)
 	}
 	return s

@@ -217,9 +217,9 @@ func (w *twin) report(tick time.Duration, counts []epochCounts) {
 func (w *twin) setRefill(i int) {
 	n := &w.nodes[i]
 	n.refill = 0
-	if missing := float64(w.f.missing[i]); missing > 0 && w.Refill != Off {
+	if missing := float64(w.f.missing[i]); missing > 0 && w.Refill != hlem.Off {
 		n.refill = w.Costs.PCIe / 2
-		if w.Refill == Throttled {
+		if w.Refill == hlem.Throttled {
 			n.refill = max(0, min(3.2e9, 0.8*w.Costs.PCIe-n.mean))
 		}
 		n.refill = min(n.refill, missing/0.1/float64(w.f.gpus))
@@ -233,7 +233,7 @@ func TestAgainstNaive(t *testing.T) {
 		costs.PCIe, costs.RowBytes, costs.Base = 25e9, 1e6, 1e-3
 		c := settings(costs)
 		c.Objective.Epoch = time.Duration(rapid.IntRange(1, 12).Draw(t, "epoch")) * ReportEvery
-		c.Refill = rapid.SampledFrom([]Refill{Throttled, Naive, Off}).Draw(t, "refill")
+		c.Refill = rapid.SampledFrom([]hlem.Refill{hlem.Throttled, hlem.Naive, hlem.Off}).Draw(t, "refill")
 		c.Route.Kind = route.Recommended(rapid.SampledFrom(route.Recommenders()).Draw(t, "router"))
 		c.Route.Sent = rapid.Bool().Draw(t, "sent")
 		c.Route.Capacity = rapid.IntRange(1, 8).Draw(t, "capacity")

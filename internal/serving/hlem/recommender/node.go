@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/clock/event"
+	"github.com/cachesim/cachesim/internal/serving/hlem"
 )
 
 type node struct {
@@ -130,20 +131,11 @@ func (m *model) setRefill(i int) {
 	n := &m.nodes[i]
 	n.refill = 0
 	missing := m.cache.Missing(i)
-	if n.lacks = missing > 0 && m.Refill != Off; !n.lacks {
+	if n.lacks = missing > 0 && m.Refill != hlem.Off; !n.lacks {
 		n.lacking = 0
 		return
 	}
-	n.refill = m.Costs.PCIe / 2
-	if m.Refill == Throttled {
-		n.refill = m.spare(n)
-	}
-	n.refill = min(n.refill, float64(missing)/ReportEvery.Seconds()/float64(m.gpus))
-}
-
-// spare returns the bytes per second of a GPU that misses leave for refill and prefetches.
-func (m *model) spare(n *node) float64 {
-	return max(0, min(mostRefill, float64(linkShare*m.Costs.PCIe)-n.missMean))
+	n.refill = min(m.Refill.Rate(m.Costs, n.missMean), float64(missing)/ReportEvery.Seconds()/float64(m.gpus))
 }
 
 // prefetch loads embeddings of the first waiting request without a prefetch, while a GPU computes: as many as the link
@@ -154,7 +146,7 @@ func (m *model) prefetch(j *job) {
 	if !ok {
 		return
 	}
-	most := max(0, m.spare(n)-n.refill) * j.compute
+	most := max(0, m.Costs.Spare(n.missMean)-n.refill) * j.compute
 	bytes := m.cache.Prefetch(int(j.node), int(request), m.Prefetch, m.Accuracy, int64(most))
 	n.moved += bytes
 	if m.counting {

@@ -10,26 +10,6 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/route"
 )
 
-// Refill says how fast embeddings are loaded for which the border between the caches has made room.
-type Refill string
-
-// Ways to refill.
-const (
-	// Throttled leaves room for misses: linkShare of the link less a mean of what they took, at most mostRefill.
-	Throttled Refill = "throttled"
-	// Naive takes half of the link as long as anything is missing.
-	Naive Refill = "naive"
-	// Off refills nothing: misses do.
-	Off Refill = "off"
-)
-
-// Constants of the throttle: the share of the link for misses and refill together, and the most bytes per second of a
-// GPU for refill, which refills 4% of 80 GB in a second (HLEM, section IV-B).
-const (
-	linkShare  = 0.8
-	mostRefill = 3.2e9
-)
-
 // ReportEvery is the time between two reports of the nodes to the router, at which refill rates are set, too.
 const ReportEvery = 100 * time.Millisecond
 
@@ -49,7 +29,7 @@ type Requests struct {
 type Config struct {
 	Costs     hlem.Costs
 	Objective hlem.Objective // Epoch is a multiple of ReportEvery
-	Refill    Refill
+	Refill    hlem.Refill
 	// Prefetch is the share of the shards of the next waiting request that a GPU loads while it computes, from a list of
 	// the given accuracy; 0: nothing is prefetched.
 	Prefetch, Accuracy float64
@@ -256,7 +236,7 @@ func (m *model) start(i int, request int32) {
 		m.series[i].start(access, bytes)
 	}
 	if m.counts(request) {
-		m.counted.start(access, bytes)
+		m.counted.add(access, bytes)
 		m.counted.Busy += c.Overhead() + j.transfer + j.compute
 		m.counted.Transfer += j.transfer
 		m.counted.Compute += j.compute

@@ -145,15 +145,15 @@ func TestRefillSlowsTransfers(t *testing.T) {
 	costs := plain()
 	costs.PCIe, costs.RowBytes = 25e9, 1e9 // a row takes 0.04 s on a link of its own
 	for _, want := range []struct {
-		refill Refill
+		refill hlem.Refill
 		rates  [3]float64 // of refill, per GPU, when the requests at 5.05, 5.15 and 5.25 s start
 		loaded [2]float64 // GB that are refilled by 5.1 s and by 5.2 s
 		took   float64    // seconds, until the last report
 	}{
-		{Throttled, [3]float64{3.2, 3.2, 3.2}, [2]float64{0.64, 1.28}, 0.2},
+		{hlem.Throttled, [3]float64{3.2, 3.2, 3.2}, [2]float64{0.64, 1.28}, 0.2},
 		// What is left at 5.1 s takes less than half of the link.
-		{Naive, [3]float64{12.5, 7.5, 0}, [2]float64{2.5, 4}, 0.2},
-		{Off, [3]float64{}, [2]float64{}, 0},
+		{hlem.Naive, [3]float64{12.5, 7.5, 0}, [2]float64{2.5, 4}, 0.2},
+		{hlem.Off, [3]float64{}, [2]float64{}, 0},
 	} {
 		f := newFake(1, 2, func(int, int) Access { return missing(1) })
 		c := settings(costs)
@@ -200,7 +200,7 @@ func TestThrottleLeavesRoomForMisses(t *testing.T) {
 		return nil
 	}}
 	r := mustRun(t, requestsAt(append(times, 1.6, 1.7)...), f, c)
-	if rates[0] != mostRefill || rates[8] != 0 || rates[len(rates)-2] != mostRefill {
+	if rates[0] != hlem.MostRefill || rates[8] != 0 || rates[len(rates)-2] != hlem.MostRefill {
 		t.Errorf("rates %v", rates)
 	}
 	if !near(r.Peak, 24e9, 0.2) {
@@ -211,21 +211,21 @@ func TestThrottleLeavesRoomForMisses(t *testing.T) {
 	}
 }
 
-// TestRefillFitsTheLink: what refill takes and what the mean of the misses takes fit into linkShare of the link.
+// TestRefillFitsTheLink: what refill takes and what the mean of the misses takes fit into hlem.LinkShare of the link.
 func TestRefillFitsTheLink(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{Config: settings(plain()), gpus: 8, cache: newFake(1, 8, nil), nodes: make([]node, 1)}
 		m.Costs.PCIe = rapid.Float64Range(1e6, 1e11).Draw(t, "link")
-		m.Refill = rapid.SampledFrom([]Refill{Throttled, Naive, Off}).Draw(t, "refill")
+		m.Refill = rapid.SampledFrom([]hlem.Refill{hlem.Throttled, hlem.Naive, hlem.Off}).Draw(t, "refill")
 		n := &m.nodes[0]
 		n.missMean = rapid.Float64Range(0, 2*m.Costs.PCIe).Draw(t, "misses")
 		left := rapid.Int64Range(0, 1e11).Draw(t, "missing")
 		m.cache.(*fake).missing[0] = left
 		m.setRefill(0)
-		switch room := linkShare*m.Costs.PCIe - n.missMean; {
-		case n.refill < 0 || n.refill > m.Costs.PCIe/2 && m.Refill == Naive || m.Refill == Off && n.refill > 0:
+		switch room := hlem.LinkShare*m.Costs.PCIe - n.missMean; {
+		case n.refill < 0 || n.refill > m.Costs.PCIe/2 && m.Refill == hlem.Naive || m.Refill == hlem.Off && n.refill > 0:
 			t.Fatalf("refill %v", n.refill)
-		case m.Refill == Throttled && (n.refill > max(0, room) || n.refill > mostRefill):
+		case m.Refill == hlem.Throttled && (n.refill > max(0, room) || n.refill > hlem.MostRefill):
 			t.Fatalf("refill %v, room %v", n.refill, room)
 		case n.refill*8*ReportEvery.Seconds() > float64(left)+1:
 			t.Fatalf("refill %v, but only %d bytes are missing", n.refill, left)

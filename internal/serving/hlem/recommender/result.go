@@ -10,13 +10,9 @@ import (
 
 // Counts are sums over the requests that came after the warm-up, and over the time since then.
 type Counts struct {
-	Requests   int64
-	Score      float64 // of the nodes to which they were routed: see route.Recommender.Route
-	KVHits     int64
-	Rows       int64
-	MissedRows int64
-	RemoteRows int64         // of the missed ones
-	Missed     int64         // bytes of the missed rows
+	Requests int64
+	Score    float64 // of the nodes to which they were routed: see route.Recommender.Route
+	Reads
 	Refill     int64         // bytes
 	Refilled   float64       // seconds from a growth of EMB until it was full again, the most
 	Prefetched int64         // bytes
@@ -65,16 +61,6 @@ type counts struct {
 	inOrder       InOrder
 	begins, ended time.Duration
 	latency       float64 // seconds, the sum
-}
-
-func (c *counts) start(a Access, bytes int64) {
-	if a.KVHit {
-		c.KVHits++
-	}
-	c.Rows += a.Rows
-	c.MissedRows += a.MissedRows
-	c.RemoteRows += a.RemoteRows
-	c.Missed += bytes
 }
 
 func (c *counts) end(took, objective time.Duration) {

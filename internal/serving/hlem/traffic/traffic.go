@@ -187,7 +187,7 @@ func loadsOf(v params.Values, regime recommender.Regime, p recommender.Populatio
 	costs := defaultCosts
 	costs.Layers, p.Layers = p.Layers, 0 // models of equal populations are shared
 	model := fluid.NewCached(p, costs, v.Int("gpus"), int64(v.Float("memory-gb")*1e9))
-	return model.LoadsOf(steps, v.Float("utilisation"), v.Float("ratio")), nil
+	return model.Loads(steps, v.Float("utilisation"), v.Float("ratio")), nil
 }
 
 // canChange refuses a share of hot users from which a regime does not rise: the load would be steady.

@@ -99,7 +99,7 @@ func (w Workload) calm() Workload {
 }
 
 func (w Workload) loads(epochs int) []hlem.Load {
-	return w.model().Loads(w.Regime, w.Hot, epochs, w.Seed, utilisation, normal)
+	return w.model().Loads(w.Regime.HotShares(w.Hot, epochs, w.Seed, recommender.BurstExtra), utilisation, normal)
 }
 
 // episode is a node of the fluid model that serves a workload under a policy.

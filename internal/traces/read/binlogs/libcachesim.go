@@ -74,10 +74,8 @@ var libCacheSimFormat = source.Format{
 	},
 	Writes: stream.WritesFill,
 	Detect: func(head source.Head, name string) source.Confidence {
-		if l := layoutIn(name); l == nil || len(head.Bytes) < l.record || !source.IsBinary(head.Bytes) {
-			return source.No
-		}
-		return source.Certain
+		l := layoutIn(name)
+		return source.Certain.If(l != nil && len(head.Bytes) >= l.record && source.IsBinary(head.Bytes))
 	},
 	Binary:  true,
 	AnyText: "records in one of libCacheSim's layouts",

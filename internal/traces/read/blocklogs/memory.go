@@ -222,10 +222,7 @@ func detectChampSim(head source.Head, name string) source.Confidence {
 		}
 		last = ip
 	}
-	if n >= 16 && near > n/2 {
-		return source.Likely
-	}
-	return source.No
+	return source.Likely.If(n >= 16 && near > n/2)
 }
 
 // champSimReader reads records of instructions.

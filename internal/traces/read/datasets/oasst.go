@@ -94,20 +94,16 @@ type oasstUnit struct {
 // openOASST reads the whole file, since trees are not sorted by time. It needs memory for the texts of requests, and
 // 400 bytes per message.
 func openOASST(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
-	src.Reading.Request = "messages as queries (roles=" + opts.Text("roles") + ")"
-	r := &oasstReader{
-		src:       src,
-		bothRoles: opts.Text("roles") == "both",
-		drop:      opts.Text("deleted") == "drop",
-		threads:   opts.Text("unit") == unitThreads,
-		lang:      opts.Text("lang"),
+	r := &oasstReader{src: src, bothRoles: opts.Text("roles") == "both", drop: opts.Text("deleted") == "drop",
+		threads: opts.Text("unit") == unitThreads}
+	if lang := opts.Text("lang"); lang != "all" {
+		r.lang = lang
 	}
-	if r.lang == "all" {
-		r.lang = ""
-	}
+	unit := ""
 	if r.threads {
-		src.Reading.Request = "messages as queries (roles=" + opts.Text("roles") + ", unit=threads)"
+		unit = ", unit=threads"
 	}
+	src.Reading.Request = "messages as queries (roles=" + opts.Text("roles") + unit + ")"
 	trees, err := r.read()
 	if err != nil {
 		return nil, stream.Fields{}, err

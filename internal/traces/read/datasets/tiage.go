@@ -1,8 +1,8 @@
 package datasets
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -82,23 +82,16 @@ func openTIAGE(src *source.Source, _ params.Values) (stream.Reader, stream.Field
 
 // readTIAGEDialogue appends the turns of a dialogue. Its topics are numbered from 0.
 func readTIAGEDialogue(s *source.JSONScanner, to []dialogueQuery, session []byte) ([]dialogueQuery, error) {
-	segment := 0
-	topic := segmentName(session, segment)
-	first := true
+	segment := -1
+	var topic []byte
 	err := s.Array(func() error {
 		text, label, err := readPair(s, shiftLabels...)
-		if string(label) == "1" && !first {
+		if string(label) == "1" || segment < 0 {
 			segment++
-			topic = segmentName(session, segment)
+			topic = fmt.Appendf(nil, "%s/%d", session, segment)
 		}
-		first = false
 		to = append(to, dialogueQuery{text: text, session: session, topic: topic})
 		return err
 	})
 	return to, err
-}
-
-// segmentName is the name of a topic of a dialogue.
-func segmentName(session []byte, segment int) []byte {
-	return strconv.AppendInt(append(append([]byte(nil), session...), '/'), int64(segment), 10)
 }

@@ -56,10 +56,8 @@ func detectBatches(head source.Head, name string) source.Confidence {
 	if !several {
 		return source.No
 	}
-	if _, table := source.GuessDelimiter(lines); table && !oneLong {
-		return source.No
-	}
-	return source.Likely
+	_, table := source.GuessDelimiter(lines)
+	return source.Likely.If(oneLong || !table)
 }
 
 // batchesReader reads key by key. It does not read whole lines, since a batch may be longer than any line of other

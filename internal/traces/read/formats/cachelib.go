@@ -1,10 +1,10 @@
 package formats
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -26,21 +26,15 @@ var cacheLibFormat = source.Format{
 			"sub_usecase; by default none"},
 	},
 	Writes: stream.WritesFill,
-	Detect: detectCacheLib,
-	Open:   openCacheLib,
-}
-
-func detectCacheLib(head source.Head, _ string) source.Confidence {
-	if len(head.Lines) == 0 {
-		return source.No
-	}
-	names := bytes.Split(head.Lines[0], []byte(","))
-	for _, want := range []string{"key", "op", "op_count", "size"} {
-		if !slices.ContainsFunc(names, func(name []byte) bool { return string(name) == want }) {
-			return source.No
+	Detect: source.CertainIf(func(head source.Head) bool {
+		if len(head.Lines) == 0 {
+			return false
 		}
-	}
-	return source.Certain
+		names := strings.Split(string(head.Lines[0]), ",")
+		return slices.Contains(names, "key") && slices.Contains(names, "op") && slices.Contains(names, "op_count") &&
+			slices.Contains(names, "size")
+	}),
+	Open: openCacheLib,
 }
 
 // cacheLibReader reads the key-value traces of Berg et al., "The CacheLib Caching Engine", OSDI 2020, in the format of

@@ -33,10 +33,7 @@ func detectCSV(head source.Head, _ string) source.Confidence {
 	if !ok {
 		// A list of keys with a header, unlike one without.
 		one := source.Rows{Header: []string{string(lines[0])}}
-		if len(lines) > 1 && one.Known(source.KeyNames) == 0 {
-			return source.Likely
-		}
-		return source.No
+		return source.Likely.If(len(lines) > 1 && one.Known(source.KeyNames) == 0)
 	}
 	header := &source.Rows{}
 	for _, cell := range source.CutLoosely(nil, lines[0], delimiter) {

@@ -41,7 +41,7 @@ func TestExamplesGiveWhatFilesSay(t *testing.T) {
 				if s.Info.Format != f.Name {
 					t.Fatalf("read as %s", s.Info.Format)
 				}
-				records := must.Get(tracetest.DrainQueries(s))(t)
+				records := must.Get(tracetest.Drain(s))(t)
 				if _, reads := s.Fields.Kind.(files.Kind); s.Fields.Kind != nil && !reads {
 					return // prompts and queries, which tests of their packages look into
 				}

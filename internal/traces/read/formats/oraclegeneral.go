@@ -54,13 +54,10 @@ func detectOracleGeneral(head source.Head, name string) source.Confidence {
 		lastTime = seconds
 		known = known || next != 0
 	}
-	switch {
-	case named:
+	if named {
 		return source.Certain
-	case known:
-		return source.Likely
 	}
-	return source.No
+	return source.Likely.If(known)
 }
 
 // plausibleNext reports whether the next access of the record at a position (from 1) can be true: none, not stated (0),

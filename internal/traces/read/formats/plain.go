@@ -17,10 +17,7 @@ var plainFormat = source.Format{
 	// Lines of one word each; a blank line may only end the file.
 	Detect: func(head source.Head, _ string) source.Confidence {
 		isWord := func(_ int, line []byte) bool { return len(line) > 0 && !bytes.ContainsAny(line, " \t") }
-		if !source.IsBinary(head.Bytes) && head.EveryLine(isWord) {
-			return source.Possible
-		}
-		return source.No
+		return source.Possible.If(!source.IsBinary(head.Bytes) && head.EveryLine(isWord))
 	},
 	Impossible: source.NoTextTrace,
 	Open: func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {

@@ -18,7 +18,7 @@ import (
 // numbers by the next accesses, and copies it to the output. Memory is bounded by the number of objects.
 //
 // Times are rounded down to seconds. Traces without sizes get size 1, because readers of this format skip requests of
-// size 0. A text key is written as the number that textID gives it. It implements source.Loser.
+// size 0. A text key is written as its hash of 64 bits. It implements source.Loser.
 type oracleGeneralWriter struct {
 	ctx       context.Context
 	dst       io.Writer
@@ -57,7 +57,7 @@ func (o *oracleGeneralWriter) Write(rec *stream.Record) error {
 		size = rec.Size
 	}
 	if rec.Text != nil {
-		id, o.hasText = textID(rec.Text), true
+		id, o.hasText = stream.HashText(rec.Text), true
 	}
 	if seconds > math.MaxUint32 {
 		return fmt.Errorf("time %d s does not fit the 32 bits of oracleGeneral: it holds 0 to %d", seconds,
@@ -142,7 +142,8 @@ func (o *oracleGeneralWriter) fillNextAccesses() error {
 	return nil
 }
 
-// checkTextIDs makes sure that no two keys were written as the same number.
+// checkTextIDs makes sure that no two keys were written as the same number, as is expected once in 37 million files of
+// a million keys.
 func (o *oracleGeneralWriter) checkTextIDs() error {
 	if !o.hasText {
 		return nil
@@ -152,7 +153,7 @@ func (o *oracleGeneralWriter) checkTextIDs() error {
 		key := o.numbering.Key(number)
 		id := key.Num
 		if key.Text != "" {
-			id = textID([]byte(key.Text))
+			id = stream.HashText([]byte(key.Text))
 		}
 		if other := ids.OfNumber(id); other != number {
 			return fmt.Errorf("keys %s and %s would both become the number %d in oracleGeneral: write CSV or Parquet instead",
@@ -161,7 +162,3 @@ func (o *oracleGeneralWriter) checkTextIDs() error {
 	}
 	return nil
 }
-
-// textID is the number for a text key in a format that has only numbers: its 64-bit hash. A file in which two keys
-// would get the same number is refused; that is expected once in 37 million files of a million keys.
-func textID(key []byte) uint64 { return stream.HashText(key) }

@@ -51,10 +51,7 @@ func detectJSONL(head source.Head, _ string) source.Confidence {
 		}
 	}
 	s.Reset(head.Bytes)
-	if s.Peek() != '{' || len(head.Lines) == 0 && len(head.Bytes) < source.HeadLen {
-		return source.No
-	}
-	return source.Possible
+	return source.Possible.If(s.Peek() == '{' && (len(head.Lines) > 0 || len(head.Bytes) >= source.HeadLen))
 }
 
 // jsonlReader parses lines for source.ReadLines.

@@ -112,18 +112,25 @@ func (p path) last() string {
 
 // splitPaths cuts a list of paths at plus signs outside names in quotes.
 func splitPaths(text string) ([]path, error) {
-	var all []path
+	var texts []string
 	start, quoted := 0, false
 	for i := 0; i <= len(text); i++ {
 		switch {
 		case i < len(text) && text[i] == '"' && (i == 0 || text[i-1] != '\\'):
 			quoted = !quoted
 		case i == len(text) || text[i] == '+' && !quoted:
-			p, err := parsePath(strings.TrimSpace(text[start:i]))
-			if err != nil {
-				return nil, err
-			}
-			all, start = append(all, p), i+1
+			texts, start = append(texts, strings.TrimSpace(text[start:i])), i+1
+		}
+	}
+	return parsePaths(texts)
+}
+
+func parsePaths(texts []string) ([]path, error) {
+	all := make([]path, len(texts))
+	for i, text := range texts {
+		var err error
+		if all[i], err = parsePath(text); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil

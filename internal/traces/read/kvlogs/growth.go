@@ -2,6 +2,7 @@ package kvlogs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"strings"
@@ -73,7 +74,12 @@ var changes = byName(map[string]func(g *growth, v *value, args [][]byte){
 			g.put(v, member, length(member))
 		}
 	},
-	"zadd zincrby": putScored(2), "geoadd": putScored(3),
+	"zadd": putScored(2), "geoadd": putScored(3),
+	"zincrby": func(g *growth, v *value, args [][]byte) {
+		if len(args) == 2 {
+			g.put(v, args[1], numberBytes+length(args[1]))
+		}
+	},
 	"xadd": func(_ *growth, v *value, args [][]byte) {
 		most, entry := streamEntry(args)
 		v.count++
@@ -128,10 +134,7 @@ var extensions = byName(map[string]func(size int64, args [][]byte) int64{
 	},
 	"setbit": func(size int64, args [][]byte) int64 { return max(size, countIn(args, 0, 0)/8+1) },
 	"incr incrby incrbyfloat decr decrby": func(size int64, _ [][]byte) int64 {
-		if size == 0 {
-			return numberBytes
-		}
-		return size
+		return cmp.Or(size, numberBytes)
 	},
 	"pfadd": func(size int64, args [][]byte) int64 {
 		return min(max(size, entryBytes)+sketchBytes*int64(len(args)), largestSketch)
@@ -332,10 +335,7 @@ func (g *growth) assign(key []byte, size int64) {
 func (g *growth) stringOf(key []byte) int64 { return max(0, g.partOf(g.stringName(key))) }
 
 // stringName names a string in parts, where no element has that name.
-func (g *growth) stringName(key []byte) []byte {
-	g.text = append(binary.BigEndian.AppendUint64(g.text[:0], 0), key...)
-	return g.text
-}
+func (g *growth) stringName(key []byte) []byte { return g.elementName(&value{}, key) }
 
 func (g *growth) elementName(v *value, element []byte) []byte {
 	g.text = append(binary.BigEndian.AppendUint64(g.text[:0], uint64(v.number)), element...)

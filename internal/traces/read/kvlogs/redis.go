@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -76,9 +77,9 @@ type redisReader struct {
 	reading  *stream.Reading
 	ops      source.OpFilter
 	tenant   string
-	strange  []string // commands that are not followed, or not known
-	growth   *growth  // nil if nothing uses sizes
-	withKeys bool     // keys count as bytes
+	strange  int     // commands that are not followed, or not known
+	growth   *growth // nil if nothing uses sizes
+	withKeys bool    // keys count as bytes
 	event
 	words    [][]byte // of the command, without quotes, with their escapes
 	accesses []access // of the command
@@ -189,18 +190,14 @@ func (r *redisReader) leaveOut(name []byte) {
 	if !known {
 		why = "unknown"
 	}
-	text := fmt.Sprintf("%.30q, which is %s", name, why)
-	if slices.Contains(r.strange, text) {
+	text := fmt.Sprintf(", and %.30q, which is %s", name, why)
+	if r.strange > mostStrange || strings.Contains(r.reading.Why, text) {
 		return
 	}
-	switch r.strange = append(r.strange, text); {
-	case len(r.strange) <= mostStrange:
-		r.reading.Why += ", and " + text
-	case len(r.strange) == mostStrange+1:
-		r.reading.Why += ", and others"
-	default:
-		r.strange = r.strange[:len(r.strange)-1]
+	if r.strange++; r.strange > mostStrange {
+		text = ", and others"
 	}
+	r.reading.Why += text
 }
 
 // lower returns a word in lower case, in place.
@@ -276,6 +273,8 @@ func (r *redisReader) store(op stream.Op, word, value []byte, ttl int64) {
 func (r *redisReader) addTo(db, word []byte, a access) {
 	if len(word) == 0 {
 		r.fail("the key is empty")
+	}
+	if r.err != nil {
 		return
 	}
 	start := len(r.text)

@@ -64,10 +64,7 @@ func (l *layout) sized(head source.Head, name string) source.Confidence {
 		}
 	}
 	const several = 3
-	if s.again >= several && len(s.distinct) >= several && !s.counts {
-		return source.Likely
-	}
-	return source.No
+	return source.Likely.If(s.again >= several && len(s.distinct) >= several && !s.counts)
 }
 
 // sizedRows are rows of a time, an id and a size.

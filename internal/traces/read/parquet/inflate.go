@@ -82,11 +82,8 @@ func (f *inflation) checkLZ4(page *io.SectionReader, claim int64) error {
 	return nil
 }
 
-// Zstandard, RFC 8878: section 3.1.1.
-const (
-	zstdMagic    = 0xfd2fb528
-	zstdMaxBlock = 128 << 10
-)
+// zstdMaxBlock is the most bytes of a block (RFC 8878, section 3.1.1.2).
+const zstdMaxBlock = 128 << 10
 
 // checkZstd adds up the most that the blocks of all frames can hold. All blocks but a frame's last are usually full, so
 // the bound is close; if it is not, the page is inflated.
@@ -106,23 +103,14 @@ func checkZstd(page *io.SectionReader, claim int64) (told bool) {
 // zstdFrame returns the length of the frame at the beginning of r, and the most bytes that it can hold; ok is false if
 // it is not a frame.
 func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
-	var head [18]byte
+	var head [zstd.HeaderMaxSize]byte
 	n, _ := r.ReadAt(head[:], 0)
-	if n < 9 {
+	var h zstd.Header
+	if h.Decode(head[:n]) != nil {
 		return 0, 0, false
 	}
-	if compress.IsSkippableFrame(head[:]) {
-		return int64(binary.LittleEndian.Uint32(head[4:])) + 8, 0, true
-	}
-	if binary.LittleEndian.Uint32(head[:]) != zstdMagic {
-		return 0, 0, false
-	}
-	descriptor := head[4]
-	single := descriptor >> 5 & 1
-	sizes := []int64{int64(single), 2, 4, 8}[descriptor>>6] // of the field with the content length
-	dictionary := []int64{0, 1, 2, 4}[descriptor&3]
-	length = 5 + int64(1-single) + dictionary + sizes
-	for last := false; !last; {
+	length = int64(h.HeaderSize) + int64(h.SkippableSize)
+	for last := h.Skippable; !last; {
 		var block [3]byte
 		if n, _ := r.ReadAt(block[:], length); n < len(block) {
 			return 0, 0, false
@@ -143,8 +131,8 @@ func zstdFrame(r *io.SectionReader) (length, holds int64, ok bool) {
 			holds += zstdMaxBlock
 		}
 	}
-	if descriptor&4 != 0 {
-		length += 4 // checksum
+	if h.HasCheckSum {
+		length += 4
 	}
 	return length, holds, true
 }
@@ -182,13 +170,9 @@ func (f *inflation) open(codec format.CompressionCodec, page *io.SectionReader) 
 	switch codec {
 	case format.Zstd:
 		if f.zstd == nil {
-			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(compress.MaxWindow),
-				zstd.WithDecoderLowmem(true))
+			f.zstd = compress.NewZstd()
 		}
-		if err == nil {
-			err = f.zstd.Reset(page)
-		}
-		return f.zstd, err
+		return f.zstd, f.zstd.Reset(page)
 	case format.Gzip:
 		if f.gzip == nil {
 			f.gzip, err = gzip.NewReader(page)

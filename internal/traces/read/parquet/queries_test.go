@@ -38,7 +38,7 @@ func rowsOf[T any](t *testing.T, format string, rows ...T) ([]stream.Record, err
 	if s.Fields.Kind != (queries.Kind{}) {
 		return tracetest.Drain(s)
 	}
-	return tracetest.DrainQueries(s)
+	return tracetest.Drain(s)
 }
 
 type queryRow struct {
@@ -181,7 +181,7 @@ func TestParquetOfManyQueries(t *testing.T) {
 	tracetest.Write(t, path, stream.Fields{Kind: queries.Kind{}}, records)
 	s := must.Get(read.Open(path, read.Options{}))(t)
 	defer s.Close()
-	if got, err := tracetest.DrainQueries(s); err != nil || !reflect.DeepEqual(got, records) {
+	if got, err := tracetest.Drain(s); err != nil || !reflect.DeepEqual(got, records) {
 		t.Errorf("%d queries and error %v, want %d", len(got), err, len(records))
 	}
 }
@@ -228,7 +228,7 @@ func TestParquetQueriesOfPyarrow(t *testing.T) {
 	for _, file := range files {
 		s := must.Get(read.Open(filepath.Join(folder, file.Name()), read.Options{}))(t)
 		defer s.Close()
-		if got, err := tracetest.DrainQueries(s); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := tracetest.Drain(s); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %v and error %v, want %v", file.Name(), got, err, want)
 		}
 	}

@@ -24,7 +24,7 @@ func holdsReads(kinds []stream.Kind) bool {
 	})
 }
 
-// readColumns are the columns of a file whose rows are reads of files. They implement files.Accesses.
+// readColumns are the columns of a file whose rows are reads of files.
 type readColumns struct {
 	*reader
 	access files.Access
@@ -85,10 +85,10 @@ func (p *reader) openReads(table *source.Rows, all []*parquet.Column, opts param
 		return nil, stream.Fields{}, err
 	}
 	p.src.Reading.Why = "reads of no bytes of the file"
-	return files.NewReader(p.src, r, opts, chosen.Time >= 0)
+	return files.NewReader(p.src, files.Accesses{Next: r.next, At: r.At}, opts, chosen.Time >= 0)
 }
 
-func (r *readColumns) Next(a *files.Access) error {
+func (r *readColumns) next(a *files.Access) error {
 	if err := r.nextRow(); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func smallParquetOfReads(t testing.TB) string {
 func TestParquetReads(t *testing.T) {
 	const format = "parquet:block=1,path=file,length=count,time=when,job-column=rank"
 	s := must.Get(tracetest.OpenText(t, tracetest.ParquetOf(t, readRows()), format+",offset=offset"))(t)
-	records := must.Get(tracetest.DrainQueries(s))(t)
+	records := must.Get(tracetest.Drain(s))(t)
 	var got []string
 	for _, rec := range records {
 		text := fmt.Sprintf("%d %q %d", rec.Time, rec.Text, rec.Size)
@@ -79,7 +79,7 @@ func TestTimesOfParquetReads(t *testing.T) {
 	}
 	for at, want := range map[int64]int64{17: 17e9, 1_600_000_000_123: 1_600_000_000_123e6} {
 		s := must.Get(tracetest.OpenText(t, tracetest.ParquetOf(t, []row{{"/a", 0, 5, at}}), ""))(t)
-		if got := must.Get(tracetest.DrainQueries(s))(t); len(got) != 1 || got[0].Time != want {
+		if got := must.Get(tracetest.Drain(s))(t); len(got) != 1 || got[0].Time != want {
 			t.Errorf("%d is read as %v, want %d", at, got, want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestBadParquetReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := tracetest.OpenText(t, c.content, c.format)
 			if err == nil {
-				_, err = tracetest.DrainQueries(s)
+				_, err = tracetest.Drain(s)
 			}
 			must.Fail(t, err, c.want)
 		})
@@ -137,7 +137,7 @@ func TestParquetKeepsReads(t *testing.T) {
 	in := tracetest.WriteTexts(t, table.String())[0]
 	from := must.Get(read.Open(in, read.Options{}))(t)
 	defer from.Close()
-	records := must.Get(tracetest.DrainQueries(from))(t)
+	records := must.Get(tracetest.Drain(from))(t)
 	out := filepath.Join(t.TempDir(), "x.parquet")
 	tracetest.Write(t, out, from.Fields, records)
 	want, got := load(in, ""), load(out, "")

@@ -132,20 +132,16 @@ func (a *agentReader) place(err error) error {
 
 func (a *agentReader) next(p *prompt) error {
 	s := &a.scanner
-	if !a.begun {
-		if !s.Take('[') {
-			return a.place(s.Fail("an array of requests"))
-		}
+	switch {
+	case a.begun:
+		s.Take(',')
+	case !s.Take('['):
+		return a.place(s.Fail("an array of requests"))
 	}
-	if s.Take(']') {
+	if a.begun = true; s.Take(']') {
 		s.Pos-- // so that the next call ends here, too
-		a.begun = true
 		return io.EOF
 	}
-	if a.begun {
-		s.Take(',')
-	}
-	a.begun = true
 	if err := a.request(p); err != nil {
 		return a.place(err)
 	}

@@ -1,8 +1,8 @@
 package promptlogs
 
 import (
-	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -42,39 +42,12 @@ func looksLikeAIBrix(head source.Head) bool {
 		}
 		return s.Skip()
 	})
-	return timed && lengths || looksLikeOldAIBrix(head)
+	return timed && lengths || oldAIBrix.Match(head.Bytes)
 }
 
-// looksLikeOldAIBrix recognises arrays of moments, which are arrays of requests: a prompt, its length, that of the
-// answer and null.
-func looksLikeOldAIBrix(head source.Head) bool {
-	s := &source.JSONScanner{Text: head.Bytes}
-	found := false
-	isLength := func(value []byte, err error) bool {
-		_, whole := source.ParseWhole(value)
-		return err == nil && whole
-	}
-	errEnd := errors.New("enough is known")
-	_ = s.Array(func() error {
-		return s.Array(func() error {
-			place := 0
-			return s.Array(func() error {
-				place++
-				switch c := s.Peek(); {
-				case place == 1 && c == '"' || place > 3:
-					return s.Skip()
-				case place == 1 || !isLength(s.Number()):
-					return errEnd
-				}
-				if found = place == 3; found {
-					return errEnd
-				}
-				return nil
-			})
-		})
-	})
-	return found
-}
+// oldAIBrix recognises arrays of moments, which are arrays of requests: a prompt, its length, that of the answer and
+// null.
+var oldAIBrix = regexp.MustCompile(`^\s*\[\s*(\[\s*\]\s*,\s*)*\[\s*\[\s*"([^"\\]|\\.)*"\s*,\s*\d+\s*,\s*\d+[\s,\]]`)
 
 // openAIBrix reads a workload. If no request has a prompt, they have lengths only.
 func openAIBrix(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {

@@ -18,8 +18,6 @@ func (c *collector) leaveOutOther() {
 }
 
 // noteEnd notes a request or an answer in a last line that may be cut.
-func (c *collector) noteEnd() { noteEnd(c.src) }
-
 func noteEnd(src *source.Source) {
 	if src.Unended {
 		src.Reading.Notable = stream.Count(src.Reading.Notable, noEnd, 1)

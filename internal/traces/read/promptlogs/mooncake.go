@@ -145,32 +145,24 @@ func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
 // that does. If none does, it uses only the first prompt, so that reading finds the wrong line. 0: several sizes fit.
 func guessBlockTokens(lines []mooncakeLine) int {
 	for _, some := range [][]mooncakeLine{lines, lines[:min(1, len(lines))]} {
-		if fitAll(some, defaultBlockTokens) {
-			return defaultBlockTokens
+		var fitting []int
+		for size := 16; size <= 4096; size *= 2 {
+			if !slices.ContainsFunc(some, func(l mooncakeLine) bool {
+				return !fitsBlocks(size, l.InputTokens, len(l.blocks))
+			}) {
+				fitting = append(fitting, size)
+			}
 		}
-		if fitting := fittingSizes(some); len(fitting) == 1 {
+		switch {
+		case slices.Contains(fitting, defaultBlockTokens):
+			return defaultBlockTokens
+		case len(fitting) == 1:
 			return fitting[0]
-		} else if len(fitting) > 1 {
+		case len(fitting) > 1:
 			return 0
 		}
 	}
 	return 0
-}
-
-// fittingSizes returns the usual numbers of tokens in a block that fit all prompts.
-func fittingSizes(lines []mooncakeLine) (sizes []int) {
-	for size := 16; size <= 4096; size *= 2 {
-		if fitAll(lines, size) {
-			sizes = append(sizes, size)
-		}
-	}
-	return sizes
-}
-
-func fitAll(lines []mooncakeLine, blockTokens int) bool {
-	return !slices.ContainsFunc(lines, func(line mooncakeLine) bool {
-		return !fitsBlocks(blockTokens, line.InputTokens, len(line.blocks))
-	})
 }
 
 func (r *mooncakeReader) next(p *prompt) error {
@@ -261,42 +253,30 @@ func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
 }
 
 func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
-	var field mooncakeFields
+	s := &r.scanner
 	switch key {
 	case "timestamp":
-		field = hasTimestamp
-		line.time, err = r.scanner.Time(r.timeUnit)
+		line.time, err = s.Time(r.timeUnit)
 	case "input_length":
-		field = hasInputLength
-		line.InputTokens, err = readTokens(&r.scanner, 1)
+		line.InputTokens, err = readTokens(s, 1)
 	case "output_length":
-		field = hasOutputLength
-		line.OutputTokens, err = readTokens(&r.scanner, 0)
+		line.OutputTokens, err = readTokens(s, 0)
 	case "hash_ids":
-		field = hasHashIDs
-		line.blocks, err = r.scanner.IDs(line.blocks)
+		line.blocks, err = s.IDs(line.blocks)
 	case "block_size":
-		field = hasBlockSize
-		line.blockTokens, err = readBlockTokens(&r.scanner)
+		line.blockTokens, err = readBlockTokens(s)
 	case "session_id":
-		field = hasSession
-		line.Session, err = r.scanner.SessionKey()
-	case "chat_id", "parent_chat_id":
-		if r.chats == nil {
-			return r.scanner.Skip()
-		}
-		to := &line.chat
-		if key == "parent_chat_id" {
-			to = &line.parent
-		}
-		*to, err = readChat(&r.scanner)
-		return err
+		line.Session, err = s.SessionKey()
 	case "priority":
-		field = hasPriority
-		line.Priority, err = readPriority(&r.scanner)
+		line.Priority, err = readPriority(s)
+	case "chat_id":
+		return r.readChat(&line.chat)
+	case "parent_chat_id":
+		return r.readChat(&line.parent)
 	default:
-		return r.scanner.Skip()
+		return s.Skip()
 	}
+	field := mooncakeFields(1) << slices.Index(mooncakeNames, key)
 	if err == nil && line.has&field != 0 {
 		err = fmt.Errorf("duplicate %s", key)
 	}
@@ -307,18 +287,22 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 	return nil
 }
 
-// readChat reads the number of a chat; -1 and null are none.
-func readChat(s *source.JSONScanner) (uint64, error) {
-	if s.Null() {
-		return math.MaxUint64, nil
+// readChat reads the number of a chat, if chats count; -1 and null are none.
+func (r *mooncakeReader) readChat(to *uint64) error {
+	s := &r.scanner
+	if r.chats == nil {
+		return s.Skip()
+	}
+	if *to = math.MaxUint64; s.Null() {
+		return nil
 	}
 	text, err := s.Number()
 	if n, ok := source.ParseWhole(text); err == nil && ok {
-		return n, nil
+		*to = n
 	} else if err == nil && string(text) != "-1" {
 		err = fmt.Errorf("chat %.40q: want a whole number from -1", text)
 	}
-	return math.MaxUint64, err
+	return err
 }
 
 // readPriority reads a priority: a whole number of 32 bits, of any sign.

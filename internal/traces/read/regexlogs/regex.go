@@ -55,10 +55,7 @@ func Described(f *layouts.File) (source.Format, error) {
 			_, err := r.begin(line, new(stream.Record))
 			return err
 		}
-		if r.compile(pattern) != nil || !source.MostLines(head.Lines, parse) {
-			return source.No
-		}
-		return sure
+		return sure.If(r.compile(pattern) == nil && source.MostLines(head.Lines, parse))
 	}
 	return format, err
 }
@@ -128,10 +125,11 @@ type regexReader struct {
 func openRegex(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &regexReader{src: src, ops: source.NewOpFilter(opts.Text("ops")), skips: opts.Text("unmatched") == "skip",
 		ttlUnit: source.TimeUnits[opts.Text("ttl-unit")]}
-	if err := r.compile(opts.Text("pattern")); err != nil {
-		return nil, stream.Fields{}, src.Errorf("%w", err)
+	err := r.compile(opts.Text("pattern"))
+	if err == nil {
+		err = r.checkTenant(opts)
 	}
-	if err := r.checkTenant(opts); err != nil {
+	if err != nil {
 		return nil, stream.Fields{}, src.Errorf("%w", err)
 	}
 	head, err := src.Head()

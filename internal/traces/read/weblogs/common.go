@@ -169,10 +169,11 @@ func servedColumn(tails [][]byte, columns int) int {
 		}
 	}
 	for i, lines := range possible {
-		if lines > 0 && found >= 0 {
+		switch {
+		case lines <= 0:
+		case found >= 0:
 			return -1
-		}
-		if lines > 0 {
+		default:
 			found = i
 		}
 	}

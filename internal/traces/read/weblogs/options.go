@@ -47,12 +47,7 @@ func (m methodList) reads(method []byte) bool {
 	if m.all {
 		return !isUnsafe(method)
 	}
-	for _, name := range m.names {
-		if string(method) == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.names, string(method))
 }
 
 // isMethod reports whether text can be a method: every registered one is a word of capital letters and hyphens.
