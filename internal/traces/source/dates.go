@@ -3,15 +3,15 @@ package source
 import (
 	"bytes"
 	"strings"
-	"time"
 )
 
 // dateForms are the written dates that ParseTime reads, for errors.
 const dateForms = "2023-11-16 18:17:03.97, 2023-11-16T18:17:03+01:00 or 16/Nov/2023:18:17:03 +0100"
 
 // ParseDate reads a point in time from 1970 to 2261 as nanoseconds since 1970: ISO 8601 with a blank or a T before the
-// hours, as in RFC 3339, or the form of access logs, 10/Oct/2000:13:55:36 -0700, with or without brackets. Both may
-// have a fraction of a second, down to nanoseconds. Without a zone they are UTC.
+// hours, as in RFC 3339, the same with slashes, as Go's own log writes it, or the form of access logs,
+// 10/Oct/2000:13:55:36 -0700, with or without brackets. All may have a fraction of a second, down to nanoseconds.
+// Without a zone they are UTC.
 func ParseDate(text []byte) (ns int64, ok bool) {
 	if n := len(text); n > 2 && text[0] == '[' && text[n-1] == ']' {
 		text = text[1 : n-1]
@@ -33,7 +33,8 @@ func parseDay(text []byte) (days int64, rest []byte) {
 	const isoLength, logLength = len("2006-01-02T"), len("02/Jan/2006:")
 	var year, month, day int64
 	switch {
-	case len(text) > isoLength && text[4] == '-' && text[7] == '-' && (text[10] == 'T' || text[10] == ' '):
+	case len(text) > isoLength && (text[4] == '-' || text[4] == '/') && text[7] == text[4] &&
+		(text[10] == 'T' || text[10] == ' '):
 		year, month, day, rest = digits(text[:4]), digits(text[5:7]), digits(text[8:10]), text[isoLength:]
 	case len(text) > logLength && text[2] == '/' && text[6] == '/' && text[11] == ':':
 		year, month, day, rest = digits(text[7:11]), monthOf(text[3:6]), digits(text[:2]), text[logLength:]
@@ -72,9 +73,20 @@ func daysSince1970(year, month, day int64) (days int64, ok bool) {
 	if year < 1970 || month < 1 || month > 12 || day < 1 {
 		return 0, false
 	}
-	date := time.Date(int(year), time.Month(month), int(day), 0, 0, 0, 0, time.UTC)
-	return date.Unix() / 86_400, date.Day() == int(day) // of a later month if this has fewer days
+	leap := year%4 == 0 && (year%100 != 0 || year%400 == 0)
+	if day > 28 && (day > daysOf[month-1] || month == 2 && !leap) {
+		return 0, false
+	}
+	// Years are counted from March, so that a leap day is the last day of its year.
+	if month -= 3; month < 0 {
+		month, year = month+12, year-1
+	}
+	const daysTo1970 = 719_468 // from the first of March of the year 0
+	return year*365 + year/4 - year/100 + year/400 + (month*153+2)/5 + day - 1 - daysTo1970, true
 }
+
+// daysOf are the most days of the months.
+var daysOf = [...]int64{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 
 // parseClock reads hours, minutes and seconds.
 func parseClock(text []byte) (seconds int64, rest []byte, ok bool) {

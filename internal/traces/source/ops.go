@@ -11,7 +11,7 @@ import (
 var opWords = func() map[string]stream.Op {
 	words := map[string]stream.Op{"": stream.OpUnknown}
 	for op, all := range map[stream.Op]string{
-		stream.OpRead:    "r read pread get gets get_lease getlease lookup head",
+		stream.OpRead:    "r read pread get gets get_lease getlease lookup head copy",
 		stream.OpWrite:   "w write pwrite set set_lease setlease put add replace cas insert post patch",
 		stream.OpUpdate:  "append prepend incr decr update",
 		stream.OpDelete:  "d delete del remove trim unlink purge",

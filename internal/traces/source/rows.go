@@ -24,6 +24,7 @@ type Rows struct {
 	Least     int      // cells that a row must have, 0 for all; those that it lacks at its end are nil
 	Lacking   int      // such cells of the last row
 	Header    []string // names of the columns, nil without a header
+	Comments  bool     // the beginning of the file has lines of comments, after #
 	FirstRow  [][]byte // cut loosely
 	Cells     [][]byte // of the last row; valid until the next
 
@@ -34,6 +35,9 @@ type Rows struct {
 // Next reads the next row into cells and returns io.EOF after the last. Blank lines may only end the file.
 func (r *Rows) Next() error {
 	line, err := r.Src.Line()
+	for err == nil && len(line) > 0 && line[0] == '#' && r.isComment(line) {
+		line, err = r.Src.Line()
+	}
 	if err != nil {
 		return err
 	}
@@ -60,6 +64,39 @@ func (r *Rows) Next() error {
 		r.Cells = append(r.Cells, nil)
 	}
 	return nil
+}
+
+// isComment reports whether a line that begins with # is no row: it has another number of cells than the rows, or before
+// the first row, than the next line without a #.
+func (r *Rows) isComment(line []byte) bool {
+	columns := r.Columns
+	if columns == 0 {
+		head, err := r.Src.Head()
+		next := slices.IndexFunc(head.Lines, func(l []byte) bool { return len(l) > 0 && l[0] != '#' })
+		if err != nil || next < 0 {
+			return false
+		}
+		columns = len(CutLoosely(nil, head.Lines[next], r.Delimiter))
+	}
+	return len(CutLoosely(nil, line, r.Delimiter)) != columns
+}
+
+// WithoutComments returns the lines of a table without those that begin with # and are no rows: they have another number
+// of cells.
+func WithoutComments(lines [][]byte) [][]byte {
+	isMarked := func(line []byte) bool { return len(line) > 0 && line[0] == '#' }
+	rows := slices.DeleteFunc(slices.Clone(lines), isMarked)
+	if len(rows) == 0 || len(rows) == len(lines) {
+		return lines
+	}
+	delimiter, ok := GuessDelimiter(rows)
+	if !ok {
+		return lines
+	}
+	columns := len(CutLoosely(nil, rows[0], delimiter))
+	return slices.DeleteFunc(slices.Clone(lines), func(line []byte) bool {
+		return isMarked(line) && len(CutLoosely(nil, line, delimiter)) != columns
+	})
 }
 
 // Parse reads the next row, and calls parse for its cells. Errors advise where the file may be cut off within the row.
@@ -182,7 +219,11 @@ func (r *Rows) ReadHeader() error {
 		return err
 	}
 	for _, cell := range r.Cells {
-		r.Header = append(r.Header, string(TrimBlanks(cell)))
+		name := TrimBlanks(cell)
+		if len(r.Header) == 0 {
+			name = TrimBlanks(bytes.TrimPrefix(name, []byte("#"))) // libCacheSim writes #time
+		}
+		r.Header = append(r.Header, string(name))
 	}
 	return nil
 }
@@ -628,8 +669,8 @@ func (r *Rows) Begin(opts params.Values) error {
 	if err != nil {
 		return err
 	}
-	lines := WithoutBlankEnd(head.Lines)
-	if len(lines) == 0 || IsBinary(head.Bytes) {
+	lines := WithoutComments(WithoutBlankEnd(head.Lines))
+	if r.Comments = len(lines) < len(WithoutBlankEnd(head.Lines)); len(lines) == 0 || IsBinary(head.Bytes) {
 		return r.Src.Errorf("want rows of text, the first of at most %d bytes", HeadLen)
 	}
 	r.Delimiter = ','

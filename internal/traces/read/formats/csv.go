@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -17,15 +18,38 @@ var csvFormat = source.Format{
 		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first " +
 			"line names the columns"},
 		source.OpsOption(),
+		codesOption,
 	),
 	Detect: detectCSV,
 	Open:   openCSV,
 }
 
+// codesOption is the option for operations that are written as codes.
+var codesOption = params.Param{Name: "op-codes", Default: "", Doc: "what the codes in the column op mean, as in " +
+	"0:put|1:get|2:delete|3:head|4:copy"}
+
+// parseCodes reads the value of codesOption.
+func parseCodes(text string) (map[string]stream.Op, error) {
+	if text == "" {
+		return nil, nil
+	}
+	codes := map[string]stream.Op{}
+	for pair := range strings.SplitSeq(text, "|") {
+		code, word, _ := strings.Cut(pair, ":")
+		op, ok := source.ParseOp([]byte(word))
+		if !ok || code == "" || word == "" {
+			return nil, fmt.Errorf("op-codes=%s: %q: want a code and an operation such as get, put or delete, as in 0:put",
+				text, pair)
+		}
+		codes[strings.TrimSpace(code)] = op
+	}
+	return codes, nil
+}
+
 // detectCSV is sure if a header has a column for the key. Other tables are possible; opening one says which columns to
 // name.
 func detectCSV(head source.Head, _ string) source.Confidence {
-	lines := source.WithoutBlankEnd(head.Lines)
+	lines := source.WithoutComments(source.WithoutBlankEnd(head.Lines))
 	if len(lines) == 0 || source.IsBinary(head.Bytes) {
 		return source.No
 	}
@@ -68,17 +92,21 @@ type csvReader struct {
 	ttl   int64 // unit of times to live
 	key   source.KeyParts
 	ops   source.OpFilter
-	first bool // the first row of a table without a header has been read already
+	codes map[string]stream.Op // nil if operations are words
+	first bool                 // the first row of a table without a header has been read already
 }
 
 func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	c := &csvReader{rows: source.Rows{Src: src},
 		ttl: source.TimeUnits[opts.Text("ttl-unit")], ops: source.NewOpFilter(opts.Text("ops"))}
+	var err error
+	if c.codes, err = parseCodes(opts.Text(codesOption.Name)); err != nil {
+		return nil, stream.Fields{}, src.Errorf("%w", err)
+	}
 	if err := c.rows.Begin(opts); err != nil {
 		return nil, stream.Fields{}, err
 	}
 	c.first = c.rows.Header == nil // Begin had to read a row to find out
-	var err error
 	if c.ChosenColumns, err = c.rows.ChooseColumns("csv", opts); err != nil {
 		return nil, stream.Fields{}, err
 	}
@@ -111,6 +139,9 @@ func (c *csvReader) state(opts params.Values) {
 	}
 	if r.Header == nil {
 		r.Src.Reading.Layout += ", no header"
+	}
+	if r.Comments {
+		r.Src.Reading.Layout += ", without comments (#)"
 	}
 	opts["header"] = strconv.FormatBool(r.Header != nil)
 	if c.Time >= 0 {
@@ -162,10 +193,8 @@ func (c *csvReader) parse(rec *stream.Record) error {
 		}
 	}
 	if c.Op >= 0 {
-		var ok bool
-		if rec.Op, ok = source.ParseOp(cells[c.Op]); !ok {
-			return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete; or use "+
-				"csv:op=none to ignore the column", c.Op+1, cells[c.Op])
+		if err := c.setOp(rec, cells[c.Op]); err != nil {
+			return err
 		}
 		if c.rows.Lacking > 0 && rec.Op.Writes() {
 			return c.rows.WrongColumns()
@@ -181,6 +210,21 @@ func (c *csvReader) parse(rec *stream.Record) error {
 	}
 	if c.Tenant >= 0 {
 		rec.Tenant = cells[c.Tenant]
+	}
+	return nil
+}
+
+func (c *csvReader) setOp(rec *stream.Record, cell []byte) (err error) {
+	var ok bool
+	if c.codes != nil {
+		if rec.Op, ok = c.codes[string(source.TrimBlanks(cell))]; !ok {
+			return fmt.Errorf("column %d: operation %.60q: it is not among the op-codes", c.Op+1, cell)
+		}
+		return nil
+	}
+	if rec.Op, ok = source.ParseOp(cell); !ok {
+		return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete; for codes add "+
+			"csv:op-codes=0:put|1:get; or use csv:op=none to ignore the column", c.Op+1, cell)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/read/parquet"
+	"github.com/cachesim/cachesim/internal/traces/read/statistics"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -39,6 +40,11 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 	if !readsJSON && (best < source.Likely || !source.IsBinary(head.Bytes)) {
 		if err := checkForeign(s, head); err != nil {
 			return source.Format{}, err
+		}
+	}
+	if best < source.Certain {
+		if log, ok := statistics.Of(head.Bytes); ok {
+			return source.Format{}, s.Errorf("%w", log)
 		}
 	}
 	switch len(candidates) {

@@ -15,6 +15,7 @@ import (
 type Log struct {
 	what    string
 	stated  string // the hit ratio in words; "" if the log states none
+	lines   int    // of which it is
 	instead string // how to log requests
 }
 
@@ -22,7 +23,7 @@ type Log struct {
 func (l Log) Error() string {
 	text := "has statistics of " + l.what + ", and no requests"
 	if l.stated != "" {
-		text += "; by them " + l.stated
+		text += fmt.Sprintf("; by its first %d lines %s", l.lines, l.stated)
 	}
 	return text + "; " + l.instead
 }
@@ -62,7 +63,7 @@ func Of(head []byte) (Log, bool) {
 		k := &kinds[i]
 		for line := range bytes.Lines(head) {
 			if k.pattern.Match(bytes.TrimRight(line, "\r\n")) {
-				return Log{k.what, k.hits(k, head), k.instead}, true
+				return Log{k.what, k.hits(k, head), bytes.Count(head, []byte("\n")), k.instead}, true
 			}
 		}
 	}
