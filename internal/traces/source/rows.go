@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ type Rows struct {
 	Comments  bool     // the beginning of the file has lines of comments, after #
 	FirstRow  [][]byte // cut loosely
 	Cells     [][]byte // of the last row; valid until the next
+
+	expected int // cells of a row, as the beginning of the file has them; 0 if unknown
 
 	quoted *csv.Reader // reads rows with quotes, from feed
 	feed   bytes.Buffer
@@ -66,19 +69,10 @@ func (r *Rows) Next() error {
 	return nil
 }
 
-// isComment reports whether a line that begins with # is no row: it has another number of cells than the rows, or before
-// the first row, than the next line without a #.
+// isComment reports whether a line that begins with # is no row: it has another number of cells than the rows.
 func (r *Rows) isComment(line []byte) bool {
-	columns := r.Columns
-	if columns == 0 {
-		head, err := r.Src.Head()
-		next := slices.IndexFunc(head.Lines, func(l []byte) bool { return len(l) > 0 && l[0] != '#' })
-		if err != nil || next < 0 {
-			return false
-		}
-		columns = len(CutLoosely(nil, head.Lines[next], r.Delimiter))
-	}
-	return len(CutLoosely(nil, line, r.Delimiter)) != columns
+	columns := cmp.Or(r.Columns, r.expected)
+	return columns > 0 && len(CutLoosely(nil, line, r.Delimiter)) != columns
 }
 
 // WithoutComments returns the lines of a table without those that begin with # and are no rows: they have another number
@@ -682,6 +676,7 @@ func (r *Rows) Begin(opts params.Values) error {
 			r.Delimiter = d.Char
 		}
 	}
+	r.expected = len(CutLoosely(nil, lines[len(lines)-1], r.Delimiter))
 	wanted := append(strings.Split(opts.Text("key"), "+"), opts.Text("key"))
 	for _, c := range columnsBesideKey {
 		wanted = append(wanted, opts.Text(c.name))

@@ -25,6 +25,18 @@ func TestTextFormats(t *testing.T) {
 		"arc, last block": {"18446744073709551614 2 5 0\n1 1 0 0\n", "arc", []stream.Record{num(1<<64 - 2), num(1<<64 - 1),
 			num(1)}},
 
+		"csv, comments before the header and between rows": {"# made by an exporter, v1\ntime,key,size\n0,a,10\n# restart\n" +
+			"1,b,20\n#,c,30\n", "csv:time=none", []stream.Record{{Text: []byte("a"), Size: 10}, {Text: []byte("b"), Size: 20},
+			{Text: []byte("c"), Size: 30}}},
+		"csv, a header after #": {"#time,obj_id,size\n5,7,10\n6,8,10\n", "", []stream.Record{
+			{Num: 7, Time: 5 * second, Size: 10}, {Num: 8, Time: 6 * second, Size: 10}}},
+		"csv, codes of operations": {"# time (ms), op [Put:0, Get:1, Delete: 2], id, size\n0,0,A,9\n500,1,A,9\n900,2,A,9\n",
+			"csv:key=3,time=1,time-unit=ms,op=2,op-codes=0:put|1:get|2:delete", []stream.Record{
+				{Text: []byte("A"), Op: stream.OpWrite},
+				{Text: []byte("A"), Time: second / 2, Op: stream.OpRead},
+				{Text: []byte("A"), Time: second * 9 / 10, Op: stream.OpDelete}}},
+		"csv, keys that begin with #": {"key\n#a\n#b\n", "", []stream.Record{{Text: []byte("#a")}, {Text: []byte("#b")}}},
+
 		"lirs":             {"*\n5\n\n6\n*\n5\n\n", "", []stream.Record{num(5), num(6), num(5)}},
 		"lirs with blanks": {" 5 \r\n *\r\n06\r\n", "lirs", []stream.Record{num(5), num(6)}},
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/read/layouts"
@@ -18,13 +19,12 @@ type server struct {
 }
 
 // serverFields are the variables in layouts of servers: those of nginx, and some of others.
-var serverFields = map[string]field{
-	"request": requestLine, "request_uri": target, "request_method": method, "host": host, "remote_addr": client,
-	"status": status, "body_bytes_sent": bodyBytes, "bytes_sent": allBytes, "time_local": stamp,
-	"time_iso8601": stamp, "msec": seconds,
-	"result_and_status": resultStatus, "operation": s3Operation, "object_size": objectBytes,
-	"s3_status": s3Status,
-}
+var serverFields = func() map[string]field {
+	fields := maps.Clone(nginxFields)
+	maps.Copy(fields, map[string]field{"result_and_status": resultStatus, "operation": s3Operation,
+		"object_size": objectBytes, "s3_status": s3Status})
+	return fields
+}()
 
 // Formats are the formats of access logs that are code.
 var Formats = []source.Format{accessFormat, w3cFormat, gcsFormat}
