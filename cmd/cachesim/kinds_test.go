@@ -29,7 +29,7 @@ var madeUpKind = []struct{ file, before, text, after string }{
 		at(func(p *Parts) **params.Spec[tuner] { return &p.Tuner })),
 `},
 	{file: "internal/sim/parts.go", after: "type Parts struct {\n", text: "	Tuner *params.Spec[tuner]\n"},
-	{file: "internal/experiment/planned.go", before: "	Checksum   string `json:",
+	{file: "internal/experiment/cell.go", before: "	Checksum   string `json:",
 		text: "	Tuner string `json:\"tuner,omitempty\"`\n"},
 	{file: "internal/experiment/file.go", after: "	Models []Part `yaml:\"models,omitempty\"`\n",
 		text: "	Tuners []Part `yaml:\"tuners,omitempty\"`\n"},
