@@ -121,8 +121,8 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+
 		"request at which it has, and the misses that are first requests")
 	f.objects.register(cmd.Flags())
-	cmd.Flags().BoolVar(&f.brief, "brief", false, "the answer on one screen: a row of hit ratios for each capacity, which "+
-		"count bytes where the log has sizes; cachesim TRACE is short for it")
+	cmd.Flags().BoolVar(&f.brief, "brief", false, "the answer on one screen: a row of hit ratios for each capacity, "+
+		"which count bytes where the log has sizes; cachesim TRACE is short for it")
 	completePolicies(cmd)
 	return cmd
 }

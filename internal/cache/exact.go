@@ -48,8 +48,8 @@ func newExactCache(c Config) (Cache, error) {
 	return exact, nil
 }
 
-// plain reports whether all requests of the trace reach the cache, nothing else does, and nobody observes it. A batch of the optimum
-// would count writes as misses, because its schedule ignores them.
+// plain reports whether all requests of the trace reach the cache, nothing else does, and nobody observes it. A batch
+// of the optimum would count writes as misses, because its schedule ignores them.
 func (c *Config) plain() bool {
 	watched := c.Observer != nil || c.Occupancy || c.Asynchronous || c.Admission != nil
 	removes := len(c.Trace.Removals) > 0 || c.Trace.Written.Passing > 0

@@ -65,7 +65,8 @@ func (g *guardedPolicy) see(r policies.Request) {
 	g.guard.seen++
 }
 
-// Admit asks the guard about what is requested; prefetched objects pass. What it refuses, the policy is not asked about.
+// Admit asks the guard about what is requested, and the policy about what the guard admits. Prefetched objects pass the
+// guard.
 func (g *guardedPolicy) Admit(r policies.Request) bool {
 	asked := r
 	asked.Object = g.pool.name(r.Object)

@@ -85,7 +85,7 @@ func (s *naiveSemantic) serve(pos int) (d sim.Decision) {
 	if expirer, ok := s.policy.(policies.Expirer); ok {
 		for v, more := expirer.Expired(r.Time); more; v, more = expirer.Expired(r.Time) {
 			s.drop(v)
-			d.Evicted = append(d.Evicted, v)
+			d.Evicted = append(d.Evicted, sim.Left{Object: v, Why: cache.Expired.String()})
 		}
 	}
 	if d.Entry, d.Hit = s.nearest(o); d.Hit {
@@ -103,7 +103,7 @@ func (s *naiveSemantic) serve(pos int) (d sim.Decision) {
 			return d
 		}
 		s.drop(v)
-		d.Evicted = append(d.Evicted, v)
+		d.Evicted = append(d.Evicted, sim.Left{Object: v, Why: cache.ForDemand.String()})
 	}
 	s.policy.Insert(r)
 	s.entries = append(s.entries, o)

@@ -75,8 +75,8 @@ func (r *Rows) isComment(line []byte) bool {
 	return columns > 0 && len(CutLoosely(nil, line, r.Delimiter)) != columns
 }
 
-// WithoutComments returns the lines of a table without those that begin with # and are no rows: they have another number
-// of cells.
+// WithoutComments returns the lines of a table without those that begin with # and are no rows: they have another
+// number of cells.
 func WithoutComments(lines [][]byte) [][]byte {
 	isMarked := func(line []byte) bool { return len(line) > 0 && line[0] == '#' }
 	rows := slices.DeleteFunc(slices.Clone(lines), isMarked)

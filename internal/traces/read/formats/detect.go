@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/npy"
 	"github.com/cachesim/cachesim/internal/traces/read/parquet"
-	"github.com/cachesim/cachesim/internal/traces/read/statistics"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -43,7 +42,7 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 		}
 	}
 	if best < source.Certain {
-		if log, ok := statistics.Of(head.Bytes); ok {
+		if log, ok := statisticsOf(head.Bytes); ok {
 			return source.Format{}, s.Errorf("%w", log)
 		}
 	}

@@ -1,4 +1,4 @@
-package statistics
+package formats
 
 import (
 	"strings"
@@ -8,11 +8,12 @@ import (
 // Each kind of log, with what it states, worked out by hand.
 func TestStatisticsAreRecognised(t *testing.T) {
 	for _, test := range []struct{ log, want string }{
-		{"INFO 10-02 09:14:11 [loggers.py:127] Engine 000: Avg prompt throughput: 5110.4 tokens/s, Avg generation " +
+		{"INFO [loggers.py:127] Engine 000: Avg prompt throughput: 5110.4 tokens/s, Avg generation " +
 			"throughput: 980.2 tokens/s, Running: 120 reqs, GPU KV cache usage: 88.1%, Prefix cache hit rate: 0.3%\n" +
 			"INFO 10-02 09:14:21 [loggers.py:127] Engine 000: Avg prompt throughput: 4990.7 tokens/s, Avg generation " +
 			"throughput: 1010.9 tokens/s, Running: 124 reqs, GPU KV cache usage: 79.5%, Prefix cache hit rate: 28.4%\n",
-			"statistics of vLLM, and no requests; by its first 2 lines 28.4% of the tokens hit, as the last line states; start the server " +
+			"statistics of vLLM, and no requests; by its first 2 lines 28.4% of the tokens hit, as the last line states; " +
+				"start the server " +
 				"with --enable-log-requests"},
 		{"[2025-10-02 09:14:11 TP0] Prefill batch. #new-seq: 1, #new-token: 4096, #cached-token: 0, token usage: 0.00, \n" +
 			"[2025-10-02 09:14:21 TP0] Prefill batch. #new-seq: 1, #new-token: 384, #cached-token: 3712, token usage: 0.01\n" +
@@ -25,7 +26,7 @@ func TestStatisticsAreRecognised(t *testing.T) {
 			"10:01:04  2.1K   310     14    31G   32G\n10:01:06  3.3K   150      4    32G   32G\n",
 			"ZFS (arcstat), and no requests; by its first 4 lines 91.5% of the reads hit"},
 		{"# Stats\r\nkeyspace_hits:300\r\nkeyspace_misses:100\r\n", "75.0% of the requests hit; record its requests"},
-		{"STAT get_hits 1\r\nSTAT get_misses 3\r\n", "memcached (stats), and no requests; by its first 2 lines 25.0% of the requests hit"},
+		{"STAT get_hits 1\r\nSTAT get_misses 3\r\n", "and no requests; by its first 2 lines 25.0% of the requests hit"},
 		{"MAIN.cache_hit       9  0.00 Cache hits\nMAIN.cache_miss   1  0.1 Cache misses\n", "90.0% of the requests hit"},
 		{"Active connections: 291 \nserver accepts handled requests\n", "nginx (stub_status), and no requests; log its"},
 		{"procs -----------memory---------- ---swap--\n r  b   swpd   free\n", "(vmstat), and no requests; record requests"},
@@ -34,20 +35,20 @@ func TestStatisticsAreRecognised(t *testing.T) {
 		{"time,key,size\n1,read,2\n", ""},
 		{"10.0.0.1 - - [02/Oct/2025:09:14:11 +0000] \"GET /miss HTTP/1.1\" 200 1\n", ""},
 	} {
-		log, ok := Of([]byte(test.log))
+		log, ok := statisticsOf([]byte(test.log))
 		if ok != (test.want != "") || ok && !strings.Contains(log.Error(), test.want) {
 			t.Errorf("%q: %t, %q; want %q", test.log, ok, log, test.want)
 		}
 	}
 }
 
-// FuzzOf: nothing that a file may contain ends the program, and a recognised log says what to do.
-func FuzzOf(f *testing.F) {
+// FuzzStatistics: nothing that a file may contain ends the program, and a recognised log says what to do.
+func FuzzStatistics(f *testing.F) {
 	f.Add([]byte("    time  read  miss\n10:01:02 12 1\n1 2\n"))
 	f.Add([]byte("keyspace_hits:300\nkeyspace_misses:1e999K\n"))
 	f.Add([]byte("Prefill batch. #new-token: 99999999999999999999, #cached-token: 1\n"))
 	f.Fuzz(func(t *testing.T, head []byte) {
-		if log, ok := Of(head); ok && (log.what == "" || log.instead == "") {
+		if log, ok := statisticsOf(head); ok && (log.what == "" || log.instead == "") {
 			t.Errorf("%q: %+v", head, log)
 		}
 	})

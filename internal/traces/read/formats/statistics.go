@@ -1,6 +1,4 @@
-// Package statistics recognises logs that count requests instead of naming them, as servers and tools write by default.
-// It says what such a log is, the hit ratio that it states, and how to log requests.
-package statistics
+package formats
 
 import (
 	"bytes"
@@ -11,8 +9,8 @@ import (
 	"strings"
 )
 
-// Log is a log of statistics.
-type Log struct {
+// statistics is what a log is that counts requests instead of naming them, as servers and tools write by default.
+type statistics struct {
 	what    string
 	stated  string // the hit ratio in words; "" if the log states none
 	lines   int    // of which it is
@@ -20,7 +18,7 @@ type Log struct {
 }
 
 // Error says what the log is, what it states, and how to log requests.
-func (l Log) Error() string {
+func (l statistics) Error() string {
 	text := "has statistics of " + l.what + ", and no requests"
 	if l.stated != "" {
 		text += fmt.Sprintf("; by its first %d lines %s", l.lines, l.stated)
@@ -28,50 +26,50 @@ func (l Log) Error() string {
 	return text + "; " + l.instead
 }
 
-// kind is a kind of log. A line that matches the pattern has statistics; hits reads them from the whole log.
-type kind struct {
+// statisticsKind is a kind of log. A line that matches the pattern has statistics; hits reads them from the whole log.
+type statisticsKind struct {
 	what    string
 	pattern *regexp.Regexp
-	hits    func(k *kind, log []byte) string
+	hits    func(k *statisticsKind, log []byte) string
 	instead string
 }
 
-var kinds = []kind{
-	{"vLLM", regexp.MustCompile(`Avg prompt throughput: .*Prefix cache hit rate: ([0-9.]+)%`), last,
+var statisticsKinds = []statisticsKind{
+	{"vLLM", regexp.MustCompile(`Avg prompt throughput: .*Prefix cache hit rate: ([0-9.]+)%`), lastStated,
 		"start the server with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG"},
 	{"SGLang", regexp.MustCompile(`(?:Prefill|Decode) batch\b.*?(?:#new-token: ([0-9]+), #cached-token: ([0-9]+)|` +
 		`token usage)`), missesAndHits, "start the server with --log-requests --log-requests-level 3"},
 	{"LMCache", regexp.MustCompile(`Total tokens ([0-9]+), LMCache hit tokens: ([0-9]+)`), allAndHits,
 		"log the requests of the engine in front of it: vLLM's --enable-log-requests with VLLM_LOGGING_LEVEL=DEBUG"},
-	{"a Redis server (INFO)", regexp.MustCompile(`^keyspace_(?:hits|misses):([0-9]+)`), named("keyspace_hits:",
+	{"a Redis server (INFO)", regexp.MustCompile(`^keyspace_(?:hits|misses):([0-9]+)`), namedCounts("keyspace_hits:",
 		"keyspace_misses:"), "record its requests with redis-cli MONITOR"},
-	{"memcached (stats)", regexp.MustCompile(`^STAT get_(?:hits|misses) ([0-9]+)`), named("STAT get_hits ",
+	{"memcached (stats)", regexp.MustCompile(`^STAT get_(?:hits|misses) ([0-9]+)`), namedCounts("STAT get_hits ",
 		"STAT get_misses "), "record its requests with watch fetchers mutations"},
-	{"Varnish (varnishstat)", regexp.MustCompile(`^MAIN\.cache_(?:hit|miss)\s+([0-9]+)`), named("MAIN.cache_hit ",
+	{"Varnish (varnishstat)", regexp.MustCompile(`^MAIN\.cache_(?:hit|miss)\s+([0-9]+)`), namedCounts("MAIN.cache_hit ",
 		"MAIN.cache_miss "), "record its requests with varnishncsa"},
-	{"nginx (stub_status)", regexp.MustCompile(`^Active connections: [0-9]+`), nothing,
+	{"nginx (stub_status)", regexp.MustCompile(`^Active connections: [0-9]+`), noneStated,
 		"log its requests with access_log"},
-	{"ZFS (arcstat)", regexp.MustCompile(`^\s*time\s.*\bread\s.*\bmiss?\b`), arcstat,
+	{"ZFS (arcstat)", regexp.MustCompile(`^\s*time\s.*\bread\s.*\bmiss?\b`), arcstatRatio,
 		"it logs no requests; record those of its disks with blktrace, or of its clients with strace"},
-	{"memory and processors (vmstat)", regexp.MustCompile(`^procs -+memory`), nothing, "record requests with blktrace"},
-	{"devices (iostat)", regexp.MustCompile(`^Device:?\s.*(?:tps|r/s)`), nothing, "record requests with blktrace"},
+	{"memory and processors (vmstat)", regexp.MustCompile(`^procs -+memory`), noneStated, "record requests with blktrace"},
+	{"devices (iostat)", regexp.MustCompile(`^Device:?\s.*(?:tps|r/s)`), noneStated, "record requests with blktrace"},
 }
 
-// Of returns what a log that begins with head is; false if no line of it has statistics.
-func Of(head []byte) (Log, bool) {
-	for i := range kinds {
-		k := &kinds[i]
+// statisticsOf returns what a log that begins with head is; false if no line of it has statistics.
+func statisticsOf(head []byte) (statistics, bool) {
+	for i := range statisticsKinds {
+		k := &statisticsKinds[i]
 		for line := range bytes.Lines(head) {
 			if k.pattern.Match(bytes.TrimRight(line, "\r\n")) {
-				return Log{k.what, k.hits(k, head), bytes.Count(head, []byte("\n")), k.instead}, true
+				return statistics{k.what, k.hits(k, head), bytes.Count(head, []byte("\n")), k.instead}, true
 			}
 		}
 	}
-	return Log{}, false
+	return statistics{}, false
 }
 
 // matches calls f with the groups of each line that matches.
-func (k *kind) matches(log []byte, f func(groups []string)) {
+func (k *statisticsKind) matches(log []byte, f func(groups []string)) {
 	for line := range bytes.Lines(log) {
 		if m := k.pattern.FindSubmatch(bytes.TrimRight(line, "\r\n")); m != nil {
 			groups := make([]string, len(m)-1)
@@ -83,48 +81,48 @@ func (k *kind) matches(log []byte, f func(groups []string)) {
 	}
 }
 
-// last returns the ratio that the last line states.
-func last(k *kind, log []byte) (stated string) {
+// lastStated returns the ratio that the last line states.
+func lastStated(k *statisticsKind, log []byte) (stated string) {
 	k.matches(log, func(groups []string) { stated = groups[0] + "% of the tokens hit, as the last line states" })
 	return stated
 }
 
-func missesAndHits(k *kind, log []byte) string {
+func missesAndHits(k *statisticsKind, log []byte) string {
 	var misses, hits float64
 	k.matches(log, func(groups []string) {
-		misses += number(groups[0])
-		hits += number(groups[1])
+		misses += countIn(groups[0])
+		hits += countIn(groups[1])
 	})
-	return ratio(hits, hits+misses, "tokens")
+	return ratioStated(hits, hits+misses, "tokens")
 }
 
-func allAndHits(k *kind, log []byte) string {
+func allAndHits(k *statisticsKind, log []byte) string {
 	var all, hits float64
 	k.matches(log, func(groups []string) {
-		all += number(groups[0])
-		hits += number(groups[1])
+		all += countIn(groups[0])
+		hits += countIn(groups[1])
 	})
-	return ratio(hits, all, "tokens")
+	return ratioStated(hits, all, "tokens")
 }
 
-// named returns the ratio of the last counts with two names.
-func named(hitName, missName string) func(*kind, []byte) string {
-	return func(_ *kind, log []byte) string {
+// namedCounts returns the ratio of the last counts with two names.
+func namedCounts(hitName, missName string) func(*statisticsKind, []byte) string {
+	return func(_ *statisticsKind, log []byte) string {
 		var hits, misses float64
 		for line := range strings.Lines(string(log)) {
 			line = strings.Join(strings.Fields(line), " ")
 			if text, ok := strings.CutPrefix(line, hitName); ok {
-				hits = number(text)
+				hits = countIn(text)
 			} else if text, ok := strings.CutPrefix(line, missName); ok {
-				misses = number(text)
+				misses = countIn(text)
 			}
 		}
-		return ratio(hits, hits+misses, "requests")
+		return ratioStated(hits, hits+misses, "requests")
 	}
 }
 
-// arcstat sums up the columns read and miss.
-func arcstat(k *kind, log []byte) string {
+// arcstatRatio sums up the columns read and miss.
+func arcstatRatio(k *statisticsKind, log []byte) string {
 	var read, miss float64
 	var columns []string
 	for line := range strings.Lines(string(log)) {
@@ -135,20 +133,20 @@ func arcstat(k *kind, log []byte) string {
 		}
 		at := func(name string) float64 {
 			if i := slices.Index(columns, name); i >= 0 && i < len(fields) {
-				return number(fields[i])
+				return countIn(fields[i])
 			}
 			return 0
 		}
 		read += at("read")
 		miss += at("miss")
 	}
-	return ratio(read-miss, read, "reads")
+	return ratioStated(read-miss, read, "reads")
 }
 
-func nothing(*kind, []byte) string { return "" }
+func noneStated(*statisticsKind, []byte) string { return "" }
 
-// number reads a count such as 12 or 2.1K; 0 if it is none.
-func number(text string) float64 {
+// countIn reads a count such as 12 or 2.1K; 0 if it is none.
+func countIn(text string) float64 {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), " ")
 	unit := 1.0
 	if at := strings.IndexAny(text, "KMGT"); at > 0 && at == len(text)-1 {
@@ -162,7 +160,7 @@ func number(text string) float64 {
 	return x * unit
 }
 
-func ratio(hits, all float64, of string) string {
+func ratioStated(hits, all float64, of string) string {
 	if all <= 0 {
 		return ""
 	}
