@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -86,31 +86,41 @@ func (f *runFlags) loadBrief(cmd *cobra.Command, w workload.Workload, needs trac
 	return f.load(cmd, w, needs)
 }
 
-// reportBrief prints the hit ratios of all policies in a row for each capacity, the answers, and what to type next.
-func (f *runFlags) reportBrief(out io.Writer, cmd *cobra.Command, args []string, r runs.Results) error {
+// reportBrief prints the hit ratios of all policies in a row for each capacity, the answers, and what to type next, and
+// writes the records and figures to the output folder.
+func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results) error {
+	if len(r.Records) == 0 {
+		return nil
+	}
 	f.interpret(&r)
+	r.Notes = append(r.Notes, f.logged...)
+	judged := f.floors.Judge(r.Records, cmd.Context().Err() != nil)
+	out := cmd.OutOrStdout()
 	groups := results.Groups(results.NamedByParts(r.Records))
 	for _, g := range groups {
+		title := ""
 		if len(groups) > 1 {
-			fmt.Fprintln(out, g.Title())
+			title = "\n" + g.Title() + "\n"
 		}
-		if _, err := fmt.Fprintf(out, "\n%s\n", pivot(g.Records).Text(terminal.Width(out))); err != nil {
+		if _, err := fmt.Fprintf(out, "%s\n%s\n", title, pivot(g.Records).Text(terminal.Width(out))); err != nil {
 			return err
 		}
 	}
-	var lines []string
-	lines = append(lines, tabular.Sentences(r.Costs)...)
-	lines = append(lines, tabular.Sentences(r.Reaches)...)
-	lines = append(lines, tabular.Sentences(r.Answers)...)
+	lines := slices.Concat(f.logged, tabular.Sentences(r.Costs), tabular.Sentences(r.Reaches),
+		tabular.Sentences(r.Answers))
 	if len(r.ColdStart) > 0 {
 		lines = append(lines, r.ColdStart[len(r.ColdStart)-1])
+	}
+	if remark := judged.Remark(); remark != "" {
+		r.Notes = append(r.Notes, remark)
 	}
 	if len(args) > mostArguments {
 		args = append(slices.Clone(args[:1]), fmt.Sprintf("... (%d files)", len(args)))
 	}
 	lines = append(lines, "next: "+runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())+
 		" says how each figure is known, and makes a page with figures")
-	return tabular.PrintLines(out, false, terminal.TextWidth(out), lines)
+	return cmp.Or(tabular.PrintLines(out, false, terminal.TextWidth(out), lines), r.PrintMissed(out, false,
+		terminal.Width(out)), f.write(cmd, r), judged.Err())
 }
 
 // mostArguments is the number of files that the next command names.

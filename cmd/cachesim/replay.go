@@ -294,6 +294,11 @@ func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
 	} else {
 		f.noteAnswers(cmd, r)
 	}
+	return f.write(cmd, r)
+}
+
+// write writes the results to the output folder, if there is one.
+func (f *replayFlags) write(cmd *cobra.Command, r runs.Results) error {
 	if f.out == "" {
 		return nil
 	}

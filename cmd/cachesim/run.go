@@ -264,10 +264,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	r.Missed = runs.MissedTable(recs, missed)
 	f.today = bill.Today
+	report := f.report
 	if f.brief && f.format == "table" {
-		return errors.Join(f.reportBrief(cmd.OutOrStdout(), cmd, args, r), partial)
+		report = func(cmd *cobra.Command, r runs.Results) error { return f.reportBrief(cmd, args, r) }
 	}
-	return errors.Join(f.report(cmd, r), partial)
+	return errors.Join(report(cmd, r), partial)
 }
 
 // withoutContents returns one capacity and one policy unless the user chose them: nothing hits, so that all are alike.
