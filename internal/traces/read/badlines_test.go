@@ -44,6 +44,17 @@ func TestBadLinesAreLeftOutAndCounted(t *testing.T) {
 	}
 }
 
+// TestBadCommandsLeaveNoKeys: a command with an error is left out with the keys that it names before that.
+func TestBadCommandsLeaveNoKeys(t *testing.T) {
+	const log = "1700000000.1 [0 127.0.0.1:1] \"GET\" \"a\"\n" +
+		"1700000000.2 [0 127.0.0.1:1] \"MSET\" \"b\" \"1\" \"\" \"2\"\n" +
+		"1700000000.3 [0 127.0.0.1:1] \"GET\" \"d\"\n"
+	loaded := tracetest.MustLoadText(t, log, read.Options{BadLines: 1, Needs: traces.Needs{Keys: true}})
+	if len(loaded.Objects) != 2 || loaded.BadLines() != 1 {
+		t.Errorf("keys %v, %d bad lines; want a and d, and 1", loaded.Keys, loaded.BadLines())
+	}
+}
+
 func TestTooManyBadLinesAreAnError(t *testing.T) {
 	for _, c := range []struct {
 		text  string

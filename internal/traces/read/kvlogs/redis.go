@@ -165,6 +165,7 @@ func (r *redisReader) parse(line []byte, _ *stream.Record) (err error) {
 		return source.ErrLeftOut
 	}
 	if keys(r, r.words[1:]); r.err != nil {
+		r.accesses = r.accesses[:0] // where the line is left out, so are the keys before the error
 		return fmt.Errorf("%.30s: %w", r.words[0], r.err)
 	}
 	if r.growth != nil {
