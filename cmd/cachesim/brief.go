@@ -115,7 +115,7 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 		r.Notes = append(r.Notes, remark)
 	}
 	if len(args) > mostArguments {
-		args = append(slices.Clone(args[:1]), fmt.Sprintf("... (%d files)", len(args)))
+		args = []string{args[0], "..."}
 	}
 	lines = append(lines, "next: "+runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())+
 		" says how each figure is known, and makes a page with figures")

@@ -52,8 +52,11 @@ func (f *following) check(setups []experiment.Setup) error {
 	return nil
 }
 
-// needs returns what it needs of the trace.
-func (f *following) needs() traces.Needs { return traces.Needs{Clock: f.lives, Keys: f.top > 0} }
+// addTo adds what it needs of the trace.
+func (f *following) addTo(n traces.Needs) traces.Needs {
+	n.Clock, n.Keys = n.Clock || f.lives, n.Keys || f.top > 0
+	return n
+}
 
 // follow replays the finished cells once more, request by request, adds what happens to their objects to the results,
 // and returns the objects that miss most in each cell that has a record.

@@ -31,7 +31,7 @@ var madeUpKind = []struct{ file, before, text, after string }{
 	{file: "internal/sim/parts.go", after: "type Parts struct {\n", text: "	Tuner *params.Spec[tuner]\n"},
 	{file: "internal/experiment/cell.go", before: "	Checksum   string `json:",
 		text: "	Tuner string `json:\"tuner,omitempty\"`\n"},
-	{file: "internal/experiment/file.go", after: "	Models []Part `yaml:\"models,omitempty\"`\n",
+	{file: "internal/experiment/file.go", before: "	Models     []Part `yaml:",
 		text: "	Tuners []Part `yaml:\"tuners,omitempty\"`\n"},
 	{file: "internal/experiment/file.go", after: "	Models      Values `yaml:\"models,omitempty\"`\n",
 		text: "	Tuners Values `yaml:\"tuners,omitempty\"`\n"},

@@ -181,7 +181,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
-	needs := design.Needs(capacity.NeedBytes(capacities, mode)).Union(f.objects.needs())
+	needs := f.objects.addTo(design.Needs(capacity.NeedBytes(capacities, mode)))
 	t, w, err := f.loadBrief(cmd, w, needs)
 	if err != nil {
 		return err
