@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -51,7 +52,7 @@ func (f *runFlags) adapt(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	needs := traces.Needs{Sizes: true, Clock: true}
+	needs := f.objects.addTo(traces.Needs{Sizes: true, Clock: true})
 	t, w, err := f.load(cmd, w, needs)
 	if err != nil {
 		return err
@@ -68,10 +69,38 @@ func (f *runFlags) adapt(cmd *cobra.Command, args []string) error {
 	switch {
 	case prompts.Of(t.Kind) != nil:
 		return set("cache", prefixCache)
-	case t.HasSizes():
-		return set("bytes", "true", "unit-size", "cache", "capacity")
+	case t.Footprint() > 0 && f.capacity.onlyShares() && !f.namesPolicyOfObjects():
+		return set("bytes", "true", "unit-size", "cache")
 	}
 	return nil
+}
+
+// onlyShares reports whether all capacities are shares, which count objects or bytes.
+func (f *capacityFlags) onlyShares() bool {
+	return !slices.ContainsFunc(strings.Split(f.list, ","), func(c string) bool { return !strings.Contains(c, "%") })
+}
+
+// namesPolicyOfObjects reports whether the user names a policy that works with capacities in objects only. Whatever else
+// is wrong with the list is said when it is read.
+func (f *runFlags) namesPolicyOfObjects() bool {
+	specs, err := policies.Registry.ParseList(f.policies)
+	return f.policies != "" && (err != nil || slices.ContainsFunc(specs, func(s policies.Spec) bool {
+		return s.Entry.Units == policies.UnitsObjects
+	}))
+}
+
+// mostColumns is the number of rows at one capacity that fit beside each other.
+const mostColumns = 8
+
+// isBrief reports whether one screen has what was asked for: other columns and many policies need the whole table.
+func (f *runFlags) isBrief(recs []records.Record) bool {
+	other := f.objects.lives || f.filled || f.trace.by != "" || f.series.hasOrigin() || f.billing.HasNoCache()
+	if !f.brief || f.format != "table" || other {
+		return false
+	}
+	return !slices.ContainsFunc(results.Groups(results.NamedByParts(recs)), func(g results.Group) bool {
+		return len(pivot(g.Records).Heads) > 1+mostColumns
+	})
 }
 
 // prefixCache is the name of the cache that serves prompts.

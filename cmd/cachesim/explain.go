@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ led to it, and the share of the capacity.`,
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
-	cell, capacities, mode, err := f.cell()
+	cell, capacities, mode, err := f.cell(cmd)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // cell reads the flags. It leaves the capacity open until the trace is known.
-func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capacity.Mode, err error) {
+func (f *explainFlags) cell(cmd *cobra.Command) (c sim.Cell, capacities []capacity.Spec, mode capacity.Mode, err error) {
 	c.Seed = f.trace.seed
 	if c.Policy, err = policies.Registry.Parse(f.policy); err != nil {
 		return c, nil, mode, err
@@ -121,6 +122,8 @@ func (f *explainFlags) cell() (c sim.Cell, capacities []capacity.Spec, mode capa
 	case err != nil:
 	case len(capacities) != 1:
 		err = fmt.Errorf("--capacity %s: want one capacity", f.capacity.list)
+	case cmd.Flags().Changed("key") && f.key == "":
+		err = errors.New("--key is empty; want a key of the trace")
 	case f.streams && f.key != "":
 		err = fmt.Errorf("--streams prints streams of many keys; remove it, or --key %s", f.key)
 	case f.streams && f.explain.From != 0:

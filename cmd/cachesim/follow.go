@@ -36,13 +36,16 @@ func (f *following) register(flags *pflag.FlagSet) {
 // isSet reports whether objects are to be followed.
 func (f *following) isSet() bool { return f.lives || f.top > 0 }
 
-// check rejects setups whose objects cannot be followed.
-func (f *following) check(setups []experiment.Setup) error {
+// check rejects setups whose objects cannot be followed; listed says that there is a place for the list of --top.
+func (f *following) check(setups []experiment.Setup, listed bool) error {
 	if f.top < 0 || f.top > mostTop {
 		return fmt.Errorf("--top %d: want a number of objects from 1 to %d", f.top, mostTop)
 	}
 	if !f.isSet() {
 		return nil
+	}
+	if f.top > 0 && !listed {
+		return fmt.Errorf("--top %d: the list is printed below a table and on the page; use --format table, or add -o", f.top)
 	}
 	for _, s := range setups {
 		if err := sim.CheckLives(sim.Cell{Parts: s.Parts}); err != nil {

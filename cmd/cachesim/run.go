@@ -165,7 +165,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.check(), f.floors.CheckFormat(string(f.format), commandline.Formats)); err != nil {
 		return err
 	}
-	if err := f.objects.check(setups); err != nil {
+	listed := f.out != "" || f.format == "table" || f.format == "markdown"
+	if err := f.objects.check(setups, listed); err != nil {
 		return err
 	}
 	w, err := f.workload(cmd, args)
@@ -265,7 +266,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	r.Missed = runs.MissedTable(recs, missed)
 	f.today = bill.Today
 	report := f.report
-	if f.brief && f.format == "table" {
+	if f.isBrief(recs) {
 		report = func(cmd *cobra.Command, r runs.Results) error { return f.reportBrief(cmd, args, r) }
 	}
 	return errors.Join(report(cmd, r), partial)

@@ -104,9 +104,10 @@ type fate struct {
 	key      string
 
 	requests, hits int
-	sinceMiss      int // hits
-	loaded, last   int // positions at which it was loaded, and last requested
-	left           int // position at which it left, or was not loaded; never: it is in the cache, or never was
+	sinceMiss      int  // hits
+	loaded, last   int  // positions at which it was loaded, and last requested
+	removed        bool // the log removed it
+	left           int  // position at which it left, or was not loaded; never: it is in the cache, or never was
 	cause, detail  string
 }
 
@@ -139,14 +140,14 @@ func (f *fate) settle(d sim.Decision) {
 	case d.Loaded:
 		f.loaded, f.left = d.Pos, never
 	default:
-		f.left, f.cause = d.Pos, notLoaded
+		f.left, f.cause, f.removed = d.Pos, notLoaded, false
 		switch {
 		case f.trace.Passes(d.Pos):
 			f.detail = "that request loads nothing"
 		case f.bytes && f.trace.Size(d.Pos) > f.capacity:
 			f.detail = fmt.Sprintf("it has %s, more than the cache", show.Size(f.trace.Size(d.Pos), 4))
 		default:
-			f.detail = "the policy or the admission kept it out"
+			f.detail = "the policy kept it out"
 		}
 	}
 }
@@ -157,7 +158,7 @@ func (f *fate) leave(d sim.Decision, left []sim.Left) {
 	if at < 0 {
 		return
 	}
-	f.left, f.cause, f.detail = d.Pos, evicted, ""
+	f.left, f.cause, f.detail, f.removed = d.Pos, evicted, "", false
 	switch why := left[at].Why; why {
 	case cache.ForDemand.String():
 		if d.Query != f.object {
@@ -169,9 +170,9 @@ func (f *fate) leave(d sim.Decision, left []sim.Left) {
 		f.detail = "because its part of the cache shrank"
 	case cache.Dropped.String():
 	case cache.Expired.String():
-		f.cause = traces.Expired.String()
+		f.cause = traces.Expired.String() // by the policy
 	default:
-		f.cause = why
+		f.cause, f.removed = why, true
 	}
 }
 
@@ -205,10 +206,11 @@ func (f *fate) miss(pos int) miss {
 	return m
 }
 
-// between says how far two positions are apart: 502 requests (3.2s).
+// between says how far two positions are apart: 502 requests (3.2s). It has no time where the clock goes back, or where
+// the log removed the object: between which requests is known, and not when.
 func (f *fate) between(from, to int) string {
 	text := show.Counted(to-from, "request")
-	if f.trace.Times == nil {
+	if f.trace.Times == nil || f.removed || f.trace.Times[to] < f.trace.Times[from] {
 		return text
 	}
 	return fmt.Sprintf("%s (%s)", text, brief(time.Duration(f.trace.Times[to]-f.trace.Times[from])))
@@ -243,7 +245,7 @@ func (f *fate) summary(misses []miss) string {
 		part := show.Count(int64(len(ago[cause]))) + " " + cause
 		all := ago[cause]
 		slices.Sort(all)
-		if all[len(all)/2] > 0 && len(all) > 1 {
+		if all[(len(all)-1)/2] > 0 && len(all) > 1 {
 			part += fmt.Sprintf(" (half of them at most %s before)", show.Counted(all[(len(all)-1)/2], "request"))
 		}
 		parts = append(parts, part)

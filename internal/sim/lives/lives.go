@@ -52,8 +52,8 @@ var (
 		metric.Column{At: 86, Weight: 44})
 	idle = measure("evicted_idle", "idle", "time from the last request for an object to its eviction",
 		metric.Column{At: 87, Weight: 46})
-	stay = measure("time_in_cache", "time in the cache", "time from the load of an object until it leaves, for any "+
-		"reason", metric.Column{})
+	stay = measure("time_in_cache", "time in the cache", "time from the load of an object until it leaves for any "+
+		"reason; what the log deletes or expires leaves with the next request", metric.Column{})
 
 	neverHit = metric.Metric{Name: "never_hit", Title: "never hit", Unit: metric.Share, Digits: 2, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 88, Weight: 48},
@@ -192,7 +192,7 @@ func (w *Watch) since(pos uint32) int64 {
 // value returns a time of since as the value of a metric.
 func (w *Watch) value(x float64) float64 {
 	if w.trace.Times == nil {
-		return x
+		return x / w.trace.SampleRate // a sample has this share of the requests
 	}
 	return x / 1e6
 }

@@ -110,6 +110,10 @@ func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if c.ChosenColumns, err = c.rows.ChooseColumns("csv", opts); err != nil {
 		return nil, stream.Fields{}, err
 	}
+	if c.codes != nil && c.Op < 0 {
+		return nil, stream.Fields{}, src.Errorf("op-codes=%s: no column has operations; name it, as in csv:op=2",
+			opts.Text(codesOption.Name))
+	}
 	c.rows.Least = c.least()
 	c.state(opts)
 	return c, c.ChosenColumns.Fields(), nil

@@ -41,7 +41,8 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 			return source.Format{}, err
 		}
 	}
-	if best < source.Certain {
+	isTable := func(f source.Format) bool { return f.Name == csvFormat.Name || f.Name == "plain" }
+	if !slices.ContainsFunc(candidates, func(f source.Format) bool { return !isTable(f) }) {
 		if log, ok := statisticsOf(head.Bytes); ok {
 			return source.Format{}, s.Errorf("%w", log)
 		}

@@ -19,11 +19,11 @@ type statistics struct {
 
 // Error says what the log is, what it states, and how to log requests.
 func (l statistics) Error() string {
-	text := "has statistics of " + l.what + ", and no requests"
+	text := "begins with statistics of " + l.what + ", which name no requests"
 	if l.stated != "" {
 		text += fmt.Sprintf("; by its first %d lines %s", l.lines, l.stated)
 	}
-	return text + "; " + l.instead
+	return text + "; " + l.instead + "; if requests come later, name their format with --input-format"
 }
 
 // statisticsKind is a kind of log. A line that matches the pattern has statistics; hits reads them from the whole log.
@@ -49,7 +49,7 @@ var statisticsKinds = []statisticsKind{
 		"MAIN.cache_miss "), "record its requests with varnishncsa"},
 	{"nginx (stub_status)", regexp.MustCompile(`^Active connections: [0-9]+`), noneStated,
 		"log its requests with access_log"},
-	{"ZFS (arcstat)", regexp.MustCompile(`^\s*time\s.*\bread\s.*\bmiss?\b`), arcstatRatio,
+	{"ZFS (arcstat)", regexp.MustCompile(`^\s*time\s.*\bread\s.*(?:\barcsz\b|\bmiss%|\bhit%)`), arcstatRatio,
 		"it logs no requests; record those of its disks with blktrace, or of its clients with strace"},
 	{"memory and processors (vmstat)", regexp.MustCompile(`^procs -+memory`), noneStated, "record requests with blktrace"},
 	{"devices (iostat)", regexp.MustCompile(`^Device:?\s.*(?:tps|r/s)`), noneStated, "record requests with blktrace"},

@@ -12,27 +12,28 @@ func TestStatisticsAreRecognised(t *testing.T) {
 			"throughput: 980.2 tokens/s, Running: 120 reqs, GPU KV cache usage: 88.1%, Prefix cache hit rate: 0.3%\n" +
 			"INFO 10-02 09:14:21 [loggers.py:127] Engine 000: Avg prompt throughput: 4990.7 tokens/s, Avg generation " +
 			"throughput: 1010.9 tokens/s, Running: 124 reqs, GPU KV cache usage: 79.5%, Prefix cache hit rate: 28.4%\n",
-			"statistics of vLLM, and no requests; by its first 2 lines 28.4% of the tokens hit, as the last line states; " +
+			"statistics of vLLM, which name no requests; by its first 2 lines 28.4% of the tokens hit, as the last line states; " +
 				"start the server " +
 				"with --enable-log-requests"},
 		{"[2025-10-02 09:14:11 TP0] Prefill batch. #new-seq: 1, #new-token: 4096, #cached-token: 0, token usage: 0.00, \n" +
 			"[2025-10-02 09:14:21 TP0] Prefill batch. #new-seq: 1, #new-token: 384, #cached-token: 3712, token usage: 0.01\n" +
 			"[2025-10-02 09:14:22 TP0] Decode batch. #running-req: 1, #token: 4100, token usage: 0.01\n",
-			"SGLang, and no requests; by its first 3 lines 45.3% of the tokens hit; start the server with --log-requests"},
+			"SGLang, which name no requests; by its first 3 lines 45.3% of the tokens hit; start the server with --log-requests"},
 		{"[2025-10-02 09:14:11,101] LMCache INFO: Reqid: a, Total tokens 700, LMCache hit tokens: 512, need to load: -176\n" +
 			"[2025-10-02 09:14:12,101] LMCache INFO: Reqid: b, Total tokens 900, LMCache hit tokens: 768, need to load: 256\n",
-			"LMCache, and no requests; by its first 2 lines 80.0% of the tokens hit"},
+			"LMCache, which name no requests; by its first 2 lines 80.0% of the tokens hit"},
 		{"    time  read  miss  miss%  arcsz     c\n10:01:02    12     1      8    31G   32G\n" +
 			"10:01:04  2.1K   310     14    31G   32G\n10:01:06  3.3K   150      4    32G   32G\n",
-			"ZFS (arcstat), and no requests; by its first 4 lines 91.5% of the reads hit"},
+			"ZFS (arcstat), which name no requests; by its first 4 lines 91.5% of the reads hit"},
 		{"# Stats\r\nkeyspace_hits:300\r\nkeyspace_misses:100\r\n", "75.0% of the requests hit; record its requests"},
-		{"STAT get_hits 1\r\nSTAT get_misses 3\r\n", "and no requests; by its first 2 lines 25.0% of the requests hit"},
+		{"STAT get_hits 1\r\nSTAT get_misses 3\r\n", "which name no requests; by its first 2 lines 25.0% of the requests hit"},
 		{"MAIN.cache_hit       9  0.00 Cache hits\nMAIN.cache_miss   1  0.1 Cache misses\n", "90.0% of the requests hit"},
-		{"Active connections: 291 \nserver accepts handled requests\n", "nginx (stub_status), and no requests; log its"},
-		{"procs -----------memory---------- ---swap--\n r  b   swpd   free\n", "(vmstat), and no requests; record requests"},
-		{"Device             tps    kB_read/s\nsda  1.0 2.0\n", "(iostat), and no requests; record requests"},
+		{"Active connections: 291 \nserver accepts handled requests\n", "(stub_status), which name no requests; log its"},
+		{"procs -----------memory---------- ---swap--\n r  b   swpd   free\n", "(vmstat), which name no requests"},
+		{"Device             tps    kB_read/s\nsda  1.0 2.0\n", "(iostat), which name no requests; record requests"},
 		{"", ""},
 		{"time,key,size\n1,read,2\n", ""},
+		{"time read miss\n1 a 0\n", ""},
 		{"10.0.0.1 - - [02/Oct/2025:09:14:11 +0000] \"GET /miss HTTP/1.1\" 200 1\n", ""},
 	} {
 		log, ok := statisticsOf([]byte(test.log))
