@@ -80,8 +80,8 @@ func (f *capacityFlags) onlyShares() bool {
 	return !slices.ContainsFunc(strings.Split(f.list, ","), func(c string) bool { return !strings.Contains(c, "%") })
 }
 
-// namesPolicyOfObjects reports whether the user names a policy that works with capacities in objects only. Whatever else
-// is wrong with the list is said when it is read.
+// namesPolicyOfObjects reports whether the user names a policy that works with capacities in objects only. Whatever
+// else is wrong with the list is said when it is read.
 func (f *runFlags) namesPolicyOfObjects() bool {
 	specs, err := policies.Registry.ParseList(f.policies)
 	return f.policies != "" && (err != nil || slices.ContainsFunc(specs, func(s policies.Spec) bool {

@@ -109,7 +109,8 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // cell reads the flags. It leaves the capacity open until the trace is known.
-func (f *explainFlags) cell(cmd *cobra.Command) (c sim.Cell, capacities []capacity.Spec, mode capacity.Mode, err error) {
+func (f *explainFlags) cell(cmd *cobra.Command) (c sim.Cell, capacities []capacity.Spec, mode capacity.Mode,
+	err error) {
 	c.Seed = f.trace.seed
 	if c.Policy, err = policies.Registry.Parse(f.policy); err != nil {
 		return c, nil, mode, err

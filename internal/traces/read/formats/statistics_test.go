@@ -12,13 +12,14 @@ func TestStatisticsAreRecognised(t *testing.T) {
 			"throughput: 980.2 tokens/s, Running: 120 reqs, GPU KV cache usage: 88.1%, Prefix cache hit rate: 0.3%\n" +
 			"INFO 10-02 09:14:21 [loggers.py:127] Engine 000: Avg prompt throughput: 4990.7 tokens/s, Avg generation " +
 			"throughput: 1010.9 tokens/s, Running: 124 reqs, GPU KV cache usage: 79.5%, Prefix cache hit rate: 28.4%\n",
-			"statistics of vLLM, which name no requests; by its first 2 lines 28.4% of the tokens hit, as the last line states; " +
+			"statistics of vLLM, which name no requests; by its first 2 lines 28.4% of the tokens hit, as the last line " +
+				"states; " +
 				"start the server " +
 				"with --enable-log-requests"},
 		{"[2025-10-02 09:14:11 TP0] Prefill batch. #new-seq: 1, #new-token: 4096, #cached-token: 0, token usage: 0.00, \n" +
 			"[2025-10-02 09:14:21 TP0] Prefill batch. #new-seq: 1, #new-token: 384, #cached-token: 3712, token usage: 0.01\n" +
 			"[2025-10-02 09:14:22 TP0] Decode batch. #running-req: 1, #token: 4100, token usage: 0.01\n",
-			"SGLang, which name no requests; by its first 3 lines 45.3% of the tokens hit; start the server with --log-requests"},
+			"SGLang, which name no requests; by its first 3 lines 45.3% of the tokens hit; start the server"},
 		{"[2025-10-02 09:14:11,101] LMCache INFO: Reqid: a, Total tokens 700, LMCache hit tokens: 512, need to load: -176\n" +
 			"[2025-10-02 09:14:12,101] LMCache INFO: Reqid: b, Total tokens 900, LMCache hit tokens: 768, need to load: 256\n",
 			"LMCache, which name no requests; by its first 2 lines 80.0% of the tokens hit"},
@@ -26,7 +27,7 @@ func TestStatisticsAreRecognised(t *testing.T) {
 			"10:01:04  2.1K   310     14    31G   32G\n10:01:06  3.3K   150      4    32G   32G\n",
 			"ZFS (arcstat), which name no requests; by its first 4 lines 91.5% of the reads hit"},
 		{"# Stats\r\nkeyspace_hits:300\r\nkeyspace_misses:100\r\n", "75.0% of the requests hit; record its requests"},
-		{"STAT get_hits 1\r\nSTAT get_misses 3\r\n", "which name no requests; by its first 2 lines 25.0% of the requests hit"},
+		{"STAT get_hits 1\r\nSTAT get_misses 3\r\n", "by its first 2 lines 25.0% of the requests hit"},
 		{"MAIN.cache_hit       9  0.00 Cache hits\nMAIN.cache_miss   1  0.1 Cache misses\n", "90.0% of the requests hit"},
 		{"Active connections: 291 \nserver accepts handled requests\n", "(stub_status), which name no requests; log its"},
 		{"procs -----------memory---------- ---swap--\n r  b   swpd   free\n", "(vmstat), which name no requests"},
