@@ -21,16 +21,20 @@ var mqEntry = policies.Entry{
 		{Name: "ghost", Default: 4.0, Doc: "bound on evicted objects whose request count is remembered, as a multiple of " +
 			"the capacity"},
 	},
-	New: newMQ,
+	New: func(c policies.Config) (policies.Policy, error) { return newMQ(c), nil },
 }
 
 // mq follows section 4 of the paper.
 type mq struct {
-	dense.Segments // the queues, the one requested last in front, and then the history buffer Qout
-	blocks         []mqBlock
-	queues         int
-	ghost          float64 // limit on Qout, as a multiple of the capacity; the queues have none
-	now            uint32
+	lists  dense.Lists // the queues, the one requested last in front, and then the history buffer Qout
+	where  []uint8
+	blocks []mqBlock
+	charge dense.Charges
+	queues int
+	ghosts int64 // total size of the objects in Qout
+	limit  int64
+	ghost  float64 // limit on them, as a multiple of the capacity
+	now    uint32
 	// oldest is no later than any object at the back of a queue was queued, so that most requests need not look for one
 	// that has expired.
 	oldest   int64
@@ -47,6 +51,8 @@ type mqBlock struct {
 	queued   uint32 // when it joined its queue: it expires a lifetime later, whatever the lifetime is by then
 }
 
+const mqAbsent = 255
+
 // mqDistances measures the peak temporal distance: the most frequent number of requests between two to the same object,
 // in classes of powers of two. The paper does not say how to measure it.
 type mqDistances struct {
@@ -58,57 +64,91 @@ type mqDistances struct {
 // mqFirstMeasure is how many requests are observed before the lifetime is measured; until then it has no end.
 const mqFirstMeasure = 1024
 
-func newMQ(c policies.Config) (policies.Policy, error) {
-	queues := c.Params.Int("queues")
-	p := &mq{Segments: dense.NewSegments(c.Objects, c.Unit, make([]int64, queues+1)...), queues: queues,
-		blocks: make([]mqBlock, c.Objects), ghost: c.Params.Float("ghost"), lifetime: int64(c.Params.Int("lifetime")),
-		oldest: math.MaxInt64, capacity: c.Capacity}
-	p.Resize(c.Capacity)
+func newMQ(c policies.Config) *mq {
+	p := &mq{
+		queues:   c.Params.Int("queues"),
+		where:    make([]uint8, c.Objects),
+		blocks:   make([]mqBlock, c.Objects),
+		charge:   dense.NewCharges(c.Objects, c.Unit),
+		limit:    dense.Multiple(c.Capacity, c.Params.Float("ghost")),
+		ghost:    c.Params.Float("ghost"),
+		lifetime: int64(c.Params.Int("lifetime")),
+		oldest:   math.MaxInt64,
+		capacity: c.Capacity,
+	}
+	p.lists = dense.NewLists(c.Objects, p.queues+1)
+	for o := range p.where {
+		p.where[o] = mqAbsent
+	}
 	if p.lifetime == 0 {
 		p.lifetime = math.MaxInt64 / 2
 		p.measured = mqDistances{on: true, next: mqFirstMeasure}
 	}
-	return p, nil
+	return p
 }
 
 func (p *mq) Hit(r policies.Request) {
-	p.Take(r.Object)
+	p.lists.Unlink(r.Object)
 	p.request(r.Object)
 }
 
 // Miss takes a remembered object out of Qout, before the victim of its own load can push it out.
 func (p *mq) Miss(r policies.Request) {
 	p.returned = 0
-	if p.In(p.queues, r.Object) {
+	if int(p.where[r.Object]) == p.queues {
 		p.returned = p.blocks[r.Object].requests
-		p.Take(r.Object)
+		p.forget(r.Object)
 	}
 }
 
 func (p *mq) Victim(policies.Request) policies.Object {
-	for k := 0; ; k++ {
-		if o, ok := p.Pop(k); ok {
-			p.resident--
-			p.Put(p.queues, o)
-			p.Trim(p.queues)
-			return o
-		}
+	k := 0
+	for p.lists.Empty(k) {
+		k++
+	}
+	o, _ := p.lists.Back(k)
+	p.lists.Unlink(o)
+	p.resident--
+	p.where[o] = uint8(p.queues)
+	p.lists.PushFront(p.queues, o)
+	p.ghosts += p.charge.Of(o)
+	p.trim()
+	return o
+}
+
+// trim forgets the objects evicted longest ago until the rest are within the bound.
+func (p *mq) trim() {
+	for p.ghosts > p.limit {
+		old, _ := p.lists.Back(p.queues)
+		p.forget(old)
 	}
 }
 
 func (p *mq) Resize(capacity int64) {
-	p.Limit[p.queues] = dense.Multiple(capacity, p.ghost)
-	p.Trim(p.queues)
+	p.limit = dense.Multiple(capacity, p.ghost)
+	p.trim()
 }
 
+// Resized implements policies.SizeFollower. Only the sizes of objects in Qout are summed up.
+func (p *mq) Resized(o policies.Object, size int64) { p.charge.Set(o, size) }
+
 func (p *mq) Grow(objects int) {
-	p.Segments.Grow(objects)
+	p.lists.Grow(objects)
+	p.where = dense.GrownWith(p.where, objects, mqAbsent)
 	p.blocks = dense.Grown(p.blocks, objects)
+	p.charge.Grow(objects)
+}
+
+func (p *mq) forget(o policies.Object) {
+	p.lists.Unlink(o)
+	p.where[o] = mqAbsent
+	p.blocks[o].requests = 0
+	p.ghosts -= p.charge.Of(o)
 }
 
 func (p *mq) Insert(r policies.Request) {
 	p.blocks[r.Object].requests = p.returned
-	p.Charged.Set(r.Object, r.Size)
+	p.charge.Set(r.Object, r.Size)
 	p.resident++
 	if r.Reason != policies.Demand {
 		// Without a request the count stays as it was, so that a load alone never lifts an object.
@@ -119,7 +159,9 @@ func (p *mq) Insert(r policies.Request) {
 }
 
 func (p *mq) Remove(o policies.Object) {
-	p.Take(o)
+	p.lists.Unlink(o)
+	p.where[o] = mqAbsent
+	p.blocks[o].requests = 0
 	p.resident--
 }
 
@@ -147,7 +189,8 @@ func (p *mq) queueOf(requests uint32) int { return min(bits.Len32(requests), p.q
 // enqueue puts o at the recent end of queue k.
 func (p *mq) enqueue(o policies.Object, k int) {
 	p.blocks[o].queued = p.now
-	p.Put(k, o)
+	p.where[o] = uint8(k)
+	p.lists.PushFront(k, o)
 	if k > 0 {
 		p.oldest = min(p.oldest, int64(p.now))
 	}
@@ -157,11 +200,11 @@ func (p *mq) enqueue(o policies.Object, k int) {
 func (p *mq) sink() {
 	p.oldest = math.MaxInt64
 	for k := 1; k < p.queues; k++ {
-		o, ok := p.List.Back(k)
+		o, ok := p.lists.Back(k)
 		if ok && int64(p.blocks[o].queued) < int64(p.now)-p.lifetime {
-			p.Take(o)
+			p.lists.Unlink(o)
 			p.enqueue(o, k-1)
-			o, ok = p.List.Back(k)
+			o, ok = p.lists.Back(k)
 		}
 		if ok {
 			p.oldest = min(p.oldest, int64(p.blocks[o].queued))
@@ -185,12 +228,13 @@ func (p *mq) measure() {
 
 func (p *mq) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
 	for _, o := range objects {
-		r := policies.Request{Object: o, Size: 1}
-		if p.Has(o) && !p.In(p.queues, o) {
+		if int(p.where[o]) < p.queues {
 			hits++
-			p.Hit(r)
+			p.lists.Unlink(o)
+			p.request(o)
 			continue
 		}
+		r := policies.Request{Object: o, Size: 1}
 		p.Miss(r)
 		if p.resident == p.capacity {
 			p.Victim(r)

@@ -222,12 +222,12 @@ func TestMQSizes(t *testing.T) {
 		w.AfterEachRequest(t, d, func() {
 			p := d.Policy.(*mq)
 			var ghosts int64
-			for _, o := range policytest.Listed(&p.List, p.queues) {
+			for _, o := range policytest.Listed(&p.lists, p.queues) {
 				ghosts += w.Sizes[o]
 			}
-			if ghosts != p.Used[p.queues] || ghosts > p.Limit[p.queues] || int(p.resident) != len(d.Stored) {
+			if ghosts != p.ghosts || ghosts > p.limit || int(p.resident) != len(d.Stored) {
 				t.Fatalf("Qout holds %d, counted %d, limit %d; %d resident, counted %d",
-					ghosts, p.Used[p.queues], p.Limit[p.queues], len(d.Stored), p.resident)
+					ghosts, p.ghosts, p.limit, len(d.Stored), p.resident)
 			}
 		})
 	})
