@@ -148,8 +148,8 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 	}
 	lines = append(lines, "next: "+runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())+
 		" says how each figure is known, and makes a page with figures")
-	return cmp.Or(tabular.PrintLines(out, false, terminal.TextWidth(out), lines), r.PrintMissed(out, false,
-		terminal.Width(out)), f.write(cmd, r), judged.Err())
+	return cmp.Or(tabular.PrintLines(out, false, terminal.TextWidth(out), lines), r.PrintMissed(out, "table"),
+		f.write(cmd, r), judged.Err())
 }
 
 // mostArguments is the number of files that the next command names.

@@ -354,7 +354,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 		if err := bylabel.Of(r.Records).Print(out, f.format == "markdown", terminal.Width(out)); err != nil {
 			return err
 		}
-		if err := r.PrintMissed(out, f.format == "markdown", terminal.Width(out)); err != nil {
+		if err := r.PrintMissed(out, string(f.format)); err != nil {
 			return err
 		}
 	}

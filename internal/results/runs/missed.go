@@ -61,15 +61,13 @@ func MissedTable(recs []records.Record, missed [][]Missed) (g tabular.Grid) {
 
 const missedTitle = "Objects that miss most"
 
-// PrintMissed prints the objects that miss most, if they were asked for.
-func (r Results) PrintMissed(w io.Writer, markdown bool, width int) error {
+// PrintMissed prints the objects that miss most, if they were asked for, as table or markdown.
+func (r Results) PrintMissed(w io.Writer, format string) error {
 	if len(r.Missed.Rows) == 0 {
 		return nil
 	}
-	format := "table"
-	if markdown {
-		format = "markdown"
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n", missedTitle, r.Missed.In(format, width))
-	return err
+	return tabular.PrintTables(w, format, missedTitle, r.Missed)
 }

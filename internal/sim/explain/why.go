@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/tabular"
@@ -47,7 +46,7 @@ func PrintWhy(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Cell, 
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	return printMisses(w, t, misses, o.Format, f.summary(misses))
+	return printMisses(w, misses, o.Format, f.summary(misses))
 }
 
 // objectOf returns the number of a key.
@@ -257,26 +256,24 @@ func (f *fate) summary(misses []miss) string {
 	return text
 }
 
-func printMisses(w io.Writer, t *traces.Trace, misses []miss, format, summary string) error {
-	switch format {
-	case "json":
-		encoder := jsonlines.NewEncoder(w)
-		for _, m := range misses {
-			if err := encoder.Encode(m); err != nil {
-				return err
-			}
-		}
-		return nil
-	case "csv":
-		out := csv.NewWriter(w)
-		_ = out.Write([]string{"position", "seconds", "hits_before", "cause", "requests_ago", "why"}) // Flush tells of errors
-		for _, m := range misses {
-			_ = out.Write([]string{strconv.Itoa(m.Position), strconv.FormatFloat(m.Seconds, 'f', -1, 64),
-				strconv.Itoa(m.HitsBefore), m.Cause, strconv.Itoa(m.Ago), m.Why})
-		}
-		out.Flush()
-		return out.Error()
+func printMisses(w io.Writer, misses []miss, format, summary string) error {
+	return tabular.Printed{
+		Table: func(w io.Writer, format string) error { return tableMisses(w, misses, format, summary) },
+		CSV:   func(w io.Writer) error { return writeMisses(w, misses) },
+		JSON:  tabular.EachJSON(misses),
+	}.Print(w, format)
+}
+
+func writeMisses(w io.Writer, misses []miss) error {
+	rows := [][]string{{"position", "seconds", "hits_before", "cause", "requests_ago", "why"}}
+	for _, m := range misses {
+		rows = append(rows, []string{strconv.Itoa(m.Position), strconv.FormatFloat(m.Seconds, 'f', -1, 64),
+			strconv.Itoa(m.HitsBefore), m.Cause, strconv.Itoa(m.Ago), m.Why})
 	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+func tableMisses(w io.Writer, misses []miss, format, summary string) error {
 	if len(misses) > 0 {
 		table := tabular.Grid{Heads: []tabular.Head{{Name: "position"}, {Name: "hits before"},
 			{Name: "why it missed", IsText: true, Weight: tabular.Key, Wrap: 40}}}
