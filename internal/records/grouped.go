@@ -1,5 +1,7 @@
 package records
 
+import "slices"
+
 // GroupBy groups items by key; groups and their items are in order of first appearance.
 func GroupBy[T any, K comparable](items []T, key func(T) K) (groups [][]T) {
 	index := map[K]int{}
@@ -44,4 +46,13 @@ func Count[T any](items []T, is func(T) bool) (n int) {
 		}
 	}
 	return n
+}
+
+// BestOrFirst reports which records a table shows that has one policy at each capacity: those that are marked as the
+// best or, if none is, those with the label of the first.
+func BestOrFirst(recs []Record) func(*Record) bool {
+	if slices.ContainsFunc(recs, func(r Record) bool { return r.Best }) {
+		return func(r *Record) bool { return r.Best }
+	}
+	return func(r *Record) bool { return r.Label == recs[0].Label }
 }

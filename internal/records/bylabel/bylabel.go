@@ -80,14 +80,11 @@ type Table struct {
 // Of returns the table of records: of those that are the best of their capacity, or else of the first ones. Labels are
 // in their order in the first record.
 func Of(recs []records.Record) (t Table) {
-	chosen := slices.Clone(recs)
-	if slices.ContainsFunc(recs, func(r records.Record) bool { return r.Best }) {
-		chosen = slices.DeleteFunc(chosen, func(r records.Record) bool { return !r.Best })
-	} else if len(recs) > 1 {
-		chosen = slices.DeleteFunc(chosen, func(r records.Record) bool { return r.Label != recs[0].Label })
-	}
-	for i := range chosen {
-		t.add(&chosen[i])
+	shown := records.BestOrFirst(recs)
+	for i := range recs {
+		if shown(&recs[i]) {
+			t.add(&recs[i])
+		}
 	}
 	if len(t.Rows) > 0 {
 		t.Title = "By " + recs[0].By + ", in one cache"

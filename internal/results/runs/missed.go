@@ -3,7 +3,6 @@ package runs
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
@@ -33,10 +32,9 @@ func MissedTable(recs []records.Record, missed [][]Missed) (g tabular.Grid) {
 	g.Heads = []tabular.Head{{Name: "capacity", Weight: tabular.Key}, {Name: "policy", IsText: true, Weight: 50},
 		{Name: "object", IsText: true, Weight: tabular.Key, Wrap: 24}, {Name: "requests", Weight: 60},
 		{Name: "misses", Weight: tabular.Key}, {Name: "share", Weight: 70}}
-	isBest := func(r records.Record) bool { return r.Best }
-	best := slices.ContainsFunc(recs, isBest)
+	shown := records.BestOrFirst(recs)
 	for i, r := range recs {
-		if i >= len(missed) || len(missed[i]) == 0 || best && !r.Best || !best && r.Label != recs[0].Label {
+		if i >= len(missed) || len(missed[i]) == 0 || !shown(&r) {
 			continue
 		}
 		if len(g.Rows) > 0 {
