@@ -114,7 +114,8 @@ func (c *config) find(top *config) (*arch, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, errors.New("architectures and model_type are missing; want a config.json of Hugging Face, or " + byGroups)
+		return nil, errors.New("architectures and model_type are missing; want a config.json of Hugging Face, or " +
+			byGroups)
 	}
 	return nil, fmt.Errorf("architectures, model_type: the family of models %.60q is not known; %s", names[0], byGroups)
 }

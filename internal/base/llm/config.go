@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ func ReadConfig(path string) (Shape, error) {
 // quantizationBeside returns NVIDIA's hf_quant_config.json beside a configuration; nothing if there is none.
 func quantizationBeside(path string) (q quantization) {
 	folder, name := filepath.Split(path)
-	file, err := os.Open(folder + strings.TrimSuffix(name, "config.json") + "hf_quant_config.json")
+	file, err := filestate.Open(folder + strings.TrimSuffix(name, "config.json") + "hf_quant_config.json")
 	if err != nil {
 		return q
 	}
