@@ -54,7 +54,7 @@ type Logged struct{ requests, hits, bytes, hitBytes int64 }
 func LoggedIn(t *traces.Trace, warmup int) (n Logged) {
 	for pos := warmup; pos < len(t.Served); pos++ {
 		found := t.Served[pos]
-		if found == stream.ServedUnknown || t.Fills() && t.IsWrite(pos) {
+		if found == stream.ServedUnknown || found == stream.ServedPass || t.Fills() && t.IsWrite(pos) {
 			continue
 		}
 		var size int64
