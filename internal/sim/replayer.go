@@ -511,24 +511,9 @@ func sizesCount(c Cell, t *traces.Trace) bool {
 
 func capacityOf(c Cell, t *traces.Trace) int64 {
 	if c.Policy.Entry.Unbounded {
-		return unbounded(t, c.Capacity.Bytes)
+		return t.Everything(c.Capacity.Bytes)
 	}
 	return c.Capacity.Simulated
-}
-
-// unbounded returns a capacity that holds every object of the trace, whatever its size at the time.
-func unbounded(t *traces.Trace, bytes bool) int64 {
-	switch {
-	case !bytes:
-		return int64(t.NumObjects)
-	case t.RequestSizes == nil:
-		return t.Footprint()
-	}
-	var sum int64
-	for _, s := range t.RequestSizes {
-		sum += s
-	}
-	return sum
 }
 
 func (r *Replayer) progress() func(int) {
