@@ -147,11 +147,14 @@ func (m Model) is(wanted string) bool {
 }
 
 // words of a model's name that do not change what it keeps, with the bits of a parameter that they state: 0 for none.
-var words = map[string]float64{"instruct": 0, "hf": 0, "it": 0, "chat": 0, "base": 0, "meta": 0, "nvidia": 0,
-	"turbo": 0, "thinking": 0, "preview": 0, "gguf": 0, "dynamic": 0, "static": 0, "pertensor": 0, "quantized": 0,
-	"online": 0, "latest": 0, "versatile": 0, "instant": 0, "gptq": 4.5, "awq": 4.5, "int4": 4.5, "4bit": 4.5, "w4a16": 4.5,
-	"nvfp4": 4.5, "mxfp4": 4.25, "fp8": 8, "int8": 8, "8bit": 8, "w8a8": 8, "bf16": 16, "fp16": 16, "2407": 0, "2501": 0,
-	"2506": 0, "2507": 0, "2512": 0, "0324": 0, "0528": 0, "0711": 0, "0905": 0, "1124": 0, "0325": 0}
+var words = map[string]float64{
+	"instruct": 0, "hf": 0, "it": 0, "chat": 0, "base": 0, "meta": 0, "nvidia": 0, "turbo": 0,
+	"thinking": 0, "preview": 0, "gguf": 0, "dynamic": 0, "static": 0, "pertensor": 0, "quantized": 0,
+	"online": 0, "latest": 0, "versatile": 0, "instant": 0, "gptq": 4.5, "awq": 4.5, "int4": 4.5,
+	"4bit": 4.5, "w4a16": 4.5, "nvfp4": 4.5, "mxfp4": 4.25, "fp8": 8, "int8": 8, "8bit": 8, "w8a8": 8,
+	"bf16": 16, "fp16": 16, "2407": 0, "2501": 0, "2506": 0, "2507": 0, "2512": 0, "0324": 0, "0528": 0,
+	"0711": 0, "0905": 0, "1124": 0, "0325": 0,
+}
 
 // short returns the words of a name that say what the model keeps, one after another, and the bits of a parameter that
 // others state: 0 for none.
