@@ -131,8 +131,8 @@ func resolvePrefill(v params.Values, t *traces.Trace) string {
 	return fmt.Sprintf("times: %s, %.4g parameters active, weights of %s, %.4g operations of attention per token and "+
 		"preceding token%s, %.4g bytes of keys and values per token; on %s: %.4g operations per second x %.3g, %.4g "+
 		"bytes per second from memory, %.4g from the host; %.3g ms per output token", name, c.Active,
-		memory.Bytes(int64(c.Weights)), c.Attention, within, c.KV, v.Text("hardware"), c.Peak, c.Utilisation, c.Bandwidth, c.Host,
-		1e3*c.Decode)
+		memory.Bytes(int64(c.Weights)), c.Attention, within, c.KV, v.Text("hardware"), c.Peak, c.Utilisation,
+		c.Bandwidth, c.Host, 1e3*c.Decode)
 }
 
 // promptCache is a cache that locks the blocks of prompts while they run.
