@@ -14,8 +14,8 @@ import (
 )
 
 // hybridHits are the tokens that hit, of all, in the classes HybridKVCacheCoordinator and BlockPool of vLLM 0.33.0
-// (PyPI) themselves, with everything but vllm/v1/core and kv_cache_interface.py replaced by stubs: 500 prompts, one after
-// another, in a pool of so many blocks, in chunks of 8,192 tokens. Prompts are those of conversationsOf.
+// (PyPI) themselves, with everything but vllm/v1/core and kv_cache_interface.py replaced by stubs: 500 prompts, one
+// after another, in a pool of so many blocks, in chunks of 8,192 tokens. Prompts are those of conversationsOf.
 var hybridHits = []struct {
 	model        string
 	seed         uint64
