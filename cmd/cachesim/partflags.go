@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/serving/route"
@@ -70,6 +72,21 @@ func (f *partFlags) single(parts *sim.Parts) error {
 			return cmp.Or(severalParts(kind, *text), err)
 		}
 		part.Into(parts)
+	}
+	return nil
+}
+
+// checkUsed rejects parts that the user gives for policies of which none uses them.
+func (f *partFlags) checkUsed(cmd *cobra.Command, specs []policies.Spec) error {
+	for _, kind := range sim.Kinds {
+		if f.texts[kind] == nil || kind.AskedBy == nil || !changed(cmd, flagOf(kind)) {
+			continue
+		}
+		if !slices.ContainsFunc(specs, func(s policies.Spec) bool { return kind.AskedBy(s.Entry) }) {
+			asks := policies.Registry.NamesOf(func(e *policies.Entry) bool { return kind.AskedBy(*e) })
+			return fmt.Errorf("--%s %s: no policy here uses one; remove it, or add to --policy one of: %s", flagOf(kind),
+				*f.texts[kind], suggest.List(asks))
+		}
 	}
 	return nil
 }

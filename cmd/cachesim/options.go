@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
+)
+
+// Errors of parts name them as experiments do: "prefetcher next works in the caches exact, tiers". On the command line
+// users wrote options, so that the same error says "--prefetch next works in --cache exact, tiers".
+
+// optionError is an error that names options. It implements error, and unwraps to the one that names parts.
+type optionError struct {
+	text string
+	error
+}
+
+func (e optionError) Error() string { return e.text }
+func (e optionError) Unwrap() error { return e.error }
+
+// inOptions returns an error of a command with the options that the user wrote, or should write.
+func inOptions(cmd *cobra.Command, err error) error {
+	if err == nil || cmd == nil || cmd.Flags().Lookup("policy") == nil {
+		return err // experiments name parts
+	}
+	text := err.Error()
+	for _, kind := range slices.Concat([]string{sim.PolicyKind}, kindNames()) {
+		text = partInOptions(cmd, kind, text)
+	}
+	for _, begins := range []struct{ noun, option string }{
+		{"capacity", "capacity"}, {"keys and values", "kv"}, {"series", "series"}, {"a warm-up of", "warmup"},
+		{"object-size:", "object-size"}, {"object-overhead:", "object-overhead"},
+	} {
+		if rest, ok := strings.CutPrefix(text, begins.noun+" "); ok && changed(cmd, begins.option) {
+			text = "--" + begins.option + " " + rest
+		} else if ok && begins.noun == "capacity" && changed(cmd, "bytes") {
+			text = "--bytes: " + text
+		}
+	}
+	for _, option := range []string{"by", "tenant"} {
+		if value := valueOf(cmd, option); value != "" && strings.Contains(text, "unknown column ") {
+			text = "--" + option + " " + value + ": " + text
+		}
+	}
+	if text == err.Error() {
+		return err
+	}
+	return optionError{text, err}
+}
+
+func kindNames() (names []string) {
+	for _, kind := range sim.Kinds {
+		names = append(names, kind.Name)
+	}
+	return names
+}
+
+// partInOptions writes parts of a kind as options. One that the text is about must be the user's: a policy may bring a
+// cache with it, and --nodes a router.
+func partInOptions(cmd *cobra.Command, kind, text string) string {
+	noun, plural, option, names := "policy", "policies", "policy", policies.Registry.Names()
+	if kind != sim.PolicyKind {
+		k := sim.KindOf(kind)
+		noun, plural, option, names = kind, k.Plural, flagOf(k), k.Names()
+		if k.Noun != "" {
+			noun = k.Noun
+		}
+	}
+	if cmd.Flags().Lookup(option) == nil {
+		return text
+	}
+	for i := range names {
+		names[i] = regexp.QuoteMeta(names[i])
+	}
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) })
+	part := `(` + strings.Join(names, "|") + `)([ ,;:(]|$)`
+	advice := regexp.MustCompile(`\bthe (?:` + noun + `|` + plural + `) ` + part)
+	text = advice.ReplaceAllString(text, "--"+option+" $1$2")
+	subject := regexp.MustCompile(`(^|[ :(])` + noun + ` ` + part)
+	if changed(cmd, option) {
+		return subject.ReplaceAllString(text, "$1--"+option+" $2$3")
+	}
+	if by := bringing[kind]; by != "" && changed(cmd, by) {
+		whole := regexp.MustCompile(`(^|[ :(])` + noun + ` (?:` + strings.Join(names, "|") + `)(?:\([^)]*\))?([ ,;:]|$)`)
+		text = whole.ReplaceAllString(text, "$1--"+by+"$2")
+	}
+	return text
+}
+
+// bringing has the options that bring a part of a kind with them: nodes need a router, and tenants an allocator.
+var bringing = map[string]string{sim.RouterKind.Name: "nodes", sim.AllocatorKind.Name: "tenant"}
+
+func changed(cmd *cobra.Command, option string) bool {
+	f := cmd.Flags().Lookup(option)
+	return f != nil && f.Changed
+}
+
+func valueOf(cmd *cobra.Command, option string) string {
+	if !changed(cmd, option) {
+		return ""
+	}
+	return cmd.Flags().Lookup(option).Value.String()
+}
+
+// groupError matches what cobra says of flags that exclude each other.
+var groupError = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+
+// explainGroups says which options exclude each other.
+func explainGroups(err error) error {
+	if err == nil {
+		return nil
+	}
+	found := groupError.FindStringSubmatch(err.Error())
+	if found == nil {
+		return err
+	}
+	names := strings.Fields(found[1])
+	for i := range names {
+		names[i] = "--" + names[i]
+	}
+	return fmt.Errorf("%s exclude each other; remove all but one", strings.Join(names, " and "))
+}
+
+// severalPolicies is an error if a text lists policies where one is wanted.
+func severalPolicies(list string) error {
+	if specs, err := policies.Registry.ParseList(list); err != nil || len(specs) < 2 {
+		return nil
+	}
+	return errors.New("--policy " + list + ": want one policy; cachesim run compares several")
+}
