@@ -52,10 +52,11 @@ func CheckExplain(c Cell) error {
 		return fmt.Errorf("cache %s serves requests when a model of time says so, which explain does not use; use the "+
 			"cache exact or semantic", e.Name)
 	case !e.OneByOne:
-		return fmt.Errorf("cache %s serves requests in groups, so no single request tells why an object was evicted; use "+
-			"the cache exact or semantic", e.Name)
+		return fmt.Errorf("cache %s serves requests in groups, so no single request tells why an object was evicted; "+
+			"use the cache exact or semantic", e.Name)
 	case c.Policy.Entry.Kind == policies.Bound:
-		return fmt.Errorf("policy %s is a bound, which makes no decisions; choose another policy, such as opt", c.Policy.Name())
+		return fmt.Errorf("policy %s is a bound, which makes no decisions; choose another policy, such as opt",
+			c.Policy.Name())
 	}
 	return nil
 }
