@@ -95,8 +95,8 @@ With --format csv or json the output is the records: LRU at every point, and eve
 	flags.StringVar(&f.policies, "policy", "", "list of policies next to lru (default "+curve.DefaultPolicies+", or "+
 		curve.DefaultPoliciesBytes+" if capacities count bytes)")
 	names := curve.RatioNames()
-	flags.StringVar(&f.metric, "metric", names[0], "the ratio in the table: hit_ratio; byte_hit_ratio, if capacities count "+
-		"bytes; or token_hit_ratio, of prompts")
+	flags.StringVar(&f.metric, "metric", names[0], "the ratio in the table: hit_ratio; byte_hit_ratio, if capacities "+
+		"count bytes; or token_hit_ratio, of prompts")
 	_ = cmd.RegisterFlagCompletionFunc("metric", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	flags.IntVar(&f.points, "points", 200, fmt.Sprintf("further capacities of LRU, in geometric steps (default of caches "+
 		"that are replayed at each: %d)", replayedPoints))

@@ -72,7 +72,7 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = cmp.Or(inOptions(cmd, explainGroups(err)), stdout.Failed())
+	err = cmp.Or(commandline.InOptions(cmd, commandline.ExplainGroups(err)), stdout.Failed())
 	var tooMuch *memory.Error
 	switch {
 	case err == nil:

@@ -50,7 +50,8 @@ func RatioNamed(name string) (Ratio, error) {
 func (r Ratio) CheckCapacities(bytes bool, in cache.Spec) error {
 	switch {
 	case r.is(ofBytes) && in.Entry.NeedsPrompts():
-		return fmt.Errorf("blocks of prompts all have one size, so that there is no %s; write %s", r.noun(), ofTokens.Metric.Name)
+		return fmt.Errorf("blocks of prompts all have one size, so that there is no %s; write %s", r.noun(),
+			ofTokens.Metric.Name)
 	case r.is(ofBytes) && !bytes:
 		return fmt.Errorf("capacities count objects, whose sizes do not count; add --bytes")
 	}

@@ -1,6 +1,7 @@
-package main
+package commandline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -25,8 +26,8 @@ type optionError struct {
 func (e optionError) Error() string { return e.text }
 func (e optionError) Unwrap() error { return e.error }
 
-// inOptions returns an error of a command with the options that the user wrote, or should write.
-func inOptions(cmd *cobra.Command, err error) error {
+// InOptions returns an error of a command with the options that the user wrote, or should write.
+func InOptions(cmd *cobra.Command, err error) error {
 	if err == nil || cmd == nil || cmd.Flags().Lookup("policy") == nil {
 		return err // experiments name parts
 	}
@@ -38,9 +39,9 @@ func inOptions(cmd *cobra.Command, err error) error {
 		{"capacity", "capacity"}, {"keys and values", "kv"}, {"series", "series"}, {"a warm-up of", "warmup"},
 		{"object-size:", "object-size"}, {"object-overhead:", "object-overhead"},
 	} {
-		if rest, ok := strings.CutPrefix(text, begins.noun+" "); ok && changed(cmd, begins.option) {
+		if rest, ok := strings.CutPrefix(text, begins.noun+" "); ok && Changed(cmd, begins.option) {
 			text = "--" + begins.option + " " + rest
-		} else if ok && begins.noun == "capacity" && changed(cmd, "bytes") {
+		} else if ok && begins.noun == "capacity" && Changed(cmd, "bytes") {
 			text = "--bytes: " + text
 		}
 	}
@@ -68,7 +69,7 @@ func partInOptions(cmd *cobra.Command, kind, text string) string {
 	noun, plural, option, names := "policy", "policies", "policy", policies.Registry.Names()
 	if kind != sim.PolicyKind {
 		k := sim.KindOf(kind)
-		noun, plural, option, names = kind, k.Plural, flagOf(k), k.Names()
+		noun, plural, option, names = kind, k.Plural, FlagOf(k), k.Names()
 		if k.Noun != "" {
 			noun = k.Noun
 		}
@@ -84,10 +85,10 @@ func partInOptions(cmd *cobra.Command, kind, text string) string {
 	advice := regexp.MustCompile(`\bthe (?:` + noun + `|` + plural + `) ` + part)
 	text = advice.ReplaceAllString(text, "--"+option+" $1$2")
 	subject := regexp.MustCompile(`(^|[ :(])` + noun + ` ` + part)
-	if changed(cmd, option) {
+	if Changed(cmd, option) {
 		return subject.ReplaceAllString(text, "$1--"+option+" $2$3")
 	}
-	if by := bringing[kind]; by != "" && changed(cmd, by) {
+	if by := bringing[kind]; by != "" && Changed(cmd, by) {
 		whole := regexp.MustCompile(`(^|[ :(])` + noun + ` (?:` + strings.Join(names, "|") + `)(?:\([^)]*\))?([ ,;:]|$)`)
 		text = whole.ReplaceAllString(text, "$1--"+by+"$2")
 	}
@@ -97,23 +98,25 @@ func partInOptions(cmd *cobra.Command, kind, text string) string {
 // bringing has the options that bring a part of a kind with them: nodes need a router, and tenants an allocator.
 var bringing = map[string]string{sim.RouterKind.Name: "nodes", sim.AllocatorKind.Name: "tenant"}
 
-func changed(cmd *cobra.Command, option string) bool {
+// Changed reports whether the user gave an option.
+func Changed(cmd *cobra.Command, option string) bool {
 	f := cmd.Flags().Lookup(option)
 	return f != nil && f.Changed
 }
 
 func valueOf(cmd *cobra.Command, option string) string {
-	if !changed(cmd, option) {
+	if !Changed(cmd, option) {
 		return ""
 	}
 	return cmd.Flags().Lookup(option).Value.String()
 }
 
 // groupError matches what cobra says of flags that exclude each other.
-var groupError = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+var groupError = regexp.MustCompile(
+	`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
 
-// explainGroups says which options exclude each other.
-func explainGroups(err error) error {
+// ExplainGroups says which options exclude each other.
+func ExplainGroups(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -128,10 +131,45 @@ func explainGroups(err error) error {
 	return fmt.Errorf("%s exclude each other; remove all but one", strings.Join(names, " and "))
 }
 
-// severalPolicies is an error if a text lists policies where one is wanted.
-func severalPolicies(list string) error {
+// SeveralPolicies is an error if a text lists policies where one is wanted.
+func SeveralPolicies(list string) error {
 	if specs, err := policies.Registry.ParseList(list); err != nil || len(specs) < 2 {
 		return nil
 	}
 	return errors.New("--policy " + list + ": want one policy; cachesim run compares several")
+}
+
+// FlagOf returns the name of the flag for parts of a kind.
+func FlagOf(kind *sim.Kind) string { return cmp.Or(kind.Flag.Name, kind.Name) }
+
+// FirstOperand returns the position of the first argument that is neither a flag of run nor its value; -1 if there is
+// none, or if a flag before it is one of the program itself. A flag that does not exist, about which run will say more,
+// is taken to have a value unless nothing would be left.
+func FirstOperand(root *cobra.Command, args []string) int {
+	run, _, err := root.Find([]string{"run"})
+	if err != nil {
+		return -1
+	}
+	for i := 0; i < len(args); i++ {
+		short, isFlag := strings.CutPrefix(args[i], "-")
+		if !isFlag || short == "" {
+			return i
+		}
+		long, isLong := strings.CutPrefix(short, "-")
+		name, _, hasValue := strings.Cut(long, "=")
+		flag, takesValue := run.Flags().Lookup(name), i+2 < len(args)
+		if !isLong {
+			flag, hasValue = run.Flags().ShorthandLookup(short[:1]), len(short) > 1
+		}
+		if flag != nil {
+			takesValue = flag.NoOptDefVal == ""
+		}
+		switch {
+		case slices.Contains([]string{"", "help", "version", "h", "v"}, name):
+			return -1
+		case takesValue && !hasValue:
+			i++
+		}
+	}
+	return -1
 }
