@@ -177,6 +177,7 @@ const (
 	Topics                   // by the topics of queries
 	Systems                  // kinds of caches, with a policy inside
 	Engines                  // as engines of language models have them
+	Servers                  // as servers of key-value pairs and of web pages have them
 )
 
 // Registry has every policy, family by family.
