@@ -63,7 +63,9 @@ func References(c Cell) []Cell {
 		return cells
 	}
 	switch {
-	case cache.KeepsTime(c.Replayed().Cache), reorders(c.Model) || cache.ServesHeads(c.Cache) || c.Router != nil: // nodes compute a bound of their own
+	case cache.KeepsTime(c.Replayed().Cache):
+		return nil
+	case reorders(c.Model) || cache.ServesHeads(c.Cache) || c.Router != nil: // nodes compute a bound of their own
 		return nil
 	case cache.ServesQueries(c.Cache):
 		return against(queryReferences(c)...)

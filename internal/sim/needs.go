@@ -36,7 +36,8 @@ func (p Parts) needs() traces.Needs {
 		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns,
 		Clock: p.Cache.Entry.Clock,
 		Ends:  cache.KeepsTime(p.Cache),
-		Keys:  cache.KeepsTime(p.Cache) || p.Cache.Entry.Associative != nil || addresses || relates && !queries || policies.NeedsKeys(p.Policy),
+		Keys: cache.KeepsTime(p.Cache) || p.Cache.Entry.Associative != nil || addresses || relates && !queries ||
+			policies.NeedsKeys(p.Policy),
 		Kind:  queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
 		Attention: cache.ServesHeads(p.Cache),
 	}

@@ -2,6 +2,8 @@ package servers
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -107,13 +109,23 @@ func (k Kind) checkInside(_ params.Values, e policies.Entry) error {
 
 // short returns the policy that stands for the server with its own rule.
 func (k Kind) short() policies.Entry {
+	given := params.Param{Name: k.Memory, Default: "", Doc: "the memory, which is the capacity: --server states both"}
 	inside := policies.Entry{Name: own, Kind: policies.Online, Units: policies.UnitsBytes, Bypass: true, Random: true}
 	return policies.Entry{
-		Name: k.Name, Summary: k.Summary, Source: k.Source, Params: k.Params, Look: k.Look, Units: policies.UnitsBytes,
-		Bypass: true, Random: true, ShortInside: true, Check: k.Check,
+		Name: k.Name, Summary: k.Summary, Source: k.Source, Params: append(slices.Clone(k.Params), given), Look: k.Look,
+		Units: policies.UnitsBytes, Bypass: true, Random: true, ShortInside: true,
+		Check: func(v params.Values) error {
+			if text := v.Text(k.Memory); text != "" {
+				return fmt.Errorf("%s=%s is a capacity: write --server '%s(%[1]s=%[2]s)' in the place of --policy and --capacity",
+					k.Memory, text, k.Name)
+			}
+			return params.Check(k.Check, v)
+		},
 		Memory: policies.Memory{PerObject: 64},
 		ShortFor: func(v policies.Values) (string, policies.Values, policies.Spec) {
-			return k.Name, v, params.Spec[policies.Entry]{Entry: inside, Params: policies.Values{}}
+			settings := maps.Clone(v)
+			delete(settings, k.Memory)
+			return k.Name, settings, params.Spec[policies.Entry]{Entry: inside, Params: policies.Values{}}
 		},
 	}
 }

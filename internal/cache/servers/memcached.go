@@ -14,7 +14,7 @@ import (
 
 var memcachedKind = Kind{
 	Name:    "memcached",
-	Summary: "memcached: classes of slabs that own pages of 1 MB, each with a segmented LRU; times to live by whole seconds",
+	Summary: "memcached: classes of slabs that own pages of 1 MB, each with a segmented LRU; lives of whole seconds",
 	Source: "items.c, slabs.c, slab_automove.c of memcached 1.6; held against 1.6.18, and 1.6.45 in two rows. Without " +
 		"extstore",
 	Memory: "m", Unit: megabytes, Look: policies.Look{Color: policies.Green, Mark: policies.Triangle},
@@ -114,8 +114,8 @@ type mcItem struct {
 	active       bool
 }
 
-// maintainEvery is how many requests come between two runs of the maintainer, which goes on in the background: 5 and 500
-// differ by 0.01 points.
+// maintainEvery is how many requests come between two runs of the maintainer, which goes on in the background: 5 and
+// 500 differ by 0.01 points.
 const maintainEvery = 5
 
 func newMemcached(c cache.Config) (program, error) {
@@ -124,8 +124,8 @@ func newMemcached(c cache.Config) (program, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &memcached{limit: c.Capacity, largest: largest, header: itemHeader + casBytes + 1 + 2, modern: !v.Bool("no_modern"),
-		move: v.Bool("automove"), info: make([]mcItem, c.Trace.NumObjects)}
+	s := &memcached{limit: c.Capacity, largest: largest, header: itemHeader + casBytes + 1 + 2,
+		modern: !v.Bool("no_modern"), move: v.Bool("automove"), info: make([]mcItem, c.Trace.NumObjects)}
 	if v.Bool("C") {
 		s.header -= casBytes
 	}
@@ -299,8 +299,9 @@ func (s *memcached) remove(o policies.Object) bool {
 	return true
 }
 
-// pull looks at the tail of a segment, as lru_pull_tail does. It reports whether it moved or removed something. total is
-// the bytes of the class, age the longest that an item may stay in HOT or WARM, in seconds.
+// pull looks at the tail of a segment, as lru_pull_tail does. It reports whether it moved or removed something. An item
+// is dead here a second later than for a get: items.c compares exptime with < and not with <=. total is the bytes of
+// the class, age the longest that an item may stay in HOT or WARM, in seconds.
 func (s *memcached) pull(class, segment int, total, age int64, now uint32, evict bool) (done bool) {
 	c := &s.classes[class]
 	for range 5 {
@@ -310,7 +311,7 @@ func (s *memcached) pull(class, segment int, total, age int64, now uint32, evict
 		}
 		i := &s.info[o]
 		switch {
-		case i.end != 0 && i.end <= now:
+		case i.end != 0 && i.end < now:
 			s.expired++
 			s.remove(o)
 			done = true

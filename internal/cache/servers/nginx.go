@@ -17,7 +17,8 @@ var nginxKind = Kind{
 	Memory:  "max_size", Unit: redisUnits, Look: policies.Look{Color: policies.Orange, Mark: policies.Triangle},
 	Params: []params.Param{
 		{Name: "inactive", Default: "10m", Doc: "what was not asked for that long is removed"},
-		{Name: "min_uses", Default: 1, Min: 1, Max: 1 << 20, Doc: "proxy_cache_min_uses: requests from which a document is stored"},
+		{Name: "min_uses", Default: 1, Min: 1, Max: 1 << 20, Doc: "proxy_cache_min_uses: requests from which a document is " +
+			"stored"},
 		{Name: "keys_zone", Default: "0", Doc: "size of the zone of keys, such as 10m; 0: large enough"},
 		{Name: "manager_files", Default: 100, Min: 1, Max: 1 << 20, Doc: "files that the manager removes at once"},
 		{Name: "manager_sleep", Default: 0.05, Min: 0.001, Max: 3600, Doc: "seconds that it sleeps between them"},

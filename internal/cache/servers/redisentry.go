@@ -13,8 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-const redisSource = "object.c, sds.c, dict.c, evict.c, expire.c of Redis 7.0.15 and 8.0.2; hashtable.c of Valkey 8.1; " +
-	"held against these servers and Valkey 9.1.2. Redis 8.2 is from its source alone"
+const redisSource = "object.c, sds.c, dict.c, evict.c, expire.c of Redis 7.0.15 and 8.0.2, hashtable.c of Valkey " +
+	"8.1; held against these servers and Valkey 9.1.2. Redis 8.2 is from its source alone"
 
 // versions are those of a program whose memory differs, the newest first, with the bytes of the empty server.
 type version struct {

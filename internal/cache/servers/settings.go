@@ -41,7 +41,8 @@ func megabytes(text string) (int64, error) {
 	return redisUnits(text)
 }
 
-// nginxTime reads a time as nginx.conf has it, in nanoseconds: 30s, 10m, 1h, 1d, 1h30m, 500ms; a number alone is seconds.
+// nginxTime reads a time as nginx.conf has it, in nanoseconds: 30s, 10m, 1h, 1d, 1h30m, 500ms; a number
+// alone is seconds.
 func nginxTime(text string) (int64, error) {
 	s := strings.ReplaceAll(strings.TrimSpace(text), " ", "")
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e9 {

@@ -11,14 +11,14 @@ import (
 var varnishKind = Kind{
 	Name:    "varnish",
 	Summary: "Varnish with malloc storage: a hit moves a document at most every 2 s; a fetch evicts at most 50 documents",
-	Source:  "storage_simple.c, storage_lru.c, cache_expire.c of Varnish 7.1; held against it, but for grace and shortlived",
+	Source:  "storage_simple.c, storage_lru.c, cache_expire.c of Varnish 7.1; held against it, but for grace",
 	Memory:  "malloc", Unit: redisUnits, Look: policies.Look{Color: policies.Violet, Mark: policies.Triangle},
 	Params: []params.Param{
 		{Name: "headers", Default: 256, Min: 0, Max: 1 << 20, Doc: "bytes of a document beside its body: 256 with five " +
 			"short headers"},
 		{Name: "lru_interval", Default: 2.0, Min: 0, Max: 1 << 20, Doc: "seconds in which a document is moved once"},
-		{Name: "nuke_limit", Default: 50, Min: 0, Max: 1 << 20, Doc: "documents that a fetch may evict; it fails if they do " +
-			"not suffice"},
+		{Name: "nuke_limit", Default: 50, Min: 0, Max: 1 << 20, Doc: "documents that a fetch may evict; it fails if they " +
+			"do not suffice"},
 		{Name: "grace", Default: 10.0, Min: 0, Max: 1 << 30, Doc: "default_grace: seconds in which a stale document is " +
 			"served while it is fetched again"},
 		{Name: "keep", Default: 0.0, Min: 0, Max: 1 << 30, Doc: "default_keep: further seconds for which its memory is held"},
