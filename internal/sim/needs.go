@@ -38,7 +38,7 @@ func (p Parts) needs() traces.Needs {
 		Ends:  cache.KeepsTime(p.Cache),
 		Keys: cache.KeepsTime(p.Cache) || p.Cache.Entry.Associative != nil || addresses || relates && !queries ||
 			policies.NeedsKeys(p.Policy),
-		Kind:  queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
+		Kind: queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
 		Attention: cache.ServesHeads(p.Cache),
 	}
 	if p.Model != nil && p.Model.Entry.Needs != nil {

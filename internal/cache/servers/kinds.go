@@ -31,10 +31,10 @@ type Kind struct {
 // Kinds are the servers, in the order of lists.
 var Kinds = []Kind{
 	with(redisEntry("redis", "Redis: bytes of items, sampled eviction by a clock of seconds, lazy and active expiry",
-		redisVersions), policies.Look{Color: policies.Orange, Mark: policies.Triangle}, true),
+		redisVersions), policies.Look{Color: policies.Vermilion, Mark: policies.Diamond}, true),
 	with(redisEntry("valkey", "Valkey: as redis, with keys inside objects and a table of buckets", valkeyVersions),
-		policies.Look{Color: policies.Blue, Mark: policies.Triangle}, true),
-	memcachedKind, varnishKind, nginxKind, squidKind,
+		policies.Look{Color: policies.Blue, Mark: policies.Diamond}, true),
+	memcachedKind, varnishKind, nginxKind, squidKind, trafficserverKind, rocksdbKind, postgresqlKind, innodbKind,
 }
 
 func with(k Kind, look policies.Look, inside bool) Kind {

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 
@@ -17,7 +18,7 @@ var memcachedKind = Kind{
 	Summary: "memcached: classes of slabs that own pages of 1 MB, each with a segmented LRU; lives of whole seconds",
 	Source: "items.c, slabs.c, slab_automove.c of memcached 1.6; held against 1.6.18, and 1.6.45 in two rows. Without " +
 		"extstore",
-	Memory: "m", Unit: megabytes, Look: policies.Look{Color: policies.Green, Mark: policies.Triangle},
+	Memory: "m", Unit: megabytes, Inside: true, Look: policies.Look{Color: policies.Green, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "f", Default: 1.25, Min: 1.01, Max: 16, Doc: "-f: how much larger the items of the next class are"},
 		{Name: "n", Default: 48, Min: 1, Max: 1 << 16, Doc: "-n: bytes for key and value in the smallest class"},
@@ -78,6 +79,7 @@ type memcached struct {
 	largest int64 // item
 	header  int64 // bytes of an item beside key and value
 	modern  bool
+	inside  *classPolicies // nil: segments
 	move    bool
 	moved   int
 
@@ -138,7 +140,13 @@ func newMemcached(c cache.Config) (program, error) {
 	s.sizes = append(s.sizes, largestSlab)
 	s.classes = make([]slabClass, len(s.sizes))
 	s.lists = dense.NewLists(c.Trace.NumObjects, segments*len(s.sizes))
-	return s, nil
+	if c.Policy.Entry.Name != own {
+		if !s.modern {
+			return nil, errors.New("no_modern and a policy of --policy: both choose what a class evicts; remove one of them")
+		}
+		s.inside, err = newClassPolicies(c, len(s.sizes))
+	}
+	return s, err
 }
 
 // classOf returns the class of an item and how many chunks it takes; ok is false if it is too large.
@@ -174,6 +182,10 @@ func (s *memcached) serve(r *request) bool {
 	switch {
 	case there && r.present && r.write:
 		i.end = s.endOf(r)
+	case there && !r.write && s.inside != nil:
+		s.relink(o, cold)
+		i.used = now
+		s.inside.hit(r, int(i.class)-1)
 	case there && !r.write:
 		s.bump(o, now)
 	case !there && r.present:
@@ -234,7 +246,12 @@ func (s *memcached) store(r *request, now uint32) {
 		class: uint16(class + 1)}
 	s.items++
 	s.values += r.value
-	if !s.modern {
+	switch {
+	case s.inside != nil:
+		s.link(r.object, cold) // in the order of use, which automove looks at
+		s.inside.insert(r, class)
+		return
+	case !s.modern:
 		s.link(r.object, cold)
 		return
 	}
@@ -254,7 +271,17 @@ func (s *memcached) allocate(class int, now uint32) bool {
 			s.pages += slabPage
 			c.pages++
 			c.free += slabPage/s.sizes[class] - 1
+			s.resize(class)
 			return true
+		}
+		if s.inside != nil {
+			if s.lists.Empty(class*segments + cold) {
+				return false
+			}
+			s.free(s.inside.victim(class, int64(now)*second))
+			c.evicted++
+			s.evicted++
+			continue
 		}
 		if !s.pull(class, cold, 0, 0, now, true) && !s.pull(class, hot, 0, 0, now, false) {
 			return false
@@ -282,11 +309,28 @@ func (s *memcached) relink(o policies.Object, segment int) {
 	s.link(o, segment)
 }
 
+// resize tells a policy inside how many items fit into a class.
+func (s *memcached) resize(class int) {
+	if s.inside != nil {
+		s.inside.resized(class, s.classes[class].pages*(slabPage/s.sizes[class]))
+	}
+}
+
 func (s *memcached) remove(o policies.Object) bool {
 	i := &s.info[o]
 	if i.class == 0 {
 		return false
 	}
+	if s.inside != nil {
+		s.inside.removed(o, int(i.class)-1)
+	}
+	s.free(o)
+	return true
+}
+
+// free takes away an item that a policy inside has forgotten.
+func (s *memcached) free(o policies.Object) {
+	i := &s.info[o]
 	s.unlink(o)
 	c := &s.classes[i.class-1]
 	c.free++
@@ -296,7 +340,6 @@ func (s *memcached) remove(o policies.Object) bool {
 	s.items--
 	s.values -= int64(i.value)
 	*i = mcItem{}
-	return true
 }
 
 // pull looks at the tail of a segment, as lru_pull_tail does. It reports whether it moved or removed something. An item
@@ -441,6 +484,8 @@ func (s *memcached) movePage(source, target int) {
 	from.pages--
 	to.pages++
 	to.free += slabPage / s.sizes[target]
+	s.resize(source)
+	s.resize(target)
 }
 
 func (s *memcached) has(o policies.Object, now int64) bool {

@@ -88,8 +88,8 @@ type Server struct {
 
 // newServer returns a server for the trace of a config.
 func newServer(c cache.Config, p program) *Server {
-	s := &Server{program: p, trace: c.Trace, keys: keyBytes(c.Trace), keyed: c.Trace.KeysInSizes,
-		rate: c.Params.Float(rateParam.Name)}
+	s := &Server{program: p, trace: c.Trace, keys: keyBytes(c.Trace), keyed: c.Trace.KeysInSizes}
+	s.rate, _ = c.Params[rateParam.Name].(float64) // servers without a clock have none
 	if sizing := c.Trace.Sizing; sizing != nil {
 		s.stated = sizing.Overhead
 	}

@@ -12,7 +12,7 @@ var squidKind = Kind{
 	Name:    "squid",
 	Summary: "Squid's memory cache: pages of 4 kB, and one walk of evictions a second",
 	Source:  "store/Controller.cc, repl/heap of Squid 5.7; held against it, without a cache_dir",
-	Memory:  "cache_mem", Unit: redisUnits, Look: policies.Look{Color: policies.Magenta, Mark: policies.Triangle},
+	Memory:  "cache_mem", Unit: redisUnits, Look: policies.Look{Color: policies.Magenta, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "policy", Default: "lru", Choices: []string{"lru", "heap-LFUDA", "heap-GDSF"},
 			Doc: "memory_replacement_policy; in memory alone both heaps are LFUDA"},
