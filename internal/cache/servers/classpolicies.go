@@ -49,5 +49,6 @@ func (p *classPolicies) removed(o policies.Object, class int) { p.classes[class]
 
 // victim returns an item of a class, which has some, and forgets it.
 func (p *classPolicies) victim(class int, now int64) policies.Object {
-	return p.classes[class].Victim(policies.Request{Object: policies.NoObject, Reason: policies.Shrink, Size: 1, Time: now})
+	shrink := policies.Request{Object: policies.NoObject, Reason: policies.Shrink, Size: 1, Time: now}
+	return p.classes[class].Victim(shrink)
 }

@@ -12,15 +12,15 @@ import (
 
 var rocksdbKind = Kind{
 	Name:    "rocksdb",
-	Summary: "RocksDB's block cache: shards by hash, each an LRU with a midpoint; a block that was hit once goes to the top",
+	Summary: "RocksDB's block cache: shards by hash, each an LRU with a midpoint; a block that was hit goes to the top",
 	Source:  "cache/lru_cache.cc, cache/sharded_cache.cc of RocksDB 11.9, from the source alone; without HyperClockCache",
 	Memory:  "capacity", Unit: redisUnits, Look: policies.Look{Color: policies.Olive, Mark: policies.Diamond},
 	Params: []params.Param{
-		{Name: "num_shard_bits", Default: -1, Min: -1, Max: 19, Doc: "logarithm of the number of shards; -1: as many as have " +
-			"512 kB each, at most 64"},
+		{Name: "num_shard_bits", Default: -1, Min: -1, Max: 19, Doc: "logarithm of the number of shards; -1: as many as " +
+			"have 512 kB each, at most 64"},
 		{Name: "high_pri_pool_ratio", Default: 0.5, Min: 0, Max: 1, Doc: "share of a shard for blocks that were hit"},
-		{Name: "metadata", Default: 88, Min: 0, Max: 1 << 16, Doc: "bytes that are charged beside a block: the handle with a " +
-			"key of 16 bytes"},
+		{Name: "metadata", Default: 88, Min: 0, Max: 1 << 16, Doc: "bytes that are charged beside a block: the handle " +
+			"with a key of 16 bytes"},
 	},
 	New: func(c cache.Config) (program, error) {
 		v := c.Params
