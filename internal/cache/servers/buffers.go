@@ -13,8 +13,8 @@ import (
 var postgresqlKind = Kind{
 	Name:    "postgresql",
 	Summary: "PostgreSQL's shared buffers: a clock sweeps over pages of 8 kB with counts of uses up to 5",
-	Source: "storage/buffer/freelist.c, bufmgr.c of PostgreSQL 17, from the source alone; without the rings of scans, and " +
-		"without the page cache of the system behind it",
+	Source: "storage/buffer/freelist.c, bufmgr.c of PostgreSQL 17, from the source alone; without the rings of scans, " +
+		"and without the page cache of the system behind it",
 	Memory: "shared_buffers", Unit: redisUnits, Look: policies.Look{Color: policies.Indigo, Mark: policies.Diamond},
 	Params: []params.Param{{Name: "block_size", Default: 8192, Min: 512, Max: 1 << 16, Doc: "bytes of a page"}},
 	New: func(c cache.Config) (program, error) {
@@ -27,7 +27,8 @@ var innodbKind = Kind{
 	Name:    "innodb",
 	Summary: "InnoDB's buffer pool: pages of 16 kB enter in the middle of an LRU, and are young after a second",
 	Source:  "buf/buf0lru.cc, buf0buf.ic of MySQL 8.4, from the source alone; without read-ahead",
-	Memory:  "innodb_buffer_pool_size", Unit: redisUnits, Look: policies.Look{Color: policies.Pink, Mark: policies.Diamond},
+	Memory:  "innodb_buffer_pool_size", Unit: redisUnits,
+	Look: policies.Look{Color: policies.Pink, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "page_size", Default: 16384, Min: 4096, Max: 1 << 16, Doc: "innodb_page_size"},
 		{Name: "old_blocks_pct", Default: 37, Min: 5, Max: 95, Doc: "innodb_old_blocks_pct: share of the old pages"},
@@ -44,7 +45,8 @@ var innodbKind = Kind{
 	New: func(c cache.Config) (program, error) {
 		v := c.Params
 		b, err := newBuffers(c, v.Int("page_size"))
-		return &innodb{buffers: b, lists: dense.NewLists(c.Trace.NumObjects, 2), pages: make([]innodbPage, c.Trace.NumObjects),
+		n := c.Trace.NumObjects
+		return &innodb{buffers: b, lists: dense.NewLists(n, 2), pages: make([]innodbPage, n),
 			oldShare: float64(v.Int("old_blocks_pct")) / 100, wait: int64(v.Int("old_blocks_time")) * 1e6}, err
 	},
 }
