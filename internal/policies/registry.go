@@ -186,6 +186,15 @@ const (
 // Registry has every policy, family by family.
 var Registry = params.NewRegistry[Entry]("policy", "lru,arc")
 
+// Known returns a policy of the program with its default parameters. It panics if there is none of that name.
+func Known(name string) Spec {
+	spec, err := Registry.Parse(name)
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}
+
 // Register adds entries to the end of a family. Package policies/all calls it for each folder of policies.
 func Register(family Family, entries ...Entry) {
 	for _, e := range entries {

@@ -146,11 +146,7 @@ func newPartsCommand(kind *sim.Kind) *cobra.Command {
 		Long: fmt.Sprintf(`Lists every %s: %s, its parameters with their defaults, and where it is described.
 Choose one with cachesim run --%s. Given names, describes these: what each parameter means and which values it
 accepts.`,
-<<<<<<< HEAD:cmd/cachesim/internal/lists/commands.go
-			cmp.Or(kind.Noun, kind.Name), kind.Decides, cmp.Or(kind.Flag.Name, kind.Name)),
-=======
 			cmp.Or(kind.Noun, kind.Name), kind.Decides, commandline.FlagOf(kind)),
->>>>>>> main:cmd/cachesim/lists.go
 		Example: fmt.Sprintf(`  cachesim %[1]s
   cachesim %[1]s %[2]s
   cachesim %[1]s --format json | jq .name`, kind.Plural, kind.Names()[0]),
