@@ -62,6 +62,24 @@ var markers = []draw.GlyphDrawer{
 	draw.SquareGlyph{},
 }
 
+// policyMarks are those of policies: servers have a mark of their own.
+var policyMarks = append(slices.Clone(markers), draw.GlyphDrawer(diamondGlyph{}))
+
+// diamondGlyph is a filled square on one of its corners.
+type diamondGlyph struct{}
+
+func (diamondGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	c.SetColor(style.Color)
+	r := style.Radius * 1.2
+	var p vg.Path
+	p.Move(vg.Point{X: at.X - r, Y: at.Y})
+	p.Line(vg.Point{X: at.X, Y: at.Y + r})
+	p.Line(vg.Point{X: at.X + r, Y: at.Y})
+	p.Line(vg.Point{X: at.X, Y: at.Y - r})
+	p.Close()
+	c.Fill(p)
+}
+
 // SeriesStyle returns the look of series i, counted from 0, if the lines are not policies. The first 50 differ in
 // colour or dashes, the first 70 in colour or marker.
 func SeriesStyle(i int) Style {
@@ -263,7 +281,7 @@ func PolicyStyle(policy, name, kind string) Style {
 		if own := roleOf(policy).Mark; own > 0 {
 			mark = own - 1
 		}
-		style.Color, style.Marker = palette[policyColor(policy)], markers[mark]
+		style.Color, style.Marker = palette[policyColor(policy)], policyMarks[mark]
 	default:
 		style.Color, style.Marker = palette[policyColor(policy)], markers[hashOf(name)%len(markers)]
 	}

@@ -104,7 +104,7 @@ func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 	}
 	flags.Visit(func(f *pflag.Flag) {
 		switch {
-		case slices.Contains(withoutEffect, f.Name):
+		case !f.Changed, slices.Contains(withoutEffect, f.Name): // others stand for it
 		case f.Value.Type() == "bool":
 			words = append(words, strings.TrimSuffix("--"+f.Name+"="+f.Value.String(), "=true"))
 		default:
