@@ -6,7 +6,9 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
@@ -16,6 +18,9 @@ var files embed.FS
 
 //go:embed cells.tsv
 var cells string
+
+//go:embed times.tsv
+var times string
 
 // Names returns the names of all experiments, in alphabetical order: those of the files without .yaml.
 func Names() (names []string) {
@@ -71,4 +76,30 @@ func Cells(name string) (full, quick int) {
 		}
 	}
 	return full, quick
+}
+
+// Times are how long one of Papers takes.
+type Times struct {
+	Full    time.Duration // by the clock, on a machine that had other work as well
+	Quick   time.Duration // processor time of the quick version, of all cores together
+	Machine string        // where both were measured: its cores and processor
+}
+
+// TimesOf returns what times.tsv, which `make verdicts` writes, has about an experiment; false if it was never measured.
+func TimesOf(name string) (Times, bool) {
+	for line := range strings.Lines(times) {
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		if fields[0] == name {
+			return Times{Full: seconds(fields[1]), Quick: seconds(fields[2]), Machine: fields[3]}, true
+		}
+	}
+	return Times{}, false
+}
+
+func seconds(text string) time.Duration {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(err) // embedded
+	}
+	return time.Duration(n * float64(time.Second))
 }

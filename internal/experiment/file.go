@@ -192,7 +192,7 @@ type Table struct {
 // Claim is a statement of the source in a form that can be checked.
 type Claim = claims.Sentence
 
-// Quick is a version of the experiment that takes at most a minute. Unset fields stay as they are.
+// Quick is a version of the experiment for CI and for a first look. Unset fields stay as they are.
 type Quick struct {
 	Traces     Values     `yaml:"traces,omitempty"` // names of the traces that stay
 	Policies   Values     `yaml:"policies,omitempty"`

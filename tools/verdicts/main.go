@@ -1,6 +1,7 @@
 // Command verdicts runs built-in experiments in full and writes their verdicts into docs/verdicts.tsv: what each claim
 // came to, when, with which commit and how long that took. Other experiments keep their verdicts. From the table it
-// makes docs/verdicts.md; without names of experiments it does only that.
+// makes docs/verdicts.md; without names of experiments it does only that. It also runs their quick versions, and writes
+// how long both took into configs/times.tsv.
 package main
 
 import (
@@ -28,6 +29,7 @@ func main() {
 	flag.StringVar(&r.program, "program", "bin/cachesim", "the program that runs the experiments")
 	flag.StringVar(&r.out, "out", "out/verdicts", "folder for the results")
 	flag.StringVar(&r.table, "table", "docs/verdicts.tsv", "the table to update; its page has the same name and ends in .md")
+	flag.StringVar(&r.times, "times", "configs/times.tsv", "the times to update; none with -results")
 	flag.StringVar(&r.results, "results", "", "verdicts that reproduce --format json printed, instead of running it")
 	flag.StringVar(&r.on, "on", time.Now().Format(time.DateOnly), "the date of the results")
 	flag.StringVar(&r.commit, "commit", "", "the commit of the results; default: the current one")
@@ -48,6 +50,7 @@ func main() {
 // runner runs experiments and writes table and page after each.
 type runner struct {
 	program, out, table string
+	times               string
 	results             string
 	on, commit          string
 	took                time.Duration
@@ -80,6 +83,11 @@ func (r *runner) run(ctx context.Context, names []string) error {
 		if err := update(r.table, func(rows []row) []row { return replace(rows, every, name, judged) }); err != nil {
 			return err
 		}
+		if r.results == "" {
+			if err := r.time(ctx, name, judged[0].took, every); err != nil {
+				return fmt.Errorf("%s --quick: %w", name, err)
+			}
+		}
 		log.Printf("%s: %s", name, summary(judged))
 	}
 	return nil
@@ -87,7 +95,7 @@ func (r *runner) run(ctx context.Context, names []string) error {
 
 // list returns the names of all built-in experiments.
 func (r *runner) list(ctx context.Context) (names []string, err error) {
-	lines, err := output(ctx, r.program, "reproduce", "--list", "--format", "json")
+	lines, _, err := output(ctx, r.program, "reproduce", "--list", "--format", "json")
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +115,7 @@ func (r *runner) judge(ctx context.Context, name string) ([]row, error) {
 	lines, err := os.ReadFile(r.results)
 	if r.results == "" {
 		begin := time.Now()
-		lines, err = output(ctx, r.program, "reproduce", name, "--format", "json", "--quiet", "-o", r.out)
+		lines, _, err = output(ctx, r.program, "reproduce", name, "--format", "json", "--quiet", "-o", r.out)
 		took = time.Since(begin)
 	}
 	if err != nil {
@@ -117,28 +125,29 @@ func (r *runner) judge(ctx context.Context, name string) ([]row, error) {
 		cores: strconv.Itoa(runtime.NumCPU())})
 }
 
-func output(ctx context.Context, program string, args ...string) ([]byte, error) {
+// output runs a program and returns what it prints, and the processor time that it took.
+func output(ctx context.Context, program string, args ...string) ([]byte, time.Duration, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+		return nil, 0, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
 	}
-	return out, nil
+	return out, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
 // currentCommit returns the short hash of the commit in the working directory, which must have no changes.
 func currentCommit(ctx context.Context) (string, error) {
-	changes, err := output(ctx, "git", "status", "--porcelain", "--untracked-files=no")
+	changes, _, err := output(ctx, "git", "status", "--porcelain", "--untracked-files=no")
 	if err != nil {
 		return "", err
 	}
 	for line := range bytes.Lines(changes) {
-		if !bytes.Contains(line, []byte("docs/verdicts.")) {
+		if !bytes.Contains(line, []byte("docs/verdicts.")) && !bytes.Contains(line, []byte("configs/times.tsv")) {
 			return "", errors.New("there are uncommitted changes: commit them, so that the verdicts can name a commit")
 		}
 	}
-	hash, err := output(ctx, "git", "rev-parse", "--short=8", "HEAD")
+	hash, _, err := output(ctx, "git", "rev-parse", "--short=8", "HEAD")
 	return strings.TrimSpace(string(hash)), err
 }
 

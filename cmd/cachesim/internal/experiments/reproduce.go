@@ -64,8 +64,8 @@ systems.`,
 	f.sweepReportFlags.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "out", "output folder, with a folder for each experiment")
-	flags.BoolVar(&f.quick, "quick", false, "run the smaller version of each experiment, which takes at most a minute")
-	flags.BoolVar(&f.list, "list", false, "list the experiments with their sources, traces and sizes")
+	flags.BoolVar(&f.quick, "quick", false, "run the smaller version of each experiment, most of which take seconds")
+	flags.BoolVar(&f.list, "list", false, "list the experiments with their sources, traces, sizes and minutes")
 	return cmd
 }
 

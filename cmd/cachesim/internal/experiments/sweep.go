@@ -33,7 +33,7 @@ func (f *experimentFlags) register(cmd *cobra.Command) {
 		"policies.s3fifo.small=0.1,0.2; repeatable")
 	flags.StringArrayVar(&f.only, "only", nil, "run only these cells, as in policy=lru,arc, trace=oltp, capacity=1%, or "+
 		"values of another axis; repeatable")
-	flags.BoolVar(&f.quick, "quick", false, "the experiment's smaller version, of at most a minute")
+	flags.BoolVar(&f.quick, "quick", false, "the experiment's smaller version, for a first look")
 	completeKeys(cmd, "set", (*experiment.File).Settings)
 	completeKeys(cmd, "only", (*experiment.File).Dimensions)
 }

@@ -21,23 +21,48 @@ func Experiments(names []string, quick bool) (List, error) {
 	list := List{
 		Noun: "experiment",
 		Columns: []tabular.Head{wordHead("experiment"), textHead("title"), textHead("source"), {Name: "cells"},
-			{Name: "claims"}, textHead("traces")},
-		Kept: 1, Below: "what it is, source, size, traces", NarrowAlways: true,
+			{Name: "claims"}, {Name: "minutes"}, {Name: "quick minutes"}, textHead("traces")},
+		Kept: 1, Below: "what it is, source, size, time, traces", NarrowAlways: true,
 	}
+	var machines []string
 	for _, name := range names {
 		l, err := newExperimentJSON(name, configs.Text(name), quick)
 		if err != nil {
 			return list, err
 		}
 		size := fmt.Sprintf("%s cells, %d claims", show.Count(int64(l.Cells)), l.Claims)
+		if l.MeasuredOn != "" {
+			size += fmt.Sprintf("; %s min, quick %s min", minutes(l.Seconds), minutes(l.QuickSeconds))
+			machines = append(machines, l.MeasuredOn)
+		}
 		list.Items = append(list.Items, Item{
-			Name:  l.Name,
-			Row:   []string{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims), l.traces()},
+			Name: l.Name,
+			Row: []string{l.Name, l.Title, l.Source, strconv.Itoa(l.Cells), strconv.Itoa(l.Claims),
+				minutes(l.Seconds), minutes(l.QuickSeconds), l.traces()},
 			Texts: []string{l.Title, l.Source, size, "traces: " + l.traces()},
 			JSON:  l,
 		})
 	}
+	slices.Sort(machines)
+	if machines = slices.Compact(machines); len(machines) > 0 {
+		list.Note = "minutes: the whole experiment by the clock, its quick version of processor time, on " +
+			strings.Join(machines, "; ")
+	}
 	return list, nil
+}
+
+// minutes is a time in minutes with as many digits as a reader needs; empty if it is not known.
+func minutes(seconds float64) string {
+	switch m := seconds / 60; {
+	case seconds == 0:
+		return ""
+	case m < 0.1:
+		return "<0.1"
+	case m < 9.95:
+		return strconv.FormatFloat(m, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(m, 'f', 0, 64)
+	}
 }
 
 type experimentJSON struct {
@@ -46,8 +71,11 @@ type experimentJSON struct {
 	Source        string   `json:"source"`
 	Cells         int      `json:"cells"`
 	Claims        int      `json:"claims"`
-	Traces        []string `json:"traces"`         // generated ones and those whose files exist
-	MissingTraces []string `json:"missing_traces"` // those with a missing file
+	Traces        []string `json:"traces"`                            // generated ones and those whose files exist
+	MissingTraces []string `json:"missing_traces"`                    // those with a missing file
+	Seconds       float64  `json:"seconds,omitempty"`                 // of the whole experiment, by the clock
+	QuickSeconds  float64  `json:"quick_processor_seconds,omitempty"` // of the quick version
+	MeasuredOn    string   `json:"measured_on,omitempty"`             // the machine of both
 }
 
 // outline is what a list takes from the file of an experiment. The tests of package experiment check these files, so
@@ -72,6 +100,9 @@ func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, er
 	full, few := configs.Cells(name)
 	if l.Cells = full; quick {
 		l.Cells = few
+	}
+	if times, ok := configs.TimesOf(name); ok {
+		l.Seconds, l.QuickSeconds, l.MeasuredOn = times.Full.Seconds(), times.Quick.Seconds(), times.Machine
 	}
 	for _, t := range o.Traces {
 		switch {

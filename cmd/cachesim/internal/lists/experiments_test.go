@@ -47,8 +47,17 @@ func TestExperimentsAreListed(t *testing.T) {
 	for i, item := range list.Items {
 		l := item.JSON.(experimentJSON)
 		if l.Name != configs.Papers()[i] || l.Title == "" || l.Source == "" || l.Cells == 0 || l.Claims == 0 ||
-			len(l.Traces)+len(l.MissingTraces) == 0 {
+			l.Seconds == 0 || l.QuickSeconds == 0 || l.MeasuredOn == "" || len(l.Traces)+len(l.MissingTraces) == 0 {
 			t.Errorf("%+v", l)
+		}
+	}
+}
+
+func TestMinutesHaveTwoDigits(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "", 1: "<0.1", 6: "0.1", 90: "1.5", 596: "9.9", 599: "10",
+		3780: "63"} {
+		if got := minutes(seconds); got != want {
+			t.Errorf("%v s: %q, want %q", seconds, got, want)
 		}
 	}
 }

@@ -23,6 +23,7 @@ type List struct {
 	Below   string
 	// NarrowAlways says that the table is so without a terminal, too.
 	NarrowAlways bool
+	Note         string // below a table on a terminal or for pasting
 	Items        []Item
 }
 
@@ -83,8 +84,10 @@ func (l List) printTable(w io.Writer, format string) error {
 		}
 		text = t.Text(width)
 	}
-	_, err := fmt.Fprintln(w, text)
-	return err
+	if _, err := fmt.Fprintln(w, text); err != nil || l.Note == "" {
+		return err
+	}
+	return tabular.PrintLines(w, format == "markdown", terminal.TextWidth(w), []string{l.Note})
 }
 
 func (l List) wide() tabular.Grid {
