@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/runs"
+	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/workload"
@@ -161,7 +162,7 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 		}
 	}
 	lines := slices.Concat(f.logged, tabular.Sentences(r.Costs), tabular.Sentences(r.Reaches),
-		tabular.Sentences(r.Answers))
+		tabular.Sentences(f.shortAnswers(r.Answers)))
 	if len(r.ColdStart) > 0 {
 		lines = append(lines, r.ColdStart[len(r.ColdStart)-1])
 	}
@@ -170,6 +171,18 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 	}
 	return cmp.Or(tabular.PrintLines(out, false, terminal.TextWidth(out), append(lines, f.nextCommand(cmd, args)...)),
 		r.PrintMissed(out, "table"), f.write(cmd, r), judged.Err())
+}
+
+// shortAnswers leaves out policies that nobody named and that are not among the best, so that a screen has all of it.
+func (f *runFlags) shortAnswers(answers []target.Answer) []target.Answer {
+	if f.policies != "" {
+		return answers
+	}
+	answers = slices.Clone(answers)
+	for i, a := range answers {
+		answers[i] = a.Short()
+	}
+	return answers
 }
 
 // longestNext is the length of a command that may fill some lines of the screen.
@@ -183,7 +196,11 @@ func (f *runFlags) nextCommand(cmd *cobra.Command, args []string) []string {
 	} else if len(command) > longestNext && len(args) > 1 {
 		say, command = "next, for the same FILES", runs.CommandLine(cmd.CommandPath(), []string{"FILES"}, cmd.Flags())
 	}
-	return []string{say + " (every figure, how each is known, and a page):", "  " + command}
+	next := []string{say + " (every figure, how each is known, and a page):", "  " + command}
+	if prompts.Of(f.loaded.trace.Kind) != nil && !cmd.Flags().Changed("kv") {
+		next = append(next, "in GiB: add --kv model=NAME, the model that you serve (cachesim kv lists them)")
+	}
+	return next
 }
 
 // pivot has the hit ratios of records, a row for each capacity and a column for each policy.

@@ -111,28 +111,49 @@ func sayError(stderr io.Writer, err error, args []string) {
 	fmt.Fprintf(stderr, "cachesim: %s\n", terminal.Shorten(terminal.InLines(err.Error(), names)))
 }
 
+// firstScreen is what the program says without arguments, within 80 columns.
+const firstScreen = `How large should a cache be, which policy should it have, what does it save?
+cachesim replays the log of your server and says how far from the best it is.
+
+  cachesim access.log               the answer on one screen: nginx, Squid, S3,
+                                    redis-cli MONITOR, blkparse, CSV, Parquet...
+  cachesim logs/*.gz                several files are one log
+  cachesim vllm.log --kv model=llama-3.1-70b
+                                    prompts: GiB of keys and values; vLLM,
+                                    SGLang, LiteLLM, OpenAI's API
+  cachesim run access.log -o out    every figure, how each is known, and a page
+  cachesim curve access.log         hit ratios over all capacities
+  cachesim check baseline.jsonl     in CI: has a hit ratio changed?
+  cachesim reproduce --list         published figures that it can reproduce
+
+cachesim --help lists all commands, cachesim formats the kinds of logs.
+`
+
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "cachesim",
+		Use:   "cachesim [LOG...]",
 		Short: "Replay traces through caches and compare policies with the offline optimum",
-		Long: `cachesim replays traces of requests through caches under classic and recent replacement policies and compares
-them with the offline optimum.
+		Long: `cachesim replays the log of a server through caches of many sizes, under classic and recent replacement policies, and
+compares them with the offline optimum.
 
-  cachesim run trace.zst            compare common policies and capacities
-  cachesim stat trace.zst           describe the trace
+  cachesim access.log               the answer on one screen: what size, which policy, what it saves
+  cachesim run access.log -o out    every figure, how each is known, and a page
+  cachesim curve access.log         compute hit ratios over all capacities
+  cachesim stat access.log          describe the log
+  cachesim explain access.log       show hits and evictions, request by request
   cachesim join queries.jsonl       find similar queries, and the requests that they could answer
-  cachesim explain trace.zst        show hits and evictions, request by request
-  cachesim curve trace.zst          compute hit ratios over all capacities
   cachesim train trace.zst          train boosted trees that predict next requests
   cachesim check baseline.jsonl     check that hit ratios have not changed
   cachesim compare old new          compare the results of runs
+  cachesim reproduce --list         list published figures that it can reproduce
   cachesim policies                 list the policies, with parameters and sources
-  cachesim formats                  list the trace formats
+  cachesim formats                  list the formats of logs and traces
   cachesim devices                  list the devices that can compute`,
 		Version: version.Program(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cmd.Help()
+				_, err := io.WriteString(cmd.OutOrStdout(), firstScreen)
+				return err
 			}
 			return commandline.UnknownCommand(cmd, args[0])
 		},

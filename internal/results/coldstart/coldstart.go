@@ -218,7 +218,7 @@ func (s start) mostlyCold(c cell, misses int64) string {
 		return text + ": new " + s.noun + " keep coming, so a longer log changes little"
 	}
 	// First requests grow with that power of the length of the log, all requests with the length.
-	return text + fmt.Sprintf("; in a log twice as long %s%% of all requests (an estimate)",
+	return text + fmt.Sprintf("; %s%% in a log twice as long (an estimate)",
 		about(100*share*math.Pow(2, power-1)))
 }
 

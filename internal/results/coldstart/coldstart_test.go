@@ -79,8 +79,8 @@ func TestLines(t *testing.T) {
 	w.add("arc", 1000, 100, 10)
 	check(t, w.lines(),
 		"arc at 1,000 objects: 70.00% of all requests hit, 76.18% once the cache has filled (at request 10,001)",
-		"at 1,000 objects or more, most misses are first requests (10,000 of 15,000 with arc), 20.00% of all requests; in a "+
-			"log twice as long ~14% of all requests (an estimate)")
+		"at 1,000 objects or more, most misses are first requests (10,000 of 15,000 with arc), 20.00% of all requests; ~14% in a "+
+			"log twice as long (an estimate)")
 	w.add("arc", 20_000, 100, 0)
 	check(t, w.lines()[1:], "20,000 objects never fills: the trace requests 10,000; if that grows as so far, a log "+
 		"~4.0 times as long fills it (an estimate)")
@@ -119,11 +119,11 @@ func TestNothingToSay(t *testing.T) {
 	w = world{power: 0.5}
 	w.add("lru", 1000, 0, 10)
 	check(t, w.lines()[1:], "at 1,000 objects or more, most misses are first requests (10,000 of 10,000 with lru), "+
-		"20.00% of all requests; in a log twice as long ~14% of all requests (an estimate)")
+		"20.00% of all requests; ~14% in a log twice as long (an estimate)")
 	w = world{power: 0.5}
 	w.add("lru", 1, 0, 10)
 	check(t, w.lines()[1:], "at 1 object or more, most misses are first requests (10,000 of 10,000 with lru), "+
-		"20.00% of all requests; in a log twice as long ~14% of all requests (an estimate)")
+		"20.00% of all requests; ~14% in a log twice as long (an estimate)")
 	w = world{power: 0.001}
 	w.add("lru", 20_000, 300, 0)
 	check(t, w.lines(), "20,000 objects never fills: the trace requests 10,000, which hardly grows")

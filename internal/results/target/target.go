@@ -102,6 +102,7 @@ type Answer struct {
 	Noun       string // what an object of the trace is: "objects", "blocks"
 	Replays    int    // how many the search has added
 	Needs      []Need // online policies first, then by capacity; policies that miss the target come last of their kind
+	others     int    // how many online policies Short has left out, which need as much as the last one or more
 }
 
 // leastCapacities is how many capacities an answer needs to be shown unless the user has given a target.

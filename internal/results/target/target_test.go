@@ -147,3 +147,26 @@ func TestIntervalsAreNotRoundedAway(t *testing.T) {
 		}
 	}
 }
+
+// A screen has the two online policies that need least, lru, and those that never reach the target.
+func TestShortAnswersKeepTheBestAndLRU(t *testing.T) {
+	need := func(policy string, capacity int64) Need {
+		return Need{Policy: policy, Online: true, How: Found, Capacity: capacity}
+	}
+	a := Answer{Target: Target{Share: true, Value: 0.9}, Unit: records.Objects, Noun: "objects", Needs: []Need{
+		need("a", 1), need("b", 2), need("c", 3), need("lru", 4), need("d", 5), {Policy: "ttl", Online: true, How: Never},
+		{Policy: "opt", How: Found, Capacity: 1}}}
+	for want, answer := range map[string]Answer{
+		"90% of the largest hit ratio: 1 object with a, 2 with b, 4 with lru; the other 2 need as much or more; " +
+			"not with ttl at any capacity": a,
+		"90% of the largest hit ratio: 1 object with a, 2 with b, 3 with c; offline: 1 with opt": {Target: a.Target,
+			Unit: a.Unit, Noun: a.Noun, Needs: []Need{a.Needs[0], a.Needs[1], a.Needs[2], a.Needs[6]}},
+	} {
+		if got := answer.Short().Sentence(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	if len(a.Needs) != 7 {
+		t.Error("the whole answer has changed")
+	}
+}

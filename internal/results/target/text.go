@@ -43,6 +43,9 @@ func (a Answer) Sentence() string {
 	if len(online) > 0 {
 		lists = append(lists, strings.Join(online, a.separator()))
 	}
+	if a.others > 0 {
+		lists = append(lists, fmt.Sprintf("the other %d need as much or more", a.others))
+	}
 	if len(others) > 0 {
 		lists = append(lists, "offline: "+strings.Join(others, a.separator()))
 	}
@@ -53,6 +56,32 @@ func (a Answer) Sentence() string {
 		lists = []string{"unknown, because no cache has a hit, however large"}
 	}
 	return show.Printable(a.Subject() + ": " + strings.Join(lists, "; "))
+}
+
+// shortest is how many online policies Short keeps apart from lru, beside which others are judged.
+const shortest = 2
+
+// Short returns the answer for the online policies that need least, for lru and for those that miss the target.
+func (a Answer) Short() Answer {
+	var kept []Need
+	reach := 0
+	for _, n := range a.Needs {
+		if n.Online && n.How != Never {
+			if reach++; reach > shortest && n.Policy != "lru" {
+				a.others++
+				continue
+			}
+		}
+		if n.Online {
+			kept = append(kept, n)
+		}
+	}
+	if a.others < 2 {
+		a.others = 0
+		return a
+	}
+	a.Needs = kept
+	return a
 }
 
 // separator goes between two policies. Some names have a comma: "arc, next" is arc with a prefetcher.

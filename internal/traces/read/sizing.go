@@ -195,8 +195,8 @@ func (l *loader) knowSizes(s *traces.Sizing) bool {
 		t.RequestSizes = nil
 	}
 	if carried > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s of %s rows state no size, and have that of their object before or, "+
-			"if there is none, after", stream.Thousands(carried), stream.Thousands(len(t.Objects))))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s of %s rows state no size: they have their object's last or next one",
+			stream.Thousands(carried), stream.Thousands(len(t.Objects))))
 	}
 	l.countSizes(s, origins)
 	return true
