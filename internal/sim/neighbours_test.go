@@ -38,7 +38,8 @@ func circleOfQueries(n int) *traces.Trace {
 func semanticCell(t *testing.T, kind string) Cell {
 	t.Helper()
 	spec := must.Get(cache.Registry.Parse(kind))(t)
-	return Cell{Parts: Parts{Policy: policies.Known("lru"), Cache: spec}, Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
+	return Cell{Parts: Parts{Policy: policies.Known("lru"), Cache: spec},
+		Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
 }
 
 // heard counts what NeighbourOptions tell.
