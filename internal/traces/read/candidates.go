@@ -101,7 +101,8 @@ func betterColumns(ctx context.Context, path string, r stream.Reading, opts Opti
 	for _, column := range r.Others {
 		rows, distinct := countKeys(ctx, path, r.Format+":key="+params.Quote(column), opts)
 		name := source.PlainName(column[strings.LastIndexByte(column, '.')+1:])
-		if distinct < 2 || distinct == rows || source.IsFormatWord(name) && !slices.Contains(source.KeyNames, name) { // as unrepeated as the key, or no key
+		if distinct < 2 || distinct == rows || // as unrepeated as the key, or no key
+			source.IsFormatWord(name) && !slices.Contains(source.KeyNames, name) {
 			continue
 		}
 		known := slices.Index(source.KeyNames, name)

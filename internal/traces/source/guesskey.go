@@ -46,8 +46,8 @@ func (s *Seen) See(cell []byte) {
 // quantity is a number with a unit.
 var quantity = regexp.MustCompile(`^[-+]?\d+(?:\.\d+)?\s?(?:%|[KMGTP]i?B?|[kmgtp]b?|B|ns|us|µs|ms|s|m|h|d)$`)
 
-// MayBeKey reports whether values vary and repeat as keys do. name is that of the column and inside that of what it is a
-// part of, "" if they have none. A number with a name must be called a key's.
+// MayBeKey reports whether values vary and repeat as keys do. name is that of the column and inside that of what it is
+// a part of, "" if they have none. A number with a name must be called a key's.
 func (s *Seen) MayBeKey(name, inside string) bool {
 	name, inside = PlainName(name), PlainName(inside)
 	switch n := len(s.Distinct); {
@@ -62,7 +62,8 @@ func (s *Seen) MayBeKey(name, inside string) bool {
 		func(word string) bool { return strings.Contains(name, word) })
 }
 
-// IsFormatWord reports whether a name, as PlainName writes it, is a word of the format: what kind of event a line is of, which one, and who wrote it.
+// IsFormatWord reports whether a name, as PlainName writes it, is a word of the format: what kind of event a line is
+// of, which one, and who wrote it.
 func IsFormatWord(name string) bool {
 	base := strings.TrimSuffix(strings.TrimSuffix(name, "uuid"), "id")
 	isID := base != name && (base == "" && name == "uuid" || slices.ContainsFunc(eventNames,

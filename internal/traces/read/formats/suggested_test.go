@@ -30,8 +30,9 @@ func TestNothingIsSuggestedWithoutKeys(t *testing.T) {
 			`"user":"u%[2]d","latency_ms":%[2]d,"cost":0.%[2]d}`),
 		"vLLM in JSON": manyLines("", `{"asctime":"2025-05-05 10:10:%02[1]d,123","name":"vllm.engine%[2]d",`+
 			`"levelname":"INFO","lineno":%[2]d,"message":"Received request cmpl-%[1]d"}`),
-		"a logger":   manyLines("", `{"ts":17000000%02[1]d,"name":"engine","level":"INFO","msg":"m%[2]d"}`),
-		"a session":  manyLines("", `{"parentUuid":"u%[2]d","type":"user","message":{"role":"user","id":"m%[2]d"},"uuid":"%[1]dx"}`),
+		"a logger": manyLines("", `{"ts":17000000%02[1]d,"name":"engine","level":"INFO","msg":"m%[2]d"}`),
+		"a session": manyLines("", `{"parentUuid":"u%[2]d","type":"user",`+
+			`"message":{"role":"user","id":"m%[2]d"},"uuid":"%[1]dx"}`),
 		"all differ": manyLines("", `{"token":"t%[1]d"}`),
 		"one value":  manyLines("when,what\n", "%[1]d,x%[1]d"),
 		"measures":   manyLines("when,cpu,arcsz,wait\n", "17000000%02[1]d,%[2]d,1.%[2]dG,%[2]dms"),

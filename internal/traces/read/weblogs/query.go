@@ -25,12 +25,15 @@ const trackingName = "tracking"
 
 // trackingParameters say where a visitor came from, and make no other page: Google Analytics and Ads, Facebook,
 // Microsoft, X, TikTok, Yandex, LinkedIn, Instagram, Pinterest, Mailchimp, HubSpot, Marketo, Matomo, Adobe and others.
-var trackingParameters = []string{"utm_*", "gclid", "gclsrc", "gbraid", "wbraid", "dclid", "gad_source", "gad_campaignid",
-	"srsltid", "_ga", "_gl", "_gac", "fbclid", "fb_action_ids", "fb_action_types", "fb_source", "msclkid", "twclid",
-	"ttclid", "yclid", "ysclid", "_openstat", "li_fat_id", "igshid", "igsh", "epik", "mc_cid", "mc_eid", "_hsenc", "_hsmi",
-	"__hstc", "__hssc", "__hsfp", "hsCtaTracking", "hsa_*", "mkt_tok", "mtm_*", "pk_*", "piwik_*", "matomo_*", "s_kwcid",
-	"ef_id", "s_cid", "vero_id", "vero_conv", "oly_anon_id", "oly_enc_id", "rb_clickid", "zanpid", "wickedid", "irclickid",
-	"ScCid", "sscid", "_branch_match_id", "at_medium", "at_campaign", "trk_contact", "trk_msg", "trk_module", "trk_sid"}
+var trackingParameters = []string{
+	"utm_*", "gclid", "gclsrc", "gbraid", "wbraid", "dclid", "gad_source", "gad_campaignid", "srsltid",
+	"_ga", "_gl", "_gac", "fbclid", "fb_action_ids", "fb_action_types", "fb_source", "msclkid", "twclid",
+	"ttclid", "yclid", "ysclid", "_openstat", "li_fat_id", "igshid", "igsh", "epik", "mc_cid", "mc_eid",
+	"_hsenc", "_hsmi", "__hstc", "__hssc", "__hsfp", "hsCtaTracking", "hsa_*", "mkt_tok", "mtm_*", "pk_*",
+	"piwik_*", "matomo_*", "s_kwcid", "ef_id", "s_cid", "vero_id", "vero_conv", "oly_anon_id", "oly_enc_id",
+	"rb_clickid", "zanpid", "wickedid", "irclickid", "ScCid", "sscid", "_branch_match_id", "at_medium",
+	"at_campaign", "trk_contact", "trk_msg", "trk_module", "trk_sid",
+}
 
 // parseQuery reads the value of the option query: keep, drop, sort, drop:NAMES, or sort+drop:NAMES.
 func parseQuery(text string) (q queryRule, err error) {

@@ -33,9 +33,10 @@ func TestQuery(t *testing.T) {
 	log := getting("/a?utm_source=x&b=2&a=1", "/a?b=2&gclid=7&a=1", "/a?utm_medium=m", "/a", "/a?", "/a?xutm_a=1&sid",
 		"/a?UTM_source=1")
 	for query, want := range map[string]string{
-		"keep":               "/a?utm_source=x&b=2&a=1 /a?b=2&gclid=7&a=1 /a?utm_medium=m /a /a? /a?xutm_a=1&sid /a?UTM_source=1",
-		"drop":               "/a /a /a /a /a /a /a",
-		"sort":               "/a?a=1&b=2&utm_source=x /a?a=1&b=2&gclid=7 /a?utm_medium=m /a /a /a?sid&xutm_a=1 /a?UTM_source=1",
+		"keep": "/a?utm_source=x&b=2&a=1 /a?b=2&gclid=7&a=1 /a?utm_medium=m /a /a? /a?xutm_a=1&sid /a?UTM_source=1",
+		"drop": "/a /a /a /a /a /a /a",
+		"sort": "/a?a=1&b=2&utm_source=x /a?a=1&b=2&gclid=7 /a?utm_medium=m /a /a /a?sid&xutm_a=1 " +
+			"/a?UTM_source=1",
 		"drop:utm_*":         "/a?b=2&a=1 /a?b=2&gclid=7&a=1 /a /a /a /a?xutm_a=1&sid /a?UTM_source=1",
 		"drop:*utm_*|sid":    "/a?b=2&a=1 /a?b=2&gclid=7&a=1 /a /a /a /a /a?UTM_source=1",
 		"drop:tracking":      "/a?b=2&a=1 /a?b=2&a=1 /a /a /a /a?xutm_a=1&sid /a?UTM_source=1",
@@ -48,7 +49,8 @@ func TestQuery(t *testing.T) {
 	}
 	trace := must.Get(tracetest.LoadText(t, log, read.Options{Selection: read.Selection{
 		Format: "access:query=sort+drop:tracking"}}))(t)
-	if line := traces.Lines(trace.Readings, "")[0]; !strings.Contains(line, "with sorted query without tracking parameters") ||
+	line := traces.Lines(trace.Readings, "")[0]
+	if !strings.Contains(line, "with sorted query without tracking parameters") ||
 		!strings.Contains(line, "among them 3 with parameters that do not belong to the key") {
 		t.Error(line)
 	}
@@ -65,7 +67,8 @@ func TestTrackingIsSuggested(t *testing.T) {
 		urls = append(urls, fmt.Sprintf("/%d?utm_campaign=%d", i%10, i), fmt.Sprintf("/%d?a=%d", i%10, i%3))
 	}
 	hint := func(format string) string {
-		trace := must.Get(tracetest.LoadText(t, getting(urls...), read.Options{Selection: read.Selection{Format: format}}))(t)
+		opts := read.Options{Selection: read.Selection{Format: format}}
+		trace := must.Get(tracetest.LoadText(t, getting(urls...), opts))(t)
 		for _, warning := range trace.Warnings {
 			if strings.Contains(warning, "tracking") {
 				return fmt.Sprint(trace.NumObjects, " objects; ", warning)
@@ -93,16 +96,16 @@ func TestCloudFrontWithoutFields(t *testing.T) {
 	cells := strings.Fields("2019-12-04 21:02:31 LAX1-C1 392 192.0.2.100 GET d111.cloudfront.net /index.html 200 - " +
 		"Mozilla/5.0%20(X) v=1 - Hit SOX4== example.com https 23 0.001 - TLSv1.2 ECDHE Hit HTTP/2.0 - - 11040 0.001 Hit " +
 		"text/html 78 - -")
-	const names = "#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status " +
-		"cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header\n"
+	const names = "#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem " +
+		"sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header\n"
 	for _, columns := range []int{15, 18, 24, 26, 29, 33} {
 		line := strings.Join(cells[:columns], "\t") + "\n"
 		want := "2019-12-04T21:02:31 read example.com/index.html?v=1 392 hit"
 		if columns < 16 {
 			want = "2019-12-04T21:02:31 read d111.cloudfront.net/index.html?v=1 392 hit"
 		}
-		for _, log := range []string{line + line, "#Version: 1.0\n" + line + line, line + names + strings.Join(cells[:16], "\t") +
-			"\n"} {
+		for _, log := range []string{line + line, "#Version: 1.0\n" + line + line,
+			line + names + strings.Join(cells[:16], "\t") + "\n"} {
 			recs, err := tracetest.ReadText(t, log, "")
 			if err != nil || len(recs) != 2 || describe(recs[0]) != want || columns > 15 && describe(recs[1]) != want {
 				t.Errorf("%d columns: %v, %+v", columns, err, recs)

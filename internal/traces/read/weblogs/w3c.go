@@ -50,9 +50,9 @@ func firstFields(head source.Head) []byte {
 }
 
 // cloudFrontColumns are those of CloudFront's standard logs, in their order. Older logs end before later ones.
-const cloudFrontColumns = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) " +
-	"cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes " +
-	"time-taken x-forwarded-for ssl-protocol ssl-cipher x-edge-response-result-type cs-protocol-version fle-status " +
+const cloudFrontColumns = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status " +
+	"cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol " +
+	"cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher x-edge-response-result-type cs-protocol-version fle-status " +
 	"fle-encrypted-fields c-port time-to-first-byte x-edge-detailed-result-type sc-content-type sc-content-len " +
 	"sc-range-start sc-range-end"
 
@@ -69,9 +69,10 @@ func firstRequest(lines [][]byte) []byte {
 	return nil
 }
 
-// cloudFrontLine is the beginning of a line of CloudFront: date, time, edge, bytes, address, method, host, path, status.
-var cloudFrontLine = regexp.MustCompile(`^\d{4}-\d\d-\d\d\t\d\d:\d\d:\d\d\t[A-Z]{3}\d+[A-Z0-9-]*\t\d+\t[0-9A-Fa-f.:]+\t` +
-	`[A-Z]+\t\S+\t/\S*\t\d{3}\t`)
+// cloudFrontLine is the beginning of a line of CloudFront: date, time, edge, bytes, address, method, host, path and
+// status.
+var cloudFrontLine = regexp.MustCompile(`^\d{4}-\d\d-\d\d\t\d\d:\d\d:\d\d\t[A-Z]{3}\d+[A-Z0-9-]*\t` +
+	`\d+\t[0-9A-Fa-f.:]+\t[A-Z]+\t\S+\t/\S*\t\d{3}\t`)
 
 // fewestCloudFront is how many columns the oldest logs of CloudFront have.
 const fewestCloudFront = 12
