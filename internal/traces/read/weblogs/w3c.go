@@ -50,11 +50,12 @@ func firstFields(head source.Head) []byte {
 }
 
 // cloudFrontColumns are those of CloudFront's standard logs, in their order. Older logs end before later ones.
-const cloudFrontColumns = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status " +
-	"cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol " +
-	"cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher x-edge-response-result-type cs-protocol-version fle-status " +
-	"fle-encrypted-fields c-port time-to-first-byte x-edge-detailed-result-type sc-content-type sc-content-len " +
-	"sc-range-start sc-range-end"
+const cloudFrontColumns = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) " +
+	"cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header " +
+	"cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher " +
+	"x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port " +
+	"time-to-first-byte x-edge-detailed-result-type sc-content-type sc-content-len sc-range-start " +
+	"sc-range-end"
 
 // firstRequest returns the first line before any that names columns, without other directives; nil if there is none.
 func firstRequest(lines [][]byte) []byte {
