@@ -50,7 +50,8 @@ func firstFields(head source.Head) []byte {
 }
 
 // cloudFrontColumns are those of CloudFront's standard logs, in their order. Older logs end before later ones.
-const cloudFrontColumns = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) " +
+const cloudFrontColumns = "" +
+	"date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) " +
 	"cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header " +
 	"cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher " +
 	"x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port " +
