@@ -124,6 +124,8 @@ func (a Answer) figure() *plots.Figure {
 	f.SetX(plots.Log, plots.Bytes)
 	if low > 0 && high/low >= logRatio {
 		f.SetY(plots.Log, plots.Number)
+	} else {
+		f.Plot.Y.Min = min(0, f.Plot.Y.Min)
 	}
 	return f
 }

@@ -215,7 +215,7 @@ func (d *drawing) addBars(f *Figure, p results.Panel) {
 	}
 	f.SetX(scaleOf(d.LogY), d.yUnit())
 	if len(d.panels) > 1 {
-		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
+		f.Plot.X.Tick.Marker = ticker{scale: scaleOf(d.LogY), unit: d.yUnit(), most: panelLabels}
 	}
 }
 

@@ -417,6 +417,9 @@ func (d *drawing) ofMetric() []results.Published {
 
 func (d *drawing) setAxes(f *Figure, p results.Panel) {
 	axis := &f.Plot.Y
+	if isAmount(d.Y) && !d.LogY {
+		axis.Min = min(axis.Min, 0)
+	}
 	if axis.Min == axis.Max && !d.LogY {
 		widen(axis, d.Y)
 	}
@@ -427,11 +430,18 @@ func (d *drawing) setAxes(f *Figure, p results.Panel) {
 	unit := d.xUnit(p)
 	f.SetX(scaleOf(d.LogX), unit)
 	if len(d.panels) > 1 {
-		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogX), unit, panelLabels}
+		f.Plot.X.Tick.Marker = ticker{scale: scaleOf(d.LogX), unit: unit, most: panelLabels}
 	}
 	if ticks := d.ticks(p); len(d.Along) == 0 && f.haveRoom(ticks) && len(ticks) > 1 {
 		f.Plot.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
+}
+
+// isAmount reports whether zero means that there is nothing of what the metric counts, and twice as much is twice as
+// high: the axis begins there. Shares and ratios are read at their ticks.
+func isAmount(name string) bool {
+	m, _ := metric.Lookup(name)
+	return m.Unit != metric.Share && m.Unit != metric.Ratio && m.Unit != ""
 }
 
 // widen makes room around a flat line.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -34,8 +35,9 @@ type Figure struct {
 	title    string // in full
 	xUnit    Unit
 	yUnit    Unit
-	xNames   []string // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
-	barNames bool     // the vertical axis has the names of bars
+	from     time.Time // 0 on the horizontal axis, if that has dates
+	xNames   []string  // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
+	barNames bool      // the vertical axis has the names of bars
 	spots    *spots
 	bands    *bands
 	ends     *endLabels

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -323,6 +324,9 @@ func (s *spots) step() int {
 // valueText says what a point means: "lru, capacity (objects) 1,000: hit ratio 47.12%".
 func (f *Figure) valueText(line string, p plotter.XY) string {
 	place := f.xUnit.exact(p.X)
+	if !f.from.IsZero() {
+		place = f.from.Add(time.Duration(p.X * float64(time.Second))).Format(time.DateTime)
+	}
 	if f.xNames != nil {
 		i := min(max(int(math.Round(p.X)), 0), len(f.xNames)-1)
 		place = f.xNames[i]

@@ -140,8 +140,10 @@ func (f LabelsOverTime) sheet(recs []records.Record) (*sheet, error) {
 			return nil, fmt.Errorf("several records of %s have the series; choose one with only", recs[i].Trace)
 		}
 		m.X.Label, m.Y.Label, m.Label = f.XLabel, f.YLabel, records.AxisName(f.Name)
-		if m.X.Label == "" {
-			m.X.Label = clockOf(recs).label
+		if clock := clockOf(recs, m.X.at(m.Columns-1)); m.X.Label == "" && clock.from == nil {
+			m.X.Label, m.X.First, m.X.Step = clock.label, m.X.First/clock.unit, m.X.Step/clock.unit
+		} else if m.X.Label == "" {
+			m.X.Label = "seconds since the first request"
 		}
 		found, traces, values = append(found, m), append(traces, recs[i].Trace), append(values, m.Values...)
 	}

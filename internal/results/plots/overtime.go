@@ -105,13 +105,23 @@ func (f OverTime) sheet(recs []records.Record) (*sheet, error) {
 		return nil, fmt.Errorf("no record has a series of %s", f.Name)
 	}
 	s := &sheet{title: f.Title}
-	clock, styles := clockOf(recs), f.Styles.unmarked(panels)
+	clock, styles := clockOf(recs, lastOf(panels)), f.Styles.unmarked(panels)
 	for _, p := range panels {
 		s.panels = append(s.panels, f.panel(p, clock, styles, len(panels) > 1))
 	}
 	s.share(false)
 	s.note = joined(noteOf(panels), s.scalesNote())
 	return s, nil
+}
+
+// lastOf returns the last time of all lines.
+func lastOf(panels []timePanel) (last float64) {
+	for _, p := range panels {
+		for _, l := range p.lines {
+			last = max(last, l.x[len(l.x)-1])
+		}
+	}
+	return last
 }
 
 // panels returns the lines of each trace and capacity, in the order of the records. Records that differ in their seeds
@@ -240,27 +250,6 @@ func (l *timeLine) thin() {
 	l.x, l.y = l.x[:points], l.y[:points]
 }
 
-// clock is what the horizontal axis counts.
-type clock struct {
-	label string
-	unit  float64 // of what the rows count
-}
-
-func clockOf(recs []records.Record) clock {
-	window, err := series.ParseWindow(recs[0].Series)
-	switch {
-	case strings.HasPrefix(recs[0].Cache, "attention"):
-		return clock{"decode steps", 1}
-	case err != nil || window.Span == 0:
-		return clock{"requests", 1}
-	case window.Span.Hours() >= 1:
-		return clock{"time (h)", 3600}
-	case window.Span.Minutes() >= 1:
-		return clock{"time (min)", 60}
-	}
-	return clock{"time (s)", 1}
-}
-
 // unmarked returns the looks of all lines of panels. Lines over time have no marks, so those that differ in their marks
 // alone get other dashes.
 func (s Styles) unmarked(panels []timePanel) Styles {
@@ -284,6 +273,11 @@ func (s Styles) unmarked(panels []timePanel) Styles {
 func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) *Figure {
 	figure := newPanel(f.Title+", "+p.heading, p.heading, c.label, records.AxisName(f.Name), oneOfSeveral)
 	figure.SetY(Linear, unitOf(f.Name))
+	labels := 0
+	if oneOfSeveral {
+		labels = panelLabels
+	}
+	c.setX(figure, labels)
 	for _, l := range p.lines {
 		x := make([]float64, len(l.x))
 		for k := range l.x {
@@ -291,6 +285,7 @@ func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) 
 		}
 		figure.AddLine(Line{Label: l.name, X: x, Y: l.y, Style: styles[l.name]})
 	}
+	figure.Plot.X.Min = min(f.From/c.unit, figure.Plot.X.Min) // windows begin before the times at which they end
 	figure.Plot.Y.Min = min(0, figure.Plot.Y.Min)
 	if low, high := figure.Plot.Y.Min, figure.Plot.Y.Max; high-low < 1e-12*math.Abs(high) || high == low {
 		figure.Plot.Y.Max = low + 1

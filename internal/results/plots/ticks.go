@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"strconv"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -44,11 +45,16 @@ const (
 type ticker struct {
 	scale Scale
 	unit  Unit
-	most  int // labels that fit; 0 for maxLabels
+	most  int       // labels that fit; 0 for maxLabels
+	steps []float64 // round distances of ticks, if not those of any number
+	from  time.Time // at which the axis, which counts seconds, has 0; zero unless it has dates
 }
 
 func (t ticker) Ticks(low, high float64) []plot.Tick {
-	if t.scale == Linear {
+	switch {
+	case !t.from.IsZero():
+		return dateTicks(t.from, low, high, t.room())
+	case t.scale == Linear:
 		return t.linearTicks(low, high)
 	}
 	// The densest level that fits has the labels. With fewer than three, a reader cannot tell that it is logarithmic.
@@ -93,6 +99,11 @@ func (t ticker) linearTicks(low, high float64) []plot.Tick {
 func (t ticker) step(least float64) float64 {
 	if t.unit == Bytes {
 		return math.Exp2(math.Ceil(math.Log2(max(least, 1))))
+	}
+	for _, step := range t.steps {
+		if step >= least*(1-1e-9) {
+			return step
+		}
 	}
 	return decimalStep(least)
 }

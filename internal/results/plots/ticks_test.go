@@ -24,19 +24,19 @@ func TestTickLabels(t *testing.T) {
 		low, high float64
 		want      string
 	}{
-		{ticker{Log, Number, 0}, 250, 2000, "500 | 1k | 2k"},
-		{ticker{Log, Number, 0}, 1, 1e6, "1 | 10 | 100 | 1k | 10k | 100k | 1M"},
-		{ticker{Log, Number, 0}, 1, 1e12, "1 | 100 | 10k | 1M | 100M | 10G | 1T"},
-		{ticker{Log, Bytes, 0}, 1 << 20, 1 << 30, "1 MiB | 4 MiB | 16 MiB | 64 MiB | 256 MiB | 1 GiB"},
-		{ticker{Log, Bytes, 0}, 60 << 20, 600 << 20, "64 MiB | 128 MiB | 256 MiB | 512 MiB"},
-		{ticker{Log, Seconds, 0}, 1e-3, 1e6, "1 ms | 1 s | 1 min | 1 h | 1 d"},
-		{ticker{Log, Number, 0}, 100, 150, "100 | 110 | 120 | 130 | 140 | 150"},
-		{ticker{Linear, Number, 5}, 0.0014, 0.875, "0.2 | 0.4 | 0.6 | 0.8"},
-		{ticker{Linear, Percent, 0}, 0.1, 0.62, "10% | 20% | 30% | 40% | 50% | 60%"},
-		{ticker{Linear, Bytes, 0}, 0, 6 << 20, "0 B | 1 MiB | 2 MiB | 3 MiB | 4 MiB | 5 MiB | 6 MiB"},
-		{ticker{Linear, unitOf("latency_p99_ms"), 5}, 0, 53123, "0 | 20,000 | 40,000"},
-		{ticker{Log, unitOf("latency_p99_ms"), 0}, 0.5, 53123, "1 | 10 | 100 | 1,000 | 10,000"},
-		{ticker{Linear, Seconds, 0}, 0, 7200, "0 | 20 min | 40 min | 60 min | 80 min | 100 min | 120 min"},
+		{ticker{scale: Log, unit: Number, most: 0}, 250, 2000, "500 | 1k | 2k"},
+		{ticker{scale: Log, unit: Number, most: 0}, 1, 1e6, "1 | 10 | 100 | 1k | 10k | 100k | 1M"},
+		{ticker{scale: Log, unit: Number, most: 0}, 1, 1e12, "1 | 100 | 10k | 1M | 100M | 10G | 1T"},
+		{ticker{scale: Log, unit: Bytes, most: 0}, 1 << 20, 1 << 30, "1 MiB | 4 MiB | 16 MiB | 64 MiB | 256 MiB | 1 GiB"},
+		{ticker{scale: Log, unit: Bytes, most: 0}, 60 << 20, 600 << 20, "64 MiB | 128 MiB | 256 MiB | 512 MiB"},
+		{ticker{scale: Log, unit: Seconds, most: 0}, 1e-3, 1e6, "1 ms | 1 s | 1 min | 1 h | 1 d"},
+		{ticker{scale: Log, unit: Number, most: 0}, 100, 150, "100 | 110 | 120 | 130 | 140 | 150"},
+		{ticker{scale: Linear, unit: Number, most: 5}, 0.0014, 0.875, "0.2 | 0.4 | 0.6 | 0.8"},
+		{ticker{scale: Linear, unit: Percent, most: 0}, 0.1, 0.62, "10% | 20% | 30% | 40% | 50% | 60%"},
+		{ticker{scale: Linear, unit: Bytes, most: 0}, 0, 6 << 20, "0 B | 1 MiB | 2 MiB | 3 MiB | 4 MiB | 5 MiB | 6 MiB"},
+		{ticker{scale: Linear, unit: unitOf("latency_p99_ms"), most: 5}, 0, 53123, "0 | 20,000 | 40,000"},
+		{ticker{scale: Log, unit: unitOf("latency_p99_ms"), most: 0}, 0.5, 53123, "1 | 10 | 100 | 1,000 | 10,000"},
+		{ticker{scale: Linear, unit: Seconds, most: 0}, 0, 7200, "0 | 20 min | 40 min | 60 min | 80 min | 100 min | 120 min"},
 	} {
 		if got := labels(c.ticker, c.low, c.high); got != c.want {
 			t.Errorf("%+v from %g to %g: %s, want %s", c.ticker, c.low, c.high, got, c.want)
@@ -52,7 +52,7 @@ func TestTicksAreFewAndDifferent(t *testing.T) {
 		low := math.Exp2(rapid.Float64Range(10, 40).Draw(t, "log low"))
 		high := low * rapid.Float64Range(1.1, 1e6).Draw(t, "ratio")
 		seen := map[string]bool{}
-		for _, tick := range (ticker{scale, unit, 0}).Ticks(low, high) {
+		for _, tick := range (ticker{scale: scale, unit: unit}).Ticks(low, high) {
 			if tick.Value < low*(1-1e-6) || tick.Value > high*(1+1e-6) {
 				t.Fatalf("tick at %g is outside of %g to %g", tick.Value, low, high)
 			}
