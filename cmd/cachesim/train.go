@@ -206,7 +206,7 @@ func drawCurve(w io.Writer, s *trainer.Summary) error {
 	for _, l := range lines {
 		f.AddLine(l)
 	}
-	d, err := f.Draw("curve", plots.PNG)
+	d, err := f.Draw("curve", plots.Options{}, plots.PNG)
 	if err != nil {
 		return err
 	}

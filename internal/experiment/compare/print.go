@@ -371,8 +371,11 @@ func (r *Reductions) explain() (lines []string) {
 
 // Write writes the comparison into a folder, which is created if missing: comparison.md, comparison.json, the rows and
 // the cells as CSV, the reductions if there are any, and the figures. After an error no file has changed.
-func (c *Comparison) Write(dir string) error {
-	drawn, err := c.Figures()
+func (c *Comparison) Write(dir string, o plots.Options) error {
+	if err := o.CheckHighlight(c.records()); err != nil {
+		return fmt.Errorf("--highlight: %w", err)
+	}
+	drawn, err := c.Figures(o)
 	if err != nil {
 		return err
 	}

@@ -89,21 +89,32 @@ func eachFigure(in Input, use func(drawable) error) (notes []string, err error) 
 // figureOf returns a figure of the kind that its keys ask for.
 func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots.Styles) drawable {
 	heat, chart := heatOf(f), chartOf(in.File, f)
-	chart.Styles = styles
+	o := optionsOf(in, f)
+	heat.Options, chart.Options, chart.Styles = o, o, styles
 	switch {
 	case f.Color != "" && f.X == series.Time:
 		figure := plots.LabelsOverTime{Name: f.Color, File: f.Name, XLabel: f.XLabel, YLabel: f.YLabel,
-			Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Color))), Rows: series.ByCell(in.Series)}
+			Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Color))), Rows: series.ByCell(in.Series), Options: o}
 		return drawable{figure, recs, heatCaption(heat, recs), heatAltText(heat, recs)}
 	case f.Color != "":
 		return drawable{heat, recs, joined(heatCaption(heat, recs), valuesCaption(in, f)), heatAltText(heat, recs)}
 	case f.X == series.Time:
 		figure := overTime(f)
-		figure.Styles, figure.Rows = styles, series.ByCell(in.Series)
+		figure.Styles, figure.Rows, figure.Options = styles, series.ByCell(in.Series), o
 		return drawable{figure, recs, caption(chart, recs), altText(chart, recs)}
 	}
 	recs = append(recs, publishedAlone(in.File, f)...)
 	return drawable{chart, recs, joined(caption(chart, recs), valuesCaption(in, f)), altText(chart, recs)}
+}
+
+// optionsOf returns how a figure looks: as the user of the command says, and otherwise as the experiment does.
+func optionsOf(in Input, f experiment.Figure) plots.Options {
+	var o plots.Options
+	if f.Style != "" {
+		o, _ = plots.ParseOptions(f.Style) // already checked
+	}
+	o.Highlight = f.Highlight
+	return in.Figures.Over(o)
 }
 
 func overTime(f experiment.Figure) plots.OverTime {

@@ -135,8 +135,8 @@ func exact(x *float64) string {
 
 // Write writes accuracy.json (lines), accuracy.csv and the figure calibration (SVG and PNG) into dir, which is created
 // if missing.
-func Write(dir string, results []*Result) error {
-	d, err := calibrationFigure(results).Draw("calibration", plots.SVG, plots.PNG)
+func Write(dir string, results []*Result, o plots.Options) error {
+	d, err := calibrationFigure(results).Draw("calibration", o, plots.SVG, plots.PNG)
 	if err != nil {
 		return err
 	}

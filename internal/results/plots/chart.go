@@ -32,19 +32,23 @@ type Chart struct {
 	Along          []string
 	Lines          string // a dimension; "" for records.DimPolicy
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
+	Comparable     bool   // panels have one axis of values even if the dimension is that of traces
 	LogX, LogY     bool
 	XLabel, YLabel string // "" for the names of the dimension and the metric
 	// published values of Y, drawn as hollow marks in the colours of their lines, within the range of our numbers
 	Marks  []results.Published
 	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
+
+	Options Options
 }
 
 // Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
 // results.Arrange refuses the records, or if the axes can show no point.
-func (c Chart) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+func (c Chart) Draw(recs []records.Record, usual ...Format) (Drawing, error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
+	c.LogX, c.LogY = c.Options.inLog("x", c.LogX), c.Options.inLog("y", c.LogY)
 	s, err := c.sheet(recs)
-	return drawn(c.Name, s, err, formats)
+	return drawn(c.Name, c.Options, s, err, usual)
 }
 
 // UndrawableError says why no figure can be drawn from the records.
@@ -70,7 +74,7 @@ func (c Chart) sheet(recs []records.Record) (*sheet, error) {
 	for _, p := range d.panels {
 		s.panels = append(s.panels, d.draw(p))
 	}
-	if c.Panels != records.DimTrace { // places on one dimension are to be compared; traces differ too much
+	if c.Panels != records.DimTrace || c.Comparable { // places on one dimension are to be compared; traces differ too much
 		s.share(d.bars)
 	}
 	s.note = d.note()
@@ -177,16 +181,32 @@ func newDrawing(c Chart, panels []results.Panel) *drawing {
 		}
 		d.bars = d.bars && len(places) <= 1
 	}
-	lines := d.ranked() // of all panels together: a line looks the same in each
-	d.faded = fadedOf(lines, c.Y)
-	var coloured []string
+	d.lookApart()
+	return d
+}
+
+// lookApart gives all lines looks that differ, in all panels the same.
+func (d *drawing) lookApart() {
+	lines := d.ranked()
+	isStrong := func(l ranked) bool { return d.Options.isStrong(l.name, l.record) }
+	d.faded = fadedOf(lines, d.Y, isStrong)
+	var coloured, grey []string
 	for _, l := range lines {
-		if !d.faded[l.name] {
-			coloured = append(coloured, l.name)
+		if d.faded[l.name] {
+			grey = append(grey, l.name)
+			continue
 		}
+		if style := d.styles[l.name]; l.points > maxMarkers { // its marks are not drawn
+			style.Marker = nil
+			d.styles[l.name] = style
+		}
+		coloured = append(coloured, l.name)
 	}
 	d.styles.apart(coloured)
-	return d
+	d.styles.greyApart(grey)
+	for _, l := range lines {
+		d.styles[l.name] = d.Options.emphasised(d.styles[l.name], l.name, l.record)
+	}
 }
 
 func (d *drawing) ranked() (all []ranked) {
@@ -196,8 +216,9 @@ func (d *drawing) ranked() (all []ranked) {
 			if i < 0 {
 				i = len(all)
 				r := s.Points[0].Record
-				all = append(all, ranked{s.Name, isReference(r.Policy, r.Kind), map[string]float64{}})
+				all = append(all, ranked{s.Name, isReference(r.Policy, r.Kind), map[string]float64{}, r, 0})
 			}
+			all[i].points = max(all[i].points, len(s.Points))
 			for _, point := range s.Points {
 				all[i].values[p.Place+"\n"+point.Place.Text] = point.Mean
 			}
@@ -206,12 +227,7 @@ func (d *drawing) ranked() (all []ranked) {
 	return all
 }
 
-func (d *drawing) color(line string) color.NRGBA {
-	if d.faded[line] {
-		return fadedStyle().Color
-	}
-	return d.styles[line].Color
-}
+func (d *drawing) color(line string) color.NRGBA { return d.styles[line].Color }
 
 // findCategories collects the places on the horizontal axis if any of them is not a number.
 func (d *drawing) findCategories(panels []results.Panel) {
@@ -258,7 +274,7 @@ func (d *drawing) draw(p results.Panel) *Figure {
 		title += ": " + p.Name
 	}
 	several := len(d.panels) > 1
-	f := newPanel(title, p.Name, d.xLabel(p), d.yLabel(p), several)
+	f := newPanel(d.Options, title, p.Name, d.xLabel(p), d.yLabel(p), len(d.panels))
 	if several {
 		f.Plot.Add(border{})
 	}
@@ -320,12 +336,10 @@ func (d *drawing) addLines(f *Figure, p results.Panel) {
 		slices.SortStableFunc(lines, func(a, b results.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
 	}
 	beside := d.intervalsOf(lines)
-	isGrey := func(s results.Series) bool { return d.faded[s.Name] }
-	coloured := slices.DeleteFunc(slices.Clone(lines), isGrey)
-	isColoured := func(s results.Series) bool { return !isGrey(s) }
-	for _, s := range append(slices.DeleteFunc(lines, isColoured), coloured...) { // the grey ones behind the others
+	slices.SortStableFunc(lines, func(a, b results.Series) int { return d.styles[a.Name].depth() - d.styles[b.Name].depth() })
+	for _, s := range lines {
 		l := d.line(s)
-		if d.isInterval(s) || isSampled(s) && !l.Faded {
+		if d.isInterval(s) || isSampled(s) && !l.Style.Grey {
 			beside.give(&l, s)
 		}
 		f.AddLine(l)
@@ -339,7 +353,7 @@ func (d *drawing) lastMean(s results.Series) float64 {
 
 // line returns the line of a series, with a band or bars where there are several seeds or a value is an interval.
 func (d *drawing) line(s results.Series) Line {
-	l := Line{Label: s.Name, Style: d.styles[s.Name], Faded: d.faded[s.Name]}
+	l := Line{Label: s.Name, Style: d.styles[s.Name]}
 	points := slices.Clone(s.Points)
 	if len(d.Along) == 0 { // with Along, the line follows the places on it, by which the points are sorted
 		slices.SortStableFunc(points, func(a, b results.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
@@ -429,9 +443,6 @@ func (d *drawing) setAxes(f *Figure, p results.Panel) {
 	}
 	unit := d.xUnit(p)
 	f.SetX(scaleOf(d.LogX), unit)
-	if len(d.panels) > 1 {
-		f.Plot.X.Tick.Marker = ticker{scale: scaleOf(d.LogX), unit: unit, most: panelLabels}
-	}
 	if ticks := d.ticks(p); len(d.Along) == 0 && f.haveRoom(ticks) && len(ticks) > 1 {
 		f.Plot.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
@@ -517,9 +528,11 @@ func (d *drawing) xLabel(p results.Panel) string {
 // blocksOfPrompts is what capacities count where a cache holds prompts.
 const blocksOfPrompts = "blocks"
 
-// countedIn returns what the capacities of a panel count: records.Bytes, records.Objects or blocksOfPrompts.
-func countedIn(p results.Panel) string {
-	first := p.Lines[0].Points[0].Record
+// countedIn returns what the capacities of a panel count.
+func countedIn(p results.Panel) string { return countedBy(p.Lines[0].Points[0].Record) }
+
+// countedBy returns what the capacity of a record counts: records.Bytes, records.Objects or blocksOfPrompts.
+func countedBy(first *records.Record) string {
 	if ofPrompts, known := metric.Lookup("prompts"); known && first.CapacityUnit != records.Bytes && first.Has(ofPrompts) {
 		return blocksOfPrompts
 	}

@@ -361,7 +361,7 @@ func TestPanelsShareTheAxisUnlessTheyAreTraces(t *testing.T) {
 func TestPDFText(t *testing.T) {
 	f := New("größe ± α", "x", "y")
 	f.AddLine(Line{X: []float64{1, 2}, Y: []float64{1, 2}})
-	d := must.Get(f.Draw("text", PDF))(t)
+	d := must.Get(f.Draw("text", Options{}, PDF))(t)
 	data := d.Files[0].Data
 	if !bytes.HasPrefix(data, []byte("%PDF-")) || !bytes.Contains(data, []byte("D:19700101000000")) {
 		t.Error("no PDF with a fixed date")

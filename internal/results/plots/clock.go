@@ -78,8 +78,8 @@ func dateLabel(from time.Time, seconds float64) string {
 }
 
 // setX gives a figure the clock's axis.
-func (c clock) setX(f *Figure, labels int) {
-	t := ticker{unit: Number, most: labels, steps: c.steps}
+func (c clock) setX(f *Figure) {
+	t := ticker{unit: Number, most: f.labelsAlong(&f.Plot.X), steps: c.steps}
 	if c.from != nil {
 		t.from, f.from = *c.from, *c.from
 	} else if c.unit == 1 && c.steps != nil {

@@ -118,7 +118,7 @@ func TestFiguresAreWhole(t *testing.T) {
 
 func save(t *testing.T, f *Figure, dir, name string) {
 	t.Helper()
-	must.Do(t, Write(dir, must.Get(f.Draw(name, SVG, PNG))(t)))
+	must.Do(t, Write(dir, must.Get(f.Draw(name, Options{}, SVG, PNG))(t)))
 }
 
 func TestLongLineMakesASmallFile(t *testing.T) {
@@ -151,18 +151,18 @@ func TestAddLineRefusesBadValues(t *testing.T) {
 	} {
 		f := New("", "", "")
 		f.AddLine(l)
-		if _, err := f.Draw("refused"); err == nil || !strings.Contains(err.Error(), "line ") {
+		if _, err := f.Draw("refused", Options{}); err == nil || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
 func TestDrawErrors(t *testing.T) {
-	must.NotGet(New("Nothing", "x", "y").Draw("none"))(t, "nothing to draw", "figure without lines")
+	must.NotGet(New("Nothing", "x", "y").Draw("none", Options{}))(t, "nothing to draw", "figure without lines")
 	f := New("Zero", "size", "y")
 	f.SetX(Log, Number)
 	f.AddLine(Line{X: []float64{0, 1}, Y: []float64{1, 2}})
-	must.NotGet(f.Draw("zero"))(t, `logarithmic axis "size"`, "zero on a logarithmic axis")
+	must.NotGet(f.Draw("zero", Options{}))(t, `logarithmic axis "size"`, "zero on a logarithmic axis")
 }
 
 func TestOnePointOnEveryScale(t *testing.T) {

@@ -288,9 +288,9 @@ func TestMatrices(t *testing.T) {
 	tiny := peaked(1)
 	tiny.Name = "matrix-one"
 	for _, m := range brief.Sample(3, gap, large, tiny) {
-		checkHeat(t, m.Draw)
+		checkHeat(t, func(usual ...Format) (Drawing, error) { return m.Draw(Options{}, usual...) })
 	}
-	svg := string(must.Get(large.Draw(SVG))(t).Files[0].Data)
+	svg := string(must.Get(large.Draw(Options{}, SVG))(t).Files[0].Data)
 	if want := ">each cell is the mean of 3 by 3 values; of a test<"; !strings.Contains(svg, want) {
 		t.Errorf("the figure has no %q", want)
 	}
@@ -298,18 +298,18 @@ func TestMatrices(t *testing.T) {
 	for i := range m.Values {
 		m.Values[i] = math.NaN()
 	}
-	if _, err := m.Draw(); !errors.As(err, new(*UndrawableError)) {
+	if _, err := m.Draw(Options{}); !errors.As(err, new(*UndrawableError)) {
 		t.Errorf("no values: error %v", err)
 	}
 	m.Columns = 2
-	must.NotGet(m.Draw())(t, "9 values in rows of 2: want full rows", "rows of different lengths")
+	must.NotGet(m.Draw(Options{}))(t, "9 values in rows of 2: want full rows", "rows of different lengths")
 }
 
 // The cells of a matrix with the same places on both axes are squares.
 func TestSquareMatricesLookSquare(t *testing.T) {
 	m := peaked(40)
 	m.Title = strings.Repeat("a long title ", 6)
-	svg := string(must.Get(m.Draw(SVG))(t).Files[0].Data)
+	svg := string(must.Get(m.Draw(Options{}, SVG))(t).Files[0].Data)
 	size := regexp.MustCompile(`<image [^>]* width="([^"]*)" height="([^"]*)"`).FindStringSubmatch(svg)
 	if size[1] != size[2] {
 		t.Errorf("the matrix is %s wide and %s high", size[1], size[2])

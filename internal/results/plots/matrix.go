@@ -36,7 +36,7 @@ type Matrix struct {
 
 // Draw draws the matrix as NAME.svg and so on. Blocks of values of a large matrix are drawn as their mean, which a note
 // says. It is an UndrawableError if there are no values.
-func (m Matrix) Draw(formats ...Format) (Drawing, error) {
+func (m Matrix) Draw(o Options, usual ...Format) (Drawing, error) {
 	if m.Columns < 1 || len(m.Values)%m.Columns != 0 {
 		return Drawing{}, &UndrawableError{m.Name, fmt.Errorf("%d values in rows of %d: want full rows", len(m.Values),
 			m.Columns)}
@@ -50,15 +50,15 @@ func (m Matrix) Draw(formats ...Format) (Drawing, error) {
 		return Drawing{}, &UndrawableError{m.Name, fmt.Errorf("there are no values")}
 	}
 	colors := newColorScale(Linear, m.Values)
-	f, c := m.figure(m.Title, "", colors, false)
-	s := sheet{panels: []*Figure{f}, bar: &colorBar{colors, m.Unit, m.Label}, note: joined(missingNote(c), note)}
-	return s.render(m.Name, formats)
+	f, c := m.figure(o, m.Title, "", colors, 1)
+	s := sheet{panels: []*Figure{f}, bar: &colorBar{colors, m.Unit, m.Label}, note: joined(missingNote(c), note), options: o}
+	return s.render(m.Name, usual)
 }
 
 // figure returns the figure of a matrix, a square if both axes have the same places.
-func (m Matrix) figure(title, heading string, colors colorScale, oneOfSeveral bool) (*Figure, *cells) {
+func (m Matrix) figure(o Options, title, heading string, colors colorScale, n int) (*Figure, *cells) {
 	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, label: m.Label, text: m.Unit.exact, colors: colors}
-	f := newPanel(title, heading, m.X.Label, m.Y.Label, oneOfSeveral)
+	f := newPanel(o, title, heading, m.X.Label, m.Y.Label, n)
 	f.addCells(c)
 	if m.Columns == c.rows() && m.X.First == m.Y.First && m.X.Step == m.Y.Step {
 		f.makeSquare()
@@ -100,11 +100,27 @@ func (p Places) inBlocks(n int) Places {
 
 // makeSquare makes the plot so narrow that the area of its data is a square.
 func (f *Figure) makeSquare() {
+	f.square = true
+	if f.options.Width > 0 {
+		return // its height follows
+	}
 	for range 2 { // a title that shrinks with the plot leaves it more height
 		area := vg.Rectangle{Max: vg.Point{X: f.width - f.yLabelWidth(), Y: f.height - f.xLabelHeight()}}
 		data := f.Plot.DataCanvas(draw.Canvas{Rectangle: area}).Size()
 		f.width -= data.X - data.Y
 		f.setTitle(f.title)
+	}
+}
+
+// keepSquare makes a figure with a width so high that the area of its data is a square.
+func (f *Figure) keepSquare() {
+	if !f.square || f.options.Width == 0 {
+		return
+	}
+	for range 2 {
+		area := vg.Rectangle{Max: vg.Point{X: f.fullWidth() - f.yLabelWidth(), Y: f.height - f.xLabelHeight()}}
+		data := f.Plot.DataCanvas(draw.Canvas{Rectangle: area}).Size()
+		f.height += data.X - data.Y
 	}
 }
 
@@ -115,14 +131,15 @@ type LabelsOverTime struct {
 	Title          string
 	XLabel, YLabel string                  // "" for what the rows count
 	Rows           map[string][]series.Row // by cell
+	Options        Options
 }
 
 // Draw draws the series as FILE.svg and so on, a panel for each record; without a format it only returns the error.
 // Records without rows of that name are left out. It is an UndrawableError if all are, if a label is not a number, or
 // if several records are of one trace.
-func (f LabelsOverTime) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+func (f LabelsOverTime) Draw(recs []records.Record, usual ...Format) (Drawing, error) {
 	s, err := f.sheet(recs)
-	return drawn(f.File, s, err, formats)
+	return drawn(f.File, f.Options, s, err, usual)
 }
 
 func (f LabelsOverTime) sheet(recs []records.Record) (*sheet, error) {
@@ -154,7 +171,7 @@ func (f LabelsOverTime) sheet(recs []records.Record) (*sheet, error) {
 	s := &sheet{title: f.Title, bar: &colorBar{colors, unitOf(f.Name), records.AxisName(f.Name)}}
 	var all []*cells
 	for i, m := range found {
-		figure, c := m.figure(f.Title+": "+traces[i], traces[i], colors, len(found) > 1)
+		figure, c := m.figure(f.Options, f.Title+": "+traces[i], traces[i], colors, len(found))
 		s.panels, all = append(s.panels, figure), append(all, c)
 	}
 	s.note = joined(missingNote(all...), s.scalesNote())
@@ -310,12 +327,27 @@ const hatching = vg.Length(5)
 func hatch(c draw.Canvas, area vg.Rectangle) {
 	c.SetColor(paper)
 	c.Fill(area.Path())
-	line := draw.LineStyle{Color: bound, Width: 0.6}
+	rising(c, area, draw.LineStyle{Color: bound, Width: 0.6})
+}
+
+// rising draws the lines of hatching that rise from left to right.
+func rising(c draw.Canvas, area vg.Rectangle, line draw.LineStyle) {
 	first := math.Floor(float64((area.Min.Y - area.Max.X) / hatching))
 	for up := vg.Length(first) * hatching; up < area.Max.Y-area.Min.X; up += hatching { // y = x + up
 		left, right := max(area.Min.X, area.Min.Y-up), min(area.Max.X, area.Max.Y-up)
 		if left < right {
 			c.StrokeLine2(line, left, left+up, right, right+up)
+		}
+	}
+}
+
+// falling draws those that fall.
+func falling(c draw.Canvas, area vg.Rectangle, line draw.LineStyle) {
+	first := math.Floor(float64((area.Min.Y + area.Min.X) / hatching))
+	for up := vg.Length(first) * hatching; up < area.Max.Y+area.Max.X; up += hatching { // y = up - x
+		left, right := max(area.Min.X, up-area.Max.Y), min(area.Max.X, up-area.Min.Y)
+		if left < right {
+			c.StrokeLine2(line, left, up-left, right, up-right)
 		}
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"image"
 	"io"
-	"strings"
+	"math"
+	"slices"
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
@@ -20,17 +21,85 @@ import (
 
 // Format is a kind of image file.
 type Format struct {
-	ext       string
-	newCanvas func(width, height vg.Length) vg.CanvasWriterTo
+	ext string
+	// newCanvas returns a canvas of that size, which is written so many times as large.
+	newCanvas func(width, height vg.Length, o Options) vg.CanvasWriterTo
 }
 
 var (
-	SVG = Format{".svg", func(w, h vg.Length) vg.CanvasWriterTo { return newSVGCanvas(w, h) }}
-	PNG = Format{".png", func(w, h vg.Length) vg.CanvasWriterTo {
-		return pngCanvas{vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))}}
+	SVG = Format{".svg", func(w, h vg.Length, o Options) vg.CanvasWriterTo { return newSVGCanvas(w, h, o.scale()) }}
+	PNG = Format{".png", func(w, h vg.Length, o Options) vg.CanvasWriterTo {
+		dpi := pngDPI
+		if o.Width > 0 {
+			dpi = paperDPI
+		}
+		dpi = int(math.Round(float64(dpi) * float64(o.scale())))
+		return pngCanvas{vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))}}
 	}}
-	PDF = Format{".pdf", func(w, h vg.Length) vg.CanvasWriterTo { return pdfCanvas{vgpdf.New(w, h)} }}
+	PDF = Format{".pdf", func(w, h vg.Length, o Options) vg.CanvasWriterTo {
+		s := o.scale()
+		return scaledCanvas{pdfCanvas{vgpdf.New(w*s, h*s)}, s}
+	}}
+	TeX = Format{".tex", func(w, h vg.Length, o Options) vg.CanvasWriterTo {
+		s := o.scale()
+		return scaledCanvas{newTeXCanvas(w*s, h*s), s}
+	}}
 )
+
+var formats = []Format{SVG, PNG, PDF, TeX}
+
+func formatNames() (names []string) {
+	for _, f := range formats {
+		names = append(names, f.ext[1:])
+	}
+	return names
+}
+
+// scaledCanvas draws everything so many times as large. It implements vg.CanvasWriterTo.
+type scaledCanvas struct {
+	vg.CanvasWriterTo
+	by vg.Length
+}
+
+func (c scaledCanvas) Size() (x, y vg.Length) {
+	x, y = c.CanvasWriterTo.Size()
+	return x / c.by, y / c.by
+}
+
+func (c scaledCanvas) SetLineWidth(w vg.Length) { c.CanvasWriterTo.SetLineWidth(w * c.by) }
+
+func (c scaledCanvas) SetLineDash(dashes []vg.Length, offset vg.Length) {
+	long := make([]vg.Length, len(dashes))
+	for i, l := range dashes {
+		long[i] = l * c.by
+	}
+	c.CanvasWriterTo.SetLineDash(long, offset*c.by)
+}
+
+func (c scaledCanvas) Translate(by vg.Point) { c.CanvasWriterTo.Translate(by.Scale(c.by)) }
+func (c scaledCanvas) Stroke(path vg.Path)   { c.CanvasWriterTo.Stroke(c.path(path)) }
+func (c scaledCanvas) Fill(path vg.Path)     { c.CanvasWriterTo.Fill(c.path(path)) }
+
+func (c scaledCanvas) path(path vg.Path) vg.Path {
+	path = slices.Clone(path)
+	for i := range path {
+		to := &path[i]
+		to.Pos, to.Radius, to.Control = to.Pos.Scale(c.by), to.Radius*c.by, slices.Clone(to.Control)
+		for k := range to.Control {
+			to.Control[k] = to.Control[k].Scale(c.by)
+		}
+	}
+	return path
+}
+
+func (c scaledCanvas) FillString(f font.Face, at vg.Point, text string) {
+	f.Font.Size *= c.by
+	c.CanvasWriterTo.FillString(f, at.Scale(c.by), text)
+}
+
+func (c scaledCanvas) DrawImage(area vg.Rectangle, img image.Image) {
+	c.CanvasWriterTo.DrawImage(vg.Rectangle{Min: area.Min.Scale(c.by), Max: area.Max.Scale(c.by)}, img)
+}
 
 // init makes documents that do not depend on when they are made.
 func init() {
@@ -49,10 +118,12 @@ func (c pngCanvas) DrawImage(area vg.Rectangle, img image.Image) {
 // pdfCanvas mends what the canvas of gonum draws otherwise than other canvases.
 type pdfCanvas struct{ *vgpdf.Canvas }
 
-// DrawImage implements vg.Canvas. The canvas of gonum draws images upside down, and in any order in the file. Instead,
-// pixels are rectangles, one for all equal ones side by side. They reach below those that follow them at the right and
-// above, so that no viewer shows seams.
-func (c pdfCanvas) DrawImage(area vg.Rectangle, img image.Image) {
+// DrawImage implements vg.Canvas. The canvas of gonum draws images upside down, and in any order in the file.
+func (c pdfCanvas) DrawImage(area vg.Rectangle, img image.Image) { drawPixels(c, area, img) }
+
+// drawPixels draws an image as rectangles, one for all equal pixels side by side. They reach below those that follow
+// them at the right and above, so that no viewer shows seams.
+func drawPixels(c vg.Canvas, area vg.Rectangle, img image.Image) {
 	bounds := img.Bounds()
 	pixel := vg.Point{X: area.Size().X / vg.Length(bounds.Dx()), Y: area.Size().Y / vg.Length(bounds.Dy())}
 	for row := range bounds.Dy() {
@@ -91,6 +162,7 @@ type Drawing struct {
 	Title string
 	Width float64 // in points
 	Files []File
+	svg   []byte // for a page; nil if it was not drawn as SVG
 	// Points is how many points the drawing has, and Told how many of them say their values in the SVG.
 	Points, Told int
 }
@@ -104,10 +176,8 @@ type File struct {
 // SVG returns the svg element of the drawing for a page that sets Properties, without the header of a file; nil if it
 // was not drawn as SVG.
 func (d Drawing) SVG() []byte {
-	for _, f := range d.Files {
-		if at := bytes.Index(f.Data, []byte("<svg")); at >= 0 && strings.HasSuffix(f.Name, SVG.ext) {
-			return themed(f.Data[at:])
-		}
+	if at := bytes.Index(d.svg, []byte("<svg")); at >= 0 {
+		return themed(d.svg[at:])
 	}
 	return nil
 }
@@ -129,18 +199,32 @@ func Write(dir string, drawings ...Drawing) error {
 }
 
 // render draws one image in several formats.
-func render(name, title string, width, height vg.Length, paint func(draw.Canvas), formats []Format) (Drawing, error) {
-	d := Drawing{Name: name, Title: title, Width: width.Points()}
-	for _, f := range formats {
-		canvas := f.newCanvas(width, height)
+func render(name, title string, width, height vg.Length, paint func(draw.Canvas), o Options,
+	usual []Format) (Drawing, error) {
+	d := Drawing{Name: name, Title: title, Width: (width * o.scale()).Points()}
+	wanted := o.formats(usual)
+	draw := func(f Format) (File, error) {
+		canvas := f.newCanvas(width, height, o)
 		paint(draw.New(canvas))
 		var image bytes.Buffer
 		if _, err := canvas.WriteTo(&image); err != nil {
+			return File{}, err
+		}
+		if svg, ok := canvas.(*svgCanvas); ok {
+			d.svg, d.Points, d.Told = image.Bytes(), svg.points, svg.told
+		}
+		return File{name + f.ext, image.Bytes()}, nil
+	}
+	for _, f := range wanted {
+		file, err := draw(f)
+		if err != nil {
 			return Drawing{}, err
 		}
-		d.Files = append(d.Files, File{name + f.ext, image.Bytes()})
-		if svg, ok := canvas.(*svgCanvas); ok {
-			d.Points, d.Told = svg.points, svg.told
+		d.Files = append(d.Files, file)
+	}
+	if isSVG := func(f Format) bool { return f.ext == SVG.ext }; slices.ContainsFunc(usual, isSVG) && d.svg == nil {
+		if _, err := draw(SVG); err != nil { // for a page
+			return Drawing{}, err
 		}
 	}
 	return d, nil

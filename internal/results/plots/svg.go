@@ -40,12 +40,13 @@ type pen struct {
 // fonts are what a viewer without the measured font uses: they have the same widths, or every viewer has them.
 const fonts = "Liberation Sans,Arial,Helvetica,sans-serif"
 
-func newSVGCanvas(width, height vg.Length) *svgCanvas {
+// newSVGCanvas returns a canvas of that size, which is shown so many times as large.
+func newSVGCanvas(width, height, scale vg.Length) *svgCanvas {
 	c := &svgCanvas{width: width, height: height}
 	c.write(`<?xml version="1.0"?>
-<svg width="%[1]spt" height="%[2]spt" viewBox="0 0 %[1]s %[2]s" font-family="%[3]s"
+<svg width="%spt" height="%spt" viewBox="0 0 %s %s" font-family="%s"
 	xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">
-`, digits(width), digits(height), fonts)
+`, digits(width*scale), digits(height*scale), digits(width), digits(height), fonts)
 	vg.Initialize(c)
 	return c
 }

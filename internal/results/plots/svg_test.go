@@ -17,7 +17,7 @@ func TestSVGNamesLinesAndPoints(t *testing.T) {
 		l := Line{Label: name, X: []float64{1024, 2048}, Y: []float64{0.25, 0.5}, Style: SeriesStyle(0)}
 		f.AddLine(l)
 	}
-	d := must.Get(f.Draw("f", SVG))(t)
+	d := must.Get(f.Draw("f", Options{}, SVG))(t)
 	svg := string(d.SVG())
 	for _, want := range []string{
 		`<g data-line="lru">`, `<g data-line="&lt;b a=&#34;1&#34;&gt;">`,
@@ -47,7 +47,7 @@ func TestSpotsAreFew(t *testing.T) {
 		l.X, l.Y = append(l.X, float64(i)), append(l.Y, float64(i))
 	}
 	f.AddLine(l)
-	d := must.Get(f.Draw("f", SVG))(t)
+	d := must.Get(f.Draw("f", Options{}, SVG))(t)
 	if n := strings.Count(string(d.SVG()), `class="spot"`); n == 0 || n > mostSpots {
 		t.Errorf("%d points say their values, want at most %d", n, mostSpots)
 	} else if d.Told != n || d.Points != points {

@@ -18,8 +18,8 @@ func TestPagesChooseTheColours(t *testing.T) {
 		l := Line{Label: name, X: []float64{1, 2}, Y: []float64{0.25, 0.5}, High: []float64{0.3, 0.6}, Style: SeriesStyle(i)}
 		f.AddLine(l)
 	}
-	f.AddLine(Line{Label: "grey", X: []float64{1, 2}, Y: []float64{0.2, 0.3}, Faded: true})
-	d := must.Get(f.Draw("f", SVG))(t)
+	f.AddLine(Line{Label: "grey", X: []float64{1, 2}, Y: []float64{0.2, 0.3}, Style: fadedStyle(0)})
+	d := must.Get(f.Draw("f", Options{}, SVG))(t)
 	at := slices.IndexFunc(d.Files, func(f File) bool { return strings.HasSuffix(f.Name, ".svg") })
 	file, svg := d.Files[at].Data, d.SVG()
 	for i := range 2 {

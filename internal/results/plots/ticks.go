@@ -37,6 +37,8 @@ const maxLabels = 8
 const (
 	// tickGap is the least room between two labels of the horizontal axis.
 	tickGap = vg.Length(8)
+	// labelPitch and linePitch are the room of a label, with the next gap, along the horizontal and the vertical axis.
+	labelPitch, linePitch = vg.Length(42), vg.Length(15)
 	// axisShare is the part of the width of a figure that is left for its axis.
 	axisShare = 0.85
 )
@@ -129,7 +131,7 @@ func (t ticker) logLevels(low, high float64) [][]float64 {
 		}
 		return levels
 	case Seconds:
-		return [][]float64{between(durations, low, high), between(wholeDurations, low, high)}
+		return [][]float64{between(fineDurations, low, high), between(durations, low, high), between(wholeDurations, low, high)}
 	}
 	levels := [][]float64{powers(10, 1, []float64{1, 2, 5}, low, high)}
 	for _, every := range []float64{1, 2, 3, 4, 5, 6, 7, 8, 10, 20, 50, 100} {
@@ -141,6 +143,10 @@ func (t ticker) logLevels(low, high float64) [][]float64 {
 var (
 	durations = []float64{1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 86400,
 		7 * 86400, 30 * 86400, 365 * 86400}
+	// for an axis of few of those
+	fineDurations = []float64{1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300,
+		600, 1200, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 14 * 86400, 30 * 86400, 90 * 86400,
+		365 * 86400}
 	wholeDurations = []float64{1e-9, 1e-6, 1e-3, 1, 60, 3600, 86400, 30 * 86400, 365 * 86400}
 )
 

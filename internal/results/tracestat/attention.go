@@ -193,7 +193,7 @@ const queriesName = "query-similarity.csv"
 // Write writes stat.json, stat.csv, the figures, the numbers of the heat map and a page with all of it into dir, which
 // is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
 func (a *Attention) Write(dir string, about About) error {
-	drawn, err := a.figures()
+	drawn, err := a.figures(about.Figures)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ const drawnLayers = 6
 
 // figures draws, for all layers and for some, the similarity by lag, the overlap by similarity and the mass by rank. It
 // also draws the masses by layer, and the similarity of all pairs of steps of one head.
-func (a *Attention) figures() (drawn []plots.Drawing, err error) {
+func (a *Attention) figures(o plots.Options) (drawn []plots.Drawing, err error) {
 	for _, f := range []struct {
 		file, title, x, y string
 		scale             plots.Scale
@@ -270,21 +270,21 @@ func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 		if lines == 0 {
 			continue
 		}
-		d, err := figure.Draw(f.file, plots.SVG, plots.PNG)
+		d, err := figure.Draw(f.file, o, plots.SVG, plots.PNG)
 		if err != nil {
 			return nil, err
 		}
 		drawn = append(drawn, d)
 	}
 	if len(a.Layers) > 1 && len(a.All.MassByRank) > 0 {
-		d, err := a.massFigure()
+		d, err := a.massFigure(o)
 		if err != nil {
 			return nil, err
 		}
 		drawn = append(drawn, d)
 	}
 	if a.queries != nil {
-		d, err := a.queryFigure()
+		d, err := a.queryFigure(o)
 		if err != nil {
 			return nil, err
 		}
@@ -294,7 +294,7 @@ func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 }
 
 // queryFigure draws how similar the queries of one query head are at each pair of steps.
-func (a *Attention) queryFigure() (plots.Drawing, error) {
+func (a *Attention) queryFigure(o plots.Options) (plots.Drawing, error) {
 	q := a.queries
 	steps := plots.Places{Label: "step", Step: float64(q.Every)}
 	m := plots.Matrix{
@@ -305,7 +305,7 @@ func (a *Attention) queryFigure() (plots.Drawing, error) {
 	if q.Every > 1 {
 		m.Note = fmt.Sprintf("one in %d of %s", q.Every, show.Counted(a.Shape.Steps, "step"))
 	}
-	return m.Draw(plots.SVG, plots.PNG, plots.PDF)
+	return m.Draw(o, plots.SVG, plots.PNG, plots.PDF)
 }
 
 type namedCurve struct {
@@ -325,7 +325,7 @@ func (a *Attention) drawn() []namedCurve {
 }
 
 // massFigure draws how the probability is divided in each layer.
-func (a *Attention) massFigure() (plots.Drawing, error) {
+func (a *Attention) massFigure(o plots.Options) (plots.Drawing, error) {
 	figure := plots.New("Probability by layer: "+a.Trace, "layer", "share of the probability")
 	figure.SetX(plots.Linear, plots.Number)
 	figure.SetY(plots.Linear, plots.Percent)
@@ -344,5 +344,5 @@ func (a *Attention) massFigure() (plots.Drawing, error) {
 		}
 		figure.AddLine(line)
 	}
-	return figure.Draw("mass-by-layer", plots.SVG, plots.PNG)
+	return figure.Draw("mass-by-layer", o, plots.SVG, plots.PNG)
 }

@@ -9,9 +9,9 @@ import (
 
 // figures draws the popularity of the objects, and the distribution functions of sizes, reuse distances and reuse
 // times.
-func (s *Summary) figures() (drawn []plots.Drawing, err error) {
+func (s *Summary) figures(o plots.Options) (drawn []plots.Drawing, err error) {
 	if s.knowsObjects() {
-		popularity, err := s.popularityFigure()
+		popularity, err := s.popularityFigure(o)
 		if err != nil {
 			return nil, err
 		}
@@ -28,7 +28,7 @@ func (s *Summary) figures() (drawn []plots.Drawing, err error) {
 		{"reuse-time-seconds", "Reuse times", "time until the " + s.noun() + "'s next request", plots.Seconds,
 			[]curve{{"", s.ReuseTimeSeconds}}},
 	} {
-		d, err := f.draw(s.Trace)
+		d, err := f.draw(s.Trace, o)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +40,7 @@ func (s *Summary) figures() (drawn []plots.Drawing, err error) {
 }
 
 // popularityFigure draws how often each object is requested, by rank, with the fitted law.
-func (s *Summary) popularityFigure() (plots.Drawing, error) {
+func (s *Summary) popularityFigure(o plots.Options) (plots.Drawing, error) {
 	f := plots.New("Popularity: "+s.Trace, "rank of the "+s.noun(), "requests")
 	f.SetX(plots.Log, plots.Number)
 	f.SetY(plots.Log, plots.Number)
@@ -53,7 +53,7 @@ func (s *Summary) popularityFigure() (plots.Drawing, error) {
 	if s.Zipf != nil {
 		f.AddLine(s.fittedLine(observed.X))
 	}
-	return f.Draw("popularity", plots.SVG, plots.PNG)
+	return f.Draw("popularity", o, plots.SVG, plots.PNG)
 }
 
 // noun says what an object of the trace is.
@@ -104,7 +104,7 @@ type curve struct {
 }
 
 // draw returns nil if the trace has none of the distributions.
-func (d distributionFigure) draw(trace string) (*plots.Drawing, error) {
+func (d distributionFigure) draw(trace string, o plots.Options) (*plots.Drawing, error) {
 	f := plots.New(d.title+": "+trace, d.axis, "share that is at most this")
 	f.SetX(plots.Log, d.unit)
 	f.SetY(plots.Linear, plots.Percent)
@@ -126,7 +126,7 @@ func (d distributionFigure) draw(trace string) (*plots.Drawing, error) {
 	if drawn == 0 {
 		return nil, nil
 	}
-	drawing, err := f.Draw(d.file, plots.SVG, plots.PNG)
+	drawing, err := f.Draw(d.file, o, plots.SVG, plots.PNG)
 	return &drawing, err
 }
 

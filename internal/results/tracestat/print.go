@@ -252,7 +252,7 @@ const (
 // Write writes stat.json, stat.csv, distributions.csv (all bins), the figures and a page with all of it into dir, which
 // is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
 func (s *Summary) Write(dir string, about About) error {
-	drawn, err := s.figures()
+	drawn, err := s.figures(about.Figures)
 	if err != nil {
 		return err
 	}
@@ -321,6 +321,7 @@ type About struct {
 	Read    []records.Setting // what was read, and how
 	Version string            // of the program
 	Command string            // that made the summary
+	Figures plots.Options
 }
 
 func (s *Summary) page(about About, drawn []plots.Drawing) page.Page {
