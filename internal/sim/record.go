@@ -60,6 +60,9 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if r.trace.Written.Writes > 0 {
 		rec.WriteMode = r.trace.Written.Mode.String()
 	}
+	if lookups := r.trace.Written.Lookups; lookups > 0 {
+		rec.SetInt(metric.Lookups, int64(lookups))
+	}
 	if sizing := r.trace.Sizing; sizing != nil && c.Capacity.Bytes {
 		rec.ObjectOverhead = strconv.FormatInt(sizing.Overhead, 10)
 		rec.Sizes = sizing.Text()
