@@ -5,6 +5,7 @@ import (
 	"image"
 	"io"
 	"math"
+	"path"
 	"slices"
 	"time"
 
@@ -162,7 +163,7 @@ type Drawing struct {
 	Title string
 	Width float64 // in points
 	Files []File
-	svg   []byte // for a page; nil if it was not drawn as SVG
+	svg   []byte // for a page, if it is none of the files
 	// Points is how many points the drawing has, and Told how many of them say their values in the SVG.
 	Points, Told int
 }
@@ -176,8 +177,12 @@ type File struct {
 // SVG returns the svg element of the drawing for a page that sets Properties, without the header of a file; nil if it
 // was not drawn as SVG.
 func (d Drawing) SVG() []byte {
-	if at := bytes.Index(d.svg, []byte("<svg")); at >= 0 {
-		return themed(d.svg[at:])
+	svg := d.svg
+	if i := slices.IndexFunc(d.Files, func(f File) bool { return path.Ext(f.Name) == SVG.ext }); i >= 0 {
+		svg = d.Files[i].Data
+	}
+	if at := bytes.Index(svg, []byte("<svg")); at >= 0 {
+		return themed(svg[at:])
 	}
 	return nil
 }
