@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
-	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // This file checks that everything that figures, tables, references and claims mention exists.
@@ -261,7 +261,7 @@ func (c *checker) figures() {
 // style refuses looks that figures do not have, and policies to highlight that are not in the experiment.
 func (c *checker) style(f Figure, at path) {
 	if f.Style != "" {
-		o, err := plots.ParseOptions(f.Style)
+		o, err := look.Parse(f.Style)
 		c.at(at.sub("style"), err)
 		c.refuse(o.Log != "", at.sub("style"), "style has log; write the key log beside it")
 	}

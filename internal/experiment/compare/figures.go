@@ -8,13 +8,17 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/boxes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // mostDrawn is how many rows a figure has: more cannot be told apart.
 const mostDrawn = 60
 
 // Figures draws the differences of each comparison with their intervals, and for each capacity the reductions.
-func (c *Comparison) Figures(o plots.Options) (drawn []plots.Drawing, err error) {
+func (c *Comparison) Figures(o look.Options) (drawn []plots.Drawing, err error) {
 	for i := range c.Versus {
 		name := "difference"
 		if len(c.Versus) > 1 {
@@ -39,7 +43,7 @@ func (c *Comparison) Figures(o plots.Options) (drawn []plots.Drawing, err error)
 	return drawn, nil
 }
 
-func (c *Comparison) drawDifferences(v *Versus, name string, o plots.Options) (plots.Drawing, error) {
+func (c *Comparison) drawDifferences(v *Versus, name string, o look.Options) (plots.Drawing, error) {
 	label, scale := fmt.Sprintf("%s, %s − %s", c.quantity.Label(), v.New, v.Old), 1.0
 	if c.quantity.Unit == metric.Share {
 		label, scale = label+" (percentage points)", 100
@@ -52,22 +56,22 @@ func (c *Comparison) drawDifferences(v *Versus, name string, o plots.Options) (p
 	if len(rows) < len(v.Rows) {
 		title += fmt.Sprintf(", the first %d rows", len(rows))
 	}
-	var b plots.Boxes
+	var b boxes.Plot
 	var names []string
 	var recs []*records.Record
 	for _, r := range rows {
 		recs = append(recs, v.recordOf(r))
 	}
-	colors := o.Colors(recs)
+	colors := plots.Colors(o, recs)
 	for i, r := range slices.Backward(rows) {
 		x, margin := r.Difference, r.Margin.orZero()
-		b.Rows = append(b.Rows, plots.Box{Low: scale * (x - margin), High: scale * (x + margin), Dot: scale * x,
+		b.Rows = append(b.Rows, boxes.Box{Low: scale * (x - margin), High: scale * (x + margin), Dot: scale * x,
 			HasDot: true, Color: colors[i], Empty: true})
 		names = append(names, v.rowName(r))
 	}
 	f := plots.New(title, label, "")
 	f.AddRows(&b, names)
-	return f.Draw(name, o, plots.SVG, plots.PNG)
+	return f.Draw(name, o, canvas.SVG, canvas.PNG)
 }
 
 // records returns a record of each row that may be drawn.
@@ -111,23 +115,23 @@ func (r *Reductions) byCapacity() [][]Reduction {
 }
 
 // draw draws the distributions at one capacity, the largest mean on top.
-func (r *Reductions) draw(rows []Reduction, o plots.Options) (plots.Drawing, error) {
+func (r *Reductions) draw(rows []Reduction, o look.Options) (plots.Drawing, error) {
 	capacity := rows[0].Capacity
 	title := fmt.Sprintf("%s at %s, %s", sentence(r.Title), capacity, r.tracesText(rows))
 	if len(rows) > mostDrawn {
 		title += fmt.Sprintf(", the %d largest means", mostDrawn)
 		rows = rows[:mostDrawn]
 	}
-	var b plots.Boxes
+	var b boxes.Plot
 	var names []string
 	var recs []*records.Record
 	for _, row := range rows {
 		recs = append(recs, row.record)
 	}
-	colors := o.Colors(recs)
+	colors := plots.Colors(o, recs)
 	for i, row := range slices.Backward(rows) {
 		p := row.Percentiles
-		b.Rows = append(b.Rows, plots.Box{Low: p[0], From: p[1], Middle: p[2], To: p[3], High: p[4], Dot: row.Mean,
+		b.Rows = append(b.Rows, boxes.Box{Low: p[0], From: p[1], Middle: p[2], To: p[3], High: p[4], Dot: row.Mean,
 			HasDot: true, Color: colors[i]})
 		name := row.name()
 		if r.runs > 1 {
@@ -136,9 +140,9 @@ func (r *Reductions) draw(rows []Reduction, o plots.Options) (plots.Drawing, err
 		names = append(names, name)
 	}
 	f := plots.New(title, "whiskers: P10 to P90, box: P25 to P75, line: median, dot: mean", "")
-	f.SetX(plots.Linear, plots.Percent)
+	f.SetX(axes.Linear, axes.Percent)
 	f.AddRows(&b, names)
-	return f.Draw("reduction_at_"+fileName(capacity), o, plots.SVG, plots.PNG)
+	return f.Draw("reduction_at_"+fileName(capacity), o, canvas.SVG, canvas.PNG)
 }
 
 // fileName replaces what not every file system has in names.

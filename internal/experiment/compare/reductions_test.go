@@ -13,7 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // overTraces returns fifo with 600 misses on five traces, and a policy that misses 10% to 50% less.
@@ -213,7 +213,7 @@ func TestFigures(t *testing.T) {
 	draw := func() map[string][]byte {
 		c := compared(t, Options{Against: "fifo"}, newRun("old", recs...), newRun("new", recs...))
 		files := map[string][]byte{}
-		for _, d := range must.Get(c.Figures(plots.Options{}))(t) {
+		for _, d := range must.Get(c.Figures(look.Options{}))(t) {
 			for _, f := range d.Files {
 				files[f.Name] = f.Data
 			}
@@ -248,12 +248,12 @@ func TestFiguresOfManyRows(t *testing.T) {
 		recs = append(recs, rec("a", "lru", fmt.Sprint(10+i), 500))
 	}
 	c := compared(t, Options{}, newRun("old", recs...), newRun("new", recs...))
-	d := must.Get(c.Figures(plots.Options{}))(t)
+	d := must.Get(c.Figures(look.Options{}))(t)
 	if len(d) != 1 || !strings.HasSuffix(d[0].Title, ", the first 60 rows") {
 		t.Errorf("the figure is called %q", d[0].Title)
 	}
 	c = compared(t, Options{}, newRun("old", recs[:mostDrawn]...), newRun("new", recs[:mostDrawn]...))
-	if d := must.Get(c.Figures(plots.Options{}))(t); strings.Contains(d[0].Title, "rows") {
+	if d := must.Get(c.Figures(look.Options{}))(t); strings.Contains(d[0].Title, "rows") {
 		t.Errorf("the figure of all rows is called %q", d[0].Title)
 	}
 }
@@ -262,7 +262,7 @@ func TestFiguresOfManyRows(t *testing.T) {
 func TestFigureOfCounts(t *testing.T) {
 	c := compared(t, Options{Metric: metric.Misses.Name}, newRun("old", rec("a", "lru", "10", 500)),
 		newRun("new", rec("a", "lru", "10", 400)))
-	d := must.Get(c.Figures(plots.Options{}))(t)
+	d := must.Get(c.Figures(look.Options{}))(t)
 	if svg := string(d[0].SVG()); !strings.Contains(svg, "misses, new") || strings.Contains(svg, "percentage points") {
 		t.Error("the figure does not say what it shows")
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/results/target"
 )
 
@@ -240,10 +243,10 @@ func (c *Curve) seeds() []uint64 {
 }
 
 // Figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
-func (c *Curve) Figure(o plots.Options) *plots.Figure {
-	axis, unit := "capacity (objects)", plots.Number
+func (c *Curve) Figure(o look.Options) *plots.Figure {
+	axis, unit := "capacity (objects)", axes.Number
 	if c.Capacities[0].Unit() == records.Bytes {
-		axis, unit = "capacity", plots.Bytes
+		axis, unit = "capacity", axes.Bytes
 	}
 	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.Trace, len(c.seeds()),
 		show.Share(c.Rate)), axis, "hit ratio")
@@ -258,14 +261,14 @@ func (c *Curve) Figure(o plots.Options) *plots.Figure {
 	for _, s := range c.Specs {
 		lines = append(lines, c.sampledLines(s.String(), styles)...)
 	}
-	o.Emphasise(lines)
+	plots.Emphasise(o, lines)
 	for _, l := range lines {
 		if len(l.X) > 0 {
 			f.AddLine(l)
 		}
 	}
-	f.SetX(plots.Log, unit)
-	f.SetY(plots.Linear, plots.Percent)
+	f.SetX(axes.Log, unit)
+	f.SetY(axes.Linear, axes.Percent)
 	return f
 }
 
@@ -315,7 +318,7 @@ func (c *Curve) Table() *page.Table {
 }
 
 // Drawings draws what Figure returns.
-func (c *Curve) Drawings(o plots.Options) ([]plots.Drawing, error) {
-	d, err := c.Figure(o).Draw("hit_ratio", o, plots.SVG, plots.PNG)
+func (c *Curve) Drawings(o look.Options) ([]plots.Drawing, error) {
+	d, err := c.Figure(o).Draw("hit_ratio", o, canvas.SVG, canvas.PNG)
 	return []plots.Drawing{d}, err
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // figures draws the experiment's figures. A figure without records, or with too few, is left out with a note.
@@ -29,7 +31,7 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 		return nil, nil, err
 	}
 	notes, err = eachFigure(in, func(f drawable) error {
-		d, err := f.draw(plots.SVG, plots.PNG, plots.PDF)
+		d, err := f.draw(canvas.SVG, canvas.PNG, canvas.PDF)
 		if err != nil {
 			return err
 		}
@@ -43,13 +45,13 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 
 type drawable struct {
 	figure interface {
-		Draw([]records.Record, ...plots.Format) (plots.Drawing, error)
+		Draw([]records.Record, ...canvas.Format) (plots.Drawing, error)
 	}
 	recs         []records.Record
 	caption, alt string
 }
 
-func (d drawable) draw(formats ...plots.Format) (plots.Drawing, error) {
+func (d drawable) draw(formats ...canvas.Format) (plots.Drawing, error) {
 	return d.figure.Draw(d.recs, formats...)
 }
 
@@ -108,10 +110,10 @@ func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots
 }
 
 // optionsOf returns how a figure looks: as the user of the command says, and otherwise as the experiment does.
-func optionsOf(in Input, f experiment.Figure) plots.Options {
-	var o plots.Options
+func optionsOf(in Input, f experiment.Figure) look.Options {
+	var o look.Options
 	if f.Style != "" {
-		o, _ = plots.ParseOptions(f.Style) // already checked
+		o, _ = look.Parse(f.Style) // already checked
 	}
 	o.Highlight = f.Highlight
 	return in.Figures.Over(o)

@@ -9,8 +9,8 @@ import (
 // these.
 var together = []int64{1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 10080, 20160, 43200}
 
-// Merged returns the rows of one replay, in the order of their times, with at most w.Most windows: where there are more,
-// each row stands for several consecutive windows. Its value is their mean, and its time the end of the last one.
+// Merged returns the rows of one replay, in the order of their times, with at most w.Most windows: where there are
+// more, each row stands for several consecutive windows. Its value is their mean, and its time the end of the last one.
 func (w Window) Merged(rows []Row) []Row {
 	if w.Most == 0 || w.Span == 0 || len(rows) == 0 {
 		return rows

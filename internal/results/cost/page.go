@@ -16,6 +16,9 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Parts returns what a page says of answers: each in a sentence and a table with a row per policy, after the cheapest
@@ -67,7 +70,7 @@ const logRatio = 8
 
 // Draw draws for each answer what the capacities cost, with the cheapest marked. Answers of one capacity have no
 // figure.
-func Draw(ctx context.Context, answers []Answer, o plots.Options) (drawn []plots.Drawing, err error) {
+func Draw(ctx context.Context, answers []Answer, o look.Options) (drawn []plots.Drawing, err error) {
 	for i, a := range answers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -79,7 +82,7 @@ func Draw(ctx context.Context, answers []Answer, o plots.Options) (drawn []plots
 		if len(answers) > 1 {
 			name = fmt.Sprintf("%s-%d", name, i+1)
 		}
-		d, err := a.figure(o).Draw(name, o, plots.SVG, plots.PNG)
+		d, err := a.figure(o).Draw(name, o, canvas.SVG, canvas.PNG)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +91,7 @@ func Draw(ctx context.Context, answers []Answer, o plots.Options) (drawn []plots
 	return drawn, nil
 }
 
-func (a Answer) figure(o plots.Options) *plots.Figure {
+func (a Answer) figure(o look.Options) *plots.Figure {
 	label := "cost per month"
 	if a.Currency != "" {
 		label += " (" + a.Currency + ")"
@@ -114,7 +117,7 @@ func (a Answer) figure(o plots.Options) *plots.Figure {
 	none := records.NoCache()
 	lines = append(lines, plots.Line{Label: none, Style: styles[none],
 		X: []float64{float64(smallest), float64(largest)}, Y: []float64{a.None.Cost, a.None.Cost}})
-	o.Emphasise(lines)
+	plots.Emphasise(o, lines)
 	for _, l := range lines {
 		f.AddLine(l)
 	}
@@ -126,9 +129,9 @@ func (a Answer) figure(o plots.Options) *plots.Figure {
 		f.AddLine(plots.Line{Label: "cheapest: " + a.Amount(best.Cost), Style: mark, X: []float64{float64(at)},
 			Y: []float64{best.Cost}})
 	}
-	f.SetX(plots.Log, plots.Bytes)
+	f.SetX(axes.Log, axes.Bytes)
 	if low > 0 && high/low >= logRatio {
-		f.SetY(plots.Log, plots.Number)
+		f.SetY(axes.Log, axes.Number)
 	} else {
 		f.Plot.Y.Min = min(0, f.Plot.Y.Min)
 	}

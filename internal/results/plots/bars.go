@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 const (
@@ -71,7 +72,7 @@ func (f *Figure) nameRows() {
 func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, r := range b.bars {
-		grouped(c, r.line, func() {
+		canvas.Grouped(c, r.line, func() {
 			if b.upright {
 				b.drawBar(c, r, y, x)
 			} else {

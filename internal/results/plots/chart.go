@@ -17,6 +17,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Chart is a figure of an experiment: a metric of its records along a dimension, averaged over seeds, with a band of
@@ -39,14 +42,14 @@ type Chart struct {
 	Marks  []results.Published
 	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
 
-	Options Options
+	Options look.Options
 }
 
 // Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
 // results.Arrange refuses the records, or if the axes can show no point.
-func (c Chart) Draw(recs []records.Record, usual ...Format) (Drawing, error) {
+func (c Chart) Draw(recs []records.Record, usual ...canvas.Format) (Drawing, error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
-	c.LogX, c.LogY = c.Options.inLog("x", c.LogX), c.Options.inLog("y", c.LogY)
+	c.LogX, c.LogY = c.Options.InLog("x", c.LogX), c.Options.InLog("y", c.LogY)
 	s, err := c.sheet(recs)
 	return drawn(c.Name, c.Options, s, err, usual)
 }
@@ -188,7 +191,7 @@ func newDrawing(c Chart, panels []results.Panel) *drawing {
 // lookApart gives all lines looks that differ, in all panels the same.
 func (d *drawing) lookApart() {
 	lines := d.ranked()
-	isStrong := func(l ranked) bool { return d.Options.isStrong(l.name, l.record) }
+	isStrong := func(l ranked) bool { return d.Options.IsStrong(l.name, l.record) }
 	d.faded = fadedOf(lines, d.Y, isStrong)
 	var coloured, grey []string
 	for _, l := range lines {
@@ -205,7 +208,7 @@ func (d *drawing) lookApart() {
 	d.styles.apart(coloured)
 	d.styles.greyApart(grey)
 	for _, l := range lines {
-		d.styles[l.name] = d.Options.emphasised(d.styles[l.name], l.name, l.record)
+		d.styles[l.name] = emphasised(d.Options, d.styles[l.name], l.name, l.record)
 	}
 }
 
@@ -336,7 +339,9 @@ func (d *drawing) addLines(f *Figure, p results.Panel) {
 		slices.SortStableFunc(lines, func(a, b results.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
 	}
 	beside := d.intervalsOf(lines)
-	slices.SortStableFunc(lines, func(a, b results.Series) int { return d.styles[a.Name].depth() - d.styles[b.Name].depth() })
+	slices.SortStableFunc(lines, func(a, b results.Series) int {
+		return d.styles[a.Name].depth() - d.styles[b.Name].depth()
+	})
 	for _, s := range lines {
 		l := d.line(s)
 		if d.isInterval(s) || isSampled(s) && !l.Style.Grey {
@@ -466,11 +471,11 @@ func widen(axis *plot.Axis, metric string) {
 	axis.Min, axis.Max = max(0, axis.Min-room), min(axis.Max+room, most)
 }
 
-func scaleOf(log bool) Scale {
+func scaleOf(log bool) axes.Scale {
 	if log {
-		return Log
+		return axes.Log
 	}
-	return Linear
+	return axes.Linear
 }
 
 func (d *drawing) ticks(p results.Panel) []plot.Tick {
@@ -493,30 +498,30 @@ func (d *drawing) ticks(p results.Panel) []plot.Tick {
 	return ticks
 }
 
-func (d *drawing) xUnit(p results.Panel) Unit {
+func (d *drawing) xUnit(p results.Panel) axes.Unit {
 	switch {
 	case records.IsShare(d.X):
-		return Percent
+		return axes.Percent
 	case d.X == records.DimCapacity && inBytes(p):
-		return Bytes
+		return axes.Bytes
 	}
-	return Number
+	return axes.Number
 }
 
-func (d *drawing) yUnit() Unit { return unitOf(d.Y) }
+func (d *drawing) yUnit() axes.Unit { return unitOf(d.Y) }
 
 // unitOf returns the unit of an axis with the values of a metric.
-func unitOf(name string) Unit {
+func unitOf(name string) axes.Unit {
 	m, _ := metric.Lookup(name)
 	switch m.Unit {
 	case metric.Share:
-		return Percent
+		return axes.Percent
 	case metric.Bytes:
-		return Bytes
+		return axes.Bytes
 	case metric.Seconds, metric.Milliseconds, metric.Nanoseconds:
-		return Plain
+		return axes.Plain
 	}
-	return Number
+	return axes.Number
 }
 
 func inBytes(p results.Panel) bool { return p.Lines[0].Points[0].Record.CapacityUnit == records.Bytes }

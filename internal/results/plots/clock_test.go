@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
@@ -69,21 +67,4 @@ func TestTheAxisOfTime(t *testing.T) {
 			t.Errorf("%v seconds from %q:\n %s, want\n %s", c.seconds, c.begin, got, c.want)
 		}
 	}
-}
-
-// Whatever its range, an axis of dates has few ticks, in their order and within it.
-func TestDateTicks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		from := time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "from"), 0).UTC()
-		seconds := rapid.Float64Range(10, 2e8).Draw(t, "seconds")
-		ticks := dateTicks(from, 0, seconds, maxLabels)
-		if len(ticks) < 1 || len(ticks) > maxLabels+1 {
-			t.Fatalf("%d ticks from %s on for %v s: %v", len(ticks), from, seconds, ticks)
-		}
-		for i, tick := range ticks {
-			if tick.Value < 0 || tick.Value > seconds || i > 0 && tick.Value <= ticks[i-1].Value {
-				t.Fatalf("ticks at %v", ticks)
-			}
-		}
-	})
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // everyPolicy returns records of all policies of the program at some capacities, of which the user named the worst
@@ -121,15 +123,15 @@ func TestFewPoliciesHaveColoursOfTheirOwn(t *testing.T) {
 		d := drawingOf(t, Chart{Name: "f", X: records.DimCapacity, Y: "hit_ratio", Styles: StylesOf(all, "policy")}, recs)
 		seen := map[string]string{}
 		for _, s := range d.panels[0].Lines {
-			color := hex(d.color(s.Name))
+			color := canvas.Hex(d.color(s.Name))
 			if other, ok := seen[color]; ok {
 				t.Errorf("of %v, %s and %s have the same colour", chosen, s.Name, other)
 			}
 			seen[color] = s.Name
 		}
 		boxes := map[string]bool{}
-		for _, c := range (Options{}).Colors(each) {
-			boxes[hex(c)] = true
+		for _, c := range Colors(look.Options{}, each) {
+			boxes[canvas.Hex(c)] = true
 		}
 		if len(boxes) != len(each) {
 			t.Errorf("%d boxes of %v have %d colours", len(each), chosen, len(boxes))
@@ -180,7 +182,7 @@ func TestHighlight(t *testing.T) {
 			recs = append(recs, r)
 		}
 	}
-	c := Chart{Name: "f", X: records.DimCapacity, Y: "hit_ratio", Options: Options{Highlight: []string{"sieve"}}}
+	c := Chart{Name: "f", X: records.DimCapacity, Y: "hit_ratio", Options: look.Options{Highlight: []string{"sieve"}}}
 	d := drawingOf(t, c, recs)
 	f := d.draw(d.panels[0])
 	if first := f.legend.entries[0]; first.label != "sieve" || !first.strong {
@@ -208,6 +210,6 @@ func TestHighlight(t *testing.T) {
 	if n := len(regexp.MustCompile(`stroke-width:2\.4`).FindAllString(svg, -1)); n != 2 {
 		t.Errorf("%d strong strokes, want the line and its sample in the legend", n)
 	}
-	must.Fail(t, Options{Highlight: []string{"siev"}}.CheckHighlight(recs), `unknown policy "siev"; did you mean "sieve"?`,
-		"a policy that is not there")
+	must.Fail(t, look.Options{Highlight: []string{"siev"}}.CheckHighlight(recs),
+		`unknown policy "siev"; did you mean "sieve"?`, "a policy that is not there")
 }

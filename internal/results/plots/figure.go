@@ -18,6 +18,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 const (
@@ -34,8 +37,8 @@ type Figure struct {
 	xLabel   string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
 	yLabel   string
 	title    string // in full
-	xUnit    Unit
-	yUnit    Unit
+	xUnit    axes.Unit
+	yUnit    axes.Unit
 	from     time.Time // 0 on the horizontal axis, if that has dates
 	xNames   []string  // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
 	barNames bool      // the vertical axis has the names of bars
@@ -51,7 +54,7 @@ type Figure struct {
 	least    vg.Length // that names need in the height
 	rows     []string  // names of bars, in full
 	square   bool      // the area of the data is a square
-	options  Options
+	options  look.Options
 	// the range of all confidence intervals, if lowest < highest
 	lowest, highest float64
 	err             error // of the first line that was refused
@@ -63,21 +66,21 @@ func New(title, xLabel, yLabel string) *Figure {
 }
 
 // newPanel returns a figure, or one of n panels with a heading instead of the title.
-func newPanel(o Options, title, heading, xLabel, yLabel string, n int) *Figure {
+func newPanel(o look.Options, title, heading, xLabel, yLabel string, n int) *Figure {
 	if n == 1 {
 		f := New(title, xLabel, yLabel)
-		f.fit(o, o.inner())
+		f.fit(o, o.Inner())
 		return f
 	}
 	f := newFigure("", xLabel, yLabel, panelWidth, panelHeight)
 	f.heading = heading
-	f.fit(o, o.panelWidth(n, o.inner()))
+	f.fit(o, widthOfPanel(o, n, o.Inner()))
 	return f
 }
 
 // fit gives a figure a width, unless that is 0, and what follows from it: how many labels have room, and where names
 // end.
-func (f *Figure) fit(o Options, width vg.Length) {
+func (f *Figure) fit(o look.Options, width vg.Length) {
 	f.options = o
 	if o.NoTitle {
 		f.title, f.Plot.Title.Text = "", ""
@@ -92,8 +95,8 @@ func (f *Figure) fit(o Options, width vg.Length) {
 		f.setTitle(f.title)
 	}
 	for _, axis := range []*plot.Axis{&f.Plot.X, &f.Plot.Y} {
-		if t, ok := axis.Tick.Marker.(ticker); ok {
-			t.most = f.labelsAlong(axis)
+		if t, ok := axis.Tick.Marker.(axes.Ticker); ok {
+			t.Most = f.labelsAlong(axis)
 			axis.Tick.Marker = t
 		}
 	}
@@ -110,9 +113,9 @@ func (f *Figure) labelsAlong(axis *plot.Axis) int {
 	case f.options.Width == 0:
 		return 0
 	case axis == &f.Plot.X:
-		return min(max(int(axisShare*(f.width-f.ends.width())/labelPitch), 3), maxLabels)
+		return min(max(int(axisShare*(f.width-f.ends.width())/labelPitch), 3), axes.MaxLabels)
 	}
-	return min(max(int((f.height-labelPitch)/linePitch), 4), maxLabels)
+	return min(max(int((f.height-labelPitch)/linePitch), 4), axes.MaxLabels)
 }
 
 func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
@@ -130,8 +133,8 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 		axis.Tick.Label.Font = sans(10)
 	}
 	f.xLabel, f.yLabel, f.spots = xLabel, yLabel, &spots{figure: f}
-	f.SetX(Linear, Number)
-	f.SetY(Linear, Number)
+	f.SetX(axes.Linear, axes.Number)
+	f.SetY(axes.Linear, axes.Number)
 	lines := plotter.NewGrid()
 	lines.Horizontal.Color, lines.Vertical.Color = grid, grid
 	p.Add(lines, f.bands, f.ends)
@@ -150,29 +153,29 @@ func (f *Figure) setTitle(title string) {
 }
 
 // SetX sets the scale of the horizontal axis and the unit that its values are in.
-func (f *Figure) SetX(s Scale, u Unit) {
+func (f *Figure) SetX(s axes.Scale, u axes.Unit) {
 	f.xUnit = u
 	setAxis(&f.Plot.X, s, u, f.labelsAlong(&f.Plot.X))
 }
 
 // SetY sets the scale of the vertical axis and the unit that its values are in.
-func (f *Figure) SetY(s Scale, u Unit) {
+func (f *Figure) SetY(s axes.Scale, u axes.Unit) {
 	f.yUnit = u
 	setAxis(&f.Plot.Y, s, u, f.labelsAlong(&f.Plot.Y))
 }
 
-func setAxis(a *plot.Axis, s Scale, u Unit, most int) {
+func setAxis(a *plot.Axis, s axes.Scale, u axes.Unit, most int) {
 	a.Scale = plot.LinearScale{}
-	if s == Log {
+	if s == axes.Log {
 		a.Scale = plot.LogScale{}
 	}
-	a.Tick.Marker = ticker{scale: s, unit: u, most: most}
+	a.Tick.Marker = axes.Ticker{Scale: s, Unit: u, Most: most}
 }
 
 // Draw draws the figure as NAME.svg and so on, in these formats unless the options have others. It is an
 // UndrawableError if a line was refused, or if there is nothing that the axes can show.
-func (f *Figure) Draw(name string, o Options, usual ...Format) (Drawing, error) {
-	f.fit(o, o.inner())
+func (f *Figure) Draw(name string, o look.Options, usual ...canvas.Format) (Drawing, error) {
+	f.fit(o, o.Inner())
 	f.setLog()
 	return (&sheet{panels: []*Figure{f}, options: o}).render(name, usual)
 }
@@ -186,17 +189,17 @@ func (f *Figure) setLog() {
 	for _, of := range []struct {
 		name   string
 		axis   *plot.Axis
-		unit   Unit
+		unit   axes.Unit
 		values bool
 	}{{"x", &f.Plot.X, f.xUnit, f.xNames == nil && f.from.IsZero()}, {"y", &f.Plot.Y, f.yUnit, !f.barNames}} {
 		switch {
 		case !of.values || of.axis.Min > of.axis.Max:
-		case !f.options.inLog(of.name, false):
-			setAxis(of.axis, Linear, of.unit, f.labelsAlong(of.axis))
+		case !f.options.InLog(of.name, false):
+			setAxis(of.axis, axes.Linear, of.unit, f.labelsAlong(of.axis))
 		case of.axis.Min <= 0:
 			notes = append(notes, fmt.Sprintf("the %s axis has values at 0, and is not logarithmic", of.name))
 		default:
-			setAxis(of.axis, Log, of.unit, f.labelsAlong(of.axis))
+			setAxis(of.axis, axes.Log, of.unit, f.labelsAlong(of.axis))
 		}
 	}
 	f.note = joined(append([]string{f.note}, notes...)...)
@@ -225,8 +228,8 @@ func checkRange(label string, axis *plot.Axis) error {
 
 // size returns the size of the whole figure: the plot and, next to it or below, the legend.
 func (f *Figure) size() (width, height vg.Length) {
-	m := 2 * f.options.margin()
-	if inner := f.options.inner(); inner > 0 {
+	m := 2 * f.options.Margin()
+	if inner := f.options.Inner(); inner > 0 {
 		return inner + m, f.plotHeight() + f.legendHeight() + noteHeight(f.note, inner) + m
 	}
 	legend := f.legend.size(f.legend.columnsFor(maxLegendRows))
@@ -243,7 +246,7 @@ func (f *Figure) size() (width, height vg.Length) {
 
 // fullWidth is the width of the plot with the names at the ends of its lines.
 func (f *Figure) fullWidth() vg.Length {
-	if inner := f.options.inner(); inner > 0 && f.heading == "" {
+	if inner := f.options.Inner(); inner > 0 && f.heading == "" {
 		if f.bar != nil {
 			inner -= f.bar.width()
 		}
@@ -257,8 +260,8 @@ func (f *Figure) plotHeight() vg.Length {
 	o := f.options
 	switch {
 	case o.Height > 0 && f.heading == "":
-		rest := f.legendHeight() + noteHeight(f.note, o.inner()) + 2*o.margin()
-		return max(o.Height/o.scale()-rest, f.least, vg.Inch)
+		rest := f.legendHeight() + noteHeight(f.note, o.Inner()) + 2*o.Margin()
+		return max(o.Height/o.Scale()-rest, f.least, vg.Inch)
 	case o.Width > 0 && f.barNames:
 		return f.least
 	}
@@ -272,7 +275,7 @@ func (f *Figure) legendHeight() vg.Length {
 	if f.options.Width == 0 {
 		return 0
 	}
-	return f.legend.below(f.options.inner()).Y
+	return f.legend.below(f.options.Inner()).Y
 }
 
 func noteHeight(note string, width vg.Length) vg.Length {
@@ -284,11 +287,11 @@ func noteHeight(note string, width vg.Length) vg.Length {
 }
 
 func (f *Figure) draw(c draw.Canvas) {
-	inner := blank(c, f.options.margin())
+	inner := blank(c, f.options.Margin())
 	plotArea := inner
 	if f.options.Width > 0 {
 		drawNote(inner, f.note)
-		plotArea.Min.Y += noteHeight(f.note, f.options.inner())
+		plotArea.Min.Y += noteHeight(f.note, f.options.Inner())
 		f.legend.drawBelow(&plotArea)
 		plotArea.Max.X = plotArea.Min.X + f.fullWidth()
 	} else {

@@ -14,6 +14,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Heat is a heat map of an experiment: a metric of its records, averaged over seeds, is the colour of the cell at a
@@ -28,12 +31,12 @@ type Heat struct {
 	Log            bool   // colours follow the logarithm of the values
 	XLabel, YLabel string // "" for the names of the dimensions
 	ColorLabel     string // "" for the name of the metric
-	Options        Options
+	Options        look.Options
 }
 
 // Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
 // results.Arrange refuses the records, or if several of them share a cell.
-func (h Heat) Draw(recs []records.Record, usual ...Format) (Drawing, error) {
+func (h Heat) Draw(recs []records.Record, usual ...canvas.Format) (Drawing, error) {
 	s, err := h.sheet(recs)
 	return drawn(h.Name, h.Options, s, err, usual)
 }
@@ -58,7 +61,7 @@ func (h Heat) sheet(recs []records.Record) (*sheet, error) {
 	if !slices.ContainsFunc(values, isNumber) {
 		return nil, fmt.Errorf("no %s is above 0, as logarithmic colours need", h.Color)
 	}
-	colors := newColorScale(scaleOf(h.Log), values)
+	colors := axes.NewColorScale(scaleOf(h.Log), values)
 	s := &sheet{title: h.title(), bar: &colorBar{colors, unitOf(h.Color), cmp.Or(h.ColorLabel, records.AxisName(h.Color))}}
 	var all []*cells
 	for _, g := range grids {
@@ -241,7 +244,7 @@ func (g *heatPanel) hasAxesOf(other *heatPanel) bool {
 // rowPitch is the least height of a row with a name.
 const rowPitch = vg.Length(13)
 
-func (h Heat) draw(g *heatPanel, colors colorScale, n int) (*Figure, *cells) {
+func (h Heat) draw(g *heatPanel, colors axes.ColorScale, n int) (*Figure, *cells) {
 	xLabel := cmp.Or(h.XLabel, heatLabel(h.X, g.columns, g.counted))
 	yLabel := cmp.Or(h.YLabel, heatLabel(h.Y, g.rows, g.counted))
 	title := h.title()

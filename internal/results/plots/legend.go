@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -16,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/show"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 const (
@@ -322,7 +321,7 @@ func (s *spots) add(name string, points ...plotter.XY) {
 
 // draw draws the spots on the canvas that the figure was drawn on.
 func (s *spots) draw(plotted draw.Canvas) {
-	svg := svgOf(plotted)
+	svg := canvas.SVGOf(plotted)
 	if svg == nil {
 		return
 	}
@@ -330,14 +329,14 @@ func (s *spots) draw(plotted draw.Canvas) {
 	area := s.figure.Plot.DataCanvas(plotted)
 	x, y := s.figure.Plot.Transforms(&area)
 	for _, l := range s.lines {
-		grouped(area, l.name, func() {
+		canvas.Grouped(area, l.name, func() {
 			for i, p := range l.points {
 				if i%step == 0 || i == len(l.points)-1 {
-					svg.spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.text(l, i))
+					svg.Spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.text(l, i))
 				}
 			}
 		})
-		svg.points += len(l.points)
+		svg.Points += len(l.points)
 	}
 }
 
@@ -363,7 +362,7 @@ func (s *spots) step() int {
 
 // valueText says what a point means: "lru, capacity (objects) 1,000: hit ratio 47.12%".
 func (f *Figure) valueText(line string, p plotter.XY) string {
-	place := f.xUnit.exact(p.X)
+	place := f.xUnit.Exact(p.X)
 	if !f.from.IsZero() {
 		place = f.from.Add(time.Duration(p.X * float64(time.Second))).Format(time.DateTime)
 	}
@@ -371,25 +370,9 @@ func (f *Figure) valueText(line string, p plotter.XY) string {
 		i := min(max(int(math.Round(p.X)), 0), len(f.xNames)-1)
 		place = f.xNames[i]
 	}
-	text := fmt.Sprintf("%s %s: %s %s", f.xLabel, place, f.yLabel, f.yUnit.exact(p.Y))
+	text := fmt.Sprintf("%s %s: %s %s", f.xLabel, place, f.yLabel, f.yUnit.Exact(p.Y))
 	if line != "" {
 		text = line + ", " + text
 	}
 	return show.Printable(text)
-}
-
-// exact writes a value with more digits than the labels of an axis have.
-func (u Unit) exact(v float64) string {
-	switch u {
-	case Percent:
-		return strconv.FormatFloat(v*100, 'f', 2, 64) + "%"
-	case Bytes:
-		return show.Capacity(int64(math.Round(v)), records.Bytes)
-	case Seconds:
-		return u.format(v)
-	}
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return show.Count(int64(v))
-	}
-	return short(v)
 }

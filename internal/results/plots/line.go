@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 const (
@@ -113,7 +114,7 @@ func (l Line) Plot(c draw.Canvas, p *plot.Plot) {
 			last = at
 		}
 	}
-	grouped(c, l.Label, func() {
+	canvas.Grouped(c, l.Label, func() {
 		if l.hasBars() {
 			l.plotBars(c, x, y)
 		}
@@ -201,7 +202,7 @@ func (b *bands) Plot(c draw.Canvas, p *plot.Plot) {
 		for i := len(l.X) - 1; i >= 0; i-- {
 			outline = append(outline, vg.Point{X: x(l.X[i]), Y: y(l.High[i])})
 		}
-		grouped(c, l.Label, func() { c.FillPolygon(translucent(l.Style.Color), c.ClipPolygonY(outline)) })
+		canvas.Grouped(c, l.Label, func() { c.FillPolygon(translucent(l.Style.Color), c.ClipPolygonY(outline)) })
 	}
 }
 

@@ -19,38 +19,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
-
-func TestParseOptions(t *testing.T) {
-	o := must.Get(ParseOptions("width=3.3in, font=8pt,log=y+x,title=off,format=pdf+tex+pdf,height=5cm"))(t)
-	if o.Width != 3.3*vg.Inch || o.Font != 8 || o.Height != 5*vg.Centimeter || o.Log != "x+y" || !o.NoTitle ||
-		len(o.Formats) != 2 || o.Formats[0].ext != ".pdf" || o.Formats[1].ext != ".tex" {
-		t.Errorf("%+v", o)
-	}
-	for text, want := range map[string]string{
-		"":                     `unknown key ""`,
-		"widht=3in":            `unknown key "widht"; did you mean "width"?`,
-		"width":                `"width": want a value, as in width=3.3in`,
-		"width=3.3":            "width=3.3: want a length with its unit: in, cm, mm or pt",
-		"width=-1in":           "width=-1in: want a length from 1.5in to 40in",
-		"width=NaNin":          "want a length from 1.5in to 40in",
-		"font=1mm":             "font=1mm: want a length from 1.41mm to 14.1mm",
-		"log=z":                `log=z: unknown axis "z"`,
-		"title=maybe":          "title=maybe: want on or off",
-		"format=pgn":           `format=pgn: unknown format "pgn"; did you mean "png"? (exists: svg, png, pdf, tex)`,
-		"width=3in,width=4in":  "width appears twice; give it once",
-		"width=3in,height=1pt": "height=1pt: want a length from 54pt to 2.88e+03pt",
-	} {
-		_, err := ParseOptions(text)
-		must.Fail(t, err, want, text)
-	}
-	if names := must.Get(ParseHighlight("mine, s3fifo(small=0.1,ghost=0.9)"))(t); !slices.Equal(names,
-		[]string{"mine", "s3fifo(small=0.1,ghost=0.9)"}) {
-		t.Errorf("highlighted are %q", names)
-	}
-	must.NotGet(ParseHighlight("a,,b"))(t, "want names of policies", "an empty name")
-	must.NotGet(ParseHighlight("a(b"))(t, "unbalanced", "a parenthesis")
-}
 
 // eight returns records of eight policies.
 func eight(capacities ...int64) (recs []records.Record) {
@@ -118,7 +89,7 @@ func TestTextsFitIntoAColumn(t *testing.T) {
 	for name, recs := range kinds {
 		for _, width := range []string{"3.3in", "7in"} {
 			for _, highlight := range [][]string{nil, {"sieve", "lru"}} {
-				o := must.Get(ParseOptions("font=8pt,width=" + width))(t)
+				o := must.Get(look.Parse("font=8pt,width=" + width))(t)
 				o.Highlight = highlight
 				all := must.Get(All(t.Context(), recs, o))(t)
 				svg := string(all[0].svg)
@@ -130,8 +101,8 @@ func TestTextsFitIntoAColumn(t *testing.T) {
 					t.Fatalf("%s at %s: only %d texts", name, width, len(areas))
 				}
 				checkAreas(t, name+" at "+width, areas, within)
-				unit := must.Get(parseLength(width, 0, 1000))(t)
-				if want := fmt.Sprintf(`<svg width="%spt"`, digits(unit)); !strings.Contains(svg, want) {
+				unit := o.Width
+				if want := fmt.Sprintf(`<svg width="%spt"`, canvas.Digits(unit)); !strings.Contains(svg, want) {
 					t.Errorf("%s: the figure has no %s", name, want)
 				}
 				img := must.Get(png.Decode(bytes.NewReader(all[0].Files[1].Data)))(t)
@@ -169,7 +140,7 @@ func TestTeX(t *testing.T) {
 	for i := range recs {
 		recs[i].Trace = `50%_of {a}\b & $c^2 #~`
 	}
-	o := must.Get(ParseOptions("width=3.3in,font=8pt,format=tex"))(t)
+	o := must.Get(look.Parse("width=3.3in,font=8pt,format=tex"))(t)
 	o.Highlight = []string{"lru"}
 	draw := func() []byte {
 		all := must.Get(All(t.Context(), recs, o))(t)
@@ -209,8 +180,8 @@ func TestTeX(t *testing.T) {
 func TestLogAxes(t *testing.T) {
 	recs := eight(1<<28, 1<<29, 1<<30)
 	for log, want := range map[string]string{"": "log", "none": "linear", "y": "linear", "x+y": "log"} {
-		c := Chart{Name: "f", X: records.DimCapacity, Y: "hit_ratio", LogX: true, Options: Options{Log: log}}
-		c.LogX = c.Options.inLog("x", c.LogX)
+		c := Chart{Name: "f", X: records.DimCapacity, Y: "hit_ratio", LogX: true, Options: look.Options{Log: log}}
+		c.LogX = c.Options.InLog("x", c.LogX)
 		d := drawingOf(t, c, recs)
 		axis := "linear"
 		if fmt.Sprintf("%T", d.draw(d.panels[0]).Plot.X.Scale) == "plot.LogScale" {
@@ -222,7 +193,7 @@ func TestLogAxes(t *testing.T) {
 	}
 	f := New("t", "x", "y")
 	f.AddLine(Line{Label: "l", X: []float64{0, 1}, Y: []float64{1, 2}, Style: SeriesStyle(0)})
-	svg := string(must.Get(f.Draw("f", Options{Log: "x+y"}, SVG))(t).svg)
+	svg := string(must.Get(f.Draw("f", look.Options{Log: "x+y"}, canvas.SVG))(t).svg)
 	if !strings.Contains(svg, "the x axis has values at 0, and is not logarithmic") {
 		t.Error("the figure does not say that its axis is linear")
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // mostTimes is the most points of a line over time; longer series are drawn as means of several windows.
@@ -29,13 +32,14 @@ type OverTime struct {
 	Styles Styles                  // the looks of the lines, to be the same in several figures
 	Rows   map[string][]series.Row // by cell
 
-	Options Options
+	Options look.Options
 }
 
 // AllOverTime draws the series of records: for each name a figure with a panel for each capacity, and for each way in
 // which the trace was replayed, and a line for each policy or, with one policy, for each label. Each trace has figures
 // of its own. Long series are thinned: a note says how many windows make a point.
-func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row, o Options) (all []Drawing, err error) {
+func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row,
+	o look.Options) (all []Drawing, err error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -53,7 +57,7 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row, 
 			}
 			f := OverTime{Name: name, File: "series_" + fileName(name) + of.suffix,
 				Title: sentence(name) + " over time: " + trace, Styles: styles, Rows: byCell, Options: o}
-			d, err := f.Draw(drawn, SVG, PNG)
+			d, err := f.Draw(drawn, canvas.SVG, canvas.PNG)
 			if err != nil {
 				return nil, err
 			}
@@ -65,7 +69,7 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row, 
 
 // Draw draws the series as FILE.svg and so on; without a format it only returns the error. Records without rows of that
 // name are left out; it is an UndrawableError if all are.
-func (f OverTime) Draw(recs []records.Record, usual ...Format) (Drawing, error) {
+func (f OverTime) Draw(recs []records.Record, usual ...canvas.Format) (Drawing, error) {
 	s, err := f.sheet(recs)
 	return drawn(f.File, f.Options, s, err, usual)
 }
@@ -110,18 +114,18 @@ func (f OverTime) sheet(recs []records.Record) (*sheet, error) {
 		return nil, fmt.Errorf("no record has a series of %s", f.Name)
 	}
 	s := &sheet{title: f.Title}
-	clock, styles := clockOf(recs, lastOf(panels)), f.Styles.unmarked(panels)
+	clock, styles := axes.ClockOf(recs, lastOf(panels)), f.Styles.unmarked(panels)
 	for _, p := range panels {
 		for _, l := range p.lines {
-			styles[l.name] = f.Options.emphasised(styles[l.name], l.name, l.record)
+			styles[l.name] = emphasised(f.Options, styles[l.name], l.name, l.record)
 		}
 	}
-	wanted := f.Options.inLog("y", false)
+	wanted := f.Options.InLog("y", false)
 	logY := wanted && !slices.ContainsFunc(panels, func(p timePanel) bool {
 		return slices.ContainsFunc(p.lines, func(l timeLine) bool { return slices.Min(l.y) <= 0 })
 	})
 	for _, p := range panels {
-		figure := newPanel(f.Options, f.Title+", "+p.heading, p.heading, clock.label, records.AxisName(f.Name), len(panels))
+		figure := newPanel(f.Options, f.Title+", "+p.heading, p.heading, clock.Label, records.AxisName(f.Name), len(panels))
 		f.draw(figure, p, clock, styles, logY)
 		s.panels = append(s.panels, figure)
 	}
@@ -290,22 +294,25 @@ func (s Styles) unmarked(panels []timePanel) Styles {
 }
 
 // draw draws the lines of a panel.
-func (f OverTime) draw(figure *Figure, p timePanel, c clock, styles Styles, logY bool) {
-	figure.SetY(Linear, unitOf(f.Name))
-	c.setX(figure)
+func (f OverTime) draw(figure *Figure, p timePanel, c axes.Clock, styles Styles, logY bool) {
+	figure.SetY(axes.Linear, unitOf(f.Name))
+	figure.Plot.X.Tick.Marker = c.Ticker(figure.labelsAlong(&figure.Plot.X))
+	if c.From != nil {
+		figure.from = *c.From
+	}
 	inFront := slices.SortedStableFunc(slices.Values(p.lines), func(a, b timeLine) int {
 		return styles[a.name].depth() - styles[b.name].depth()
 	})
 	for _, l := range inFront {
 		x := make([]float64, len(l.x))
 		for k := range l.x {
-			x[k] = l.x[k] / c.unit
+			x[k] = l.x[k] / c.Unit
 		}
 		figure.AddLine(Line{Label: l.name, X: x, Y: l.y, Style: styles[l.name]})
 	}
-	figure.Plot.X.Min = min(f.From/c.unit, figure.Plot.X.Min) // windows begin before the times at which they end
+	figure.Plot.X.Min = min(f.From/c.Unit, figure.Plot.X.Min) // windows begin before the times at which they end
 	if logY {
-		figure.SetY(Log, unitOf(f.Name))
+		figure.SetY(axes.Log, unitOf(f.Name))
 		return
 	}
 	figure.Plot.Y.Min = min(0, figure.Plot.Y.Min)

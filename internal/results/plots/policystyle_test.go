@@ -11,6 +11,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // A policy has its own mark whatever else is drawn, and in whatever order, and its own colour unless another one has
@@ -158,7 +160,7 @@ func TestSpread(t *testing.T) {
 func TestOnePointIsMarked(t *testing.T) {
 	f := New("", "", "")
 	f.AddLine(Line{Label: "opt", X: []float64{1}, Y: []float64{1}, Style: ReferenceStyle()})
-	svg := string(must.Get(f.Draw("f", Options{}, SVG))(t).SVG())
+	svg := string(must.Get(f.Draw("f", look.Options{}, canvas.SVG))(t).SVG())
 	level := regexp.MustCompile(`d="M[0-9.]+,([0-9.]+)L[0-9.]+,([0-9.]+)" ` +
 		`style="stroke:var\(--ink\);fill:none;stroke-width:1.6"`)
 	if marks := level.FindAllStringSubmatch(svg, -1); len(marks) != 2 || marks[0][1] != marks[0][2] {

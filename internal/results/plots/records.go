@@ -12,6 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // logRatio is the ratio of the ends of an axis from which it is logarithmic.
@@ -21,7 +23,7 @@ const logRatio = 8
 // bars where there is one capacity. Each trace has its own figures, with its name appended to that of the file if there
 // are several. A trace that was replayed in several ways, through several caches say, has a line for each way or, if
 // these would be too many, a panel.
-func All(ctx context.Context, recs []records.Record, o Options) (all []Drawing, err error) {
+func All(ctx context.Context, recs []records.Record, o look.Options) (all []Drawing, err error) {
 	recs = results.NamedByParts(recs)
 	styles := StylesOf(recs, records.DimPolicy)
 	for _, of := range tracesOf(recs) {
@@ -119,15 +121,15 @@ func (t ofTrace) whole() results.Group {
 }
 
 // draw draws a metric: the only group, or several in one plot or in panels.
-func (t ofTrace) draw(m metric.Metric, name string, styles Styles, o Options) (Drawing, error) {
+func (t ofTrace) draw(m metric.Metric, name string, styles Styles, o look.Options) (Drawing, error) {
 	first := t.groups[0]
 	if m.Labels != "" {
-		return t.spread(m, styles, o).render(name, []Format{SVG, PNG})
+		return t.spread(m, styles, o).render(name, []canvas.Format{canvas.SVG, canvas.PNG})
 	}
 	if len(t.groups) == 1 {
 		c := overCapacity(first, m, first.Records)
 		c.Name, c.Styles, c.Options = name, styles, o
-		return c.Draw(first.Records, SVG, PNG)
+		return c.Draw(first.Records, canvas.SVG, canvas.PNG)
 	}
 	recs, all := t.settled(), t.whole()
 	c := overCapacity(all, m, recs)
@@ -138,10 +140,10 @@ func (t ofTrace) draw(m metric.Metric, name string, styles Styles, o Options) (D
 			recs[i].Trace = all.Name
 		}
 		c.Styles = StylesOf(recs, records.DimPolicy)
-		return c.Draw(recs, SVG, PNG)
+		return c.Draw(recs, canvas.SVG, canvas.PNG)
 	}
 	c.Panels, c.Styles, c.Comparable = records.DimTrace, styles, true
-	return c.Draw(recs, SVG, PNG)
+	return c.Draw(recs, canvas.SVG, canvas.PNG)
 }
 
 // together reports whether the lines of all groups fit into one plot: all have the same axis, and are so few that each

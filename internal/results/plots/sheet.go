@@ -10,6 +10,9 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 const (
@@ -26,7 +29,7 @@ type sheet struct {
 	panels  []*Figure
 	bar     *colorBar // of heat maps, which share it
 	note    string
-	options Options
+	options look.Options
 }
 
 // border keeps the same room at the edges of all panels, whatever is drawn there, so that their axes lie on one line.
@@ -40,11 +43,11 @@ func (border) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 }
 
 // columns returns the number of panels side by side.
-func (s *sheet) columns() int { return s.options.columns(len(s.panels), s.inner()) }
+func (s *sheet) columns() int { return columns(s.options, len(s.panels), s.inner()) }
 
 // inner is the width of all panels, if the options fix it.
 func (s *sheet) inner() vg.Length {
-	inner := s.options.inner()
+	inner := s.options.Inner()
 	if inner > 0 && s.bar != nil {
 		inner -= s.bar.width()
 	}
@@ -52,7 +55,7 @@ func (s *sheet) inner() vg.Length {
 }
 
 // columns returns how many of n panels are side by side within a width; 0 for any width.
-func (o Options) columns(n int, within vg.Length) int {
+func columns(o look.Options, n int, within vg.Length) int {
 	columns := 3
 	if n == 2 || n == 4 {
 		columns = 2
@@ -63,12 +66,12 @@ func (o Options) columns(n int, within vg.Length) int {
 	return columns
 }
 
-// panelWidth is the width of each of n panels within a width; 0 if that is not fixed.
-func (o Options) panelWidth(n int, within vg.Length) vg.Length {
+// widthOfPanel is the width of each of n panels within a width; 0 if that is not fixed.
+func widthOfPanel(o look.Options, n int, within vg.Length) vg.Length {
 	if within == 0 {
 		return 0
 	}
-	columns := vg.Length(o.columns(n, within))
+	columns := vg.Length(columns(o, n, within))
 	return (within+panelGap)/columns - panelGap
 }
 
@@ -119,7 +122,7 @@ func (s *sheet) scalesNote() string {
 // legend returns what the panels draw, each label once.
 func (s *sheet) legend() legend {
 	all := newLegend()
-	all.most = s.options.inner()
+	all.most = s.options.Inner()
 	for _, f := range s.panels {
 		for _, entry := range f.legend.entries {
 			if !slices.ContainsFunc(all.entries, func(e legendEntry) bool { return e.label == entry.label }) {
@@ -131,7 +134,7 @@ func (s *sheet) legend() legend {
 }
 
 // drawn renders what a kind of figure made, if it could.
-func drawn(name string, o Options, s *sheet, err error, usual []Format) (Drawing, error) {
+func drawn(name string, o look.Options, s *sheet, err error, usual []canvas.Format) (Drawing, error) {
 	if err != nil {
 		return Drawing{}, &UndrawableError{name, err}
 	}
@@ -139,7 +142,7 @@ func drawn(name string, o Options, s *sheet, err error, usual []Format) (Drawing
 	return s.render(name, usual)
 }
 
-func (s *sheet) render(name string, usual []Format) (Drawing, error) {
+func (s *sheet) render(name string, usual []canvas.Format) (Drawing, error) {
 	for _, f := range s.panels {
 		if err := f.check(); err != nil {
 			if len(s.panels) > 1 {
@@ -150,7 +153,7 @@ func (s *sheet) render(name string, usual []Format) (Drawing, error) {
 	}
 	if inner := s.inner(); inner > 0 {
 		for _, f := range s.panels {
-			f.fit(s.options, s.options.panelWidth(len(s.panels), inner)-f.ends.width())
+			f.fit(s.options, widthOfPanel(s.options, len(s.panels), inner)-f.ends.width())
 		}
 	}
 	if f := s.panels[0]; len(s.panels) == 1 {
@@ -169,8 +172,8 @@ func (s *sheet) rowHeight() vg.Length {
 		tallest = max(tallest, f.plotHeight())
 	}
 	if o := s.options; o.Height > 0 {
-		rest := s.heightOfOthers() + 2*o.margin()
-		each := (o.Height/o.scale() - rest + panelGap) / vg.Length(s.rows())
+		rest := s.heightOfOthers() + 2*o.Margin()
+		each := (o.Height/o.Scale() - rest + panelGap) / vg.Length(s.rows())
 		return max(each-panelGap, s.leastHeight())
 	}
 	return tallest
@@ -222,7 +225,7 @@ func (s *sheet) heightOfOthers() vg.Length {
 }
 
 func (s *sheet) size() (width, height vg.Length) {
-	m := 2 * s.options.margin()
+	m := 2 * s.options.Margin()
 	width = s.width() + m
 	height = vg.Length(s.rows())*(s.rowHeight()+panelGap) - panelGap + s.heightOfOthers() + m
 	if s.bar != nil {
@@ -232,7 +235,7 @@ func (s *sheet) size() (width, height vg.Length) {
 }
 
 func (s *sheet) draw(c draw.Canvas) {
-	c = blank(c, s.options.margin())
+	c = blank(c, s.options.Margin())
 	title, style := s.shownTitle()
 	for i, line := range strings.Split(title, "\n") {
 		down := style.FontExtents().Height * vg.Length(i)

@@ -7,6 +7,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/boxes"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // quantiles are the labels of the percentiles that a figure of a spread shows, from the lowest.
@@ -14,7 +17,7 @@ var quantiles = [5]string{"p5", "p25", "p50", "p75", "p95"}
 
 // spread draws a metric whose labels are percentiles: over several capacities a panel for each policy with bands around
 // the median, at one capacity a box for each.
-func (t ofTrace) spread(m metric.Metric, styles Styles, o Options) *sheet {
+func (t ofTrace) spread(m metric.Metric, styles Styles, o look.Options) *sheet {
 	recs := t.settled()
 	if len(t.groups) == 1 {
 		recs = t.groups[0].Records
@@ -49,11 +52,11 @@ func (t ofTrace) spread(m metric.Metric, styles Styles, o Options) *sheet {
 // times is an axis with the percentiles of a metric: logarithmic if they span much.
 type times struct {
 	metric.Metric
-	scale Scale
+	scale axes.Scale
 	floor float64 // what a logarithmic axis shows instead of 0; 0 if there is none
 }
 
-func timesOf(m metric.Metric, recs []records.Record, o Options) times {
+func timesOf(m metric.Metric, recs []records.Record, o look.Options) times {
 	var values span
 	zero := false
 	for i := range recs {
@@ -65,8 +68,8 @@ func timesOf(m metric.Metric, recs []records.Record, o Options) times {
 			}
 		}
 	}
-	t := times{Metric: m, scale: scaleOf(values.some && o.inLog("y", values.wide()))}
-	if zero && t.scale == Log {
+	t := times{Metric: m, scale: scaleOf(values.some && o.InLog("y", values.wide()))}
+	if zero && t.scale == axes.Log {
 		t.floor = values.low / 2
 	}
 	return t
@@ -91,15 +94,15 @@ func (t times) of(r *records.Record) (at [5]float64) {
 func (t times) label() string { return cmp.Or(t.Figure.Axis, t.Label()) }
 
 // axisUnit is the unit of the ticks.
-func (t times) axisUnit() Unit {
+func (t times) axisUnit() axes.Unit {
 	if t.Unit == metric.Seconds {
-		return Seconds
+		return axes.Seconds
 	}
 	return unitOf(t.Name)
 }
 
 // fan draws the percentiles of a policy over capacity.
-func (t ofTrace) fan(axis times, title string, recs []records.Record, styles Styles, n int, o Options) *Figure {
+func (t ofTrace) fan(axis times, title string, recs []records.Record, styles Styles, n int, o look.Options) *Figure {
 	r := &recs[0]
 	heading := r.Label
 	if len(t.groups) > 1 {
@@ -109,12 +112,14 @@ func (t ofTrace) fan(axis times, title string, recs []records.Record, styles Sty
 	if n > 1 {
 		f.Plot.Add(border{})
 	}
-	recs = slices.SortedStableFunc(slices.Values(recs), func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
-	style := o.emphasised(styles[r.Label], r.Label, r)
+	recs = slices.SortedStableFunc(slices.Values(recs), func(a, b records.Record) int {
+		return cmp.Compare(a.Capacity, b.Capacity)
+	})
+	style := emphasised(o, styles[r.Label], r.Label, r)
 	style.Dashes = nil
 	bare := Style{Color: style.Color}
 	outer, inner, middle := Line{Style: bare}, Line{Style: bare}, Line{Label: r.Label, Style: style}
-	var unit Unit
+	var unit axes.Unit
 	for _, r := range recs {
 		at, x := axis.of(&r), float64(r.Capacity)
 		for _, l := range []*Line{&outer, &inner, &middle} {
@@ -129,29 +134,30 @@ func (t ofTrace) fan(axis times, title string, recs []records.Record, styles Sty
 	}
 	f.legend.entries = nil // the heading names the line
 	if r.CapacityUnit == records.Bytes {
-		unit = Bytes
+		unit = axes.Bytes
 	}
-	f.SetX(scaleOf(o.inLog("x", true)), unit)
+	f.SetX(scaleOf(o.InLog("x", true)), unit)
 	f.SetY(axis.scale, axis.axisUnit())
-	if axis.scale == Linear {
+	if axis.scale == axes.Linear {
 		f.Plot.Y.Min = 0
 	}
 	return f
 }
 
 // boxes draws the percentiles of each policy as a box.
-func (t times) boxes(title string, byLine [][]records.Record, o Options) *Figure {
+func (t times) boxes(title string, byLine [][]records.Record, o look.Options) *Figure {
 	f := newPanel(o, title, "", t.label()+": P5, P25, median, P75 and P95", "", 1)
-	b := &Boxes{FromData: t.scale == Log}
+	b := &boxes.Plot{FromData: t.scale == axes.Log}
 	var names []string
 	var recs []*records.Record
 	for _, line := range byLine {
 		recs = append(recs, &line[0])
 	}
-	colors := o.Colors(recs)
+	colors := Colors(o, recs)
 	for i, r := range slices.Backward(recs) {
 		at := t.of(r)
-		b.Rows = append(b.Rows, Box{Low: at[0], From: at[1], Middle: at[2], To: at[3], High: at[4], Color: colors[i]})
+		b.Rows = append(b.Rows, boxes.Box{Low: at[0], From: at[1], Middle: at[2], To: at[3], High: at[4],
+			Color: colors[i]})
 		names = append(names, r.Label)
 	}
 	f.AddRows(b, names)

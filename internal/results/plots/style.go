@@ -15,6 +15,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Style is how a line looks.
@@ -121,6 +123,32 @@ func (s Style) depth() int {
 		return 2
 	}
 	return 1
+}
+
+// emphasised returns a look as strong or as muted as the highlighted lines make it.
+func emphasised(o look.Options, s Style, line string, r *records.Record) Style {
+	switch {
+	case len(o.Highlight) == 0 || s.Grey:
+		return s
+	case o.IsStrong(line, r):
+		s.Width, s.Strong = strongWidth, true
+		return s
+	}
+	s.Width = min(s.Width, mutedWidth)
+	s.Color.A = mutedAlpha
+	return s
+}
+
+// Emphasise draws the highlighted ones of lines strong, and above the others, which are muted. It reorders the lines.
+// Bands have the looks of their lines.
+func Emphasise(o look.Options, lines []Line) {
+	name := func(l Line) string { return strings.TrimSuffix(strings.TrimSuffix(l.Label, " (sampled)"), " (exact)") }
+	for i := range lines {
+		if lines[i].Style.Width > 0 {
+			lines[i].Style = emphasised(o, lines[i].Style, name(lines[i]), nil)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b Line) int { return a.Style.depth() - b.Style.depth() })
 }
 
 // translucent returns the colour of a band along a line of colour c.
@@ -287,14 +315,11 @@ func themed(svg []byte) []byte {
 	var replaced []string
 	for _, p := range Properties() {
 		for _, set := range []string{`style="fill:`, `style="stroke:`} {
-			replaced = append(replaced, set+hex(p.Color), set+"var("+p.Name+")")
+			replaced = append(replaced, set+canvas.Hex(p.Color), set+"var("+p.Name+")")
 		}
 	}
 	return []byte(strings.NewReplacer(replaced...).Replace(string(svg)))
 }
-
-// hex writes a colour as an SVG has it.
-func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 // PolicyStyle returns the look of a policy by its name. With other parameters, or under another name, it keeps the
 // colour of the policy and has a mark that depends on that name.

@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -41,7 +42,7 @@ type Results struct {
 	// Tables and Draw replace the tables on the page and the figures that are made from the records; nil keeps these.
 	Tables  []*page.Table
 	Draw    func() ([]plots.Drawing, error)
-	Figures plots.Options // how figures look
+	Figures look.Options // how figures look
 }
 
 // Write writes records, series, figures and the page to a folder: after an error none of them has changed, unless

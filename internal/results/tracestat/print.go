@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -321,7 +322,7 @@ type About struct {
 	Read    []records.Setting // what was read, and how
 	Version string            // of the program
 	Command string            // that made the summary
-	Figures plots.Options
+	Figures look.Options
 }
 
 func (s *Summary) page(about About, drawn []plots.Drawing) page.Page {

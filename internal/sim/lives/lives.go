@@ -56,10 +56,11 @@ func measure(name, title, drawn, doc string, column metric.Column) measured {
 var (
 	age = measure("evicted_age", "age", "age at eviction", "time from the load of an object to its eviction",
 		metric.Column{At: 86, Weight: 44})
-	idle = measure("evicted_idle", "idle", "idle time at eviction", "time from the last request for an object to its eviction",
+	idle = measure("evicted_idle", "idle", "idle time at eviction",
+		"time from the last request for an object to its eviction",
 		metric.Column{At: 87, Weight: 46})
-	stay = measure("time_in_cache", "time in the cache", "time in the cache", "time from the load of an object until it leaves for any "+
-		"reason; what the log deletes or expires leaves with the next request", metric.Column{})
+	stay = measure("time_in_cache", "time in the cache", "time in the cache", "time from the load of an object until "+
+		"it leaves for any reason; what the log deletes or expires leaves with the next request", metric.Column{})
 
 	neverHit = metric.Metric{Name: "never_hit", Title: "never hit", Unit: metric.Share, Digits: 2, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 88, Weight: 48}, Figure: metric.Figure{Title: "Never hit"},
@@ -69,7 +70,8 @@ var (
 		Doc: "share of the bytes that leave the cache without a hit since their load; absent unless sizes count"}
 	deadShare = metric.Metric{Name: "dead_share", Title: "dead", Unit: metric.Share, Digits: 2, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 89, Weight: 42, Note: "dead: share of what is in the cache that is " +
-			"not hit again before it leaves"}, Figure: metric.Figure{Title: "Dead room", Axis: "share of the cache that is dead"},
+			"not hit again before it leaves"},
+		Figure: metric.Figure{Title: "Dead room", Axis: "share of the cache that is dead"},
 		Doc: "share of the room of objects, over the requests that they stay, after their last hit: what is in the cache " +
 			"and not hit again before it leaves"}
 )

@@ -7,19 +7,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cachesim/cachesim/internal/records"
-	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Figures are the flags of every command that draws figures: --figure and, where lines are policies, --highlight.
 type Figures struct {
-	plots.Options // what Check has read
+	look.Options // what Check has read
 
 	look, highlight string
 }
 
 // RegisterLook adds --figure.
 func (f *Figures) RegisterLook(flags *pflag.FlagSet) {
-	flags.StringVar(&f.look, "figure", "", plots.OptionsUsage)
+	flags.StringVar(&f.look, "figure", "", look.Usage)
 }
 
 // Register adds both flags.
@@ -35,12 +35,12 @@ func (f *Figures) Check(out string) (err error) {
 		return errors.New("--figure and --highlight change figures, and none is written; add -o with a folder for them")
 	}
 	if f.look != "" {
-		if f.Options, err = plots.ParseOptions(f.look); err != nil {
+		if f.Options, err = look.Parse(f.look); err != nil {
 			return fmt.Errorf("--figure: %w", err)
 		}
 	}
 	if f.highlight != "" {
-		if f.Highlight, err = plots.ParseHighlight(f.highlight); err != nil {
+		if f.Highlight, err = look.ParseHighlight(f.highlight); err != nil {
 			return fmt.Errorf("--highlight: %w", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package plots
+package canvas
 
 import (
 	"bytes"
@@ -56,7 +56,7 @@ func newTeXCanvas(width, height vg.Length) *texCanvas {
 func (c *texCanvas) write(format string, values ...any) { fmt.Fprintf(&c.tex, format, values...) }
 
 // bp writes a length in the points of PDF, which TeX calls big points.
-func bp(l vg.Length) string { return digits(l) + "bp" }
+func bp(l vg.Length) string { return Digits(l) + "bp" }
 
 func (c *texCanvas) at(p vg.Point) string { return fmt.Sprintf(`\pgfpoint{%s}{%s}`, bp(p.X), bp(p.Y)) }
 

@@ -1,4 +1,4 @@
-package plots
+package axes
 
 import (
 	"math"
@@ -12,13 +12,13 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 )
 
-// clock is what the horizontal axis of a figure over time counts: requests, steps, a unit of time since the first
+// Clock is what the horizontal axis of a figure over time counts: requests, steps, a unit of time since the first
 // request, or dates.
-type clock struct {
-	label string
-	unit  float64    // of what the rows count
+type Clock struct {
+	Label string
+	Unit  float64    // of what the rows count
 	steps []float64  // round distances of ticks, in units; nil for those of any number
-	from  *time.Time // the first request; nil unless the axis has dates
+	From  *time.Time // the first request; nil unless the axis has dates
 }
 
 // timeUnits are the units of spans of time, the longest first, with what a span has at least of each.
@@ -34,21 +34,21 @@ var timeUnits = []struct {
 	{"seconds", 1, 0, []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 60}},
 }
 
-// clockOf returns the clock of the series of some records that extend up to a time, as their rows count it.
-func clockOf(recs []records.Record, last float64) clock {
+// ClockOf returns the clock of the series of some records that extend up to a time, as their rows count it.
+func ClockOf(recs []records.Record, last float64) Clock {
 	window, err := series.ParseWindow(recs[0].Series)
 	switch {
 	case strings.HasPrefix(recs[0].Cache, "attention"):
-		return clock{label: "decode steps", unit: 1}
+		return Clock{Label: "decode steps", Unit: 1}
 	case err != nil || window.Span == 0:
-		return clock{label: "requests", unit: 1}
+		return Clock{Label: "requests", Unit: 1}
 	}
 	if from, ok := beginOf(recs); ok {
-		return clock{label: dateLabel(from, last), unit: 1, from: &from}
+		return Clock{Label: dateLabel(from, last), Unit: 1, From: &from}
 	}
 	for _, u := range timeUnits {
 		if last >= u.least*u.unit {
-			return clock{label: "time since the start (" + u.name + ")", unit: u.unit, steps: u.steps}
+			return Clock{Label: "time since the start (" + u.name + ")", Unit: u.unit, steps: u.steps}
 		}
 	}
 	panic("the last unit has no least span")
@@ -77,15 +77,15 @@ func dateLabel(from time.Time, seconds float64) string {
 	return "time (UTC)"
 }
 
-// setX gives a figure the clock's axis.
-func (c clock) setX(f *Figure) {
-	t := ticker{unit: Number, most: f.labelsAlong(&f.Plot.X), steps: c.steps}
-	if c.from != nil {
-		t.from, f.from = *c.from, *c.from
-	} else if c.unit == 1 && c.steps != nil {
-		t.unit = Plain
+// Ticker places the ticks of the clock's axis, of which so many labels fit; 0 for MaxLabels.
+func (c Clock) Ticker(labels int) Ticker {
+	t := Ticker{Unit: Number, Most: labels, Steps: c.steps}
+	if c.From != nil {
+		t.From = *c.From
+	} else if c.Unit == 1 && c.steps != nil {
+		t.Unit = Plain
 	}
-	f.Plot.X.Tick.Marker = t
+	return t
 }
 
 // Distances of ticks on an axis of dates. Longer ones are whole days.

@@ -1,4 +1,4 @@
-package plots
+package boxes
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 // What is drawn of a distribution: whiskers, their ends, the box with its line, and the dot, each at its value.
 func TestBox(t *testing.T) {
 	p := plot.New()
-	b := &Boxes{Rows: []Box{{Low: -1, From: 1, Middle: 2, To: 4, High: 7, Dot: 3, HasDot: true}}}
+	b := &Plot{Rows: []Box{{Low: -1, From: 1, Middle: 2, To: 4, High: 7, Dot: 3, HasDot: true}}}
 	p.Add(b)
 	p.Y.Min, p.Y.Max = -0.5, 0.5
 	var on recorder.Canvas
@@ -51,7 +51,7 @@ func TestBox(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	empty := &Boxes{Rows: []Box{{Low: 2, High: 2, Dot: 2, HasDot: true, Empty: true}}}
+	empty := &Plot{Rows: []Box{{Low: 2, High: 2, Dot: 2, HasDot: true, Empty: true}}}
 	if xmin, xmax, _, _ := empty.DataRange(); xmin != 0 || xmax != 2 {
 		t.Errorf("the range is %v to %v, want it to begin at 0", xmin, xmax)
 	}

@@ -1,4 +1,5 @@
-package plots
+// Package look reads what users choose for the looks of figures.
+package look
 
 import (
 	"cmp"
@@ -13,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 // Options are what users choose for the figures of a paper, the same for all figures of a command. The zero value draws
@@ -23,7 +25,7 @@ type Options struct {
 	Font    vg.Length // size of the letters at ticks and in legends; 0: the usual one
 	Log     string    // which axes are logarithmic: "x", "y", "x+y" or "none"; "" if the values decide
 	NoTitle bool
-	Formats []Format // nil: those that the command writes
+	Formats []canvas.Format // nil: those that the command writes
 	// Highlight are the policies, by their names with or without parameters, that are drawn strong and above the others.
 	Highlight []string
 }
@@ -36,13 +38,13 @@ const (
 
 const (
 	usualFont = vg.Length(10) // size of the letters at ticks and in legends
-	// leastPanel is the least width of a panel beside another one, at the usual size of letters.
-	leastPanel = 1.9 * vg.Inch
+	// Margin is around figures without a width, and between their parts.
+	Margin = vg.Length(10)
 	// paperMargin is around figures with a width: papers have margins of their own.
 	paperMargin = vg.Length(2)
 )
 
-// option is one key of ParseOptions.
+// option is one key of Parse.
 type option struct {
 	key, doc string
 	set      func(*Options, string) error
@@ -80,26 +82,26 @@ var optionKeys = []option{
 	{"format", "pdf+tex", func(o *Options, text string) error {
 		o.Formats = nil
 		for name := range strings.SplitSeq(text, "+") {
-			i := slices.IndexFunc(formats, func(f Format) bool { return f.ext == "."+name })
+			i := slices.IndexFunc(canvas.Formats, func(f canvas.Format) bool { return f.Ext == "."+name })
 			if i < 0 {
-				return suggest.Unknown("format", name, formatNames())
+				return suggest.Unknown("format", name, canvas.Names())
 			}
-			if !slices.ContainsFunc(o.Formats, func(f Format) bool { return f.ext == formats[i].ext }) {
-				o.Formats = append(o.Formats, formats[i])
+			if !slices.ContainsFunc(o.Formats, func(f canvas.Format) bool { return f.Ext == canvas.Formats[i].Ext }) {
+				o.Formats = append(o.Formats, canvas.Formats[i])
 			}
 		}
 		return nil
 	}},
 }
 
-// OptionsUsage describes what ParseOptions reads.
-const OptionsUsage = "how figures look, as in width=3.3in,font=8pt,title=off: width and height with everything (in, cm, " +
+// Usage describes what Parse reads.
+const Usage = "how figures look, as in width=3.3in,font=8pt,title=off: width and height with everything (in, cm, " +
 	"mm, pt), font of ticks and legends (pt), log (logarithmic axes: x, y, x+y or none), title (on or off), format " +
 	"(svg, png, pdf and tex for PGF/TikZ, as in pdf+tex)"
 
-// ParseOptions reads a list such as "width=3.3in,font=8pt,log=x,title=off,format=pdf+tex". Unknown keys, keys that
+// Parse reads a list such as "width=3.3in,font=8pt,log=x,title=off,format=pdf+tex". Unknown keys, keys that
 // appear twice, and impossible values are errors.
-func ParseOptions(text string) (o Options, err error) {
+func Parse(text string) (o Options, err error) {
 	seen := map[string]bool{}
 	for item := range strings.SplitSeq(text, ",") {
 		key, value, isPair := strings.Cut(strings.TrimSpace(item), "=")
@@ -193,70 +195,52 @@ func (o Options) CheckHighlight(recs []records.Record) error {
 	return nil
 }
 
-// isStrong reports whether a line of a record is highlighted.
-func (o Options) isStrong(line string, r *records.Record) bool {
+// IsStrong reports whether a line of a record is highlighted.
+func (o Options) IsStrong(line string, r *records.Record) bool {
 	return slices.ContainsFunc(o.Highlight, func(name string) bool {
 		return name == line || r != nil && (name == r.Label || name == r.Policy || strings.HasPrefix(r.Label, name+", "))
 	})
 }
 
-// emphasised returns a look as strong or as muted as the highlighted lines make it.
-func (o Options) emphasised(s Style, line string, r *records.Record) Style {
-	switch {
-	case len(o.Highlight) == 0 || s.Grey:
-		return s
-	case o.isStrong(line, r):
-		s.Width, s.Strong = strongWidth, true
-		return s
-	}
-	s.Width = min(s.Width, mutedWidth)
-	s.Color.A = mutedAlpha
-	return s
-}
-
-// Emphasise draws the highlighted ones of lines strong, and above the others, which are muted. It reorders the lines.
-// Bands have the looks of their lines.
-func (o Options) Emphasise(lines []Line) {
-	name := func(l Line) string { return strings.TrimSuffix(strings.TrimSuffix(l.Label, " (sampled)"), " (exact)") }
-	for i := range lines {
-		if lines[i].Style.Width > 0 {
-			lines[i].Style = o.emphasised(lines[i].Style, name(lines[i]), nil)
-		}
-	}
-	slices.SortStableFunc(lines, func(a, b Line) int { return a.Style.depth() - b.Style.depth() })
-}
-
-// inLog returns whether an axis, "x" or "y", is logarithmic, if not otherwise chosen as usual.
-func (o Options) inLog(axis string, usual bool) bool {
+// InLog returns whether an axis, "x" or "y", is logarithmic, if not otherwise chosen as usual.
+func (o Options) InLog(axis string, usual bool) bool {
 	if o.Log == "" {
 		return usual
 	}
 	return strings.Contains(o.Log, axis) && o.Log != "none"
 }
 
-// scale is how large letters and lines are, where 1 is usual.
-func (o Options) scale() vg.Length { return cmp.Or(o.Font, usualFont) / usualFont }
+// Scale is how large letters and lines are, where 1 is usual.
+func (o Options) Scale() vg.Length { return cmp.Or(o.Font, usualFont) / usualFont }
 
-// margin is around a figure, in lengths that are scaled.
-func (o Options) margin() vg.Length {
+// Margin is around a figure, in lengths that are scaled.
+func (o Options) Margin() vg.Length {
 	if o.Width > 0 {
 		return paperMargin
 	}
-	return margin
+	return Margin
 }
 
-// inner is the width within the margins, in lengths that are scaled; 0 if it is not fixed.
-func (o Options) inner() vg.Length {
+// Inner is the width within the margins, in lengths that are scaled; 0 if it is not fixed.
+func (o Options) Inner() vg.Length {
 	if o.Width == 0 {
 		return 0
 	}
-	return o.Width/o.scale() - 2*o.margin()
+	return o.Width/o.Scale() - 2*o.Margin()
 }
 
-// formats returns the formats to draw, of those that are usual. None stay none.
-func (o Options) formats(usual []Format) []Format {
+// FormatsOf returns the formats to draw, of those that are usual. None stay none.
+func (o Options) FormatsOf(usual []canvas.Format) []canvas.Format {
 	if len(usual) == 0 || o.Formats == nil {
 		return usual
 	}
 	return o.Formats
+}
+
+// DPI is how many pixels images have in an inch.
+func (o Options) DPI() int {
+	if o.Width > 0 {
+		return 300
+	}
+	return 150
 }
