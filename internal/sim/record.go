@@ -74,6 +74,9 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 			*kind.Field(&rec) = part.String()
 		}
 	}
+	if c.Model != nil && c.Model.Entry.Resolve != nil {
+		rec.Times = c.Model.Entry.Resolve(c.Model.Params, r.trace)
+	}
 	if prompts.IsLengthsOnly(r.trace.Kind) {
 		rec.Values, rec.Contents = withoutHits(rec.Values), records.ContentsUnknown
 		rec.CapacityShare = nil // what all prompts need is unknown

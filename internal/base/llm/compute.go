@@ -12,6 +12,7 @@ type Compute struct {
 	Parameters float64 // all, with those of embeddings
 	Active     float64 // those that a token passes through
 	Bits       float64 // of a parameter
+	Float4     bool    // parameters are numbers of 4 bits that hardware multiplies (NVFP4, MXFP4), if it can
 	Attention  []Attention
 }
 
@@ -30,15 +31,44 @@ func (c Compute) Known() bool { return c.Active > 0 }
 // WeightBytes returns the bytes of all parameters.
 func (c Compute) WeightBytes() float64 { return float64(c.Parameters*c.Bits) / 8 }
 
-// WithBits returns c with another type of the parameters.
-func (c Compute) WithBits(typ string) (Compute, error) {
-	name, err := parseType(typ)
-	if err != nil {
-		return c, err
+// Multiplies returns the bits of the numbers that are multiplied: 16, unless the parameters have 8 bits or are floating
+// numbers of 4. Parameters of 4 bits that stand for integers (AWQ, GPTQ) are expanded first.
+func (c Compute) Multiplies() int {
+	switch {
+	case c.Float4:
+		return 4
+	case c.Bits == 8:
+		return 8
 	}
-	t, _ := typeNamed(name)
-	c.Bits = t.bits
-	return c, nil
+	return 16
+}
+
+// weightTypes are the types of parameters with their bits, scales included.
+var weightTypes = []struct {
+	name   string
+	bits   float64
+	float4 bool
+}{{"bf16", 16, false}, {"fp16", 16, false}, {"fp8", 8, false}, {"int8", 8, false}, {"w8a8", 8, false},
+	{"8bit", 8, false}, {"nvfp4", 4.5, true}, {"mxfp4", 4.25, true}, {"awq", 4.5, false}, {"gptq", 4.5, false},
+	{"int4", 4.5, false}, {"4bit", 4.5, false}, {"w4a16", 4.5, false}}
+
+// WeightTypes returns the names of the types of parameters.
+func WeightTypes() (names []string) {
+	for _, t := range weightTypes {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// As returns c with another type of the parameters, one of WeightTypes.
+func (c Compute) As(typ string) (_ Compute, ok bool) {
+	for _, t := range weightTypes {
+		if t.name == typ {
+			c.Bits, c.Float4 = t.bits, t.float4
+			return c, true
+		}
+	}
+	return c, false
 }
 
 // costs collects the numbers of a configuration that say what a token costs.
@@ -94,11 +124,10 @@ func (c *config) compute(s Shape) Compute {
 	}
 	all.Parameters += vocabulary
 	all.Active += vocabulary
-	all.Bits = c.Quantization.weights()
 	if k.missing {
 		return Compute{}
 	}
-	return all
+	return c.Quantization.weights(all)
 }
 
 // attention returns the parameters of layers with attention, and adds what they multiply.
@@ -328,22 +357,23 @@ func (c *costs) puzzleNetworks() (all []network) {
 	return all
 }
 
-// weights returns the bits of a parameter.
-func (q quantization) weights() float64 {
-	if q.Inner != nil && q.Inner.weights() != 16 {
-		return q.Inner.weights()
+// weights returns c with the type of the parameters that is stated: 16 bits if none is.
+func (q quantization) weights(c Compute) Compute {
+	c.Bits = 16
+	if q.Inner != nil {
+		c = q.Inner.weights(c)
 	}
 	name := strings.ToLower(q.Method + " " + q.Weights)
-	for _, known := range []struct {
-		name string
-		bits float64
-	}{{"nvfp4", 4.5}, {"mxfp4", 4.25}, {"mixed", 4.5}, {"fp8", 8}, {"awq", 4.5}, {"gptq", 4.5}} {
-		if strings.Contains(name, known.name) {
-			if q.Bits > 0 && known.bits == 4.5 && strings.HasSuffix(known.name, "q") {
-				return q.Bits + 0.5
+	if strings.Contains(name, "mixed_precision") { // ModelOpt's, of which most is NVFP4
+		name = "nvfp4"
+	}
+	for _, t := range weightTypes[2:] {
+		if strings.Contains(name, t.name) {
+			c, _ = c.As(t.name)
+			if q.Bits > 0 && c.Bits == 4.5 && !c.Float4 {
+				c.Bits = q.Bits + 0.5
 			}
-			return known.bits
 		}
 	}
-	return 16
+	return c
 }

@@ -94,6 +94,7 @@ func parsePreset(row []string) (m Model, err error) {
 		}
 		*number.to = n * number.unit
 	}
+	c.Float4 = c.Bits == 4.25 // MXFP4
 	for part := range strings.SplitSeq(row[attentionColumn], "+") {
 		operations, window, windowed := strings.Cut(part, "@")
 		n, err := strconv.ParseFloat(operations, 64)
@@ -124,14 +125,14 @@ func Names() (names []string) {
 // (meta-llama/Llama-3.1-70B-Instruct), whatever was tuned or quantised. Case does not matter. Parameters have the bits
 // that the name states (AWQ, FP8); keys and values are not affected.
 func Find(name string) (Model, error) {
-	wanted, bits := short(name)
+	wanted, weights := short(name)
 	for _, exact := range []bool{true, false} {
 		for _, m := range presets() {
 			if exact && !strings.EqualFold(m.Name, name) || !exact && !m.is(wanted) {
 				continue
 			}
-			if bits > 0 {
-				m.Shape.Bits = bits
+			if weights != "" {
+				m.Shape.Compute, _ = m.Shape.As(weights)
 			}
 			return m, nil
 		}
@@ -146,27 +147,22 @@ func (m Model) is(wanted string) bool {
 	return wanted != "" && (wanted == own || wanted == repository)
 }
 
-// words of a model's name that do not change what it keeps, with the bits of a parameter that they state: 0 for none.
-var words = map[string]float64{
-	"instruct": 0, "hf": 0, "it": 0, "chat": 0, "base": 0, "meta": 0, "nvidia": 0, "turbo": 0,
-	"thinking": 0, "preview": 0, "gguf": 0, "dynamic": 0, "static": 0, "pertensor": 0, "quantized": 0,
-	"online": 0, "latest": 0, "versatile": 0, "instant": 0, "gptq": 4.5, "awq": 4.5, "int4": 4.5,
-	"4bit": 4.5, "w4a16": 4.5, "nvfp4": 4.5, "mxfp4": 4.25, "fp8": 8, "int8": 8, "8bit": 8, "w8a8": 8,
-	"bf16": 16, "fp16": 16, "2407": 0, "2501": 0, "2506": 0, "2507": 0, "2512": 0, "0324": 0, "0528": 0,
-	"0711": 0, "0905": 0, "1124": 0, "0325": 0,
-}
+// words of a model's name that do not change what it keeps, beside the types of parameters.
+const words = " instruct hf it chat base meta nvidia turbo thinking preview gguf dynamic static pertensor quantized " +
+	"online latest versatile instant 2407 2501 2506 2507 2512 0324 0528 0711 0905 1124 0325 "
 
-// short returns the words of a name that say what the model keeps, one after another, and the bits of a parameter that
-// others state: 0 for none.
-func short(name string) (text string, bits float64) {
+// short returns the words of a name that say what the model keeps, one after another, and the type of the parameters
+// that another states; "" for none.
+func short(name string) (text, weights string) {
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	between := func(r rune) bool { return strings.ContainsRune("-_: @", r) }
 	for word := range strings.FieldsFuncSeq(name, between) {
-		stated, known := words[word]
-		bits = max(bits, stated)
-		if !known {
+		switch {
+		case slices.Contains(WeightTypes(), word):
+			weights = word
+		case !strings.Contains(words, " "+word+" "):
 			text += word
 		}
 	}
-	return text, bits
+	return text, weights
 }
