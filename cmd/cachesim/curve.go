@@ -119,7 +119,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.checkSamples(cmd); err != nil {
 		return err
 	}
-	if err := cmp.Or(f.check(), f.checkHighlight(append(slices.Clip(specs), curve.OnePass()[0].Spec))); err != nil {
+	if err := cmp.Or(f.check(), f.figures.CheckPolicies(append(slices.Clip(specs), curve.OnePass()[0].Spec))); err != nil {
 		return err
 	}
 	w, err := f.workload(cmd, args)

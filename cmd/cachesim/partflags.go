@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -90,9 +89,6 @@ type overTime struct {
 	origin bool
 }
 
-// mostOfOrigin is how many windows the series of --origin have, at most: as many as a figure shows.
-const mostOfOrigin = 400
-
 // register adds the flags.
 func (f *overTime) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.series, "series", "", "with -o: write hit ratio, occupancy and other values per window of "+
@@ -112,11 +108,7 @@ func (f *overTime) window(out string, bytes bool) (series.Window, error) {
 		return series.Window{}, fmt.Errorf("--origin and --series %s: a replay has windows of one length; write --series "+
 			"1m:hit_ratio,%s for both", f.series, series.MissesPerSecond)
 	case f.origin:
-		w := series.Window{Span: time.Minute, Most: mostOfOrigin, Names: series.MissesPerSecond}
-		if bytes {
-			w.Names += "," + series.MissedBytes
-		}
-		return w, nil
+		return series.OfOrigin(bytes), nil
 	case f.series == "":
 		return series.Window{}, nil
 	case out == "":

@@ -20,7 +20,6 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/search"
-	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/blocks"
 	"github.com/cachesim/cachesim/internal/records/series"
@@ -88,15 +87,6 @@ func (f *replayFlags) check() error {
 		}
 	}
 	return cmp.Or(f.figures.Check(f.out), f.neighbours.Check())
-}
-
-// checkHighlight rejects policies to highlight that are not replayed.
-func (f *replayFlags) checkHighlight(specs []policies.Spec) error {
-	var recs []records.Record
-	for _, s := range specs {
-		recs = append(recs, records.Record{Policy: s.Entry.Name, Label: s.String()})
-	}
-	return f.figures.CheckNames(recs)
 }
 
 // recorded reports whether the program writes records, which state what was replayed.

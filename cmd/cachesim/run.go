@@ -162,7 +162,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(f.check(), f.checkHighlight(specs), f.floors.CheckFormat(string(f.format),
+	if err := cmp.Or(f.check(), f.figures.CheckPolicies(specs), f.floors.CheckFormat(string(f.format),
 		commandline.Formats)); err != nil {
 		return err
 	}

@@ -3,11 +3,24 @@ package series
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // together are how many windows become one: round numbers of seconds, minutes, hours and days where a window is one of
 // these.
 var together = []int64{1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200, 10080, 20160, 43200}
+
+// mostOfOrigin is how many windows the series of what the origin sees have, at most: as many as a figure shows.
+const mostOfOrigin = 400
+
+// OfOrigin returns the window of what the origin behind a cache sees, with the sizes of the misses if bytes count.
+func OfOrigin(bytes bool) Window {
+	w := Window{Span: time.Minute, Most: mostOfOrigin, Names: MissesPerSecond}
+	if bytes {
+		w.Names += "," + MissedBytes
+	}
+	return w
+}
 
 // Merged returns the rows of one replay, in the order of their times, with at most w.Most windows: where there are
 // more, each row stands for several consecutive windows. Its value is their mean, and its time the end of the last one.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
@@ -53,4 +54,13 @@ func (f *Figures) CheckNames(recs []records.Record) error {
 		return fmt.Errorf("--highlight: %w", err)
 	}
 	return nil
+}
+
+// CheckPolicies rejects policies to highlight that are not replayed.
+func (f *Figures) CheckPolicies(specs []policies.Spec) error {
+	var recs []records.Record
+	for _, s := range specs {
+		recs = append(recs, records.Record{Policy: s.Entry.Name, Label: s.String()})
+	}
+	return f.CheckNames(recs)
 }
