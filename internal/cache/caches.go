@@ -64,6 +64,8 @@ type Entry struct {
 	// BlockTokens returns the tokens in the blocks of prompts that it keeps, 0 for those of the trace: the trace that it
 	// serves then has such blocks. Nil means 0.
 	BlockTokens func(params.Values) int
+	// Answers reports whether it keeps the blocks that answers to prompts fill; nil means that it serves requests alone.
+	Answers func(params.Values) bool
 	// GroupOrder returns the order in which LRU keeps the objects of a group that is requested at once. With it, one pass
 	// over the trace gives LRU's counts at every capacity. It also returns how many groups hold their objects while others
 	// begin; the capacity must hold all of these. Nil, and NoOrder, if LRU is no stack algorithm in such a cache.

@@ -25,7 +25,7 @@ func GroupedLower(in BoundInput) (misses int64) {
 			case coming.Has(uint32(pos)):
 				coming.Clear(uint32(pos))
 				open--
-			case pos >= in.From:
+			case pos >= in.From && (in.Uncounted == nil || !in.Uncounted(pos)):
 				misses++
 			}
 			if next := in.NextUse[pos]; next != Never && int(next) >= in.From {

@@ -57,7 +57,7 @@ type Replayer struct {
 	similar   *neighbourhoods
 	topics    func() []int32 // labels of the objects
 	remarked  *sync.Map      // the allocators of which caches have remarked something
-	// joined replays the trace in blocks of more tokens, by their number; joining guards it.
+	// joined replays the trace in blocks of more tokens, by their number, and at 0 without answers; joining guards it.
 	joined  map[int]*Replayer
 	joining *sync.Mutex
 }
@@ -239,7 +239,7 @@ func (r *Replayer) Replay(ctx context.Context, c Cell) (Result, error) {
 // ReplayJob replays a job and returns the result of each of its cells. When ctx ends it does not wait for a request or
 // a bound that takes long.
 func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, err error) {
-	if r.blockTokens(job.cells[0]) > 0 {
+	if r.differs(job.cells[0]) {
 		other, joined, err := r.joinedJob(job)
 		if err != nil {
 			return nil, err

@@ -8,16 +8,22 @@ import (
 	"github.com/cachesim/cachesim/internal/base/memory"
 )
 
-// Line implements stream.Described.
-func (p *Columns) Line() string {
+// Lines implements stream.Described.
+func (p *Columns) Lines() (lines []string) {
+	if p.scopes > 1 {
+		lines = append(lines, fmt.Sprintf("models: prompts of %d models, adapters or salts share no blocks", p.scopes))
+	}
+	if p.answers.Mode != "" {
+		lines = append(lines, p.answers.line())
+	}
 	if p.Memory.BlockBytes == 0 {
-		return ""
+		return lines
 	}
 	each := memory.Bytes(int64(math.Round(p.Memory.TokenBytes))) + " per token"
 	if !p.LengthsOnly {
 		each += fmt.Sprintf(", %s per block of %d tokens", memory.Bytes(p.Memory.BlockBytes), p.BlockTokens)
 	}
-	return fmt.Sprintf("keys and values: %s, on all GPUs (%s)", each, p.Memory.Source)
+	return append(lines, fmt.Sprintf("keys and values: %s, on all GPUs (%s)", each, p.Memory.Source))
 }
 
 // PromptBytes returns the bytes of the keys and values of a prompt of so many tokens that has just been computed.
@@ -89,6 +95,9 @@ func (p *Columns) shareWithin(window int, objects []uint32, groups []int) float6
 			end = groups[i+1]
 		}
 		left[objects[end-1]] = reach
+		if group := objects[groups[i]:end]; p.AnswerBlocks(i) > 0 { // a last, partial block may follow
+			left[group[p.Full(i, group)+p.AnswerBlocks(i)-1]] = reach
+		}
 	}
 	followed := make([]bool, len(p.Parents))
 	for _, parent := range p.Parents {
