@@ -126,6 +126,7 @@ portable:
 # The PTX of kernels that were changed, with clang-16. Those that run on GPUs, and those that test the interpreter.
 kernels:
 	COMPILE=1 $(GO) test -count 1 -run Compiled ./internal/cuda/kernels/compile
+	COMPILE=1 $(GO) test -count 1 -run InterpreterKnowsAll ./internal/cuda/kernels
 
 # An archive for every system, with SHA256SUMS, in DIST. The same commit and the same Go give the same bytes.
 release:
@@ -175,10 +176,13 @@ verdicts: build
 	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/verdicts-tool ./verdicts
 	out/verdicts-tool -program $(BIN) $(EXPERIMENTS)
 
+# Writes pages about the commands. The program that people get does without what it needs.
+GENDOCS = $(GO) run -tags gendocs -ldflags '$(LDFLAGS)' ./cmd/cachesim gendocs
+
 # The command reference and the lists of policies and formats, made from the program itself.
 docs: build
 	UPDATE=1 go test ./internal/traces/read/formats -run Docs
-	$(BIN) gendocs docs/commands
+	$(GENDOCS) docs/commands
 	$(BIN) policies --format markdown > docs/commands/list-of-policies.md
 	$(BIN) formats --format markdown > docs/commands/list-of-formats.md
 	$(BIN) predictors --format markdown > docs/commands/list-of-predictors.md
@@ -196,7 +200,7 @@ docs: build
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cachesim
-	$(BIN) gendocs --man $(DESTDIR)$(PREFIX)/share/man/man1
+	$(GENDOCS) --man $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/cachesim

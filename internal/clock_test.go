@@ -27,6 +27,7 @@ var clockUsers = map[string]string{
 	"internal/base/atomicfile/lock.go":               "waits for a lock",
 	"internal/base/atomicfile/temporary.go":          "removes temporary files that are a day old",
 	"internal/base/memory/watch.go":                  "ends a program that runs out of memory",
+	"internal/base/terminal/status.go":               "draws the progress",
 	"internal/cache/kv/replay.go":                    "measures ns_per_request",
 	"internal/cuda/cudatest/bench.go":                "measures a benchmark",
 	"internal/experiment/estimate.go":                "measures how long an experiment will take",

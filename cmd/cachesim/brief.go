@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
@@ -22,20 +23,59 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// withRun returns the arguments of the program with `run --brief` in front where the first of them is a file or a
-// generator instead of a command.
+// withRun returns the arguments of the program with `run --brief` in front where the first of them, after flags of run,
+// names files or a generator instead of a command.
 func withRun(root *cobra.Command, args []string) []string {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") && args[0] != "-" {
+	first := firstOperand(root, args)
+	if first < 0 {
 		return args
 	}
-	if found, _, err := root.Find(args[:1]); err != nil || found != root {
+	if found, _, err := root.Find(args[first : first+1]); err != nil || found != root {
 		return args
 	}
-	info, err := os.Stat(args[0])
-	if isFile := err == nil && !info.IsDir(); !isFile && args[0] != "-" && !workload.IsGenerator(args[0]) {
+	if name := args[first]; name != "-" && !workload.IsGenerator(name) && !namesFiles(name) {
 		return args
 	}
 	return append([]string{"run", "--brief"}, args...)
+}
+
+// namesFiles reports whether an argument is a file, a folder, or a pattern.
+func namesFiles(name string) bool {
+	dirs := workload.Dirs("")
+	_, err := workload.Find(name, dirs)
+	return err == nil || workload.StandsForFiles(name, dirs)
+}
+
+// firstOperand returns the position of the first argument that is neither a flag of run nor its value; -1 if there is
+// none, or if a flag before it is one of the program itself. A flag that does not exist, about which run will say more,
+// is taken to have a value unless nothing would be left.
+func firstOperand(root *cobra.Command, args []string) int {
+	run, _, err := root.Find([]string{"run"})
+	if err != nil {
+		return -1
+	}
+	for i := 0; i < len(args); i++ {
+		short, isFlag := strings.CutPrefix(args[i], "-")
+		if !isFlag || short == "" {
+			return i
+		}
+		long, isLong := strings.CutPrefix(short, "-")
+		name, _, hasValue := strings.Cut(long, "=")
+		flag, takesValue := run.Flags().Lookup(name), i+2 < len(args)
+		if !isLong {
+			flag, hasValue = run.Flags().ShorthandLookup(short[:1]), len(short) > 1
+		}
+		if flag != nil {
+			takesValue = flag.NoOptDefVal == ""
+		}
+		switch {
+		case slices.Contains([]string{"", "help", "version", "h", "v"}, name):
+			return -1
+		case takesValue && !hasValue:
+			i++
+		}
+	}
+	return -1
 }
 
 // preloaded is a trace that was read before the settings of a run were known.
@@ -52,7 +92,7 @@ func (f *runFlags) adapt(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	needs := f.objects.addTo(traces.Needs{Sizes: true, Clock: true})
+	needs := f.neededByParts().Union(f.objects.addTo(traces.Needs{Sizes: true, Clock: true}))
 	t, w, err := f.load(cmd, w, needs)
 	if err != nil {
 		return err
@@ -73,6 +113,22 @@ func (f *runFlags) adapt(cmd *cobra.Command, args []string) error {
 		return set("bytes", "true", "unit-size", "cache")
 	}
 	return nil
+}
+
+// neededByParts returns what the parts that the user names need of the trace, so that it is read once: standard input
+// cannot be read twice. What is wrong with them is said when they are read.
+func (f *runFlags) neededByParts() traces.Needs {
+	lists, err := f.parts.lists()
+	if err != nil {
+		return traces.Needs{}
+	}
+	setups := experiment.Setups(lists)
+	specs, err := defaultPolicies(f.policies, setups, nil, capacity.AsWritten)
+	if err != nil {
+		return traces.Needs{}
+	}
+	design := experiment.Design{Setups: setups, Entrants: experiment.Entrants(specs, lists)}
+	return design.Needs(false)
 }
 
 // onlyShares reports whether all capacities are shares, which count objects or bytes.
@@ -143,17 +199,23 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 	if remark := judged.Remark(); remark != "" {
 		r.Notes = append(r.Notes, remark)
 	}
-	if len(args) > mostArguments {
-		args = []string{args[0], "..."}
-	}
-	lines = append(lines, "next: "+runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())+
-		" says how each figure is known, and makes a page with figures")
-	return cmp.Or(tabular.PrintLines(out, false, terminal.TextWidth(out), lines), r.PrintMissed(out, "table"),
-		f.write(cmd, r), judged.Err())
+	return cmp.Or(tabular.PrintLines(out, false, terminal.TextWidth(out), append(lines, f.nextCommand(cmd, args)...)),
+		r.PrintMissed(out, "table"), f.write(cmd, r), judged.Err())
 }
 
-// mostArguments is the number of files that the next command names.
-const mostArguments = 3
+// longestNext is the length of a command that may fill some lines of the screen.
+const longestNext = 240
+
+// nextCommand says what to type next.
+func (f *runFlags) nextCommand(cmd *cobra.Command, args []string) []string {
+	say, command := "next", runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())
+	if slices.Contains(args, "-") {
+		say = "next, for the same input"
+	} else if len(command) > longestNext && len(args) > 1 {
+		say, command = "next, for the same FILES", runs.CommandLine(cmd.CommandPath(), []string{"FILES"}, cmd.Flags())
+	}
+	return []string{say + " (every figure, how each is known, and a page):", "  " + command}
+}
 
 // pivot has the hit ratios of records, a row for each capacity and a column for each policy.
 func pivot(recs []records.Record) tabular.Grid {

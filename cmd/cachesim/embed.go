@@ -222,7 +222,7 @@ func (f *embedFlags) load(cmd *cobra.Command, in []string, options read.Options)
 	case queries.Of(t.Kind).Texts == nil:
 		return nil, fmt.Errorf("%s: its queries have no texts to embed", t.Name)
 	}
-	sayTrace(cmd, bar, t, true)
+	f.trace.sayTrace(cmd, bar, t, true)
 	return t, nil
 }
 

@@ -39,6 +39,7 @@ type traceFlags struct {
 	answers     string
 	seed        uint64
 	quiet       bool
+	said        []string // notes on a trace, which may be read twice
 }
 
 func (f *traceFlags) register(cmd *cobra.Command) {
@@ -233,7 +234,7 @@ func (f *traceFlags) load(cmd *cobra.Command, w workload.Workload, options read.
 		t, err = w.Load(cmd.Context(), dirs, options)
 	}
 	if err == nil {
-		sayTrace(cmd, bar, t, options.Sizes)
+		f.sayTrace(cmd, bar, t, options.Sizes)
 	}
 	// The tables that numbered the keys are now garbage. Returning them at once makes room for the replays' tables,
 	// which are about as large.
@@ -322,10 +323,13 @@ func completeList(typed string, names []string) []string {
 	return out
 }
 
-// sayTrace prints how a trace was interpreted, and what may be wrong with it.
-func sayTrace(cmd *cobra.Command, bar *progress.Bar, t *traces.Trace, sizesCount bool) {
+// sayTrace prints how a trace was interpreted, and what may be wrong with it, once.
+func (f *traceFlags) sayTrace(cmd *cobra.Command, bar *progress.Bar, t *traces.Trace, sizesCount bool) {
 	for _, line := range slices.Concat(t.Lines(sizeRemark(cmd, sizesCount)), t.Warnings) {
-		bar.Note(line)
+		if !slices.Contains(f.said, line) {
+			bar.Note(line)
+			f.said = append(f.said, line)
+		}
 	}
 }
 

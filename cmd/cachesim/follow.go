@@ -48,8 +48,14 @@ func (f *following) check(setups []experiment.Setup, listed bool) error {
 		return fmt.Errorf("--top %d: the list is printed below a table and on the page; use --format table, or add -o", f.top)
 	}
 	for _, s := range setups {
-		if err := sim.CheckLives(sim.Cell{Parts: s.Parts}); err != nil {
-			return fmt.Errorf("--%s: %w", map[bool]string{true: "lives", false: "top"}[f.lives], err)
+		cell := sim.Cell{Parts: s.Parts}
+		if f.top > 0 {
+			if err := sim.CheckTop(cell); err != nil {
+				return fmt.Errorf("--top %d: %w", f.top, err)
+			}
+		}
+		if err := sim.CheckLives(cell); err != nil {
+			return fmt.Errorf("--lives: %w", err)
 		}
 	}
 	return nil

@@ -154,10 +154,26 @@ func withoutIntervals(cells []experiment.Cell, results experiment.Results) strin
 // execute replays cells of a trace in memory with a progress bar and keeps the results of finished cells.
 func (f *replayFlags) execute(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell, held int64,
 	note func(string)) (experiment.Results, error) {
+	noteTimes(t, cells, func(text string) { commandline.Note(cmd, f.trace.quiet, text) })
 	options := experiment.Options{Held: held, Note: note, Blocks: len(cells) <= mostWithBlocks}
 	results, err := f.replay(cmd, t, cells, options, "replaying")
 	commandline.Note(cmd, f.trace.quiet, withoutIntervals(cells, results))
 	return results, err
+}
+
+// noteTimes says once what the times of each model are of.
+func noteTimes(t *traces.Trace, cells []experiment.Cell, note func(string)) {
+	var said []string
+	for _, c := range cells {
+		model := c.Parts.Model
+		if model == nil || model.Entry.Resolve == nil {
+			continue
+		}
+		if text := model.Entry.Resolve(model.Params, t); text != "" && !slices.Contains(said, text) {
+			said = append(said, text)
+			note(text)
+		}
+	}
 }
 
 // probe replays cells of a search. Those that cannot be replayed, because a capacity is too small say, have no results.
@@ -202,6 +218,7 @@ func (f *replayFlags) results(cmd *cobra.Command, args []string, w workload.Work
 	if partial != nil {
 		r.Notes = append(r.Notes, partial.Error())
 	}
+	r.Notes = append(r.Notes, records.TimesOf(recs)...)
 	return r
 }
 

@@ -162,8 +162,10 @@ them with the offline optimum.
 		experiments.NewSweepCommand(),
 		experiments.NewReproduceCommand(),
 		newVersionCommand(),
-		newGendocsCommand(),
 	)
+	for _, newCommand := range tagged {
+		root.AddCommand(newCommand())
+	}
 	root.SetFlagErrorFunc(commandline.ExplainFlag)
 	root.SetHelpCommand(commandline.HelpCommand())
 	commandline.FitHelp(root)
@@ -171,21 +173,8 @@ them with the offline optimum.
 	return root
 }
 
-// newGendocsCommand generates the command reference from the commands; `make docs` and `make install` call it.
-func newGendocsCommand() *cobra.Command {
-	man := false
-	cmd := &cobra.Command{
-		Use:    "gendocs DIR",
-		Short:  "Write the command reference as Markdown or man pages",
-		Args:   cobra.ExactArgs(1),
-		Hidden: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return commandline.WriteReference(cmd.Root(), args[0], "cachesim "+version.Release, man)
-		},
-	}
-	cmd.Flags().BoolVar(&man, "man", false, "write man pages instead of Markdown")
-	return cmd
-}
+// tagged are commands of programs that are built with a tag.
+var tagged []func() *cobra.Command
 
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{

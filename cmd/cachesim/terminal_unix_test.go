@@ -78,6 +78,114 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 }
 
+// loadedCommands take long enough for a bar, of what they do one after another.
+var loadedCommands = []string{
+	"seven/*.csv", "- --policy lru,s3fifo --capacity 1%", "curve seven --policy s3fifo",
+	"sweep DIR/experiment.yaml -o DIR/swept",
+	"reproduce classic-block --quick -o DIR/out", "run nosuch.csv",
+}
+
+// TestNothingIsLeftOfBars runs commands whose output and errors both go to a terminal. Bars are drawn, but when the
+// program ends none of them is on the screen, nor in what has scrolled away, and every line fits.
+func TestNothingIsLeftOfBars(t *testing.T) {
+	onlyOnce(t)
+	dir := loadedFiles(t)
+	t.Setenv("COLUMNS", "")
+	for _, command := range loadedCommands {
+		t.Run(command, func(t *testing.T) {
+			drawn := bothOnTerminal(t, dir, command, 80)
+			if !strings.Contains(drawn, "▕") && !strings.Contains(command, "nosuch") && !strings.HasPrefix(command, "- ") {
+				t.Errorf("no bar is drawn: %q", drawn)
+			}
+			for _, line := range onScreen(drawn) {
+				if strings.Contains(line, "▕") || strings.Contains(line, "loading") {
+					t.Errorf("left on the screen: %q", line)
+				}
+				isCommand := strings.HasPrefix(line, "  cachesim ")
+				if n := terminal.StringWidth(line); n > 80 && !isCommand {
+					t.Errorf("%d columns: %q", n, line)
+				}
+			}
+		})
+	}
+}
+
+// loadedFiles returns a folder with seven logs in the folder seven, and an experiment.
+func loadedFiles(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(dir, "seven"), 0o777))
+	for file := range 7 {
+		var log strings.Builder
+		log.WriteString("key,size\n")
+		for i := range 60_000 {
+			fmt.Fprintf(&log, "a-key-of-some-length-%d,%d\n", (i*i*7+i/3+file)%9973, 100+i%77)
+		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "seven", fmt.Sprintf("%d.csv", file)), []byte(log.String()), 0o666))
+	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "experiment.yaml"), []byte(`name: experiment
+title: What a policy gains
+source: nobody
+traces:
+  - name: zipf
+    generate: zipf(alpha=0.9,objects=20000,requests=500000)
+capacities: [1%, 10%]
+policies: [lru, w-tinylfu, lirs, lecar, lhd, opt]
+`), 0o666))
+	return dir
+}
+
+// bothOnTerminal returns what a command sends to a terminal of width columns, on standard output and standard error.
+func bothOnTerminal(t *testing.T, dir, command string, width int) string {
+	t.Helper()
+	screen, tty, err := pty.Open()
+	if err != nil {
+		t.Skipf("no pseudo-terminal: %v", err)
+	}
+	defer screen.Close()
+	must.Do(t, pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: uint16(width)}))
+	t.Chdir(dir)
+	sent := make(chan string)
+	go func() {
+		var text bytes.Buffer
+		_, _ = io.Copy(&text, screen) // ends with an error when the terminal is closed
+		sent <- text.String()
+	}()
+	log := must.Get(os.ReadFile(filepath.Join(dir, "seven", "0.csv")))(t)
+	code := run(strings.Split(strings.ReplaceAll(command, "DIR", dir), " "), bytes.NewReader(log), tty, tty)
+	tty.Close()
+	text := <-sent
+	if failed := code != exitFine; failed != strings.Contains(command, "nosuch") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	return text
+}
+
+// onScreen returns the lines that a terminal shows of what is sent to it, those that have scrolled away included. It
+// knows the return to the first column, and the sequence that erases the rest of a line.
+func onScreen(sent string) (lines []string) {
+	var line []rune
+	column := 0
+	sent = strings.ReplaceAll(sent, "\x1b[K", "\x00")
+	for _, r := range sent {
+		switch r {
+		case '\n':
+			lines, line, column = append(lines, string(line)), nil, 0
+		case '\r':
+			column = 0
+		case '\x00':
+			line = line[:min(column, len(line))]
+		default:
+			for len(line) <= column {
+				line = append(line, ' ')
+			}
+			line[column] = r
+			column++
+		}
+	}
+	return append(lines, string(line))
+}
+
 // COLUMNS goes before the width of the terminal.
 func TestColumnsOfTheEnvironment(t *testing.T) {
 	widest := func(text string) (n int) {

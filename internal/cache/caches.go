@@ -80,6 +80,9 @@ type Entry struct {
 	Remark func(params.Values, *traces.Trace) string
 	// OneByOne says that it serves each request separately, so that each decision of a policy belongs to one request.
 	OneByOne bool
+	// Follow says whether the objects of a cache that serves groups can be observed with some parameters; nil: they
+	// cannot, unless OneByOne.
+	Follow func(params.Values) error
 	// CheckModel rejects parameters that a model of time determines itself, and a model that does not work with a
 	// prefetcher, if prefetches; nil if there are none.
 	CheckModel func(model string, values params.Values, prefetches bool) error
@@ -217,7 +220,7 @@ type Config struct {
 	Served func(n int)
 	// Predicted says that a model computes what is served: nothing becomes resident.
 	Predicted bool
-	// Observer is notified of changes in the cache's pool; may be nil. Only caches with OneByOne have one.
+	// Observer is notified of changes in the cache's pool; may be nil. Only caches with OneByOne or Follow have one.
 	Observer Observer
 	// Occupancy says that Used will be called: see Occupied.
 	Occupancy bool

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/packed"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
@@ -29,7 +30,7 @@ func withWeights(t *testing.T, path, checksum string) Cell {
 // TestFilesOfPartsByChecksum: a cell is the same wherever the file is that a part reads, and another one with another
 // file or other parameters. A file without a checksum is identified by its path.
 func TestFilesOfPartsByChecksum(t *testing.T) {
-	weights := must.Get(os.ReadFile("../serving/hlem/controllers/ppo.json"))(t)
+	weights := packed.Unpack(must.Get(os.ReadFile("../serving/hlem/controllers/ppo.json.zst"))(t))
 	here, there := filepath.Join(t.TempDir(), "here.json"), filepath.Join(t.TempDir(), "there.json")
 	for _, path := range []string{here, there} {
 		must.Do(t, os.WriteFile(path, weights, 0o600))

@@ -12,14 +12,14 @@ package oracle
 // overlap to the right.
 //
 // If nothing is held and any missing object may be bypassed, a cache reaches this bound: it is the optimum.
+//
+// Without Groups each request comes alone. Then the bound also holds if some requests only look, and load nothing where
+// they miss: their intervals are chosen as if they had loaded.
 func GroupedLower(in BoundInput) (misses int64) {
 	coming := NewBitmap(len(in.Objects)) // the ends of open intervals
 	open := int64(0)
-	for group, from := range in.Groups {
-		end := len(in.Objects)
-		if group+1 < len(in.Groups) {
-			end = in.Groups[group+1]
-		}
+	for from, group := 0, 0; from < len(in.Objects); group++ {
+		end := in.endOfGroup(group)
 		for pos := from; pos < end; pos++ {
 			switch {
 			case coming.Has(uint32(pos)):
@@ -37,6 +37,18 @@ func GroupedLower(in BoundInput) (misses int64) {
 			last, _ := coming.Max()
 			coming.Clear(last)
 		}
+		from = end
 	}
 	return misses
+}
+
+// endOfGroup returns the position behind a group, which is one request without Groups.
+func (in BoundInput) endOfGroup(group int) int {
+	switch {
+	case in.Groups == nil:
+		return group + 1
+	case group+1 < len(in.Groups):
+		return in.Groups[group+1]
+	}
+	return len(in.Objects)
 }

@@ -16,7 +16,7 @@ type BoundInput struct {
 	RequestSizes []int64
 	NextUse      []uint32 // of NextUse
 	Capacity     int64    // bytes, or objects where every request is charged 1
-	Groups       []int    // positions at which groups of requests begin; needed by GroupedLower only
+	Groups       []int    // positions at which groups of requests begin, for GroupedLower
 	From         int      // position of the first request that counts, after the warm-up
 	// Uncounted reports whether neither a hit nor a miss of the request at pos counts; nil: all from From on count.
 	Uncounted func(pos int) bool

@@ -2,6 +2,7 @@ package records
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 )
@@ -61,6 +62,8 @@ type Record struct {
 	Cache     string `json:"cache" parquet:"cache"` // what counts as a hit: "exact", "prefix", "sets(ways=32)"
 	// of the time that requests take; "" if hits are only counted
 	Model string `json:"model" parquet:"model"`
+	// what the times are of, with the values that are used; "" where Model says it
+	Times string `json:"times_of" parquet:"times_of" rare:"true"`
 	// "sha256:" and the digest of the file that a part reads, such as weights or a model, or of the digests of several;
 	// "" if parts read none
 	PartChecksum string `json:"part_checksum" parquet:"part_checksum" rare:"true"`
@@ -157,6 +160,16 @@ type KVMemory struct {
 	KVSource   string  `json:"kv_source" parquet:"kv_source" rare:"true"`
 	TokenBytes float64 `json:"token_bytes" parquet:"token_bytes" rare:"true"`
 	BlockBytes int64   `json:"block_bytes" parquet:"block_bytes" rare:"true"`
+}
+
+// TimesOf returns what the times of records are of, each once, in the order of the records.
+func TimesOf(recs []Record) (all []string) {
+	for i := range recs {
+		if text := recs[i].Times; text != "" && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // Footprint returns the trace's distinct objects or, if capacities count bytes, their total size. It follows from a

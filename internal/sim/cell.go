@@ -148,6 +148,11 @@ func HoldAgainst(rec *records.Record, reference records.Record) {
 		rec.SetQuotient(metric.NormalizedHitRatio, rec.Float(metric.Hits), reference.Float(metric.Hits))
 		return
 	}
+	if reference.Has(metric.LowerBoundMisses) { // it is not optimal on this trace
+		bound := reference.Float(metric.LowerBoundMisses)
+		rec.Set(metric.LowerBoundMisses, bound)
+		rec.SetQuotient(metric.CompetitiveRatioMax, rec.Float(metric.Misses), bound)
+	}
 	rec.Optimum = reference.Policy
 	holdAgainstMisses(rec, reference.Int(metric.Misses))
 }

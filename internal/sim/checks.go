@@ -302,8 +302,12 @@ func checkWrites(c Cell, t *traces.Trace) error {
 		return nil
 	}
 	what := fmt.Sprintf("cannot follow what takes objects out of a cache, or fills it (%s: %s)", t.Name, t.Written.Text())
-	const instead = "read the trace with --writes count, without deletions (the option ops=accesses of its format) and " +
+	instead := "read the trace with --writes count, without deletions (the option ops=accesses of its format) and " +
 		"without times to live"
+	if t.Written.Lookups > 0 {
+		what = fmt.Sprintf("cannot follow requests that load nothing (%s: %s)", t.Name, t.Written.Text())
+		instead = "read these as others (uncached=load in access logs, op=none or served=none in tables)"
+	}
 	switch {
 	case c.Model != nil:
 		return fmt.Errorf("model %s serves requests on a clock of its own, and %s; remove the model, or %s",

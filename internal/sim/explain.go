@@ -64,16 +64,11 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 	if err := CheckExplain(c); err != nil {
 		return err
 	}
-	if err := r.Check(c); err != nil {
-		return err
-	}
-	c.Parts = c.Replayed()
-	r.expect([]Cell{c})
-	v := r.view(c.Capacity)
-	place, err := r.placeInWhole(c)
+	c, v, place, err := r.followed(c)
 	if err != nil {
 		return err
 	}
+	r.expect([]Cell{c})
 	w := &witness{place: place, removals: v.trace.Removals}
 	served, _, err := r.build(ctx, c, v.trace, 0, v.nextUse, w)
 	if err != nil {
@@ -94,6 +89,17 @@ func (r *Replayer) explain(ctx context.Context, c Cell, each func(Decision) erro
 		}
 	}
 	return nil
+}
+
+// followed checks a cell whose replay is observed request by request, and returns it with its parts as replayed, what
+// it sees of the trace, and where that is in the whole trace.
+func (r *Replayer) followed(c Cell) (Cell, *view, *placeInWhole, error) {
+	if err := r.Check(c); err != nil {
+		return c, nil, nil, err
+	}
+	c.Parts = c.Replayed()
+	place, err := r.placeInWhole(c)
+	return c, r.view(c.Capacity), place, err
 }
 
 // Streams replays the requests of a cell before a position, all of them if it is 0, and returns what the cache knows of

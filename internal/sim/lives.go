@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/lives"
@@ -22,10 +24,28 @@ type Lives struct {
 
 // CheckLives rejects a cell whose objects cannot be followed on any trace.
 func CheckLives(c Cell) error {
-	if c.Model != nil {
-		return errors.New("objects are followed only where requests take no time; remove the model")
+	r := c.Replayed()
+	switch e := r.Cache.Entry; {
+	case r.Model != nil:
+		return fmt.Errorf("objects are followed only where requests take no time; remove --model %s", r.Model)
+	case r.Router != nil:
+		return errors.New("objects are followed in one cache; remove --nodes")
+	case e.Follow != nil:
+		return e.Follow(r.Cache.Params)
+	case !e.OneByOne:
+		return fmt.Errorf("objects are not followed in the cache %s; use --cache with one of: %s", e.Name,
+			strings.Join(cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.OneByOne || e.Follow != nil }), ", "))
 	}
-	return CheckExplain(c)
+	return nil
+}
+
+// CheckTop rejects a cell whose objects have no names.
+func CheckTop(c Cell) error {
+	if c.Replayed().Cache.Entry.NeedsPrompts() {
+		return errors.New("blocks of prompts have no keys that tell who missed; remove --top, or use --by with a field of " +
+			"the prompts")
+	}
+	return CheckLives(c)
 }
 
 // Lives replays a cell, request by request, and follows its objects. top is how many of those that miss most it
@@ -38,17 +58,13 @@ func (r *Replayer) lives(ctx context.Context, c Cell, top int) (l Lives, err err
 	if err := CheckLives(c); err != nil {
 		return l, err
 	}
-	if err := r.Check(c); err != nil {
-		return l, err
-	}
-	c.Parts = c.Replayed()
-	v := r.view(c.Capacity)
-	place, err := r.placeInWhole(c)
+	c, v, place, err := r.followed(c)
 	if err != nil {
 		return l, err
 	}
+	inGroups := c.Cache.Entry.Follow != nil
 	sampler := windows.New(c.Series, len(v.trace.Starts), false, c.Capacity.Bytes)
-	w := lives.NewWatch(c.Capacity.Bytes)
+	w := lives.NewWatch(c.Capacity.Bytes && !inGroups)
 	report := r.progress()
 	if report == nil {
 		report = func(int) {}
@@ -58,25 +74,31 @@ func (r *Replayer) lives(ctx context.Context, c Cell, top int) (l Lives, err err
 		next := first + len(part.Objects)
 		of := c
 		of.Seed = partSeed(c.Seed, i)
-		served, _, err := r.build(ctx, of, part, v.warmup, func() []uint32 { return v.nextUse()[first:next] }, w)
+		warm := warmup(c, part, v.warmup)
+		served, _, err := r.build(ctx, of, part, warm, func() []uint32 { return v.nextUse()[first:next] }, w)
 		if err != nil {
 			return l, fmt.Errorf("policy %s: %w", c.Policy, err)
 		}
-		w.Part(part, v.warmup)
-		sampler.Part(part, served, capacityOf(c, part), v.warmup)
+		w.Part(part, warm)
+		sampler.Part(part, served, capacityOf(c, part), warm)
 		sampler.Also(w.EndWindow)
 		f := feed.New(part, served, c.Capacity.Bytes)
-		for pos := range part.Objects {
-			if pos%feed.LongestWindow == 0 {
+		for pos := 0; pos < len(part.Objects); {
+			end := pos + 1
+			if inGroups {
+				end = feed.GroupEnd(part, end)
+			}
+			if pos == 0 || pos/feed.LongestWindow < end/feed.LongestWindow {
 				if err := ctx.Err(); err != nil {
 					return l, err
 				}
 				report(min(feed.LongestWindow, len(part.Objects)-pos))
 			}
-			w.Begin(pos)
-			f.Serve(pos, pos+1)
+			w.Begin(pos, end)
+			f.Serve(pos, end)
 			w.Served()
-			sampler.Served(pos+1, f.Counts)
+			sampler.Served(end, f.Counts)
+			pos = end
 		}
 		first = next
 	}

@@ -3,8 +3,10 @@ package sim_test
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/lives"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -172,5 +175,53 @@ func TestLivesOverTime(t *testing.T) {
 	}
 	if len(lives.Names()) != 7 {
 		t.Errorf("%d names", len(lives.Names()))
+	}
+}
+
+// TestLivesOfShortPrompts: where each prompt is one block, the cache of prompts is the exact cache, and so are the
+// lives of its blocks.
+func TestLivesOfShortPrompts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := simtest.FromKeys(rapid.StringOfN(rapid.RuneFrom([]rune("abcdefghij")), 1, 200, -1).Draw(t, "keys"))
+		asPrompts := *tr
+		p := &prompts.Columns{BlockTokens: 16, Parents: slices.Repeat([]int32{-1}, tr.NumObjects)}
+		for pos := range tr.Objects {
+			asPrompts.Groups = append(asPrompts.Groups, pos)
+			p.InputTokens = append(p.InputTokens, 16)
+		}
+		if rapid.Bool().Draw(t, "times") {
+			for pos := range tr.Objects {
+				tr.Times = append(tr.Times, int64(pos/2)*int64(time.Millisecond))
+			}
+			p.Arrivals = tr.Times
+		}
+		asPrompts.Kind = p
+		options := sim.ReplayerOptions{Warmup: rapid.IntRange(0, len(tr.Objects)-1).Draw(t, "warmup")}
+		policy := rapid.SampledFrom([]string{"lru", "fifo", "s3fifo", "arc", "random"}).Draw(t, "policy")
+		cell := simtest.Cell(t, policy, capacity.Of(int64(rapid.IntRange(1, 8).Draw(t, "capacity")), false))
+		want := must.Get(sim.NewReplayer(tr, options).Lives(t.Context(), cell, 0))(t)
+		in := simtest.With(t, cell, "cache=prefix")
+		got := must.Get(sim.NewReplayer(&asPrompts, options).Lives(t.Context(), in, 0))(t)
+		if !reflect.DeepEqual(got.Values, want.Values) {
+			t.Fatalf("%v\nwant %v", got.Values, want.Values)
+		}
+	})
+}
+
+// TestLivesOfPrompts: prompt 0 loads blocks a, b and c of its chain at 0 s, prompt 1 hits a at 10 s and loads d, which
+// evicts c, the last of the longest run; prompt 2 comes at 30 s with e, which evicts b, the least recent of the leaves.
+func TestLivesOfPrompts(t *testing.T) {
+	const second = int64(time.Second)
+	tr := &traces.Trace{Name: "prompts", SampleRate: 1, NumObjects: 5, Groups: []int{0, 3, 5},
+		Objects: []uint32{0, 1, 2, 0, 3, 4},
+		Kind: &prompts.Columns{BlockTokens: 16, Parents: []int32{-1, 0, 1, 0, -1}, InputTokens: []int32{48, 32, 16},
+			Arrivals: []int64{0, 10 * second, 30 * second}}}
+	cell := simtest.With(t, simtest.Cell(t, "lru", capacity.Of(3, false)), "cache=prefix")
+	l := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{}).Lives(t.Context(), cell, 0))(t)
+	for name, want := range map[string]float64{"evicted_age_s[p5]": 10, "evicted_age_s[p95]": 30,
+		"evicted_idle_s[p50]": 10, "never_hit": 1, "dead_share": 1} {
+		if x, ok := l.Values.Get(name); !ok || math.Abs(x-want) > 0.004*want {
+			t.Errorf("%s: %g, %t; want %g", name, x, ok, want)
+		}
 	}
 }

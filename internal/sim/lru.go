@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
+	"github.com/cachesim/cachesim/internal/sim/ontrace"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -209,16 +210,9 @@ func (v *view) mostRunning(prompts int) int64 {
 	if most, ok := v.running.Load(prompts); ok {
 		return most.(int64)
 	}
-	most, groups := 0, v.trace.Groups
-	for i, from := range groups {
-		end := len(v.trace.Objects)
-		if prompts < len(groups)-i {
-			end = groups[i+prompts]
-		}
-		most = max(most, end-from)
-	}
-	v.running.Store(prompts, int64(most))
-	return int64(most)
+	most := ontrace.MostRunning(v.trace, prompts)
+	v.running.Store(prompts, most)
+	return most
 }
 
 // LRUHits is LRU's hits at many capacities: at thousands, for which records would take longer than the pass.

@@ -63,6 +63,9 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 	if r.trace.Written.Writes > 0 {
 		rec.WriteMode = r.trace.Written.Mode.String()
 	}
+	if lookups := r.trace.Written.Lookups; lookups > 0 {
+		rec.SetInt(metric.Lookups, int64(lookups))
+	}
 	if sizing := r.trace.Sizing; sizing != nil && c.Capacity.Bytes {
 		rec.ObjectOverhead = strconv.FormatInt(sizing.Overhead, 10)
 		rec.Sizes = sizing.Text()
@@ -73,6 +76,9 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		if part := kind.Of(&c.Parts); part != nil {
 			*kind.Field(&rec) = part.String()
 		}
+	}
+	if c.Model != nil && c.Model.Entry.Resolve != nil {
+		rec.Times = c.Model.Entry.Resolve(c.Model.Params, r.trace)
 	}
 	if prompts.IsLengthsOnly(r.trace.Kind) {
 		rec.Values, rec.Contents = withoutHits(rec.Values), records.ContentsUnknown

@@ -361,7 +361,23 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 			out.values = out.values.Merge(predict.Report(one))
 		}
 	}
+	if err == nil && needsBound(c, t) {
+		in, err := boundInput(c, t, warmup, nextUse)
+		if err != nil {
+			return outcome{}, err
+		}
+		in.Groups = nil
+		out.values.Set(metric.LowerBoundMisses, float64(oracle.GroupedLower(in)))
+	}
 	return out, err
+}
+
+// needsBound reports whether a cell is an optimum for objects that is none on a trace with requests that only look, so
+// that its record also says which misses no schedule can go below.
+func needsBound(c Cell, t *traces.Trace) bool {
+	e := c.Policy.Entry
+	return t.Written.Lookups > 0 && e.Kind == policies.Offline && e.Reference != nil && !c.Capacity.Bytes &&
+		c.Prefetcher == nil && (cache.IsExact(c.Cache) || c.Cache.Entry.Whole != nil)
 }
 
 // remark notes what the cache of a cell has to say after a replay, once for each allocator.
@@ -495,24 +511,9 @@ func sizesCount(c Cell, t *traces.Trace) bool {
 
 func capacityOf(c Cell, t *traces.Trace) int64 {
 	if c.Policy.Entry.Unbounded {
-		return unbounded(t, c.Capacity.Bytes)
+		return t.Everything(c.Capacity.Bytes)
 	}
 	return c.Capacity.Simulated
-}
-
-// unbounded returns a capacity that holds every object of the trace, whatever its size at the time.
-func unbounded(t *traces.Trace, bytes bool) int64 {
-	switch {
-	case !bytes:
-		return int64(t.NumObjects)
-	case t.RequestSizes == nil:
-		return t.Footprint()
-	}
-	var sum int64
-	for _, s := range t.RequestSizes {
-		sum += s
-	}
-	return sum
 }
 
 func (r *Replayer) progress() func(int) {
@@ -522,29 +523,34 @@ func (r *Replayer) progress() func(int) {
 	return func(n int) { r.options.Progress(int64(n)) }
 }
 
-func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
-	_ *windows.Sampler, _ *marks) (outcome, error) {
-	in := policies.BoundInput{BoundInput: oracle.BoundInput{
-		Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated, Groups: t.Groups, From: warmup,
-		Writes: t.IsWrite,
-	}}
+// boundInput describes a part of the trace, and the whole room of the cache of a cell.
+func boundInput(c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (oracle.BoundInput, error) {
+	in := oracle.BoundInput{Objects: t.Objects, NumObjects: t.NumObjects, Capacity: c.Capacity.Simulated,
+		Groups: t.Groups, From: warmup, Writes: t.IsWrite, NextUse: nextUse()}
 	if t.Fills() {
 		in.Uncounted = t.IsWrite
 	}
 	if c.Capacity.Bytes {
 		in.ObjectSizes, in.RequestSizes = t.ObjectSizes, t.RequestSizes
 	}
+	of := c.Cache.Entry.Whole
+	if of == nil {
+		return in, nil
+	}
 	var err error
+	in.Capacity, err = of(cacheConfig(c, t, nextUse))
+	return in, err
+}
+
+func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
+	_ *windows.Sampler, _ *marks) (outcome, error) {
+	of, err := boundInput(c, t, warmup, nextUse)
+	if err != nil {
+		return outcome{}, err
+	}
+	in := policies.BoundInput{BoundInput: of}
 	if _, in.Relations, err = r.relate(ctx, c, t); err != nil {
 		return outcome{}, fmt.Errorf("bound %s: %w", c.Policy, err)
-	}
-	in.NextUse = nextUse()
-	if of := c.Cache.Entry.Whole; of != nil {
-		whole, err := of(cacheConfig(c, t, nextUse))
-		if err != nil {
-			return outcome{}, err
-		}
-		in.Capacity = whole
 	}
 	start := time.Now()
 	bound, err := c.Policy.Entry.LowerBound(in)

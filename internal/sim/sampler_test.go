@@ -118,7 +118,8 @@ func TestSeriesOfEveryCache(t *testing.T) {
 		parts []string
 	}{
 		{prompts, []string{"cache=prefix"}}, {prompts, []string{"cache=prefix(evict=node)"}},
-		{prompts, []string{"cache=prefix(evict=any)"}}, {prompts, []string{"cache=prefix", "model=prefill(concurrency=3)"}},
+		{prompts, []string{"cache=prefix(evict=any)"}}, {prompts, []string{"cache=prefix",
+			"model=prefill(model=qwen3-8b,concurrency=3)"}},
 		{lookups, []string{"cache=sets"}}, {lookups, []string{"cache=sets(ways=4)", "model=sls(inflight=2)"}},
 		{queries, nil},
 	} {

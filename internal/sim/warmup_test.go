@@ -65,7 +65,8 @@ func TestPromptsCountTheSame(t *testing.T) {
 		c := simtest.Cell(t, policy, capacity.Of(rapid.Int64Range(1, 12).Draw(t, "capacity"), false), "cache="+kind,
 			"predictor=oracle")
 		c.Series = series.Window{Requests: rapid.SampledFrom([]int64{0, 1, 5, 64}).Draw(t, "window")}
-		checkSameCounts(t, tr, c, "prefill(concurrency=1)", rapid.IntRange(0, len(tr.Groups)-1).Draw(t, "warmup"))
+		checkSameCounts(t, tr, c, "prefill(model=qwen3-8b,concurrency=1)",
+			rapid.IntRange(0, len(tr.Groups)-1).Draw(t, "warmup"))
 	})
 }
 

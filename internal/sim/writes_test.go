@@ -79,6 +79,10 @@ func (r rows) fewestMisses(mode stream.Writes, keys, capacity int, bypass bool) 
 			if request {
 				may, missed = set|own, set&own == 0
 			}
+			looks := row.Op == stream.Lookup
+			if looks { // it loads nothing
+				may = set
+			}
 			if missed && !(write && mode == stream.WritesFill) {
 				misses++
 			}
@@ -87,7 +91,7 @@ func (r rows) fewestMisses(mode stream.Writes, keys, capacity int, bypass bool) 
 				for key := range keys {
 					size += stay >> key & 1
 				}
-				if stay&^may == 0 && size <= capacity && !(missed && !bypass && stay&own == 0) {
+				if stay&^may == 0 && size <= capacity && !(missed && !bypass && !looks && stay&own == 0) {
 					after[stay] = min(after[stay], misses)
 				}
 			}
@@ -209,6 +213,8 @@ func (c *naiveLRU) serve(row stream.Record) {
 			hit = 1
 		}
 		c.writes, c.writeHits = c.writes+1, c.writeHits+hit
+	case row.Op == stream.Lookup && !slices.Contains(c.held, row.Num):
+		c.reads++
 	default:
 		if c.request(row) {
 			hit = 1

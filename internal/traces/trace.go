@@ -179,6 +179,20 @@ func (t *Trace) Footprint() int64 {
 	return sum
 }
 
+// Everything returns the capacity, in bytes or objects, that holds every object, whatever its size at the time.
+func (t *Trace) Everything(bytes bool) (sum int64) {
+	switch {
+	case !bytes:
+		return int64(t.NumObjects)
+	case t.RequestSizes == nil:
+		return t.Footprint()
+	}
+	for _, s := range t.RequestSizes {
+		sum += s
+	}
+	return sum
+}
+
 // EmptyRequests returns how many requests have size 0.
 func (t *Trace) EmptyRequests() (n int) {
 	if !t.HasSizes() || t.RequestSizes == nil && !slices.Contains(t.ObjectSizes, 0) {

@@ -37,11 +37,12 @@ type Written struct {
 	Deletions int // rows that delete
 	Flushes   int // rows that delete all objects
 	Expiries  int // objects whose time to live ended before they were deleted, written or replaced
-	Passing   int // requests whose misses load nothing: see Trace.Passes
+	Passing   int // requests whose misses load nothing, lookups among them: see Trace.Passes
+	Lookups   int // reads that only look: the log says that they store nothing
 }
 
 // Any reports whether the files have any of these.
-func (w Written) Any() bool { return w.Writes+w.Deletions+w.Flushes+w.Expiries > 0 }
+func (w Written) Any() bool { return w.Writes+w.Deletions+w.Flushes+w.Expiries+w.Lookups > 0 }
 
 // Text says in a few words what there is, "" if there is nothing: "writes fill (4,211 of 80,000 requests), 17
 // deletions".
@@ -62,6 +63,10 @@ func (w Written) Text() string {
 			}
 			parts = append(parts, stream.Thousands(n.count)+" "+noun)
 		}
+	}
+	if w.Lookups > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s requests only look: where they miss, nothing is loaded",
+			stream.Thousands(w.Lookups), stream.Thousands(w.Rows-w.Deletions)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -97,6 +102,12 @@ func (t *Trace) IsWrite(pos int) bool {
 	return t.Ops != nil && t.Ops[pos].Writes() || t.Loads != nil && t.Loads.Has(pos)
 }
 
+// HasWrites reports whether requests write, so that reads are counted apart from them.
+func (t *Trace) HasWrites() bool {
+	w := t.Written
+	return t.Ops != nil && (w.Lookups == 0 || w.Writes > 0 && w.Mode.Requests(stream.OpWrite))
+}
+
 // Op returns the operation of the request at pos.
 func (t *Trace) Op(pos int) stream.Op {
 	if t.Ops == nil {
@@ -106,7 +117,7 @@ func (t *Trace) Op(pos int) stream.Op {
 }
 
 // Passes reports whether a miss at pos loads nothing: the log says that the object is missing, or the request changes
-// only resident objects, or an answer fills the block.
+// only resident objects, or only looks, or an answer fills the block.
 func (t *Trace) Passes(pos int) bool {
 	return t.Ops != nil && t.Ops[pos]&stream.IfPresent != 0 || t.passed != nil && t.passed.Has(pos)
 }
@@ -139,6 +150,9 @@ func (t *Trace) Counted(from, to int) (n int) {
 // cache differs from the imagined one only in what is left of lives that have ended: a removed object, which makes room
 // at once, and an object that is written, which gives its room to its next life. There it is the victim that the rule
 // chooses first, since it has no next use.
+//
+// A lookup is a use like any other, but one that can only hit if the uses before it did, back to one that loads.
+// Belady's rule does not see that, and is not optimal among lookups; oracle.GroupedLower bounds what is.
 func (t *Trace) NextUses() []uint32 {
 	if stated := t.NextUse(); stated != nil {
 		return stated
@@ -164,7 +178,7 @@ func (t *Trace) nextInPart() []uint32 {
 		o := t.Objects[pos]
 		next[pos] = soonest[o]
 		switch {
-		case t.Passes(pos): // not worth keeping the object for: it is no read that could hit
+		case t.Passes(pos) && t.IsWrite(pos): // not worth keeping the object for: it is no read that could hit
 		case fills && t.IsWrite(pos):
 			soonest[o] = oracle.Never
 		default:

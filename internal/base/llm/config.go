@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
@@ -34,28 +34,46 @@ func ReadConfig(path string) (Shape, error) {
 		return Shape{}, fmt.Errorf("%s: more than %d MiB: want the config.json of a model, which has a few KiB", path,
 			mostConfigBytes>>20)
 	}
-	s, err := ParseConfig(text)
+	s, err := parse(text, quantizationBeside(path))
 	if err != nil {
-		return Shape{}, fmt.Errorf("%s: %w", path, err)
+		return s, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }
 
+// quantizationBeside returns NVIDIA's hf_quant_config.json beside a configuration; nothing if there is none.
+func quantizationBeside(path string) (q quantization) {
+	folder, name := filepath.Split(path)
+	file, err := filestate.Open(folder + strings.TrimSuffix(name, "config.json") + "hf_quant_config.json")
+	if err != nil {
+		return q
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostConfigBytes))
+	if err != nil || json.Unmarshal(text, &q) != nil {
+		return quantization{}
+	}
+	return q
+}
+
 // config is what a config.json has. A key that is absent or null is empty.
 type config struct {
+	Architectures []string `json:"architectures"`
+
 	ModelType string `json:"model_type"`
 	TorchType string `json:"torch_dtype"`
 	NewerType string `json:"dtype"` // its name since transformers 4.56
 
 	IndexTypes    []string `json:"indexer_types"`    // whether layers have an index for sparse attention of their own
 	ValuesAreKeys bool     `json:"attention_k_eq_v"` // the values of layers without a window are made of their keys
-	StateType     string   `json:"mamba_ssm_dtype"`
-	MambaType     string   `json:"mamba_ssm_cache_dtype"`
-	BlockTypes    []string `json:"layers_block_type"`
-	BlockPattern  string   `json:"hybrid_override_pattern"`
-	LayerTypes    []string `json:"layer_types"`
-	UsesWindow    *bool    `json:"use_sliding_window"`
-	RopeLayers    []int    `json:"no_rope_layers"` // 1 for a layer with chunks, 0 for one without
+
+	Quantization quantization `json:"quantization_config"`
+	StateType    string       `json:"mamba_ssm_dtype"`
+	MambaType    string       `json:"mamba_ssm_cache_dtype"`
+	BlockTypes   []string     `json:"layers_block_type"`
+	BlockPattern string       `json:"hybrid_override_pattern"`
+	LayerTypes   []string     `json:"layer_types"`
+	RopeLayers   []int        `json:"no_rope_layers"` // 1 for a layer with chunks, 0 for one without
 
 	keys map[string]json.RawMessage // all, also those with numbers
 }
@@ -79,103 +97,108 @@ func (c *config) number(key string, otherwise, least, most int) (n int, err erro
 // need returns a whole number that must be there.
 func (c *config) need(key string, most int) (int, error) {
 	if !c.has(key) {
-		return 0, fmt.Errorf("%s is missing; want a config.json of Hugging Face that has it, or %s", key, byHand)
+		return 0, fmt.Errorf("%s is missing; want a config.json of Hugging Face that has it, or %s", key, byGroups)
 	}
 	return c.number(key, 0, 1, most)
 }
 
-// unsupported maps a key of config.json to the feature that it implies.
-var unsupported = []struct{ key, what string }{
-	{"compress_ratios", "compressed keys and values"},
-	{"sparse_attention_config", "an index of the keys for sparse attention"},
-	{"hybrid_layer_pattern", "layers with different heads"},
-	{"block_configs", "a different shape in each layer"},
-	{"layers_block_type", "layers with a state"},
-	{"hybrid_override_pattern", "layers with a state"},
-	{"linear_attn_config", "layers with a state"},
-	{"mamba_d_state", "layers with a state"},
-	{"ssm_cfg", "layers with a state"},
-	{"cross_attention_layers", "layers that attend to images"},
-	{"multi_query", "heads under names of their own"},
-	{"num_kv_heads", "heads under names of their own"},
-	{"n_head_kv", "heads under names of their own"},
-	{"multi_query_group_num", "heads under names of their own"},
-	{"new_decoder_architecture", "heads under names of their own"},
-}
-
-const byHand = "give the numbers instead: layers=N,kv-heads=N,head-size=N, or layers=N,latent=N"
+// textKeys are where models that see images or hear have the configuration of their text.
+var textKeys = []string{"text_config", "llm_config", "language_config", "thinker_config"}
 
 // ParseConfig is ReadConfig for the content of a file.
-func ParseConfig(text []byte) (s Shape, err error) {
-	top, err := decode(withoutPythonNumbers(text))
+func ParseConfig(text []byte) (s Shape, err error) { return parse(text, quantization{}) }
+
+// parse is ParseConfig with what another file says of quantisation, which counts if the configuration says nothing.
+func parse(text []byte, beside quantization) (s Shape, err error) {
+	outer, err := decode(withoutPythonNumbers(text))
 	if err != nil {
 		return s, err
 	}
-	if !top.has("num_hidden_layers") && top.keys["text_config"] != nil { // of a model of texts and images
-		outer := top
-		if top, err = decode(outer.keys["text_config"]); err != nil {
-			return s, fmt.Errorf("text_config: %w", err)
-		}
-		if top.TorchType == "" && top.NewerType == "" {
-			top.TorchType, top.NewerType = outer.TorchType, outer.NewerType
+	if !outer.Quantization.given() {
+		outer.Quantization = beside
+	}
+	c, err := outer.ofText()
+	if err != nil {
+		return s, err
+	}
+	family, err := c.find(&outer)
+	if err != nil {
+		return s, err
+	}
+	if s, err = family.read(c, family); err != nil {
+		return s, err
+	}
+	s.Compute = c.compute(s)
+	// The numbers that a family has by itself stay: DeepSeek V4 has a layout of its own.
+	s.Acts, err = c.numbers()
+	if s.Type == "" {
+		s.Type = s.Acts
+		if kept := c.Quantization.keysAndValues(); kept != "" && err == nil {
+			s.Type = kept
 		}
 	}
-	for _, other := range unsupported {
-		if top.ModelType == nemotronH && (other.key == "layers_block_type" || other.key == "hybrid_override_pattern") {
+	return s, err
+}
+
+// ofText returns the configuration of the text of a model, which is the whole of most.
+func (c *config) ofText() (*config, error) {
+	for _, key := range textKeys {
+		if c.keys[key] == nil || c.has("num_hidden_layers") || c.has("n_layer") {
 			continue
 		}
-		if top.has(other.key) && string(top.keys[other.key]) != "false" {
-			return s, fmt.Errorf("%s (%s) is not supported; %s", other.key, other.what, byHand)
+		inner, err := decode(c.keys[key])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-	}
-	return top.shape()
-}
-
-// indexTypes are models that have an index with a key of 8 bits for each token and layer, as DeepSeek V3.2 has.
-var indexTypes = []string{"deepseek_v32", "glm_moe_dsa"}
-
-// numbersOfScale is how many numbers of a key of an index share a scale of 32 bits.
-const numbersOfScale = 128
-
-// index returns the bytes of a token in the index of a layer, as vLLM and SGLang keep it.
-func (c *config) index() (int, error) {
-	if !c.has("index_head_dim") {
-		return 0, nil
-	}
-	if !c.has("kv_lora_rank") || !slices.Contains(indexTypes, c.ModelType) {
-		return 0, fmt.Errorf("index_head_dim: an index of the keys for sparse attention is supported for the model_type "+
-			"%s, not for %.40q; %s", strings.Join(indexTypes, " and "), c.ModelType, byHand)
-	}
-	if slices.ContainsFunc(c.IndexTypes, func(typ string) bool { return typ != "full" }) {
-		return 0, fmt.Errorf("indexer_types: layers that share the index of another are not supported; %s",
-			byHand)
-	}
-	size, err := c.need("index_head_dim", mostNumbers)
-	return size + (size+numbersOfScale-1)/numbersOfScale*4, err
-}
-
-// global changes the layer of a model to one without a window. Gemma 4 has other heads there. Its values are made of
-// the keys there, but differ from them, so that engines keep both.
-func (c *config) global(l Layers) (_ Layers, err error) {
-	if c.ModelType != gemma4 {
-		if c.has("global_head_dim") || c.ValuesAreKeys {
-			return l, fmt.Errorf("global_head_dim, attention_k_eq_v: other heads in layers without a window are supported for "+
-				"the model_type %s, not for %.40q; %s", gemma4, c.ModelType, byHand)
+		if inner.TorchType == "" && inner.NewerType == "" {
+			inner.TorchType, inner.NewerType = c.TorchType, c.NewerType
 		}
-		return l, nil
+		if !inner.Quantization.given() {
+			inner.Quantization = c.Quantization
+		}
+		return inner.ofText()
 	}
-	l.Key, err = c.number("global_head_dim", gemma4GlobalSize, 1, mostNumbers)
-	l.Value = l.Key
-	if err == nil && c.ValuesAreKeys {
-		l.Heads, err = c.number("num_global_key_value_heads", l.Heads, 1, mostNumbers)
-	}
-	return l, err
+	return c, nil
 }
 
-const (
-	gemma4           = "gemma4_text"
-	gemma4GlobalSize = 512 // if the configuration states none (configuration_gemma4.py of transformers)
-)
+// quantization is how a file says that weights, and keys and values, have fewer bits: the key quantization_config of a
+// config.json, or NVIDIA's hf_quant_config.json beside it.
+type quantization struct {
+	Method  string          `json:"quant_method"`
+	Scheme  json.RawMessage `json:"kv_cache_scheme"`     // of compressed-tensors and ModelOpt
+	Algo    string          `json:"kv_cache_quant_algo"` // of ModelOpt
+	Weights string          `json:"quant_algo"`
+	Bits    float64         `json:"bits"`
+	Inner   *quantization   `json:"quantization"`
+}
+
+func (q quantization) given() bool {
+	return q.Method != "" || q.Inner != nil || q.Algo != "" || q.Scheme != nil
+}
+
+// keysAndValues returns the type of keys and values that is stated; "" if none is.
+func (q quantization) keysAndValues() string {
+	if q.Inner != nil && q.Inner.keysAndValues() != "" {
+		return q.Inner.keysAndValues()
+	}
+	var scheme struct {
+		Bits int    `json:"num_bits"`
+		Type string `json:"type"`
+	}
+	name := q.Algo
+	if q.Scheme != nil && json.Unmarshal(q.Scheme, &scheme) != nil {
+		_ = json.Unmarshal(q.Scheme, &name) // a name alone
+	}
+	switch {
+	case scheme.Bits == 8 && scheme.Type == "int", strings.EqualFold(name, "int8"):
+		return "int8"
+	case scheme.Bits == 8, strings.HasPrefix(strings.ToLower(name), "fp8"):
+		return "fp8"
+	case scheme.Bits == 4, strings.EqualFold(name, "nvfp4"):
+		return "nvfp4"
+	}
+	return ""
+}
 
 // pythonNumbers are what Python writes into JSON for numbers that JSON does not have, the longest first.
 var pythonNumbers = [][]byte{[]byte("-Infinity"), []byte("Infinity"), []byte("NaN")}
@@ -227,92 +250,31 @@ const (
 	mostStateNumbers = 100_000
 )
 
-func (c *config) shape() (s Shape, err error) {
-	windows, err := c.windows()
-	if err != nil {
-		return s, err
-	}
-	each, err := c.layer()
-	if err != nil {
-		return s, err
-	}
-	if each.Index, err = c.index(); err != nil {
-		return s, err
-	}
-	global, err := c.global(each)
-	if err != nil {
-		return s, err
-	}
-	// The last layers may use keys and values of earlier ones.
-	shared, err := c.number("num_kv_shared_layers", 0, 0, max(0, len(windows)-1))
-	if err != nil {
-		return s, err
-	}
-	windows = windows[:len(windows)-shared]
-	if s.Type, err = c.numbers(); err != nil {
-		return s, err
-	}
-	states := 0
-	windows = slices.DeleteFunc(windows, func(window int) bool {
-		if window == linear {
-			states++
-		}
-		return window == linear
-	})
-	if len(windows) == 0 {
-		return s, errors.New("layer_types: no layer keeps keys and values of tokens; a prefix cache of states alone is not " +
-			"supported")
-	}
-	if s.States, err = c.states(states); err != nil {
-		return s, err
-	}
-	slices.Sort(windows)
-	for len(windows) > 0 {
-		window, layer := windows[0], each
-		if window == 0 {
-			layer = global
-		}
-		count := sort.SearchInts(windows, window+1)
-		s.add(layer, count, window)
-		windows = windows[count:]
-	}
-	return s, nil
-}
-
-// numbers returns the type of the numbers. Engines keep keys and values in that of the activations; a configuration
-// that states none, as of a quantised model, has 16 bits.
+// numbers returns the type of the activations. A configuration that states none has 16 bits; engines serve one with 32
+// bits in 16.
 func (c *config) numbers() (string, error) {
 	text := cmp.Or(c.TorchType, c.NewerType)
 	if text == "" || text == "auto" {
 		return "bf16", nil
 	}
-	return parseType(text)
+	typ, err := parseType(text)
+	if typ == "fp32" {
+		typ = "bf16"
+	}
+	return typ, err
 }
 
-// layer returns what one layer keeps.
-func (c *config) layer() (l Layers, err error) {
-	if c.has("kv_lora_rank") {
-		rank, err := c.need("kv_lora_rank", mostNumbers)
-		if err != nil {
-			return l, err
-		}
-		rope, err := c.need("qk_rope_head_dim", mostNumbers)
-		return Layers{Heads: 1, Key: rank + rope}, err
-	}
+// heads returns what one layer with heads keeps.
+func (c *config) heads(a *arch) (l Layers, err error) {
 	heads, err := c.need("num_attention_heads", mostNumbers)
 	if err != nil {
 		return l, err
 	}
-	// Each has its own keys and values, if the file says nothing else.
-	if l.Heads, err = c.number("num_key_value_heads", heads, 1, heads); err != nil {
+	if l.Heads, err = c.number("num_key_value_heads", min(heads, cmp.Or(a.kvHeads, heads)), 1, heads); err != nil {
 		return l, err
 	}
-	size := "head_dim"
-	if !c.has(size) && c.ModelType == nemotronH {
-		size = "attention_head_dim"
-	}
-	if c.has(size) {
-		l.Key, err = c.need(size, mostNumbers)
+	if c.has("head_dim") || a.size > 0 {
+		l.Key, err = c.number("head_dim", a.size, 1, mostNumbers)
 		l.Value = l.Key
 		return l, err
 	}
@@ -328,37 +290,8 @@ func (c *config) layer() (l Layers, err error) {
 	return l, nil
 }
 
-// linearTypes are models whose linear attention is Gated DeltaNet, as in transformers.
-var linearTypes = []string{"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"}
-
 // linear stands for the window of a layer with linear attention, which has a state.
 const linear = -1
-
-// states returns the states of a number of layers with linear attention.
-func (c *config) states(layers int) (s States, err error) {
-	if layers == 0 {
-		return s, nil
-	}
-	s.Count = layers
-	keys, typ := []string{"linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads",
-		"linear_value_head_dim", "linear_conv_kernel_dim"}, c.StateType
-	if c.ModelType == nemotronH {
-		keys, typ = []string{"n_groups", "ssm_state_size", "mamba_num_heads", "mamba_head_dim", "conv_kernel"}, c.MambaType
-	}
-	for i, to := range []*int{&s.KeyHeads, &s.KeySize, &s.ValueHeads, &s.ValueSize, &s.Convolution} {
-		if *to, err = c.need(keys[i], mostStateNumbers); err != nil {
-			return s, err
-		}
-	}
-	if typ != "" {
-		s.Type, err = parseType(typ)
-	}
-	return s, err
-}
-
-// nemotronH are NVIDIA's models whose blocks are Mamba 2, attention or neither. In Mamba 2, the groups of B and C are
-// the heads of the keys, and their size is that of the state.
-const nemotronH = "nemotron_h"
 
 // blocks returns the windows of the blocks of Nemotron-H that keep something.
 func (c *config) blocks() (windows []int, err error) {
@@ -379,18 +312,14 @@ func (c *config) blocks() (windows []int, err error) {
 		case "moe", "mlp", "E", "-":
 		default:
 			return nil, fmt.Errorf("layers_block_type, hybrid_override_pattern: blocks of %.40q are not supported; want "+
-				"attention or *, mamba or M, moe or E, mlp or -; %s", typ, byHand)
+				"attention or *, mamba or M, moe or E, mlp or -; %s", typ, byGroups)
 		}
 	}
 	return windows, nil
 }
 
-// windows returns the window of each layer, 0 for none, linear for a layer with a state. The rules are those of the
-// models in transformers.
-func (c *config) windows() ([]int, error) {
-	if c.ModelType == nemotronH && (c.BlockTypes != nil || c.BlockPattern != "") {
-		return c.blocks()
-	}
+// layers returns the window of each layer that keeps something, 0 for none, linear for a layer with a state.
+func (c *config) layers(a *arch) ([]int, error) {
 	layers, err := c.need("num_hidden_layers", mostLayers)
 	if err != nil {
 		return nil, err
@@ -398,40 +327,75 @@ func (c *config) windows() ([]int, error) {
 	windows := make([]int, layers)
 	switch {
 	case c.LayerTypes != nil:
-		return windows, c.typedWindows(windows)
-	case c.has("attention_chunk_size") && c.ModelType == "llama4_text":
-		return windows, c.chunks(windows)
-	case slices.Contains(linearTypes, c.ModelType): // all but one in four, or in another number, have a state
-		interval, err := c.number("full_attention_interval", 4, 1, mostLayers)
-		return windows, fill(windows, linear, err, func(layer int) bool { return (layer+1)%interval != 0 })
-	case !c.has("sliding_window") || c.UsesWindow != nil && !*c.UsesWindow:
-		return windows, nil
+		err = c.typedWindows(windows)
+	case a.windows != nil:
+		err = a.windows(c, windows)
+	case c.has("sliding_window") && c.flag("use_sliding_window", true):
+		err = fmt.Errorf("sliding_window: layer_types is missing, so which layers of a %s have a window is not known; %s",
+			strings.Fields(a.names)[0], byGroups)
 	}
-	window, err := c.need("sliding_window", mostTokens)
 	if err != nil {
 		return nil, err
 	}
-	has := func(int) bool { return true }
-	switch c.ModelType {
-	case "mistral", "mixtral", "phi3", "starcoder2":
-	case "gemma2":
-		has = func(layer int) bool { return layer%2 == 0 }
-	case "gemma3_text", "cohere2":
-		pattern := map[string]int{"gemma3_text": 6, "cohere2": 4}[c.ModelType]
-		pattern, err = c.number("sliding_window_pattern", pattern, 1, mostLayers)
-		has = func(layer int) bool { return (layer+1)%pattern != 0 }
-	case "qwen2", "qwen2_moe", "qwen3", "qwen3_moe":
-		if c.UsesWindow == nil {
-			return windows, nil
-		}
-		var first int
-		first, err = c.number("max_window_layers", layers, math.MinInt, math.MaxInt)
-		has = func(layer int) bool { return layer >= first }
-	default:
-		return nil, fmt.Errorf("sliding_window: layer_types is missing, so the layers with a window of the model_type "+
-			"%.40q are unknown; %s, with window=N,windowed-layers=N", c.ModelType, byHand)
+	// The last layers may use keys and values of earlier ones.
+	shared, err := c.number("num_kv_shared_layers", 0, 0, max(0, len(windows)-1))
+	return windows[:len(windows)-shared], err
+}
+
+// withWindow fills in the window of the layers that have it, if the file states one.
+func withWindow(c *config, layers []int, has func(layer int) bool) error {
+	if !c.has("sliding_window") || !c.flag("use_sliding_window", true) {
+		return nil
 	}
-	return windows, fill(windows, window, err, has)
+	window, err := c.need("sliding_window", mostTokens)
+	return fill(layers, window, err, has)
+}
+
+// everyWindow is of models all of whose layers have the window.
+func everyWindow(c *config, layers []int) error {
+	return withWindow(c, layers, func(int) bool { return true })
+}
+
+// evenWindows is of models in which every other layer has the window, from the first on.
+func evenWindows(c *config, layers []int) error {
+	return withWindow(c, layers, func(layer int) bool { return layer%2 == 0 })
+}
+
+// lastGlobal is of models in which all layers but the last of so many have the window.
+func lastGlobal(pattern int) func(*config, []int) error {
+	return func(c *config, layers []int) error {
+		pattern, err := c.number("sliding_window_pattern", pattern, 1, mostLayers)
+		if err != nil {
+			return err
+		}
+		return withWindow(c, layers, func(layer int) bool { return (layer+1)%pattern != 0 })
+	}
+}
+
+// patternWindows is of EXAONE, whose sliding_window_pattern is a number or letters: L for a layer with the window.
+func patternWindows(c *config, layers []int) error {
+	var letters string
+	if json.Unmarshal(c.keys["sliding_window_pattern"], &letters) != nil {
+		return lastGlobal(4)(c, layers)
+	}
+	if strings.Trim(letters, "LG") != "" || letters == "" {
+		return fmt.Errorf("sliding_window_pattern: %.40q: want letters L and G, or a number", letters)
+	}
+	return withWindow(c, layers, func(layer int) bool {
+		return letters[layer%len(letters)] == 'L' && layer < len(layers)-1
+	})
+}
+
+// qwenWindows is of Qwen2 and Qwen3: the window is off unless the file says otherwise, and begins at a layer.
+func qwenWindows(c *config, layers []int) error {
+	if !c.flag("use_sliding_window", false) {
+		return nil
+	}
+	first, err := c.number("max_window_layers", len(layers), math.MinInt, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	return withWindow(c, layers, func(layer int) bool { return layer >= first })
 }
 
 // fill sets the window of the layers that have it, unless there is an error.
@@ -458,13 +422,9 @@ func (c *config) typedWindows(windows []int) (err error) {
 			windows[i], err = c.need("attention_chunk_size", mostTokens)
 		case "linear_attention":
 			windows[i] = linear
-			if !slices.Contains(linearTypes, c.ModelType) {
-				err = fmt.Errorf("layer_types: linear_attention is supported for the model_type %s, not for %.40q; %s",
-					strings.Join(linearTypes, ", "), c.ModelType, byHand)
-			}
 		default:
 			err = fmt.Errorf("layer_types: %.40q is not supported; want full_attention, sliding_attention, chunked_attention "+
-				"or linear_attention; %s", typ, byHand)
+				"or linear_attention; %s", typ, byGroups)
 		}
 		if err != nil {
 			return err
@@ -474,7 +434,10 @@ func (c *config) typedWindows(windows []int) (err error) {
 }
 
 // chunks fills in the windows of Llama 4: layers with rotary positions attend within chunks, one in four to all.
-func (c *config) chunks(windows []int) error {
+func chunks(c *config, windows []int) error {
+	if !c.has("attention_chunk_size") {
+		return nil
+	}
 	chunk, err := c.need("attention_chunk_size", mostTokens)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -80,8 +81,8 @@ func TestBytesOfPrompts(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
-	if len(models) < 90 {
-		t.Errorf("%d presets, want 90", len(models))
+	if len(Models()) < 120 {
+		t.Errorf("%d presets, want 120", len(Models()))
 	}
 	seen := map[string]bool{}
 	for _, m := range Models() {
@@ -89,7 +90,8 @@ func TestPresets(t *testing.T) {
 			t.Errorf("preset %q of %q", m.Name, m.Source)
 		}
 		seen[m.Name] = true
-		if k := keyValues(t, "model="+m.Name); k.PerToken() < 1000 || k.PerToken() > 2e6 || k.Source != m.Source {
+		if k := keyValues(t, "model="+m.Name); k.PerToken() < 1000 || k.PerToken() > 2e6 || k.Source != m.Source ||
+			k.Model != m.Name || !m.Shape.Known() || m.Shape.Active > m.Shape.Parameters || m.Shape.WeightBytes() < 1e8 {
 			t.Errorf("%s: %+v", m.Name, k)
 		}
 	}
@@ -97,7 +99,8 @@ func TestPresets(t *testing.T) {
 
 func TestSpecIsWrittenAsRead(t *testing.T) {
 	for _, text := range []string{"model=llama-3.1-70b", "model=gemma-3-4b,type=fp8,tensor-parallel=4,windows=all",
-		"config=dir/config.json", "layers=80,kv-heads=8,head-size=128,type=fp8,tensor-parallel=4"} {
+		"config=dir/config.json", "groups=2 x gqa(8,128) + bytes(4)/2,type=fp8",
+		"layers=80,kv-heads=8,head-size=128,type=fp8,tensor-parallel=4"} {
 		if s := must.Get(Parse(text))(t); s.String() != text {
 			t.Errorf("%q is written %q", text, s)
 		}
@@ -125,6 +128,17 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 		"model=llama-3.1-8b,tensor-parallel=0":         "from 1",
 		"model=llama-3.1-8b,gpus=4":                    "unknown parameter",
 		"model=qwen3.5-27b,state-type=fp7":             "unknown type of keys and values",
+		"groups=2 x gqa(8)":                            "1 number for gqa(HEADS,SIZE",
+		"groups=2 x gqa(8,0)":                          "from 1 to",
+		"groups=2 x mha(8,128)":                        "no kind of layers; want for example 40 x gqa(8,128)",
+		"groups=0 x gqa(8,128)":                        "the number of layers",
+		"groups=2 x gqa(8,128) +":                      "no kind of layers",
+		"groups=2 x gqa(8,128)/0":                      "tokens behind /",
+		"groups=2 x state(5)":                          "no layer keeps keys and values",
+		"groups=gqa(1,1) + state(5)/4":                 "no tokens that share it",
+		"groups=gqa(99999999999999999999,1)":           "not a whole number",
+		"groups=gqa(1,1),layers=3":                     "want one of",
+		"groups=gqa(1,1),latent=3":                     "remove them",
 		"llama-3.1-8b":                                 "want name=value",
 		"layers=99999999999999999999,latent=1":         "whole number",
 	} {
@@ -137,6 +151,8 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 		"model=llama-3.1-8b,tensor-parallel=12": "a divisor or a multiple of 8",
 		"model=qwen3.5-27b,tensor-parallel=32":  "a divisor of 16",
 		"model=llama-3.1-8b,state-type=fp32":    "no layers with a state",
+		"model=llama-3.1-8b,type=fp8_ds_mla":    "a layout of the latent vectors",
+		"groups=gqa(1,1) + linear(1,1,1,1,1)":   "state-type",
 		"config=nowhere.json":                   "nowhere.json",
 	} {
 		if _, err := must.Get(Parse(text))(t).KeyValues(); err == nil || !strings.Contains(err.Error(), want) {
@@ -151,7 +167,7 @@ var configs = []struct{ text, want string }{
 		"hidden_size": 8192, "torch_dtype": "bfloat16", "rope_scaling": {"factor": 8.0}}`,
 		"80 layers with 8 heads of 128, bf16"},
 	{`{"model_type": "opt", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64, "dtype": "float32"}`,
-		"2 layers with 4 heads of 16, fp32"},
+		"2 layers with 4 heads of 16, bf16"}, // which engines serve in 16 bits
 	{`{"model_type": "deepseek_v3", "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128,
 		"hidden_size": 7168, "kv_lora_rank": 512, "qk_rope_head_dim": 64, "v_head_dim": 128}`,
 		"61 layers with a latent vector of 576, bf16"},
@@ -230,47 +246,65 @@ func TestConfigs(t *testing.T) {
 }
 
 func TestConfigsThatMakeNoSense(t *testing.T) {
-	const rest = `"num_attention_heads": 4, "hidden_size": 64`
-	for text, want := range map[string]string{
-		``:                         "want a config.json",
-		`null`:                     "want a config.json",
-		`[1, 2]`:                   "want a config.json",
-		`{"a": `:                   "want a config.json",
-		"\x00\xff":                 "want a config.json",
-		`{}`:                       "num_hidden_layers is missing",
-		`{"num_hidden_layers": 4}`: "num_attention_heads is missing",
-		`{"num_hidden_layers": 4, "num_attention_heads": 4}`:                               "hidden_size is missing",
-		`{"num_hidden_layers": -4, ` + rest + `}`:                                          "from 1 to 10000",
-		`{"num_hidden_layers": 1e9, ` + rest + `}`:                                         "num_hidden_layers",
-		`{"num_hidden_layers": "80", ` + rest + `}`:                                        "num_hidden_layers",
-		`{"num_hidden_layers": 4, "num_attention_heads": 3, "hidden_size": 64}`:            "not a multiple",
-		`{"num_hidden_layers": 4, "num_key_value_heads": 8, ` + rest + `}`:                 "from 1 to 4",
-		`{"num_hidden_layers": 4, "kv_lora_rank": 512, ` + rest + `}`:                      "qk_rope_head_dim is missing",
-		`{"num_hidden_layers": 4, "torch_dtype": "float7", ` + rest + `}`:                  "unknown type",
-		`{"num_hidden_layers": 4, "layer_types": ["full_attention"], ` + rest + `}`:        "1 entries for 4 layers",
-		`{"num_hidden_layers": 1, "layer_types": ["linear_attention"], ` + rest + `}`:      "linear_attention",
-		`{"num_hidden_layers": 1, "layer_types": ["sliding_attention"], ` + rest + `}`:     "sliding_window is missing",
-		`{"num_hidden_layers": 4, "sliding_window": 5, "model_type": "new", ` + rest + `}`: "layer_types is missing",
-		`{"num_hidden_layers": 4, "index_head_dim": 128, ` + rest + `}`:                    "index of the keys",
-		`{"num_hidden_layers": 4, "multi_query": true, ` + rest + `}`:                      "names of their own",
-		`{"num_hidden_layers": 4, "num_kv_shared_layers": 4, ` + rest + `}`:                "from 0 to 3",
-		`{"num_hidden_layers": 4, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,
-			"model_type": "deepseek_v4", ` + rest + `}`: "not for \"deepseek_v4\"",
-		`{"num_hidden_layers": 2, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,
-			"model_type": "glm_moe_dsa", "indexer_types": ["full", "shared"], ` + rest + `}`: "share the index",
-		`{"num_hidden_layers": 4, "sparse_attention_config": {"a": 1}, ` + rest + `}`: "sparse_attention_config",
-		`{"num_hidden_layers": 4, "global_head_dim": 512, ` + rest + `}`:              "other heads in layers",
-		`{"num_hidden_layers": 4, "attention_k_eq_v": true, ` + rest + `}`:            "other heads in layers",
-		`{"model_type": "qwen3_next", "num_hidden_layers": 4, ` + rest + `}`:          "linear_num_key_heads is missing",
-		`{"model_type": "qwen3_next", "num_hidden_layers": 1, "layer_types": ["linear_attention"], ` + rest + `}`: "no " +
-			"layer keeps",
-		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M?", ` + rest + `}`: "blocks of \"?\"",
-		`{"model_type": "nemotron_h", "hybrid_override_pattern": "M", ` + rest + `}`:  "no layer keeps",
-		`{"model_type": "jamba", "layers_block_type": ["attention"], ` + rest + `}`:   "layers with a state",
-		`{"text_config": 5}`: "text_config",
+	const rest = `"architectures": ["LlamaForCausalLM"], "num_attention_heads": 4, "hidden_size": 64`
+	for _, c := range []struct{ text, want string }{
+		{``, "want a config.json"},
+		{`null`, "want a config.json"},
+		{`[1, 2]`, "want a config.json"},
+		{`{"a": `, "want a config.json"},
+		{"\x00\xff", "want a config.json"},
+		{`{}`, "architectures and model_type are missing"},
+		{`{"model_type": "llama", "num_hidden_layers": 4}`, "num_attention_heads is missing"},
+		{`{` + rest + `}`, "num_hidden_layers is missing"},
+		{`{"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 4}`, "hidden_size is missing"},
+		{`{"architectures": ["NewForCausalLM"], "model_type": "llama"}`,
+			"\"NewForCausalLM\" is not known; describe what"},
+		{`{"model_type": "mllama", "text_config": {"model_type": "mllama_text_model"}}`,
+			"\"mllama_text_model\" is not"},
+		{`{"num_hidden_layers": -4, ` + rest + `}`, "from 1 to 10000"},
+		{`{"num_hidden_layers": 1e9, ` + rest + `}`, "num_hidden_layers"},
+		{`{"num_hidden_layers": "80", ` + rest + `}`, "num_hidden_layers"},
+		{`{"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 3, "hidden_size": 64}`,
+			"not a multiple"},
+		{`{"num_hidden_layers": 4, "num_key_value_heads": 8, ` + rest + `}`, "from 1 to 4"},
+		{`{"num_hidden_layers": 4, "kv_lora_rank": 512, ` + rest + `}`, "latent attention"},
+		{`{"model_type": "deepseek_v3", "num_hidden_layers": 4, "kv_lora_rank": 512}`, "qk_rope_head_dim is missing"},
+		{`{"num_hidden_layers": 4, "torch_dtype": "float7", ` + rest + `}`, "unknown type"},
+		{`{"num_hidden_layers": 4, "layer_types": ["full_attention"], ` + rest + `}`, "1 entries for 4 layers"},
+		{`{"num_hidden_layers": 1, "layer_types": ["linear_attention"], ` + rest + `}`, "linear_attention"},
+		{`{"num_hidden_layers": 1, "layer_types": ["sliding_attention"], ` + rest + `}`, "sliding_window is missing"},
+		{`{"num_hidden_layers": 4, "sliding_window": 5, ` + rest + `}`, "layer_types is missing"},
+		{`{"num_hidden_layers": 4, "index_head_dim": 128, ` + rest + `}`, "index of the keys"},
+		{`{"num_hidden_layers": 4, "num_kv_shared_layers": 4, ` + rest + `}`, "from 0 to 3"},
+		{`{"num_hidden_layers": 2, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,
+			"model_type": "glm_moe_dsa", "indexer_types": ["full", "other"]}`, "want full or shared"},
+		{`{"num_hidden_layers": 3, "kv_lora_rank": 9, "qk_rope_head_dim": 1, "index_head_dim": 128,
+			"model_type": "glm_moe_dsa", "indexer_types": ["full", "shared"]}`, "2 entries for 3 layers"},
+		{`{"model_type": "deepseek_v4", "compress_ratios": [3], "num_hidden_layers": 1, "sliding_window": 1,
+			"head_dim": 9, "qk_rope_head_dim": 1, "index_head_dim": 1}`, "want 0, 4 or 128"},
+		{`{"model_type": "deepseek_v4"}`, "compress_ratios"},
+		{`{"model_type": "exaone4", "num_hidden_layers": 4, "sliding_window": 5, "sliding_window_pattern": "LX",
+			"num_attention_heads": 4, "num_key_value_heads": 4, "hidden_size": 64}`, "want letters L and G"},
+		{`{"model_type": "nemotron-nas", "num_attention_heads": 4, "hidden_size": 64,
+			"block_configs": [{"attention": {"n_heads_in_group": 3}}]}`, "n_heads_in_group that divides 4"},
+		{`{"model_type": "kimi_linear", "num_hidden_layers": 4, "linear_attn_config": {"full_attn_layers": [1]}}`,
+			"1 and 0 of"},
+		{`{"num_hidden_layers": 4, "sparse_attention_config": {"a": 1}, ` + rest + `}`, "sparse_attention_config"},
+		{`{"num_hidden_layers": 4, "global_head_dim": 512, ` + rest + `}`, "layers with different heads"},
+		{`{"num_hidden_layers": 4, "attention_k_eq_v": true, ` + rest + `}`, "layers with different heads"},
+		{`{"model_type": "qwen3_next", "num_hidden_layers": 4, "num_attention_heads": 4}`,
+			"linear_num_key_heads is missing"},
+		{`{"model_type": "qwen3_next", "num_hidden_layers": 1, "layer_types": ["linear_attention"],
+			"num_attention_heads": 4}`, "no layer keeps"},
+		{`{"model_type": "nemotron_h", "hybrid_override_pattern": "M?", "num_attention_heads": 4, "head_dim": 4}`,
+			"blocks of \"?\""},
+		{`{"model_type": "nemotron_h", "hybrid_override_pattern": "M", "num_attention_heads": 4, "head_dim": 4}`,
+			"no layer keeps"},
+		{`{"model_type": "jamba", "layers_block_type": ["attention"]}`, "\"jamba\" is not known"},
+		{`{"text_config": 5}`, "text_config"},
 	} {
-		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want an error with %q", text, err, want)
+		if _, err := ParseConfig([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want an error with %q", c.text, err, c.want)
 		}
 	}
 }
@@ -326,8 +360,8 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.States.Type == "" {
-			s.States.Type = "fp32" // many state none
+		for i := range s.States {
+			s.States[i].Type = cmp.Or(s.States[i].Type, "fp32") // many state none
 		}
 		k, err := s.KeyValues("", 1)
 		if err != nil || !(k.PerToken() > 0) || math.IsInf(k.PerToken(), 0) {

@@ -3,6 +3,8 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -18,8 +20,9 @@ const (
 
 // Params are what a Spec has.
 var Params = []params.Param{
-	{Name: "model", Default: "", Doc: "a preset (see: cachesim kv)"},
+	{Name: "model", Default: "", Doc: "a preset (see: cachesim kv), by its name or as Hugging Face writes it"},
 	{Name: "config", Default: "", File: true, Doc: "a config.json of Hugging Face, read as it is"},
+	{Name: "groups", Default: "", Doc: "what layers keep, by hand: '" + GroupsExample + "'"},
 	{Name: "layers", Default: 0, Min: 0, Max: 10_000, Doc: "layers with attention, without model and config"},
 	{Name: "kv-heads", Default: 0, Min: 0, Max: 100_000, Doc: "heads of the keys and values in a layer"},
 	{Name: "head-size", Default: 0, Min: 0, Max: 100_000, Doc: "numbers in a key, and in a value"},
@@ -58,7 +61,8 @@ func Parse(text string) (s Spec, err error) {
 func (s Spec) check() error {
 	v := s.values
 	given := 0
-	for _, is := range []bool{v.Text("model") != "", v.Text("config") != "", v.Int("layers") != 0} {
+	for _, is := range []bool{v.Text("model") != "", v.Text("config") != "", v.Text("groups") != "",
+		v.Int("layers") != 0} {
 		if is {
 			given++
 		}
@@ -67,13 +71,16 @@ func (s Spec) check() error {
 		v.Int("windowed-layers") != 0
 	switch {
 	case given != 1:
-		return errors.New("want one of model=NAME, config=FILE and layers=N,kv-heads=N,head-size=N; for example " +
-			"model=llama-3.1-70b")
+		return errors.New("want one of model=NAME, config=FILE, layers=N,kv-heads=N,head-size=N and groups='" +
+			GroupsExample + "'; for example model=llama-3.1-70b")
 	case v.Int("layers") == 0 && numbers:
-		return errors.New("kv-heads, head-size, latent, window and windowed-layers need layers; with model or config, " +
-			"remove them")
+		return errors.New("kv-heads, head-size, latent, window and windowed-layers need layers; with model, config or " +
+			"groups, remove them")
 	case v.Text("model") != "":
 		_, err := Find(v.Text("model"))
+		return err
+	case v.Text("groups") != "":
+		_, err := ParseGroups(v.Text("groups"))
 		return err
 	case v.Int("layers") != 0:
 		return checkNumbers(v)
@@ -120,32 +127,40 @@ func (s Spec) WithFile(path string) Spec {
 
 // KeyValues returns what the keys and values take. It reads the configuration, if there is one.
 func (s Spec) KeyValues() (k KeyValues, err error) {
-	shape, source, err := s.shape()
+	shape, model, source, err := s.shape()
 	if err != nil {
 		return k, err
 	}
 	if t := s.values.Text("state-type"); t != "" {
-		if shape.States.Count == 0 {
+		if len(shape.States) == 0 {
 			return k, fmt.Errorf("state-type=%s: the model has no layers with a state; leave it out", t)
 		}
-		shape.States.Type = t
+		shape.States = slices.Clone(shape.States)
+		for i := range shape.States {
+			shape.States[i].Type = t
+		}
 	}
 	if k, err = shape.KeyValues(s.values.Text("type"), s.values.Int("tensor-parallel")); err != nil {
 		return k, err
 	}
-	k.Source = source
+	k.Source, k.Model = source, model
 	return k, nil
 }
 
-func (s Spec) shape() (shape Shape, source string, err error) {
+// shape returns the shape, the model that has it, and where it comes from.
+func (s Spec) shape() (shape Shape, model, source string, err error) {
 	v := s.values
 	if name := v.Text("model"); name != "" {
 		m, err := Find(name)
-		return m.Shape, m.Source, err
+		return m.Shape, m.Name, m.Source, err
 	}
 	if path := v.Text("config"); path != "" {
 		shape, err := ReadConfig(path)
-		return shape, "config.json", err
+		return shape, filepath.Base(path), "config.json", err
+	}
+	if text := v.Text("groups"); text != "" {
+		shape, err := ParseGroups(text)
+		return shape, "", "as given", err
 	}
 	each := Layers{Heads: v.Int("kv-heads"), Key: v.Int("head-size"), Value: v.Int("head-size")}
 	if latent := v.Int("latent"); latent > 0 {
@@ -154,7 +169,7 @@ func (s Spec) shape() (shape Shape, source string, err error) {
 	shape.Type = "bf16"
 	shape.add(each, v.Int("layers")-v.Int("windowed-layers"), 0)
 	shape.add(each, v.Int("windowed-layers"), v.Int("window"))
-	return shape, "as given", nil
+	return shape, "", "as given", nil
 }
 
 // add adds so many layers, if there are any.

@@ -70,6 +70,8 @@ var (
 	ReadHitRatio = Metric{Name: "read_hit_ratio", Unit: Share, Digits: 2, Better: Higher,
 		Merge: Quotient(ReadHits, Reads), Column: Column{At: 12, Head: "of reads", Weight: 35, Unlike: "hit_ratio"},
 		Figure: Figure{Title: "Hit ratio of reads"}, Doc: "read_hits / reads; hit_ratio where writes fill the cache"}
+	Lookups = Metric{Name: "lookups", Unit: Count, Doc: "requests of the trace that only look, with those of a warm-up: " +
+		"where they miss, nothing is loaded"}
 	Writes = Metric{Name: "writes", Unit: Count,
 		Doc: "requests that write, without a warm-up; no part of requests where they fill the cache"}
 	WriteHits = Metric{Name: "write_hits", Unit: Count, Better: Higher,
@@ -103,6 +105,7 @@ func init() {
 	Register("comparison with the optimum", OptMisses, CompetitiveRatio, LowerBoundMisses, CompetitiveRatioMax,
 		NormalizedHitRatio)
 	Register("traces with writes", Reads, ReadHits, ReadHitRatio, Writes, WriteHits, WriteHitRatio)
+	Register("traces with requests that only look", Lookups)
 	Register("traces with deletions, invalidations or times to live", Removals)
 	Register("logs of servers with a cache", LoggedRequests, LoggedHitRatio, LoggedByteHitRatio)
 	Register("every replay", NsPerRequest)

@@ -1,6 +1,7 @@
 // Package terminal writes to the user: all of standard output and standard error passes through it. NewStdout and
-// NewStderr wrap the two streams, Width measures the terminal, and Wrap breaks text at a width. Errors quote their
-// input in full; where they are shown, Shorten cuts what is longer than a person would read.
+// NewStderr wrap the two streams, Width measures the terminal, Wrap breaks text at a width, and Status shows a line
+// while work goes on. Errors quote their input in full; where they are shown, Shorten cuts what is longer than a person
+// would read.
 package terminal
 
 import (
@@ -23,9 +24,13 @@ type Output struct {
 	to     io.Writer
 	hidden *regexp.Regexp // what is shown instead of sent, nil if all is sent
 	defuse bool           // commands of GitHub's runner are written so that it does not recognise them
+	wraps  bool           // lines are broken at the width of the terminal
 
-	mu  sync.Mutex
-	err error
+	mu          sync.Mutex
+	err         error
+	statuses    []*status
+	drawn       string        // the status on the screen
+	stopDrawing chan struct{} // of the statuses
 }
 
 // NewStdout returns standard output, which people read on a terminal; elsewhere it may be any data.
@@ -37,8 +42,11 @@ func NewStdout(w io.Writer) *Output {
 	return o
 }
 
-// NewStderr returns standard error, which people read on a terminal and in logs.
-func NewStderr(w io.Writer) *Output { return &Output{to: w, hidden: controls, defuse: true} }
+// NewStderr returns standard error, which people read on a terminal and in logs. On a terminal its lines are broken at
+// words; in a log each stays a line, so that it can be searched.
+func NewStderr(w io.Writer) *Output {
+	return &Output{to: w, hidden: controls, defuse: true, wraps: Is(w)}
+}
 
 func (o *Output) Write(text []byte) (int, error) {
 	o.mu.Lock()
@@ -50,6 +58,10 @@ func (o *Output) Write(text []byte) (int, error) {
 	if o.defuse {
 		shown = defused(shown)
 	}
+	if o.wraps {
+		shown = []byte(strings.Join(WrapHanging(string(shown), Width(o)), "\n"))
+	}
+	o.erase()
 	_, err := o.to.Write(shown)
 	if err != nil {
 		if o.err == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -51,49 +52,79 @@ func Wrapped(s string, width int) string { return strings.Join(Wrap(s, width), "
 
 // Wrap breaks text into lines of at most width columns; 0 breaks only where the text itself does. A line ends at a
 // space; if it has none, after punctuation, else before a value, else anywhere. Lines that continue an indented one are
-// indented like it.
-func Wrap(s string, width int) (lines []string) {
+// indented like it. A command on a line of its own, which is indented, is not broken, so that it can be copied; nor is
+// cachesim NAME or --flag VALUE in a sentence, if there is another place.
+func Wrap(s string, width int) []string { return wrapAll(s, width, 0) }
+
+// WrapHanging is Wrap for notes and errors: lines that continue another are indented by two more columns.
+func WrapHanging(s string, width int) []string { return wrapAll(s, width, len(hangingIndent)) }
+
+const hangingIndent = "  "
+
+func wrapAll(s string, width, hanging int) (lines []string) {
 	for line := range strings.SplitSeq(s, "\n") {
-		if width <= 0 {
+		content := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(content)]
+		if width <= 0 || indent != "" && strings.HasPrefix(content, programName) {
 			lines = append(lines, line)
 			continue
 		}
-		content := strings.TrimLeft(line, " ")
-		indent := line[:len(line)-len(content)]
 		if len(indent) > width/2 {
 			indent = ""
 		}
-		for _, part := range wrapLine(content, width-len(indent)) {
+		first, rest := wrapFirst(content, width-len(indent))
+		lines = append(lines, strings.TrimRight(indent+first, " "))
+		if rest == "" {
+			continue
+		}
+		indent += strings.Repeat(" ", hanging)
+		for _, part := range wrapLine(rest, width-len(indent)) {
 			lines = append(lines, strings.TrimRight(indent+part, " "))
 		}
 	}
 	return lines
 }
 
+// programName begins the commands that messages contain.
+const programName = "cachesim "
+
 func wrapLine(line string, width int) (lines []string) {
 	for {
-		end := lineEnd(line, width)
-		if end == len(line) {
-			return append(lines, line)
-		}
-		lines = append(lines, strings.TrimRight(line[:end], " "))
-		if line = strings.TrimLeft(line[end:], " "); line == "" {
+		first, rest := wrapFirst(line, width)
+		lines = append(lines, first)
+		if rest == "" {
 			return lines
 		}
+		line = rest
 	}
 }
 
+// wrapFirst returns the first of the lines of a text, and the text of the others.
+func wrapFirst(line string, width int) (first, rest string) {
+	end := lineEnd(line, width)
+	if end == len(line) {
+		return line, ""
+	}
+	return strings.TrimRight(line[:end], " "), strings.TrimLeft(line[end:], " ")
+}
+
+// glued matches a word that belongs to the next one: the name of the program, or of a flag.
+var glued = regexp.MustCompile(`(?:^|[ ('"])(?:cachesim|--[a-z-]+[a-z])$`)
+
 // lineEnd returns how many bytes of text the first of its lines takes.
 func lineEnd(s string, width int) int {
-	space, mark, value, fits, used := 0, 0, 0, 0, 0
+	space, glue, mark, value, fits, used := 0, 0, 0, 0, 0, 0
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == ' ' {
+		switch {
+		case r == ' ' && glued.MatchString(s[:i]):
+			glue = i
+		case r == ' ':
 			space = i
 		}
 		used += text.RuneWidth(r)
 		if used > width {
-			return cmp.Or(space, mark, value, fits, size)
+			return cmp.Or(space, glue, mark, value, fits, size)
 		}
 		i += size
 		fits = i

@@ -27,11 +27,23 @@ func TestWrap(t *testing.T) {
 		{"日本語", 4, []string{"日本", "語"}},
 		{"日", 1, []string{"日"}}, // a character wider than a line still takes one
 		{"", 5, []string{""}},
+		{"see cachesim run", 14, []string{"see", "cachesim run"}},
+		{"add --limit 9: ok", 12, []string{"add", "--limit 9:", "ok"}},
+		{"cachesim formats", 10, []string{"cachesim", "formats"}}, // there is no other place
+		{"  cachesim run a b", 9, []string{"  cachesim run a b"}},
 	}
 	for _, test := range tests {
 		if got := Wrap(test.text, test.width); !slices.Equal(got, test.want) {
 			t.Errorf("%q at %d: got %q, want %q", test.text, test.width, got, test.want)
 		}
+	}
+}
+
+func TestWrapHanging(t *testing.T) {
+	got := WrapHanging("a note of words\n\n  an item of words\n  cachesim run a-long-name", 10)
+	want := []string{"a note of", "  words", "", "  an item", "    of", "    words", "  cachesim run a-long-name"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

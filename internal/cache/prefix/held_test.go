@@ -174,10 +174,10 @@ func TestHeldPromptsAreComparedWithABound(t *testing.T) {
 		{"prefix", "", "lru", "opt", false},
 		{"prefix(concurrency=2)", "", "uniform", "opt-bypass", true},
 		{"prefix(concurrency=2)", "", "lru", "opt", false},
-		{"prefix", "prefill", "uniform", "opt-bypass", true},
-		{"prefix", "prefill", "lru", "opt", true},
-		{"prefix", "prefill(concurrency=1)", "lru", "opt", false},
-		{"prefix(evict=any)", "prefill", "lru", "opt", false},
+		{"prefix", "prefill(model=qwen3-8b)", "uniform", "opt-bypass", true},
+		{"prefix", "prefill(model=qwen3-8b)", "lru", "opt", true},
+		{"prefix", "prefill(model=qwen3-8b,concurrency=1)", "lru", "opt", false},
+		{"prefix(evict=any)", "prefill(model=qwen3-8b)", "lru", "opt", false},
 	} {
 		lists := []string{"cache=" + test.cache}
 		if test.model != "" {

@@ -107,6 +107,7 @@ var entry = cache.Entry{
 	Holds: func(v params.Values, overlap bool) bool {
 		return holds(v) && (overlap || v.Int("concurrency") > 1)
 	},
+	Follow:     follow,
 	GroupOrder: groupOrder,
 	CheckModel: checkModel,
 	Check:      check,
@@ -140,6 +141,15 @@ func check(v params.Values, e policies.Entry) error {
 			suggest.List(policies.Registry.NamesOf(choosesAmongChunks)))
 	}
 	return nil
+}
+
+// follow says whether the blocks can be observed.
+func follow(v params.Values) error {
+	if holds(v) {
+		return nil
+	}
+	return fmt.Errorf("blocks are not followed with evict=%s of --cache prefix; use evict=%s or evict=%s", v.Text("evict"),
+		evictLeaf, evictNode)
 }
 
 // groupOrder says where LRU is a stack algorithm; docs/optimum.md has the proof, and why it is none with evict=node.

@@ -70,6 +70,8 @@ type Tree struct {
 	gone func(o policies.Object, why cache.Departure)
 	// loading is notified of each block before there is room for it, if the policy follows prompts; may be nil.
 	loading func(o policies.Object)
+	// hitting is notified of the leading blocks of a prompt that hit; may be nil.
+	hitting func(blocks []policies.Object)
 }
 
 // node is the state of a block: how many blocks behind it are resident, in units of oneChild, and whether a running
@@ -116,7 +118,35 @@ func (t *Tree) usePolicy(c cache.Config) error {
 	}
 	t.pool = newPool(c, t.policy)
 	t.pool.Observe(t)
+	if c.Observer != nil {
+		t.follow(c.Observer)
+	}
 	return nil
+}
+
+// follow notifies an observer of the blocks that come, hit and go.
+func (t *Tree) follow(o cache.Observer) {
+	t.gone = func(block policies.Object, why cache.Departure) { o.Left(block, 1, why) }
+	if loads, ok := o.(cache.LoadObserver); ok {
+		t.pool.Observe(followedTree{t, loads})
+	}
+	if hits, ok := o.(cache.HitObserver); ok {
+		t.hitting = func(blocks []policies.Object) {
+			for _, block := range blocks {
+				hits.Hit(block)
+			}
+		}
+	}
+}
+
+// followedTree is a tree whose loads are observed. It implements cache.LoadObserver.
+type followedTree struct {
+	*Tree
+	loads cache.LoadObserver
+}
+
+func (t followedTree) Loaded(o policies.Object, size int64, why policies.Reason) {
+	t.loads.Loaded(o, size, why)
 }
 
 // newPool returns an empty pool for the blocks of prompts. More room than for all of them, and one block of each prompt
@@ -153,6 +183,9 @@ func (t *Tree) Locked() int                { return t.locked + t.apart }
 func (t *Tree) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	evictions := t.pool.Evictions()
 	run := t.Run(p.Blocks, p.Now)
+	if t.hitting != nil {
+		t.hitting(p.Blocks[:min(run, p.Reusable)])
+	}
 	h = t.Lock(p, run)
 	n.Oversized += int64(len(p.Blocks)) - int64(h.Blocks)
 	if p.Apart && !h.Apart {

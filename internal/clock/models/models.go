@@ -56,6 +56,9 @@ type Entry struct {
 	Needs func(v params.Values) traces.Needs
 	// Check rejects values of Params that exclude each other, and traces that lack what they need; nil: nothing to check.
 	Check func(v params.Values, t *traces.Trace) error
+	// Resolve says in a sentence what the times are of: the model and the hardware with the values that are used; nil for
+	// models whose parameters say it.
+	Resolve func(v params.Values, t *traces.Trace) string
 	// Run replays the trace through the cache on a virtual clock, and returns the metrics that it measures. It stops early
 	// with ctx's error.
 	Run func(ctx context.Context, c Config) (metric.Values, error)

@@ -1,12 +1,17 @@
 package models
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/llm"
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/clock/prefill"
@@ -24,8 +29,11 @@ var prefillEntry = Entry{
 	Routes:  true,
 	Metrics: append([]metric.Metric{NodeLatencyP99}, tierMetrics...),
 	Params: append([]params.Param{
-		{Name: "model", Default: "qwen2.5-32b-awq", Choices: names(prefill.Shapes), Doc: "language model"},
-		{Name: "hardware", Default: "4xrtx4090", Choices: names(prefill.Machines), Doc: "hardware it runs on"},
+		{Name: "model", Default: "", Doc: "language model (see: cachesim kv); without it, that of --kv"},
+		{Name: "hardware", Default: "8xh100", Doc: "what it runs on: a number and one of " +
+			strings.Join(prefill.AcceleratorNames(), ", ")},
+		{Name: "weights", Default: "", Choices: append([]string{""}, llm.WeightTypes()...),
+			Doc: "type of the parameters; without it, as published, or as the model's name says"},
 		{Name: "concurrency", Default: 2, Min: 1, Max: 1e6, Doc: "prompts in flight on a node; the others " +
 			"wait"},
 		{Name: "arrivals", Default: string(prefill.Closed), Choices: []string{string(prefill.Closed),
@@ -43,7 +51,7 @@ var prefillEntry = Entry{
 		{Name: "train_ns", Default: 0.0, Min: 0, Max: 1e9, Doc: "time of training per row, feature and tree, in " +
 			"nanoseconds, during which there are no predictions; 0: training runs in parallel"},
 		{Name: "decode_ms", Default: -1.0, Min: -1, Max: 1e9, Doc: "time of an output token after the first, in " +
-			"milliseconds; -1: the model's"},
+			"milliseconds; -1: reading all weights at mbu"},
 		{Name: "active_b", Default: 0.0, Min: 0, Max: 1e9, Doc: "parameters that a token passes through, in 10^9; 0: the " +
 			"model's"},
 		{Name: "weights_gb", Default: 0.0, Min: 0, Max: 1e9, Doc: "all parameters, in 10^9 bytes; 0: the model's"},
@@ -55,12 +63,15 @@ var prefillEntry = Entry{
 			"hardware's"},
 		{Name: "bandwidth_gbs", Default: 0.0, Min: 0, Max: 1e12, Doc: "memory bandwidth of all cards, in 10^9 bytes per " +
 			"second; 0: the hardware's"},
-		{Name: "utilisation", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches; 0: the " +
-			"hardware's"},
+		{Name: "mfu", Default: 0.0, Min: 0, Max: 1, Doc: "share of the peak that a prefill reaches; 0: 0.43, and 0.15 " +
+			"with experts"},
+		{Name: "mbu", Default: prefill.DecodeUtilisation, Min: 0.001, Max: 1, Doc: "share of the bandwidth at which an " +
+			"output token reads all weights"},
 	}, tierParams()...),
 	Lengths:  true,
 	Overlaps: func(v params.Values) bool { return v.Int("concurrency") > 1 },
 	Check:    checkPrefill,
+	Resolve:  resolvePrefill,
 	Run:      runPrefill,
 }
 
@@ -97,7 +108,31 @@ func checkPrefill(v params.Values, t *traces.Trace) error {
 		return fmt.Errorf("model prefill: kv_kb=%v, but --kv (kv, in an experiment) says what the keys and values take: %s; "+
 			"remove one of them", v.Float("kv_kb"), prompts.Of(t.Kind).Memory.Source)
 	}
-	return nil
+	if prompts.Of(t.Kind) == nil {
+		return nil
+	}
+	_, _, err := prefillConfig(v, prompts.Of(t.Kind))
+	return err
+}
+
+// resolvePrefill says what the times are of.
+func resolvePrefill(v params.Values, t *traces.Trace) string {
+	if prompts.Of(t.Kind) == nil {
+		return ""
+	}
+	c, name, err := prefillConfig(v, prompts.Of(t.Kind))
+	if err != nil {
+		return "" // checkPrefill has said it
+	}
+	within := ""
+	for _, a := range c.Within {
+		within += fmt.Sprintf(" and %.4g to the last or best %d", a.Operations, a.Window)
+	}
+	return fmt.Sprintf("times: %s, %.4g parameters active, weights of %s, %.4g operations of attention per token and "+
+		"preceding token%s, %.4g bytes of keys and values per token; on %s: %.4g operations per second x %.3g, %.4g "+
+		"bytes per second from memory, %.4g from the host; %.3g ms per output token", name, c.Active,
+		memory.Bytes(int64(c.Weights)), c.Attention, within, c.KV, v.Text("hardware"), c.Peak, c.Utilisation,
+		c.Bandwidth, c.Host, 1e3*c.Decode)
 }
 
 // promptCache is a cache that locks the blocks of prompts while they run.
@@ -115,9 +150,9 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	p := prompts.Of(c.Trace.Kind)
 	prompts := prefill.Prompts{Tokens: p.InputTokens, Outputs: outputs(p, c.Params.Int("output")), Sessions: p.Sessions,
 		Arrivals: p.Arrivals}
-	config := prefillConfig(c.Params)
-	if p.Memory.BlockBytes > 0 {
-		config.KV = float64(p.Memory.BlockBytes) / float64(p.BlockTokens)
+	config, _, err := prefillConfig(c.Params, p)
+	if err != nil {
+		return metric.Values{}, err
 	}
 	if nodes, ok := c.Cache.(Nodes); ok {
 		replay.nodes = nodes
@@ -164,11 +199,49 @@ func outputs(p *prompts.Columns, fixed int) []int32 {
 	return slices.Repeat([]int32{int32(fixed)}, len(p.InputTokens))
 }
 
-// prefillConfig returns the constants of model and hardware, overridden by the user's.
-func prefillConfig(v params.Values) prefill.Config {
-	c := prefill.Config{
-		Shape:       prefill.Shapes[v.Text("model")],
-		Hardware:    prefill.Machines[v.Text("hardware")],
+// computeOf returns what a token costs in the language model that the user has named, its name, and the bytes of its
+// keys and values: those of --kv if that says it.
+func computeOf(v params.Values, p *prompts.Columns) (c llm.Compute, name string, kv float64, err error) {
+	if p.Memory.BlockBytes > 0 {
+		c, name = p.Memory.Model()
+		kv = float64(p.Memory.BlockBytes) / float64(p.BlockTokens)
+	} else {
+		kv = p.Memory.TokenBytes
+	}
+	if text := v.Text("model"); text != "" {
+		m, err := llm.Find(text)
+		if err != nil {
+			return c, name, kv, fmt.Errorf("model prefill: model=%s: %w", text, err)
+		}
+		if name != "" && name != m.Name {
+			return c, name, kv, fmt.Errorf("model prefill: model=%s, but --kv (kv, in an experiment) says %s; remove one of "+
+				"them", text, name)
+		}
+		c, name = m.Shape.Compute, text
+		if kv == 0 {
+			bytes, err := m.Shape.KeyValues("", 1)
+			if err != nil {
+				return c, name, kv, err
+			}
+			if kv = bytes.Full; kv == 0 { // what a long prompt reads, unless all layers have a window
+				kv = bytes.PerToken()
+			}
+		}
+	}
+	if typ := v.Text("weights"); typ != "" {
+		c, _ = c.As(typ)
+	}
+	return c, cmp.Or(name, "the model as given"), kv, nil
+}
+
+// prefillConfig returns the constants of the model and the hardware, overridden by the user's, and the model's name.
+func prefillConfig(v params.Values, p *prompts.Columns) (c prefill.Config, name string, err error) {
+	compute, name, kv, err := computeOf(v, p)
+	if err != nil {
+		return c, name, err
+	}
+	c = prefill.Config{
+		Shape:       prefill.ShapeOf(compute, kv),
 		Overhead:    microseconds(1e3 * v.Float("overhead_ms")),
 		PredictCall: microseconds(v.Float("predict_call_us")),
 		PredictRow:  microseconds(v.Float("predict_us")),
@@ -178,13 +251,31 @@ func prefillConfig(v params.Values) prefill.Config {
 		Rate:        v.Float("rate"),
 		Seed:        uint64(v.Int("seed")),
 	}
+	if c.Hardware, err = prefill.ParseHardware(v.Text("hardware"), c.Bits); err != nil {
+		return c, name, fmt.Errorf("model prefill: %w", err)
+	}
+	c.Utilisation = prefill.UtilisationOf(compute)
 	override(v, 0, []constant{{"active_b", &c.Active, 1e9}, {"weights_gb", &c.Weights, 1e9},
 		{"attention_mflop", &c.Attention, 1e6}, {"kv_kb", &c.KV, 1e3}, {"peak_tflops", &c.Peak, 1e12},
-		{"bandwidth_gbs", &c.Bandwidth, 1e9}, {"utilisation", &c.Utilisation, 1}})
+		{"bandwidth_gbs", &c.Bandwidth, 1e9}, {"mfu", &c.Utilisation, 1}})
+	if v.Float("attention_mflop") > 0 {
+		c.Within = nil
+	}
+	if c.Active == 0 || c.Weights == 0 || c.KV == 0 {
+		return c, name, errors.New("model prefill: which language model? Its times need its parameters: add --kv " +
+			"model=NAME (see: cachesim kv) or --kv config=FILE, or write prefill(model=NAME), or give active_b, weights_gb, " +
+			"attention_mflop and kv_kb")
+	}
+	if c.Weights > c.Memory && v.Float("weights_gb") == 0 {
+		return c, name, fmt.Errorf("model prefill: the weights of %s are %s, but hardware=%s has %s; take more, or say how "+
+			"they are quantised: weights=fp8", name, memory.Bytes(int64(c.Weights)), v.Text("hardware"),
+			memory.Bytes(int64(c.Memory)))
+	}
+	c.Decode = c.Weights / (c.Bandwidth * v.Float("mbu"))
 	if given := v.Float("decode_ms"); given >= 0 {
 		c.Decode = given / 1e3
 	}
-	return c
+	return c, name, nil
 }
 
 // prefillReplay is a cache, or several nodes, in the form that package prefill needs.

@@ -98,7 +98,7 @@ func (r tieredReplay) Begin(i int) prefill.Hit { return r.prefillReplay.Begin(i)
 func (r tieredReplay) Finish(i int)            { r.tieredCache.Finish(i) }
 
 // speedsOf returns the speeds of tiers.
-func speedsOf(names []string, v params.Values, c prefill.Config) (tiers []prefill.Tier) {
+func speedsOf(names []string, v params.Values, c prefill.Config) (tiers []prefill.Tier, err error) {
 	for _, name := range names {
 		if name == gpuMemory {
 			tiers = append(tiers, prefill.Tier{})
@@ -108,9 +108,13 @@ func speedsOf(names []string, v params.Values, c prefill.Config) (tiers []prefil
 		if t.Bandwidth == 0 {
 			t.Bandwidth = c.Host
 		}
+		if t.Bandwidth == 0 {
+			return nil, fmt.Errorf("the rate from the host of hardware=%s is not published; add %s_gbs", v.Text("hardware"),
+				name)
+		}
 		tiers = append(tiers, t)
 	}
-	return tiers
+	return tiers, nil
 }
 
 // runTiers serves the prompts from a cache with tiers.
@@ -118,7 +122,10 @@ func runTiers(ctx context.Context, r tieredReplay, p prefill.Prompts, c prefill.
 	metric.Values, error) {
 	var v metric.Values
 	names, given := r.Tiers(), r.Params
-	tiers := speedsOf(names, given, c)
+	tiers, err := speedsOf(names, given, c)
+	if err != nil {
+		return nil, v, fmt.Errorf("model prefill: %w", err)
+	}
 	first, shared := r.firstCounted(), r.SharedFrom()
 	if shared == len(tiers) {
 		if err := params.NoEffect([]params.Param{linkParam}, given, "tiers that are not shared",

@@ -21,10 +21,10 @@ func TestPrefillLoadsFromTiers(t *testing.T) {
 	const n, warm = 120, 20
 	trace := simtest.Conversations(n)
 	// 1 ms per token that is computed, and 0.1 ms per token that is loaded.
-	const free = "concurrency=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1,weights_gb=1e-6,peak_tflops=1,utilisation=1," +
+	const free = "concurrency=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1,weights_gb=1e-6,peak_tflops=1,mfu=1," +
 		"overhead_ms=0,predict_us=0,bandwidth_gbs=1e9,host_gbs=0.01,host_us=0"
 	for _, mode := range []string{"exclusive", "inclusive", "write-through", "write-back"} {
-		rec := timed(t, trace, "lru", "tiers(host=3x,mode="+mode+")", "prefill("+free+")", 20, warm)["lru"]
+		rec := timed(t, trace, "lru", "tiers(host=3x,mode="+mode+")", "prefill(model=qwen3-8b,"+free+")", 20, warm)["lru"]
 		below, _ := rec.GetInt(tiers.HitTokens.Of("host"))
 		first, _ := rec.GetInt(tiers.HitTokens.Of("hbm"))
 		if below == 0 || first+below != rec.Int(prefix.HitTokens) {
@@ -47,7 +47,7 @@ func TestPrefillLoadsFromTiers(t *testing.T) {
 // TestPrefillWithOneTier: one tier in the memory of the GPUs is the prefix cache, also in its times.
 func TestPrefillWithOneTier(t *testing.T) {
 	trace := simtest.Conversations(100)
-	for _, model := range []string{"prefill(concurrency=4)", "prefill(arrivals=trace)"} {
+	for _, model := range []string{"prefill(model=qwen3-8b,concurrency=4)", "prefill(model=qwen3-8b,arrivals=trace)"} {
 		one := timed(t, trace, "lru", "tiers(hbm=60)", model, 60, 0)["lru"]
 		want := timed(t, trace, "lru", "prefix", model, 60, 0)["lru"]
 		for _, m := range []metric.Metric{metric.Hits, metric.Evictions, prefix.HitTokens, models.LatencyMean,
@@ -68,7 +68,7 @@ func TestPrefillLoadsByHand(t *testing.T) {
 	trace := policytest.Prompts(10, "abcd", "vwxyz", "abcde")
 	prompts.Of(trace.Kind).Arrivals = []int64{0, 0, int64(60 * time.Millisecond)}
 	const machine = "arrivals=trace,concurrency=1,output=1,active_b=0.5,attention_mflop=1e-6,kv_kb=1,weights_gb=1e-6," +
-		"peak_tflops=1,utilisation=1,overhead_ms=0,predict_us=0,bandwidth_gbs=1e9,host_gbs=0.002,host_us=20100"
+		"peak_tflops=1,mfu=1,overhead_ms=0,predict_us=0,bandwidth_gbs=1e9,host_gbs=0.002,host_us=20100"
 	for _, test := range []struct {
 		settings    string
 		third, wait float64 // milliseconds from its arrival to its first token; that its prefill waits
@@ -78,7 +78,7 @@ func TestPrefillLoadsByHand(t *testing.T) {
 		{",overlap=true", 90 + 40.1 - 60, 30.1},          // it computes meanwhile
 		{",prefetch=true,overlap=true", 100.1 - 60, 0.1}, // it computes from 90 to 100 ms
 	} {
-		rec := timed(t, trace, "lru", "tiers(host=2x)", "prefill("+machine+test.settings+")", 5, 0)["lru"]
+		rec := timed(t, trace, "lru", "tiers(host=2x)", "prefill(model=qwen3-8b,"+machine+test.settings+")", 5, 0)["lru"]
 		if want := (40 + 90 + test.third) / 3; math.Abs(rec.Float(models.LatencyMean)-want) > 1e-3 {
 			t.Errorf("%q: mean TTFT %v ms, want %v", test.settings, rec.Float(models.LatencyMean), want)
 		}
@@ -101,7 +101,7 @@ func TestPrefillSettingsOfTiers(t *testing.T) {
 	trace := simtest.Conversations(100)
 	const slow = "arrivals=trace,concurrency=1,host_gbs=0.5,host_us=1000"
 	mean := func(more string) float64 {
-		rec := timed(t, trace, "lru", "tiers(host=3x)", "prefill("+slow+more+")", 20, 0)["lru"]
+		rec := timed(t, trace, "lru", "tiers(host=3x)", "prefill(model=qwen3-8b,"+slow+more+")", 20, 0)["lru"]
 		return rec.Float(models.LatencyMean)
 	}
 	plain := mean("")
@@ -109,7 +109,7 @@ func TestPrefillSettingsOfTiers(t *testing.T) {
 		t.Errorf("mean TTFT %v ms, with overlap %v, with prefetching %v", plain, overlap, queue)
 	}
 	_, err := simtest.TryRun(t.Context(), trace, simtest.Options{Policies: "lru", Capacities: simtest.Objects(10),
-		Parts: []string{"cache=prefix", "model=prefill(host_gbs=3)"}})
+		Parts: []string{"cache=prefix", "model=prefill(model=qwen3-8b,host_gbs=3)"}})
 	if err == nil || !strings.Contains(err.Error(), "host_gbs=3 has no effect with a cache without tiers") {
 		t.Errorf("error %v", err)
 	}

@@ -2,7 +2,6 @@ package prefill
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -162,8 +161,7 @@ func TestNothingToLoad(t *testing.T) {
 // with the limit.
 func TestBreakEvenAgainstSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := Config{Shape: Shapes[rapid.SampledFrom(slices.Sorted(maps.Keys(Shapes))).Draw(t, "model")],
-			Hardware: Machines[rapid.SampledFrom(slices.Sorted(maps.Keys(Machines))).Draw(t, "hardware")]}
+		c := anyConfig(t)
 		tier := Tier{time.Duration(rapid.IntRange(0, 20_000).Draw(t, "us")) * time.Microsecond,
 			rapid.Float64Range(1e8, 1e11).Draw(t, "bandwidth")}
 		const most = 4000

@@ -7,8 +7,9 @@
 //	operations = 2 x active parameters x u + attention x (u x c + u x (u+1) / 2)
 //	bytes      = weights + KV x (c + u)
 //
-// (a roofline). At least one token is computed, because the first output depends on it. Prompts are prefilled one at a
-// time, first come first served. The prefill gives the first output token. The others then take a fixed time each, in
+// (a roofline), where layers with a window, or with an index that selects tokens, multiply with those tokens alone. At
+// least one token is computed, because the first output depends on it. Prompts are prefilled one at a time, first come
+// first served. The prefill gives the first output token. The others then take a fixed time each, in
 // parallel with the prefills of other prompts, and the prompt's blocks stay locked until the last one.
 package prefill
 
@@ -57,8 +58,10 @@ func (c Config) Prefill(tokens, cached int) time.Duration {
 func (c Config) seconds(tokens, cached int) float64 {
 	known := float64(min(cached, tokens-1))
 	computed := float64(tokens) - known
-	pairs := float64(computed*known) + float64(computed*(computed+1)/2)
-	operations := float64(2*c.Active*computed) + float64(c.Attention*pairs)
+	operations := float64(2*c.Active*computed) + float64(c.Attention*pairs(known, computed, 0))
+	for _, a := range c.Within {
+		operations += float64(a.Operations * pairs(known, computed, a.Window))
+	}
 	bytes := c.Weights + float64(c.KV*float64(tokens))
 	return max(operations/(c.Peak*c.Utilisation), bytes/c.Bandwidth)
 }

@@ -99,7 +99,7 @@ func plan(d cuda.Device, s Shape, most int, usable int64) (*Workers, error) {
 }
 
 func (w *Workers) allocate() error {
-	module, err := w.scope.Load(kernels.Attend)
+	module, err := w.scope.Load(kernels.Attend())
 	if err != nil {
 		return err
 	}

@@ -8,5 +8,5 @@ import (
 )
 
 func TestSelfTest(t *testing.T) {
-	cudatest.SelfTest(t, SelfTest, "selftest.txt", [][]byte{kernels.Attend})
+	cudatest.SelfTest(t, SelfTest, "selftest.txt", [][]byte{kernels.Attend()})
 }

@@ -116,7 +116,7 @@ func withJoiner(d cuda.Device, l limits, v similarity.Vectors, from float32,
 	if j.halves, err = v.Halves(from); err != nil {
 		return err
 	}
-	if j.module, err = d.Load(kernels.Join); err != nil {
+	if j.module, err = d.Load(kernels.Join()); err != nil {
 		return err
 	}
 	each, err := j.alloc()

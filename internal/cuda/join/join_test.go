@@ -168,7 +168,7 @@ func TestDecisionsHaveTheSameBits(t *testing.T) {
 		}
 		count := len(proposed) / 2
 		d := cudatest.Device(t, ptxrun.Options{Seed: random.Uint64()})
-		module := must.Get(d.Load(kernels.Join))(t)
+		module := must.Get(d.Load(kernels.Join()))(t)
 		vectors := must.Get(cuda.Upload(d, v.Data))(t)
 		pairs := must.Get(cuda.Upload(d, proposed))(t)
 		counters := must.Get(cuda.Upload(d, []uint32{uint32(count), 0}))(t)

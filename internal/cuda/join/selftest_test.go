@@ -15,7 +15,7 @@ import (
 )
 
 func TestSelfTest(t *testing.T) {
-	cudatest.SelfTest(t, SelfTest, "selftest.txt", [][]byte{kernels.Join})
+	cudatest.SelfTest(t, SelfTest, "selftest.txt", [][]byte{kernels.Join()})
 }
 
 // Devices that go wrong without an error end joins with one: from the first launch on, after their self-test, and in

@@ -95,7 +95,7 @@ func roomFor(free int64, numObjects, longest int) (int, error) {
 }
 
 func (s *Stack) allocate() (err error) {
-	if s.module, err = s.scope.Load(kernels.Reuse); err != nil {
+	if s.module, err = s.scope.Load(kernels.Reuse()); err != nil {
 		return err
 	}
 	if s.columns, err = columns.Load(s.scope); err != nil {

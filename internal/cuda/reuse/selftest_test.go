@@ -8,7 +8,7 @@ import (
 )
 
 func TestSelfTest(t *testing.T) {
-	cudatest.SelfTest(t, SelfTest, "selftest.txt", [][]byte{kernels.Sort, kernels.Reuse},
+	cudatest.SelfTest(t, SelfTest, "selftest.txt", [][]byte{kernels.Sort(), kernels.Reuse()},
 		"sort_starts", // of package setreplay
 		"sort_count64", "sort_scatter64")
 }

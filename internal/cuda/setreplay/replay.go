@@ -104,7 +104,7 @@ func newReplay(d cuda.Device, t Trace, cells []Cell, o Options) (*replay, error)
 	}
 	r.chooseStacks()
 	var err error
-	if r.module, err = d.Load(kernels.Sets); err != nil {
+	if r.module, err = d.Load(kernels.Sets()); err != nil {
 		return nil, err
 	}
 	if r.columns, err = sort.Load(d); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestSelfTest(t *testing.T) {
-	cudatest.SelfTest(t, SelfTest, "selftest.txt", [][]byte{kernels.Sort, kernels.Sets},
+	cudatest.SelfTest(t, SelfTest, "selftest.txt", [][]byte{kernels.Sort(), kernels.Sets()},
 		"sort_sums", // of columns longer than these
 		"sort_count64", "sort_scatter64")
 }

@@ -30,7 +30,7 @@ const Longest = math.MaxInt32
 type Operations struct{ module cuda.Module }
 
 func Load(d cuda.Device) (*Operations, error) {
-	module, err := d.Load(kernels.Sort)
+	module, err := d.Load(kernels.Sort())
 	if err != nil {
 		return nil, err
 	}

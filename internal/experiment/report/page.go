@@ -42,7 +42,7 @@ func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*results.
 		p.Notes = append(p.Notes, "This is the quick version of the experiment: fewer cells or shorter traces than the "+
 			"whole, to which the description below refers. "+hints(summary)+" What ran: "+sizes(in)+".")
 	}
-	p.Notes = slices.Concat(p.Notes, summary.CannotFail(), summary.Notes)
+	p.Notes = slices.Concat(p.Notes, summary.CannotFail(), summary.Notes, records.TimesOf(in.Records))
 	add := func(id, title string, parts ...page.Part) {
 		if len(parts) > 0 {
 			p.Sections = append(p.Sections, page.Section{ID: id, Title: title, Parts: parts})

@@ -15,6 +15,7 @@ import (
 	"github.com/dmitryikh/leaves"
 	"pgregory.net/rapid"
 
+	"github.com/cachesim/cachesim/internal/base/packed"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
@@ -42,14 +43,14 @@ func TestTrainedModelInLeaves(t *testing.T) {
 // Files are read as leaves reads them: of all versions of LightGBM, with categories, random forests, the trees built
 // into the program, and models of random trees.
 func TestReadsAsLeavesDoes(t *testing.T) {
-	embedded := must.Get(os.ReadFile(filepath.Join("..", "..", "serving", "hlem", "controllers", "trees.txt")))(t)
+	embedded := must.Get(os.ReadFile(filepath.Join("..", "..", "serving", "hlem", "controllers", "trees.txt.zst")))(t)
 	for name, text := range map[string]string{
 		"version 4":  small,
 		"version 2":  strings.Replace(small, "version=v4", "version=v2", 1),
 		"forest":     strings.Replace(small, "objective=", "average_output\nobjective=", 1),
 		"categories": withCategories,
 		"line ends":  strings.ReplaceAll(small, "\n", "\r\n"),
-		"embedded":   string(embedded),
+		"embedded":   string(packed.Unpack(embedded)),
 	} {
 		if err := agreesWithLeaves(text); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -7,8 +7,8 @@ import (
 
 var unheldEntry = policies.Entry{
 	Name: "opt-unheld",
-	Summary: "lower bound on misses of prompts that run at the same time: the optimum's, if running prompts held " +
-		"nothing and any block could be bypassed",
+	Summary: "lower bound on misses of prompts that run at the same time, and beside requests that only look: the " +
+		"optimum's, if running prompts held nothing, lookups loaded, and any miss could be bypassed",
 	Source:    "Carlisle and Lloyd, On the k-coloring of intervals, Discrete Applied Mathematics 1995",
 	Kind:      policies.Bound,
 	Units:     policies.UnitsObjects,

@@ -5,6 +5,7 @@ package runs
 import (
 	"context"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/target"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 // Results is what a command writes, and what it says about it.
@@ -94,10 +96,10 @@ func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
 // withoutEffect are the flags that change nothing on a page.
 var withoutEffect = []string{"output", "format", "jobs", "quiet", "brief"}
 
-// CommandLine returns the command that makes a page again, quoted for a shell, with a folder of the reader's choice.
+// CommandLine returns the command that makes a page again, quoted for a shell, with the output in the folder out.
 func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 	words := []string{command}
-	for _, arg := range args {
+	for _, arg := range inShort(args) {
 		words = append(words, terminal.Shell(arg))
 	}
 	flags.Visit(func(f *pflag.Flag) {
@@ -115,5 +117,49 @@ func CommandLine(command string, args []string, flags *pflag.FlagSet) string {
 			}
 		}
 	})
-	return strings.Join(append(words, "-o DIR"), " ")
+	return strings.Join(append(words, "-o out"), " ")
+}
+
+// mostNamed is the number of files that a command names one by one if there is a pattern for them.
+const mostNamed = 3
+
+// inShort returns a pattern instead of the names of many files, if exactly they match it, in their order.
+func inShort(args []string) []string {
+	if len(args) <= mostNamed {
+		return args
+	}
+	begin, end := args[0], args[0]
+	for _, arg := range args[1:] {
+		begin, end = begin[:shared(begin, arg)], end[len(end)-sharedEnd(end, arg):]
+	}
+	if at := strings.LastIndexFunc(end, isSeparator); at >= 0 {
+		end = end[at+1:]
+	}
+	pattern := strings.ToValidUTF8(begin, "") + "*" + strings.ToValidUTF8(end, "")
+	found, err := workload.FindAll([]string{pattern}, nil)
+	if err != nil || !slices.Equal(found, args) {
+		return args
+	}
+	return []string{pattern}
+}
+
+func isSeparator(r rune) bool { return r == '/' || r == filepath.Separator }
+
+// shared returns how many bytes two texts begin with that are the same, sharedEnd those that they end with.
+func shared(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+func sharedEnd(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[len(a)-1-i] != b[len(b)-1-i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
 }

@@ -91,7 +91,7 @@ func TestCommandLine(t *testing.T) {
 		"--only", "d"}
 	must.Do(t, flags.Parse(args))
 	got := CommandLine("cachesim run", []string{"it's.csv"}, flags)
-	want := `cachesim run 'it'\''s.csv' --bytes --only a=b,c --only d --policy 's3fifo(small=0.1)' -o DIR`
+	want := `cachesim run 'it'\''s.csv' --bytes --only a=b,c --only d --policy 's3fifo(small=0.1)' -o out`
 	if got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

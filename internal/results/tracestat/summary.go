@@ -216,6 +216,9 @@ func (s *Summary) addSizes(t *traces.Trace, counts []uint32) error {
 func countOperations(ops []stream.Op) *Operations {
 	var counts [256]int64
 	for _, op := range ops {
+		if op.IsLookup() {
+			op = stream.OpRead
+		}
 		counts[op]++
 	}
 	return &Operations{

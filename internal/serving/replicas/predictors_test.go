@@ -61,7 +61,7 @@ func TestOneNodePredictsAsNoRouter(t *testing.T) {
 			}
 			kind, model := kinds[rng.IntN(len(kinds))], ""
 			if rng.IntN(3) == 0 && kind != "prefix(concurrency=3)" {
-				model = "prefill(arrivals=trace,concurrency=2)"
+				model = "prefill(model=qwen3-8b,arrivals=trace,concurrency=2)"
 			}
 			predictor := pastPredictors[rng.IntN(len(pastPredictors))]
 			replay := func(shared, router string) sim.Result {

@@ -73,7 +73,8 @@ func routers(t must.TB, nodes string) (calls []string) {
 // TestOneNodeIsNoRouter: on one node every router gives the hits, evictions and latencies of no router, prompt by
 // prompt.
 func TestOneNodeIsNoRouter(t *testing.T) {
-	const singles = "prefill(arrivals=trace)|prefill(concurrency=3)|prefill(arrivals=poisson,rate=20,concurrency=2)||"
+	const singles = "prefill(model=qwen3-8b,arrivals=trace)|prefill(model=qwen3-8b,concurrency=3)|" +
+		"prefill(model=qwen3-8b,arrivals=poisson,rate=20,concurrency=2)||"
 	for seed := range brief.Of[uint64](12, 3) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		tr := randomPrompts(rng, 60, 6, 4)
@@ -189,7 +190,7 @@ func TestEveryPromptIsServedOnce(t *testing.T) {
 		var counts cache.Counts
 		if modelled {
 			arrivals := rapid.SampledFrom([]string{"trace", "closed", "poisson,rate=5"}).Draw(t, "arrivals")
-			spec := must.Get(models.Registry.Parse("prefill(overhead_ms=400,concurrency=2,arrivals=" +
+			spec := must.Get(models.Registry.Parse("prefill(model=qwen3-8b,overhead_ms=400,concurrency=2,arrivals=" +
 				arrivals + ")"))(t)
 			var order []int
 			v := must.Get(spec.Entry.Run(t.Context(), models.Config{Trace: tr, Cache: k, Params: spec.Params, Unit: true,
@@ -479,9 +480,11 @@ func TestNodesThatGoInTheWarmupLoseNothing(t *testing.T) {
 	}{
 		{twoSessions(), "session(nodes=2@0s+1@5s)", "", 2, replicas.BlocksLost, 3},
 		{twoSessions(), "session(nodes=2@0s+1@5s)", "", 3, replicas.BlocksLost, 0}, // before the fourth prompt
-		{waiting, "round-robin(nodes=2@0s+1@1s)", "prefill(arrivals=trace,overhead_ms=3000,concurrency=9)", 3,
+		{waiting, "round-robin(nodes=2@0s+1@1s)",
+			"prefill(model=qwen3-8b,arrivals=trace,overhead_ms=3000,concurrency=9)", 3,
 			replicas.PromptsRerouted, 2},
-		{waiting, "round-robin(nodes=2@0s+1@1s)", "prefill(arrivals=trace,overhead_ms=3000,concurrency=9)", 4,
+		{waiting, "round-robin(nodes=2@0s+1@1s)",
+			"prefill(model=qwen3-8b,arrivals=trace,overhead_ms=3000,concurrency=9)", 4,
 			replicas.PromptsRerouted, 1},
 	} {
 		rec := simtest.Replay(t, sim.NewReplayer(test.trace, sim.ReplayerOptions{Warmup: test.warmup}),
@@ -513,7 +516,7 @@ func TestWaitingPromptsAreRoutedAgain(t *testing.T) {
 	prompts.Of(tr.Kind).Arrivals = make([]int64, 6)
 	// Prompts 1, 3 and 5 are on node 1, which goes while 1 is prefilled.
 	rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{}), cell(t, "prefix", "lru",
-		"round-robin(nodes=2@0s+1@1s)", "prefill(arrivals=trace,overhead_ms=3000,concurrency=9)", 10))
+		"round-robin(nodes=2@0s+1@1s)", "prefill(model=qwen3-8b,arrivals=trace,overhead_ms=3000,concurrency=9)", 10))
 	if got := rec.Int(replicas.PromptsRerouted); got != 2 {
 		t.Errorf("%d prompts were routed again, want 2", got)
 	}
@@ -596,7 +599,7 @@ func TestRoutersAreChecked(t *testing.T) {
 			t.Errorf("%s in %s with %s: %v, want an error with %q", test.policy, test.kind, test.router, err, test.want)
 		}
 	}
-	c := cell(t, "prefix", "lru", "round-robin(nodes=2@0s+1@1s)", "prefill", 5)
+	c := cell(t, "prefix", "lru", "round-robin(nodes=2@0s+1@1s)", "prefill(model=qwen3-8b)", 5)
 	if err := sim.NewReplayer(tr, sim.ReplayerOptions{}).Check(c); err != nil {
 		t.Errorf("a model has a clock: %v", err)
 	}

@@ -128,7 +128,7 @@ func TestTenantsUnderAModel(t *testing.T) {
 		tr := withTenants(rng, randomPrompts(rng, 60, 6, 4))
 		kind := []string{"prefix", "tiers(host=2x)"}[seed%2]
 		for _, router := range []string{"", "round-robin(nodes=3@0s+1@3s)"} {
-			c := cell(t, kind, "lru", router, "prefill(arrivals=trace,overhead_ms=300,concurrency=2)", 8)
+			c := cell(t, kind, "lru", router, "prefill(model=qwen3-8b,arrivals=trace,overhead_ms=300,concurrency=2)", 8)
 			c.Allocator = new(must.Get(allocate.Registry.Parse("shared"))(t))
 			rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: 13}), c)
 			prompts, tokens := 0.0, 0.0

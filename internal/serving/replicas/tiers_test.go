@@ -30,8 +30,8 @@ var modes = []string{"exclusive", "inclusive", "write-through", "write-back"}
 // TestOneNodeWithTiersIsNoRouter: on one node, with a tier that it shares with nobody or without one, tiers give the
 // hits of each tier, writes, loads and latencies of no router, prompt by prompt.
 func TestOneNodeWithTiersIsNoRouter(t *testing.T) {
-	const singles = "prefill(arrivals=trace)|prefill(concurrency=3,prefetch=true)|" +
-		"prefill(arrivals=poisson,rate=20,concurrency=2,overlap=true)||"
+	const singles = "prefill(model=qwen3-8b,arrivals=trace)|prefill(model=qwen3-8b,concurrency=3,prefetch=true)|" +
+		"prefill(model=qwen3-8b,arrivals=poisson,rate=20,concurrency=2,overlap=true)||"
 	for seed := range brief.Of[uint64](60, 12) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		tr := randomPrompts(rng, 60, 6, 4)
@@ -179,7 +179,8 @@ func TestTiersOfNodesUnderAModel(t *testing.T) {
 		tr := randomPrompts(rng, 80, 6, 4)
 		kind := fmt.Sprintf("tiers(host=2x,remote=9x,mode=%s%s)", modes[rng.IntN(4)], []string{"", ",shared=remote",
 			",shared=host"}[rng.IntN(3)])
-		model := fmt.Sprintf("prefill(overhead_ms=%d,concurrency=2,arrivals=%s,prefetch=%v,overlap=%v)", rng.IntN(500),
+		model := fmt.Sprintf("prefill(model=qwen3-8b,overhead_ms=%d,concurrency=2,arrivals=%s,prefetch=%v,overlap=%v)",
+			rng.IntN(500),
 			[]string{"trace", "closed", "poisson,rate=9"}[rng.IntN(3)], rng.IntN(2) == 0, rng.IntN(2) == 0)
 		router := routers(t, "3@0s+1@3s+4@5s")[rng.IntN(10)]
 		rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: 20}), cell(t, kind, "lru", router, model,
@@ -235,7 +236,8 @@ func TestLinkOfASharedTier(t *testing.T) {
 	for _, second := range []int64{0, 10, 20, 30, 40, 40} {
 		p.Arrivals = append(p.Arrivals, second*int64(time.Second))
 	}
-	const model = "prefill(arrivals=trace,concurrency=9,output=1,kv_kb=1000000,bandwidth_gbs=1000000,host_gbs=48," +
+	const model = "prefill(model=qwen3-8b,arrivals=trace,concurrency=9,output=1,kv_kb=1000000," +
+		"bandwidth_gbs=1000000,host_gbs=48," +
 		"host_us=0"
 	for _, test := range []struct {
 		shared, link string
@@ -291,7 +293,7 @@ func TestTiersOfNodesAreChecked(t *testing.T) {
 		t.Errorf("objects on nodes: %v", err)
 	}
 	_, err = sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(), cell(t, "tiers(host=4x)", "lru",
-		"round-robin(nodes=2)", "prefill(shared_link=each)", 5))
+		"round-robin(nodes=2)", "prefill(model=qwen3-8b,shared_link=each)", 5))
 	if err == nil || !strings.Contains(err.Error(), "shared_link=each has no effect") {
 		t.Errorf("a link to a tier that is not shared: %v", err)
 	}

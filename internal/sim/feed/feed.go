@@ -46,7 +46,7 @@ func (n Tally) AddTo(v *metric.Values, t *traces.Trace) {
 		bylabel.Add(v, t.Labels.Names[i], bylabel.Counts{Requests: of.Requests, Hits: of.Hits, Bytes: of.Bytes,
 			HitBytes: of.HitBytes, Tokens: of.Tokens, HitTokens: of.HitTokens})
 	}
-	if t.Ops == nil {
+	if !t.HasWrites() {
 		return
 	}
 	v.SetInt(metric.Reads, n.Reads.Requests)

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // percentiles are those of which metrics have values.
@@ -87,11 +88,13 @@ func Names() (names []string) {
 //
 // Memory: 17 bytes per object, 25 if capacities count bytes, and half a megabyte.
 type Watch struct {
-	trace  *traces.Trace
-	sizes  bool // capacities count bytes
-	warmup int
-	pos    int // of the current request
-	hit    bool
+	trace    *traces.Trace
+	arrivals []int64 // of prompts; nil if they have none
+	sizes    bool    // capacities count bytes
+	warmup   int
+	pos      int // of the current request, or the first of the current group
+	end      int // of the current request or group
+	hits     int // of these requests, from the first on
 
 	loaded, last []uint32 // per object: the positions of its load and of its last request
 	used         []bool   // per object: it was hit since its load
@@ -115,7 +118,10 @@ func NewWatch(sized bool) *Watch { return &Watch{sizes: sized} }
 
 // Part starts the next part of a trace, with an empty cache and a warm-up of some requests.
 func (w *Watch) Part(t *traces.Trace, warmup int) {
-	w.trace, w.warmup, w.pos = t, warmup, 0
+	w.trace, w.warmup, w.pos, w.arrivals = t, warmup, 0, nil
+	if p := prompts.Of(t.Kind); p != nil {
+		w.arrivals = p.Arrivals
+	}
 	w.grow(t.NumObjects)
 }
 
@@ -133,25 +139,28 @@ func (w *Watch) grow(objects int) {
 	}
 }
 
-// Begin is called before the request at a position, Served after it.
-func (w *Watch) Begin(pos int) { w.pos, w.hit = pos, false }
+// Begin is called before the requests [pos, end), Served after them. These are one request or, where prompts are
+// served, those of a group, which hit from the first on.
+func (w *Watch) Begin(pos, end int) { w.pos, w.end, w.hits = pos, end, 0 }
 
 func (w *Watch) Served() {
 	if w.pos < w.warmup {
 		return
 	}
-	o := w.trace.Objects[w.pos]
-	w.requests[o]++
-	if !w.hit {
-		w.misses[o]++
-		if w.sizes {
-			w.missed[o] += w.trace.Size(w.pos)
+	for at := w.pos; at < w.end; at++ {
+		o := w.trace.Objects[at]
+		w.requests[o]++
+		if at-w.pos >= w.hits {
+			w.misses[o]++
+			if w.sizes {
+				w.missed[o] += w.trace.Size(at)
+			}
 		}
 	}
 }
 
 func (w *Watch) Hit(o policies.Object) {
-	w.hit = true
+	w.hits++
 	w.last[o], w.used[o] = uint32(w.pos), true
 }
 
@@ -183,15 +192,26 @@ func (w *Watch) Left(o policies.Object, size int64, why cache.Departure) {
 
 // since returns the time since a position, in microseconds of the trace's clock or, without one, in requests.
 func (w *Watch) since(pos uint32) int64 {
-	if w.trace.Times == nil {
+	if !w.timed() {
 		return int64(w.pos - int(pos))
 	}
-	return max(0, w.trace.Times[w.pos]-w.trace.Times[pos]) / int64(time.Microsecond)
+	return max(0, w.time(w.pos)-w.time(int(pos))) / int64(time.Microsecond)
+}
+
+// timed reports whether requests, or prompts, have times.
+func (w *Watch) timed() bool { return w.trace.Times != nil || w.arrivals != nil }
+
+func (w *Watch) time(pos int) int64 {
+	if w.trace.Times != nil {
+		return w.trace.Times[pos]
+	}
+	next, _ := slices.BinarySearch(w.trace.Groups, pos+1)
+	return w.arrivals[next-1]
 }
 
 // value returns a time of since as the value of a metric.
 func (w *Watch) value(x float64) float64 {
-	if w.trace.Times == nil {
+	if !w.timed() {
 		return x / w.trace.SampleRate // a sample has this share of the requests
 	}
 	return x / 1e6
@@ -226,7 +246,7 @@ type timed struct {
 }
 
 func (w *Watch) times(d *departures) []timed {
-	seconds := w.trace.Times != nil
+	seconds := w.timed()
 	return []timed{{age.of(seconds), &d.ages}, {idle.of(seconds), &d.idles}, {stay.of(seconds), &d.stays}}
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// Firsts knows which requests of a trace are the first to their object. It needs an eighth of a byte per request.
+// Firsts knows which requests of a trace are the first to load their object, or come before it and load nothing: these
+// miss in every cache. It needs an eighth of a byte per request.
 type Firsts struct {
 	trace *traces.Trace
 	bits  []uint64 // of the requests
@@ -19,7 +20,7 @@ type Firsts struct {
 // Requested is the objects that a part of a trace requests.
 type Requested struct {
 	Objects, Bytes int64
-	Cold           int64 // those whose first request counts, and misses in every cache
+	Cold           int64 // requests that count, and miss in every cache
 }
 
 const firstsStep = 1 << 12 // a multiple of 64
@@ -34,7 +35,9 @@ func NewFirsts(t *traces.Trace) *Firsts {
 			f.before = append(f.before, sum)
 		}
 		if seen[o/64]>>(o%64)&1 == 0 {
-			seen[o/64] |= 1 << (o % 64)
+			if !t.Passes(pos) {
+				seen[o/64] |= 1 << (o % 64)
+			}
 			f.bits[pos/64] |= 1 << (pos % 64)
 			f.add(&sum, pos)
 		}
@@ -43,9 +46,11 @@ func NewFirsts(t *traces.Trace) *Firsts {
 }
 
 func (f *Firsts) add(sum *Requested, pos int) {
-	sum.Objects++
-	if f.trace.HasSizes() {
-		sum.Bytes += f.trace.Size(pos)
+	if !f.trace.Passes(pos) {
+		sum.Objects++
+		if f.trace.HasSizes() {
+			sum.Bytes += f.trace.Size(pos)
+		}
 	}
 	if !f.trace.Fills() || !f.trace.IsWrite(pos) {
 		sum.Cold++

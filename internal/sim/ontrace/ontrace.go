@@ -47,6 +47,18 @@ func NewWith(spec predict.Spec, t *traces.Trace, further int, similar *predict.S
 	return &predict.Counted{Predictor: p}, nil
 }
 
+// MostRunning returns the most blocks that so many consecutive prompts have together, each counted by itself.
+func MostRunning(t *traces.Trace, prompts int) (most int64) {
+	for i, from := range t.Groups {
+		end := len(t.Objects)
+		if prompts < len(t.Groups)-i {
+			end = t.Groups[i+prompts]
+		}
+		most = max(most, int64(end-from))
+	}
+	return most
+}
+
 // Logged is what the server that wrote a log found in its own cache.
 type Logged struct{ requests, hits, bytes, hitBytes int64 }
 
@@ -54,7 +66,7 @@ type Logged struct{ requests, hits, bytes, hitBytes int64 }
 func LoggedIn(t *traces.Trace, warmup int) (n Logged) {
 	for pos := warmup; pos < len(t.Served); pos++ {
 		found := t.Served[pos]
-		if found == stream.ServedUnknown || t.Fills() && t.IsWrite(pos) {
+		if found == stream.ServedUnknown || found == stream.ServedPass || t.Fills() && t.IsWrite(pos) {
 			continue
 		}
 		var size int64

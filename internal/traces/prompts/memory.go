@@ -34,6 +34,9 @@ func (m Memory) PromptBytes(tokens int) float64 {
 	return m.values.Of(tokens)
 }
 
+// Model returns what a token costs in the language model, and its name; "" if only the bytes are known.
+func (m Memory) Model() (c llm.Compute, name string) { return m.values.Shape.Compute, m.values.Model }
+
 // maxBytes is how many bytes all requests of a trace may have together, so that sums of them fit into an int64.
 const maxBytes = 1 << 62
 

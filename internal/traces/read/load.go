@@ -317,6 +317,9 @@ func (l *loader) number(rec *stream.Record) (uint32, error) {
 // column begins with the first request that needs it.
 func (l *loader) addOperation(rec *stream.Record) {
 	t, pos := l.trace, len(l.trace.Objects)-1
+	if rec.Served == stream.ServedPass && rec.Op <= stream.OpRead {
+		rec.Op = stream.Lookup
+	}
 	if l.keep.Op || rec.Op > stream.OpRead {
 		t.Ops = put(t.Ops, pos, rec.Op)
 	}
@@ -332,6 +335,9 @@ func (l *loader) addOperation(rec *stream.Record) {
 func (l *loader) unchain() {
 	if pos := len(l.trace.Objects) - 1; pos >= 0 && pos == len(l.trace.Ops)-1 {
 		l.trace.Ops[pos] &^= stream.WithNext
+		if l.trace.Ops[pos].IsLookup() { // it was a source that must be there
+			l.trace.Ops[pos] = stream.OpRead
+		}
 	}
 }
 

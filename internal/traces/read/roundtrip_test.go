@@ -32,7 +32,7 @@ func anyRecord(t *rapid.T) stream.Record {
 		Op:   stream.Op(rapid.IntRange(int(stream.OpUnknown), int(stream.OpDelete)).Draw(t, "op")),
 
 		TTL:    rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1e10)).Draw(t, "ms to live") * 1e6,
-		Served: stream.Served(rapid.IntRange(0, 2).Draw(t, "served")),
+		Served: stream.Served(rapid.IntRange(0, 3).Draw(t, "served")),
 		Begins: rapid.Bool().Draw(t, "begins"),
 	}
 	if key.Text != "" {

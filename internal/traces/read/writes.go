@@ -322,7 +322,10 @@ func (f *follower) row(pos int, op stream.Op, holds bool) {
 		}
 		f.valid.clear(o)
 	default:
-		if mode == stream.WritesStore && f.isMissing(o) {
+		if op.IsLookup() {
+			t.Written.Lookups++
+		}
+		if op.IsLookup() || mode == stream.WritesStore && f.isMissing(o) {
 			f.pass(pos, op)
 			return
 		}

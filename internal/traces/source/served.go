@@ -10,16 +10,24 @@ import (
 const longestServed = 64
 
 // servedWords say what the server's own cache found, in lower case. The first word that the text contains decides. The
-// body came from the cache where it was only checked with the origin (revalidated), or was stale. A request that the
-// server did not look up in its cache (bypass, pass, dynamic) is neither a hit nor a miss.
+// body came from the cache where it was only checked with the origin (revalidated), or was stale. A response that the
+// server did not keep (bypass, pass, dynamic, no-store) went past its cache.
 var servedWords = []struct {
 	word   []byte
 	served stream.Served
 }{
-	{[]byte("fwd="), stream.ServedMiss},    // Cache-Status, RFC 9211
-	{[]byte("pass"), stream.ServedUnknown}, // also bypass, hitpass
-	{[]byte("partial"), stream.ServedMiss}, // Azure: the origin sent the rest
-	{[]byte("miss"), stream.ServedMiss},    // also TCP_REFRESH_MISS
+	{[]byte("; stored"), stream.ServedMiss}, // Cache-Status, RFC 9211
+	{[]byte("fwd=bypass"), stream.ServedPass},
+	{[]byte("fwd="), stream.ServedMiss},
+	{[]byte("pass"), stream.ServedPass},        // also bypass, hitpass, hit-for-pass
+	{[]byte("pipe"), stream.ServedPass},        // Varnish
+	{[]byte("dynamic"), stream.ServedPass},     // Cloudflare: not eligible
+	{[]byte("uncacheable"), stream.ServedPass}, // Azure, and Varnish in X-Cache headers
+	{[]byte("nocache"), stream.ServedPass},     // Azure: CONFIG_NOCACHE
+	{[]byte("noconfig"), stream.ServedPass},    // Azure: CACHE_NOCONFIG
+	{[]byte("nostore"), stream.ServedPass},     // Azure: PRIVATE_NOSTORE
+	{[]byte("partial"), stream.ServedMiss},     // Azure: the origin sent the rest
+	{[]byte("miss"), stream.ServedMiss},        // also TCP_REFRESH_MISS
 	{[]byte("invalidated"), stream.ServedMiss},
 	{[]byte("expired"), stream.ServedMiss},          // nginx and Cloudflare: the origin sent it again
 	{[]byte("fail_err"), stream.ServedMiss},         // Squid: TCP_REFRESH_FAIL_ERR

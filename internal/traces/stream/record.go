@@ -30,7 +30,7 @@ const (
 // Conditions of operations on stores. One that fails leaves the object as it is.
 const (
 	IfAbsent   Op = (iota + 1) << 3 // if there is no such object
-	IfPresent                       // if there is one; of a read, it must not be missing: see WithNext
+	IfPresent                       // if there is one; of a read: see Lookup, and WithNext
 	IfLasting                       // if it has no time to live
 	IfExpiring                      // if it has one
 	IfLater                         // if its time to live becomes longer
@@ -44,6 +44,12 @@ const (
 // its sources: nothing is stored if all of them are missing, or one with IfPresent. Of writes, either all are stored or
 // none.
 const WithNext Op = 1 << 6
+
+// Lookup is a read that only looks: it hits if the object is there, and where it misses nothing is loaded.
+const Lookup = OpRead | IfPresent
+
+// IsLookup reports whether an operation is a Lookup, and no part of a command.
+func (o Op) IsLookup() bool { return o == Lookup }
 
 // FlushAll is the key of OpFlush for all objects. "3/*" stands for keys that begin with 3/, "0/*" for keys without a
 // number and a slash at the beginning.
@@ -99,6 +105,7 @@ const (
 	ServedUnknown Served = iota
 	ServedHit            // its cache answered
 	ServedMiss           // it asked the origin
+	ServedPass           // it asked the origin, and kept no copy: the request went past its cache
 )
 
 // String returns the word for s in text formats, "" for ServedUnknown.
@@ -108,6 +115,8 @@ func (s Served) String() string {
 		return "hit"
 	case ServedMiss:
 		return "miss"
+	case ServedPass:
+		return "pass"
 	}
 	return ""
 }

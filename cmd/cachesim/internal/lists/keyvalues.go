@@ -9,11 +9,15 @@ import (
 )
 
 type keyValuesJSON struct {
-	Model  string  `json:"model"`
-	Layers string  `json:"layers"`
-	Bytes  float64 `json:"bytes_per_token"`      // that all layers keep
-	Full   float64 `json:"full_bytes_per_token"` // in layers without a window
-	Source string  `json:"source"`
+	Model      string  `json:"model"`
+	Layers     string  `json:"layers"`
+	Groups     string  `json:"groups"`               // the layers, as --kv groups= takes them
+	Bytes      float64 `json:"bytes_per_token"`      // that all layers keep
+	Full       float64 `json:"full_bytes_per_token"` // in layers without a window
+	State      float64 `json:"state_bytes"`          // of a prefix
+	Parameters float64 `json:"parameters"`
+	Active     float64 `json:"active_parameters"` // that a token passes through
+	Source     string  `json:"source"`
 }
 
 // KeyValues lists the language models whose keys and values are known.
@@ -37,7 +41,8 @@ func KeyValues() List {
 			Name:  m.Name,
 			Row:   []string{m.Name, memory.Bytes(int64(kv.PerToken())), beyond, kv.About, m.Source},
 			Texts: []string{strings.TrimSpace(kv.About), m.Source},
-			JSON:  keyValuesJSON{m.Name, kv.About, kv.PerToken(), kv.Full, m.Source},
+			JSON: keyValuesJSON{m.Name, kv.About, m.Shape.Groups(), kv.PerToken(), kv.Full, kv.State,
+				m.Shape.Parameters, m.Shape.Active, m.Source},
 		})
 	}
 	return l

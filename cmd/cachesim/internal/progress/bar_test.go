@@ -1,76 +1,42 @@
 package progress
 
 import (
-	"bytes"
 	"io"
-	"strings"
-	"sync"
 	"testing"
-
-	"github.com/vbauerster/mpb/v8"
+	"time"
 )
 
-// screen keeps what a container draws, which it does when told so.
-type screen struct {
-	mu      sync.Mutex
-	drawn   bytes.Buffer
-	refresh chan any
-}
-
-func (s *screen) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.drawn.Write(b)
-}
-
-// draw returns what is drawn now. A container takes a request to draw when it has served the one before: the first
-// removes bars that have ended.
-func (s *screen) draw() string {
-	s.refresh <- nil
-	s.refresh <- nil
-	s.mu.Lock()
-	s.drawn.Reset()
-	s.mu.Unlock()
-	s.refresh <- nil
-	s.refresh <- nil
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.drawn.String()
-}
-
-// A preparation that is abandoned goes on for a while, and may tell how far it is when its bar has gone.
-func TestPreparationGoesOnAfterItsEnd(t *testing.T) {
-	s := &screen{refresh: make(chan any)}
-	p := newBar(mpb.New(mpb.WithOutput(s), mpb.WithManualRefresh(s.refresh), mpb.WithWidth(barWidth)), "writing", Requests)
-	shows := func(when string, preparing bool, want ...string) {
-		t.Helper()
-		got := s.draw()
-		for _, text := range append(want, "writing") {
-			if !strings.Contains(got, text) {
-				t.Errorf("%s: %q lacks %q", when, got, text)
-			}
-		}
-		if strings.Contains(got, "preparing") != preparing {
-			t.Errorf("%s: %q, a bar of the preparation is %t", when, got, preparing)
+func TestTextOfABar(t *testing.T) {
+	for _, test := range []struct {
+		unit        Unit
+		done, total int64
+		want        string
+	}{
+		{Bytes, 0, 0, "doing 0 B"},
+		{Bytes, 5 << 20, 0, "doing 5 MiB, 2.5 MiB/s"},
+		{Bytes, 5 << 20, 20 << 20, "doing ▕███           ▏ 5 MiB / 20 MiB, 2.5 MiB/s, 6s left"},
+		{Requests, 30_000, 20_000, "doing ▕██████████████▏ 30 / 20 k requests, 15 k/s, 0s left"},
+		{Steps, 1, 4, "doing ▕███           ▏ 25%, 6s left"},
+		{Texts, 0, 9, "doing ▕              ▏ 0 / 9 texts"},
+	} {
+		p := &Bar{what: "doing", unit: test.unit}
+		p.begin.Store(time.Unix(100, 0).UnixNano())
+		p.Set(test.done, test.total)
+		if got := p.text(time.Unix(102, 0)); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
-	silent, endSilent := p.Preparing()
+}
+
+// Where there is no terminal, a bar does nothing, and what it prepares may say how far it is at any time.
+func TestNoBar(t *testing.T) {
+	p := New(io.Discard, false, "writing", Requests)
 	set, end := p.Preparing()
-	shows("before it said anything", false)
 	set(1, 4)
-	shows("at a quarter", true, "25 %")
+	end()
 	set(2, 4)
-	shows("at a half", true, "50 %")
-	end()
-	shows("at its end", false)
-	endSilent() // no error: it never printed
-	set(3, 4)
-	silent(1, 4)
-	shows("after its end", false)
+	if p.OfReplays() != nil {
+		t.Error("replays have a bar")
+	}
 	p.Finish()
-	set(4, 4)
-	none := &Bar{notes: io.Discard}
-	set, end = none.Preparing()
-	set(1, 4)
-	end()
 }

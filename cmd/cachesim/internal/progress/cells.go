@@ -8,22 +8,19 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
-// Cells shows one bar for the whole sweep, with the remaining time and what has been running longest. It is one line
-// whatever the number of jobs: lines that appear and vanish faster than a terminal is drawn stay in its scrollback. It
-// implements experiment.Progress.
+// Cells shows one bar for the whole sweep, with the remaining time and what has been running longest. It implements
+// experiment.Progress.
 type Cells struct {
-	container *mpb.Progress
-	bar       *mpb.Bar
-	total     int // cells to run
-	begin     time.Time
+	to    io.Writer
+	end   func() // takes the bar from the screen
+	total int    // cells to run
+	begin time.Time
 
 	mu       sync.Mutex
 	finished int
@@ -35,21 +32,19 @@ func NewCells(w io.Writer, quiet bool, total int) *Cells {
 	if quiet || total == 0 || !terminal.Is(w) {
 		return nil
 	}
-	return newCells(newContainer(w), total)
-}
-
-func newCells(container *mpb.Progress, total int) *Cells {
-	p := &Cells{container: container, total: total, begin: time.Now()}
-	caption := decor.Any(func(s decor.Statistics) string {
-		return p.caption(s.AvailableWidth - s.RequestedWidth - 3) // the last column stays free: a terminal would wrap
-	})
-	p.bar = p.container.New(int64(total)*shares, barStyle(), mpb.BarRemoveOnComplete(),
-		mpb.AppendDecorators(decor.Percentage(decor.WC{W: 5}), caption))
+	p := &Cells{to: w, total: total, begin: time.Now()}
+	p.end = terminal.Status(w, p.text)
 	return p
 }
 
-// shares is how finely the bar counts each cell.
-const shares = 1000
+// text is the bar and its caption, in at most that many columns.
+func (p *Cells) text(width int) string {
+	p.mu.Lock()
+	share := p.done() / float64(p.total)
+	p.mu.Unlock()
+	bar := fmt.Sprintf("%s %3.0f%%", drawn(share), 100*share)
+	return bar + p.caption(width-text.StringWidthWithoutEscSequences(bar))
+}
 
 // caption says, in at most that many columns, how many cells are finished, how long the others will take if they are
 // like those before, and what runs.
@@ -108,15 +103,14 @@ func (p *Cells) begins(name string, cells int) experiment.Task {
 
 // Note writes a line above the bar.
 func (p *Cells) Note(text string) {
-	fmt.Fprintln(terminal.NewStderr(p.container), terminal.InLine(terminal.Shorten(text)))
+	fmt.Fprintln(p.to, terminal.InLine(terminal.Shorten(text)))
 }
 
+// Finish takes the bar from the screen.
 func (p *Cells) Finish() {
-	if p == nil {
-		return
+	if p != nil {
+		p.end()
 	}
-	p.bar.Abort(true)
-	p.container.Wait()
 }
 
 // cellTask is one of the things that run. It implements experiment.Task.
@@ -133,25 +127,14 @@ func (t *cellTask) Set(done, total int64) {
 	}
 	p := t.progress
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	t.share = min(1, float64(done)/float64(total))
-	p.mu.Unlock()
-	p.move()
 }
 
 func (t *cellTask) End() {
 	p := t.progress
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.finished += t.cells
 	p.running = slices.DeleteFunc(p.running, func(other *cellTask) bool { return other == t })
-	p.mu.Unlock()
-	p.move()
-}
-
-// move brings the bar to where the sweep is. It stays below its end until finish removes it: a bar that ends is drawn
-// once more.
-func (p *Cells) move() {
-	p.mu.Lock()
-	done := p.done()
-	p.mu.Unlock()
-	p.bar.SetCurrent(min(int64(shares*done), int64(p.total)*shares-1))
 }

@@ -1,18 +1,16 @@
 package progress
 
 import (
-	"io"
 	"strings"
 	"testing"
-
-	"github.com/vbauerster/mpb/v8"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/experiment"
 )
 
 // However many cells run, and however fast they come and go, all that is said of them fits into one line.
 func TestSweepProgressFitsIntoItsLine(t *testing.T) {
-	p := newCells(mpb.New(mpb.WithOutput(io.Discard)), 1000)
+	p := &Cells{total: 1000, begin: time.Now()}
 	var running []experiment.Task
 	for range 100 {
 		running = append(running, p.Loading("a trace with a rather long name"))
@@ -27,9 +25,11 @@ func TestSweepProgressFitsIntoItsLine(t *testing.T) {
 			t.Errorf("%d columns for %q, which has %d", width, text, n)
 		}
 	}
+	if line := p.text(77); len([]rune(line)) > 77 || !strings.HasPrefix(line, "▕") {
+		t.Errorf("%q does not fit 77 columns", line)
+	}
 	text := p.caption(200)
 	if !strings.Contains(text, "0 of 1000 cells") || !strings.Contains(text, "loading a trace") {
 		t.Errorf("caption %q, want what is done and what has been running longest", text)
 	}
-	p.Finish()
 }

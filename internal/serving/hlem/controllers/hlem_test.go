@@ -171,7 +171,7 @@ func TestPartsCanBeSwitchedOff(t *testing.T) {
 // Weights of a policy that is switched off are refused, not ignored.
 func TestWeightsWithoutPolicy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "weights.json")
-	must.Do(t, os.WriteFile(file, trained, 0o600))
+	must.Do(t, os.WriteFile(file, trained(), 0o600))
 	if _, err := allocate.Registry.Parse("hlem(weights=" + file + ")"); err != nil {
 		t.Error(err)
 	}
@@ -241,7 +241,7 @@ func TestAllocationsOfPolicies(t *testing.T) {
 
 // The built-in policy can be read and is finite.
 func TestBuiltInPolicy(t *testing.T) {
-	p, made := must.Get2(ReadPolicy(bytes.NewReader(trained)))(t)
+	p, made := must.Get2(ReadPolicy(bytes.NewReader(trained())))(t)
 	if p.Params() != 9734 || made == "" {
 		t.Errorf("%v, made by %q", p, made)
 	}
@@ -293,7 +293,7 @@ func TestWeightsFromFiles(t *testing.T) {
 
 // Whatever a file holds, it is an error or a policy that decides.
 func FuzzReadPolicy(f *testing.F) {
-	f.Add(trained[:min(len(trained), 400)])
+	f.Add(trained()[:400])
 	f.Add([]byte(`{"format":"cachesim network 1","widths":[7,64,128,6],"activation":"tanh","parameters":[1,2]}`))
 	f.Add([]byte(`{"parameters":[NaN,1e999,-0]}`))
 	f.Add([]byte("[]"))

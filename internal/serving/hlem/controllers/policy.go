@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/neural"
 	"github.com/cachesim/cachesim/internal/base/neural/ppo"
+	"github.com/cachesim/cachesim/internal/base/packed"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/serving/hlem"
 )
@@ -47,13 +48,16 @@ func ReadPolicy(r io.Reader) (policy *ppo.ActorCritic, made string, err error) {
 	return nil, "", err
 }
 
-// trained is the policy that the program was built with: `make train` makes it again.
+// trainedFile is packed.
 //
-//go:embed ppo.json
-var trained []byte
+//go:embed ppo.json.zst
+var trainedFile []byte
+
+// trained returns the policy that the program was built with: `make train` makes it again.
+func trained() []byte { return packed.Unpack(trainedFile) }
 
 // builtIn is read once: it may be shared.
-var builtIn = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(trained) })
+var builtIn = sync.OnceValues(func() (*ppo.ActorCritic, error) { return embedded(trained()) })
 
 func embedded(file []byte) (*ppo.ActorCritic, error) {
 	policy, _, err := ReadPolicy(bytes.NewReader(file))

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"sync"
 
+	"github.com/cachesim/cachesim/internal/base/packed"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
@@ -117,11 +118,11 @@ func (t *tuning) forget() {
 	}
 }
 
-//go:embed trees.txt
+//go:embed trees.txt.zst
 var trainedTrees []byte
 
 // builtInTrees reads the trees that the program was built with, once: they may be shared. They were trained in as many
 // episodes of the fluid model as the policy of ppo, which package trainer draws.
 var builtInTrees = sync.OnceValues(func() (*gbm.Model, error) {
-	return gbm.Read(bytes.NewReader(trainedTrees), "trees.txt")
+	return gbm.Read(bytes.NewReader(packed.Unpack(trainedTrees)), "trees.txt")
 })

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/packed"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/serving/hlem/controllers"
 )
 
-const policyFile = "../controllers/ppo.json"
+const policyFile = "../controllers/ppo.json.zst"
 
 // shipped are the options with which the policy of the program was trained.
 var shipped = Options{Seed: 1, Episodes: DefaultEpisodes}
@@ -60,12 +61,18 @@ func TestShippedFiles(t *testing.T) {
 	} {
 		text := train()
 		if os.Getenv("UPDATE") != "" {
-			must.Do(t, os.WriteFile(file, text, 0o644))
+			must.Do(t, os.WriteFile(file, must.Get(packed.Pack(text))(t), 0o644))
 		}
-		if !bytes.Equal(text, must.Get(os.ReadFile(file))(t)) {
+		if !bytes.Equal(text, unpacked(t, file)) {
 			t.Errorf("%s is not what is trained today; UPDATE=1 make train replaces it", file)
 		}
 	}
+}
+
+// unpacked returns what a file of the program has.
+func unpacked(t *testing.T, file string) []byte {
+	t.Helper()
+	return packed.Unpack(must.Get(os.ReadFile(file))(t))
 }
 
 // TestPaperState trains a policy that sees the seven values of the paper, which is read as any other.

@@ -95,11 +95,8 @@ func TestTrainingIsDeterministic(t *testing.T) {
 // builtIn returns the policy that is part of the program, its file, and the command that made it.
 func builtIn(t *testing.T) (policy *ppo.ActorCritic, text []byte, made string) {
 	t.Helper()
-	text, err := os.ReadFile("../controllers/ppo.json")
-	must.Do(t, err)
-	if policy, made, err = controllers.ReadPolicy(bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
+	text = unpacked(t, policyFile)
+	policy, made = must.Get2(controllers.ReadPolicy(bytes.NewReader(text)))(t)
 	return policy, text, made
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
@@ -60,12 +59,12 @@ func explore(number uint64) []sample {
 	return all
 }
 
-const treesFile = "../controllers/trees.txt"
+const treesFile = "../controllers/trees.txt.zst"
 
 // TestTheBuiltInTrees compares the trees that are part of the program with every fixed ratio, on workloads that they
 // were not trained on.
 func TestTheBuiltInTrees(t *testing.T) {
-	text := must.Get(os.ReadFile(treesFile))(t)
+	text := unpacked(t, treesFile)
 	if len(text) > 500_000 {
 		t.Errorf("the file has %d bytes, want at most 500 kB", len(text))
 	}

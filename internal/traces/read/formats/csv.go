@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -18,32 +17,10 @@ var csvFormat = source.Format{
 		params.Param{Name: "header", Default: "auto", Choices: []string{"auto", "true", "false"}, Doc: "whether the first " +
 			"line names the columns"},
 		source.OpsOption(),
-		codesOption,
+		source.OpCodesOption(),
 	),
 	Detect: detectCSV,
 	Open:   openCSV,
-}
-
-// codesOption is the option for operations that are written as codes.
-var codesOption = params.Param{Name: "op-codes", Default: "", Doc: "what the codes in the column op mean, as in " +
-	"0:put|1:get|2:delete|3:head|4:copy"}
-
-// parseCodes reads the value of codesOption.
-func parseCodes(text string) (map[string]stream.Op, error) {
-	if text == "" {
-		return nil, nil
-	}
-	codes := map[string]stream.Op{}
-	for pair := range strings.SplitSeq(text, "|") {
-		code, word, _ := strings.Cut(pair, ":")
-		op, ok := source.ParseOp([]byte(word))
-		if !ok || code == "" || word == "" {
-			return nil, fmt.Errorf("op-codes=%s: %q: want a code and an operation such as get, put or delete, as in 0:put",
-				text, pair)
-		}
-		codes[strings.TrimSpace(code)] = op
-	}
-	return codes, nil
 }
 
 // detectCSV is sure if a header has a column for the key. Other tables are possible; opening one says which columns to
@@ -92,15 +69,15 @@ type csvReader struct {
 	ttl   int64 // unit of times to live
 	key   source.KeyParts
 	ops   source.OpFilter
-	codes map[string]stream.Op // nil if operations are words
-	first bool                 // the first row of a table without a header has been read already
+	codes source.OpCodes
+	first bool // the first row of a table without a header has been read already
 }
 
 func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	c := &csvReader{rows: source.Rows{Src: src},
 		ttl: source.TimeUnits[opts.Text("ttl-unit")], ops: source.NewOpFilter(opts.Text("ops"))}
 	var err error
-	if c.codes, err = parseCodes(opts.Text(codesOption.Name)); err != nil {
+	if c.codes, err = source.ParseOpCodes(opts); err != nil {
 		return nil, stream.Fields{}, src.Errorf("%w", err)
 	}
 	if err := c.rows.Begin(opts); err != nil {
@@ -112,7 +89,7 @@ func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	}
 	if c.codes != nil && c.Op < 0 {
 		return nil, stream.Fields{}, src.Errorf("op-codes=%s: no column has operations; name it, as in csv:op=2",
-			opts.Text(codesOption.Name))
+			opts.Text(source.OpCodesName))
 	}
 	c.rows.Least = c.least()
 	c.state(opts)
@@ -219,18 +196,10 @@ func (c *csvReader) parse(rec *stream.Record) error {
 }
 
 func (c *csvReader) setOp(rec *stream.Record, cell []byte) (err error) {
-	var ok bool
-	if c.codes != nil {
-		if rec.Op, ok = c.codes[string(source.TrimBlanks(cell))]; !ok {
-			return fmt.Errorf("column %d: operation %.60q: it is not among the op-codes", c.Op+1, cell)
-		}
-		return nil
+	if rec.Op, err = c.codes.Parse(cell); err != nil {
+		err = fmt.Errorf("column %d: %w; or use csv:op=none to ignore the column", c.Op+1, err)
 	}
-	if rec.Op, ok = source.ParseOp(cell); !ok {
-		return fmt.Errorf("column %d: operation %.60q: want one such as get, set, read, write or delete; for codes add "+
-			"csv:op-codes=0:put|1:get; or use csv:op=none to ignore the column", c.Op+1, cell)
-	}
-	return nil
+	return err
 }
 
 func (c *csvReader) setKey(rec *stream.Record) error {

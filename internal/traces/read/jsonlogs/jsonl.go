@@ -35,7 +35,7 @@ func jsonlOptions() []params.Param {
 	return append(options,
 		params.Param{Name: "tenant", Default: "", Doc: "path of the tenant, for dividing a cache among tenants; by default " +
 			"none"},
-		source.TimeUnitOption(), source.TTLUnitOption(), source.OpsOption())
+		source.TimeUnitOption(), source.TTLUnitOption(), source.OpsOption(), source.OpCodesOption())
 }
 
 // detectJSONL takes any objects on lines. The first may be longer than the bytes at hand.
@@ -65,6 +65,7 @@ type jsonlReader struct {
 	timeUnit int64
 	ttlUnit  int64
 	ops      source.OpFilter
+	codes    source.OpCodes
 	joined   source.KeyParts
 }
 
@@ -76,6 +77,12 @@ func openJSONL(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	r := &jsonlReader{src: src, scanner: newScanner(), paths: map[int]string{}, ops: source.NewOpFilter(opts.Text("ops")),
 		ttlUnit: source.TimeUnits[opts.Text("ttl-unit")]}
 	if err := r.choose(first, opts); err != nil {
+		return nil, stream.Fields{}, src.Errorf("%w", err)
+	}
+	if r.codes, err = source.ParseOpCodes(opts); err == nil && r.codes != nil && r.op == none {
+		err = fmt.Errorf("op-codes=%s: no field has operations; name it, as in jsonl:op=PATH", opts.Text(source.OpCodesName))
+	}
+	if err != nil {
 		return nil, stream.Fields{}, src.Errorf("%w", err)
 	}
 	src.Reading.Why = "without " + opts.Text("key")
@@ -259,11 +266,9 @@ func (r *jsonlReader) parse(line []byte, rec *stream.Record) error {
 			return r.failed(r.size, err)
 		}
 	}
-	if v := r.at(r.op); v != nil {
-		var ok bool
-		if rec.Op, ok = source.ParseOp(v.text); !ok {
-			return r.failed(r.op, fmt.Errorf("operation %.60q: want one such as get, set, read, write or delete; or use "+
-				"jsonl:op=none to ignore it", v.text))
+	if v := r.at(r.op); v != nil && v.kind != missing {
+		if rec.Op, err = r.codes.Parse(v.text); err != nil {
+			return r.failed(r.op, fmt.Errorf("%w; or use jsonl:op=none to ignore it", err))
 		}
 	}
 	if v := r.at(r.ttl); v != nil && v.kind != missing {

@@ -59,8 +59,10 @@ type Words struct {
 	Update  texts `yaml:"update"`
 	Delete  texts `yaml:"delete"`
 	Unknown texts `yaml:"unknown"`
+	Lookup  texts `yaml:"lookup"` // a read that loads nothing where it misses
 	Hit     texts `yaml:"hit"`
 	Miss    texts `yaml:"miss"`
+	Pass    texts `yaml:"pass"` // a miss of which the server kept no copy
 }
 
 // part is what a field holds of a request, or several parts.
@@ -342,7 +344,7 @@ func (f *Field) op(c *column) (cellParser, error) {
 			texts texts
 			op    stream.Op
 		}{{f.Words.Read, stream.OpRead}, {f.Words.Write, stream.OpWrite}, {f.Words.Update, stream.OpUpdate},
-			{f.Words.Delete, stream.OpDelete}, {f.Words.Unknown, stream.OpUnknown}} {
+			{f.Words.Delete, stream.OpDelete}, {f.Words.Unknown, stream.OpUnknown}, {f.Words.Lookup, stream.Lookup}} {
 			for _, text := range w.texts {
 				words, all = append(words, opWord{text, w.op}), append(all, text)
 			}
@@ -381,6 +383,8 @@ func (f *Field) served(c *column) (cellParser, error) {
 			row.Record.Served = stream.ServedHit
 		case f.Words.Miss.has(cell):
 			row.Record.Served = stream.ServedMiss
+		case f.Words.Pass.has(cell):
+			row.Record.Served = stream.ServedPass
 		}
 		return nil
 	}, nil
@@ -394,6 +398,8 @@ func parseCaches(row *Row, cell []byte) error {
 		row.Record.Served = stream.ServedHit
 	case bytes.Contains(last, []byte(" miss")):
 		row.Record.Served = stream.ServedMiss
+	case bytes.Contains(last, []byte(" pass")):
+		row.Record.Served = stream.ServedPass
 	case !bytes.Contains(cell, []byte(" pass")) && len(cell) > 1:
 		return fmt.Errorf("%.40q: want caches that say hit, miss or pass", cell)
 	}

@@ -26,7 +26,7 @@ var Formats = []source.Format{regexFormat}
 var regexFormat = source.Format{
 	Name: "regex",
 	Options: slices.Concat(weblogs.RuleOptions(), []params.Param{
-		source.TimeUnitOption(), source.TTLUnitOption(), source.OpsOption(),
+		source.TimeUnitOption(), source.TTLUnitOption(), source.OpsOption(), source.OpCodesOption(),
 		{Name: "unmatched", Default: "error", Choices: []string{"error", "skip"}, Doc: "lines that do not match: an error, " +
 			"or skipped and counted"},
 		{Name: "pattern", Default: "", Rest: true, Doc: "regular expression of Go (RE2) that finds a request in a line, as " +
@@ -116,6 +116,7 @@ type regexReader struct {
 
 	timeUnit, ttlUnit int64
 	ops               source.OpFilter
+	codes             source.OpCodes
 	skips             bool // lines that do not match
 
 	rules *weblogs.Rules // nil if there is a key
@@ -128,6 +129,12 @@ func openRegex(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 	err := r.compile(opts.Text("pattern"))
 	if err == nil {
 		err = r.checkTenant(opts)
+	}
+	if err == nil {
+		r.codes, err = source.ParseOpCodes(opts)
+	}
+	if err == nil && r.codes != nil && !r.has(opGroup) {
+		err = fmt.Errorf("op-codes=%s: the pattern has no group op", opts.Text(source.OpCodesName))
 	}
 	if err != nil {
 		return nil, stream.Fields{}, src.Errorf("%w", err)
@@ -312,10 +319,8 @@ func (r *regexReader) parse(line []byte, rec *stream.Record) error {
 	if r.has(methodGroup) {
 		op = r.text(methodGroup)
 	}
-	var known bool
-	if rec.Op, known = source.ParseOp(op); !known {
-		return fmt.Errorf("operation %.60q: want one such as get, set, read, write or delete; or name the group otherwise",
-			op)
+	if rec.Op, err = r.codes.Parse(op); err != nil {
+		return fmt.Errorf("%w; or name the group otherwise", err)
 	}
 	rec.Tenant = r.text(tenantGroup)
 	if !r.ops.Has(rec.Op) {

@@ -24,6 +24,7 @@ type logCase struct {
 
 var servedWords = map[stream.Served]string{
 	stream.ServedUnknown: "?", stream.ServedHit: "hit", stream.ServedMiss: "miss",
+	stream.ServedPass: "pass",
 }
 
 func describe(rec stream.Record) string {
@@ -115,7 +116,7 @@ func TestCommonFormats(t *testing.T) {
 			"access, combined and 2 columns after it, of which number 2 is the hit or miss; " + usual +
 				"key path with query, time, size, op, hit or miss of the server",
 			[]string{"2000-10-10T13:55:36 read /a 5 miss", "2000-10-10T13:55:36 read /a 5 hit",
-				"2000-10-10T13:55:36 read /b 5 ?"}},
+				"2000-10-10T13:55:36 read /b 5 pass"}},
 		{"two columns with the words of caches, of which none is chosen", "",
 			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl" HIT MISS`,
 			"access, combined and 2 columns after it; " + usual + "key path with query, time, size, op",

@@ -14,6 +14,9 @@ func RuleOptions() []params.Param {
 	return []params.Param{
 		{Name: "query", Default: "keep", Choices: []string{"keep", "drop", "sort"}, Doc: "the query of a URL in the key: " +
 			"keep it, drop it, or sort its parameters, so that their order makes no difference"},
+		{Name: "uncached", Default: "lookup", Choices: []string{"lookup", "load", "drop"}, Doc: "what requests are of " +
+			"which the server's cache kept no copy (BYPASS, pass, dynamic, no-store): lookup, which hit if the object is " +
+			"there, and load nothing; load, as others; or drop, which leaves them out"},
 		{Name: "methods", Default: "GET+HEAD", Doc: "methods that read an object, joined by +, or all; PUT, POST, PATCH " +
 			"and DELETE, if they are not named here, are writes"},
 		{Name: "statuses", Default: "200+206+301+304+404", Doc: "statuses of responses that a cache would serve, joined " +

@@ -20,6 +20,7 @@ type Rules struct {
 	methods  methodList
 	statuses *statusSet
 	query    string
+	uncached string
 	tenant   string       // "" for none, or one of chooseTenant's
 	sizes    *sizes.Table // of objects that were sent before; nil if nothing uses sizes
 
@@ -31,7 +32,7 @@ type Rules struct {
 // NewRules returns the rules that the options of a format state (RuleOptions), for a log with these columns, and says
 // in the reading of src what they are. The caller says there where the columns are.
 func NewRules(src *source.Source, opts params.Values, columns Columns) (*Rules, error) {
-	r := &Rules{src: src, columns: columns, query: opts.Text("query")}
+	r := &Rules{src: src, columns: columns, query: opts.Text("query"), uncached: opts.Text("uncached")}
 	err := CheckRules(opts)
 	if err == nil {
 		r.tenant, err = chooseTenant(opts.Text("tenant"), columns)
@@ -116,6 +117,7 @@ const (
 	notHTTP       = "that are no HTTP requests"
 	noURL         = "without a URL"
 	notStored     = "that no cache may store"
+	wentPast      = "that went past the server's cache"
 	longURLs      = "with URLs of more than 64 KiB"
 )
 
@@ -141,6 +143,14 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 		return r.LeaveOut(noURL)
 	}
 	rec.SetKey(key)
+	if e.Served == stream.ServedPass {
+		switch r.uncached {
+		case "drop":
+			return r.LeaveOut(wentPast)
+		case "load":
+			rec.Served = stream.ServedUnknown
+		}
+	}
 	if r.sizes != nil {
 		r.setSize(e, rec, key)
 	}
