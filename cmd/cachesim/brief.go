@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
@@ -26,7 +27,7 @@ import (
 // withRun returns the arguments of the program with `run --brief` in front where the first of them, after flags of run,
 // names files or a generator instead of a command.
 func withRun(root *cobra.Command, args []string) []string {
-	first := firstOperand(root, args)
+	first := commandline.FirstOperand(root, args)
 	if first < 0 {
 		return args
 	}
@@ -44,38 +45,6 @@ func namesFiles(name string) bool {
 	dirs := workload.Dirs("")
 	_, err := workload.Find(name, dirs)
 	return err == nil || workload.StandsForFiles(name, dirs)
-}
-
-// firstOperand returns the position of the first argument that is neither a flag of run nor its value; -1 if there is
-// none, or if a flag before it is one of the program itself. A flag that does not exist, about which run will say more,
-// is taken to have a value unless nothing would be left.
-func firstOperand(root *cobra.Command, args []string) int {
-	run, _, err := root.Find([]string{"run"})
-	if err != nil {
-		return -1
-	}
-	for i := 0; i < len(args); i++ {
-		short, isFlag := strings.CutPrefix(args[i], "-")
-		if !isFlag || short == "" {
-			return i
-		}
-		long, isLong := strings.CutPrefix(short, "-")
-		name, _, hasValue := strings.Cut(long, "=")
-		flag, takesValue := run.Flags().Lookup(name), i+2 < len(args)
-		if !isLong {
-			flag, hasValue = run.Flags().ShorthandLookup(short[:1]), len(short) > 1
-		}
-		if flag != nil {
-			takesValue = flag.NoOptDefVal == ""
-		}
-		switch {
-		case slices.Contains([]string{"", "help", "version", "h", "v"}, name):
-			return -1
-		case takesValue && !hasValue:
-			i++
-		}
-	}
-	return -1
 }
 
 // preloaded is a trace that was read before the settings of a run were known.

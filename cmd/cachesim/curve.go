@@ -35,6 +35,7 @@ type curveFlags struct {
 	policies string
 	parts    partFlags
 	cache    cache.Spec
+	metric   string
 	points   int
 	samples  int
 	table    []experiment.Cell // of the whole trace
@@ -73,10 +74,14 @@ at each capacity.
 If capacities count bytes, LRU is exact in one pass from the size of the largest object upwards, provided that no object
 changes its size; otherwise it is replayed.
 
+With --metric byte_hit_ratio the table has the share of the bytes that hit, and with token_hit_ratio that of the tokens
+of prompts; LRU's are exact, too, from the same pass. Targets and what reaches the origin count requests in any case.
+
 With --format csv or json the output is the records: LRU at every point, and every sample.`,
 		Example: `  cachesim curve trace.zst -o out
   cachesim curve trace.zst --policy opt,arc,s3fifo --capacity 1%..50%x1.5
   cachesim curve trace.zst --policy arc,w-tinylfu --sample 0.01 --samples 10
+  cachesim curve access.log --bytes --metric byte_hit_ratio
   cachesim curve prompts.jsonl.zst --cache prefix --kv model=llama-3.1-70b --capacity 8GiB..4TiBx2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -89,6 +94,10 @@ With --format csv or json the output is the records: LRU at every point, and eve
 	flags.Lookup("cache").Usage = "the kind of cache, one of them: what counts as a hit, and what can be evicted"
 	flags.StringVar(&f.policies, "policy", "", "list of policies next to lru (default "+curve.DefaultPolicies+", or "+
 		curve.DefaultPoliciesBytes+" if capacities count bytes)")
+	names := curve.RatioNames()
+	flags.StringVar(&f.metric, "metric", names[0], "the ratio in the table: hit_ratio; byte_hit_ratio, if capacities "+
+		"count bytes; or token_hit_ratio, of prompts")
+	_ = cmd.RegisterFlagCompletionFunc("metric", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	flags.IntVar(&f.points, "points", 200, fmt.Sprintf("further capacities of LRU, in geometric steps (default of caches "+
 		"that are replayed at each: %d)", replayedPoints))
 	flags.IntVar(&f.samples, "samples", 5, "number of samples with --sample, 2 to 1000")
@@ -115,6 +124,10 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	ratio, err := curve.RatioNamed(f.metric)
+	if err = cmp.Or(err, ratio.CheckCapacities(bytes, f.cache)); err != nil {
+		return fmt.Errorf("--metric %s: %w", f.metric, err)
+	}
 	if err := f.checkSamples(cmd); err != nil {
 		return err
 	}
@@ -140,7 +153,10 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Cache: f.cache, Specs: specs}
+	if err := ratio.CheckTrace(t, f.cache); err != nil {
+		return fmt.Errorf("--metric %s: %w", f.metric, err)
+	}
+	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Cache: f.cache, Specs: specs, Ratio: ratio}
 	if c.Capacities, err = curve.Capacities(capacities, mode, t); err != nil {
 		return err
 	}

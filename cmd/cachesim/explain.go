@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -113,6 +114,7 @@ func (f *explainFlags) cell(cmd *cobra.Command) (c sim.Cell, capacities []capaci
 	err error) {
 	c.Seed = f.trace.seed
 	if c.Policy, err = policies.Registry.Parse(f.policy); err != nil {
+		err = cmp.Or(commandline.SeveralPolicies(f.policy), err)
 		return c, nil, mode, err
 	}
 	if err := f.parts.single(&c.Parts); err != nil {

@@ -185,13 +185,8 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 		return w, fmt.Errorf("--kv: %w", err)
 	}
 	w.KV = f.kv
-	if cmd.Flags().Lookup("answers") != nil {
-		if err := prompts.CheckAnswers(f.answers); err != nil {
-			return w, fmt.Errorf("--answers: %w", err)
-		}
-		w.Answers = prompts.Answers(f.answers)
-	} else {
-		w.Answers = prompts.AnswersOff
+	if w.Answers, err = prompts.ParseAnswers(f.answers); err != nil {
+		return w, fmt.Errorf("--answers: %w", err)
 	}
 	if f.tenants != "" {
 		rule, err := read.ParseTenants(f.tenants)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -49,13 +50,16 @@ func (f *following) check(setups []experiment.Setup, listed bool) error {
 	}
 	for _, s := range setups {
 		cell := sim.Cell{Parts: s.Parts}
+		err, flag := sim.CheckLives(cell), "lives"
 		if f.top > 0 {
-			if err := sim.CheckTop(cell); err != nil {
-				return fmt.Errorf("--top %d: %w", f.top, err)
+			flag = fmt.Sprintf("top %d", f.top)
+			if s.Parts.Replayed().Cache.Entry.NeedsPrompts() {
+				err = errors.New("blocks of prompts have no keys that tell who missed; remove --top, or use --by with a field " +
+					"of the prompts")
 			}
 		}
-		if err := sim.CheckLives(cell); err != nil {
-			return fmt.Errorf("--lives: %w", err)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", flag, err)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
@@ -180,7 +181,7 @@ func TestNewKindNeedsItsEntryAlone(t *testing.T) {
 		if kind.Name == "retriever" || kind.Name == "router" { // of the heads and prompts below; other caches refuse one
 			continue
 		}
-		args = append(args, "--"+flagOf(kind), "made-"+kind.Name)
+		args = append(args, "--"+commandline.FlagOf(kind), "made-"+kind.Name)
 	}
 	table := cachesim(args...)
 	recs := readText(t, dir, "ran/records.jsonl")

@@ -141,7 +141,7 @@ func newPartsCommand(kind *sim.Kind) *cobra.Command {
 		Long: fmt.Sprintf(`Lists every %s: %s, its parameters with their defaults, and where it is described.
 Choose one with cachesim run --%s. Given names, describes these: what each parameter means and which values it
 accepts.`,
-			cmp.Or(kind.Noun, kind.Name), kind.Decides, flagOf(kind)),
+			cmp.Or(kind.Noun, kind.Name), kind.Decides, commandline.FlagOf(kind)),
 		Example: fmt.Sprintf(`  cachesim %[1]s
   cachesim %[1]s %[2]s
   cachesim %[1]s --format json | jq .name`, kind.Plural, kind.Names()[0]),

@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/serving/route"
@@ -24,15 +27,13 @@ type partFlags struct{ texts map[*sim.Kind]*string }
 func (f *partFlags) register(cmd *cobra.Command, usage func(records.PartFlag) string, kinds ...*sim.Kind) {
 	f.texts = map[*sim.Kind]*string{}
 	for _, kind := range kinds {
-		f.texts[kind] = cmd.Flags().String(flagOf(kind), kind.Flag.Default, usage(kind.Flag))
-		completeNames(cmd, flagOf(kind), kind.Names)
+		f.texts[kind] = cmd.Flags().String(commandline.FlagOf(kind), kind.Flag.Default, usage(kind.Flag))
+		completeNames(cmd, commandline.FlagOf(kind), kind.Names)
 	}
 }
 
 func ofList(f records.PartFlag) string { return f.List } // the flag accepts a list
 func ofOne(f records.PartFlag) string  { return f.One }  // it accepts one part
-
-func flagOf(kind *sim.Kind) string { return cmp.Or(kind.Flag.Name, kind.Name) }
 
 // setNodes gives the routers of the flag for these the number of nodes of a flag of its own.
 func (f *partFlags) setNodes(nodes string, given bool) (err error) {
@@ -74,14 +75,30 @@ func (f *partFlags) single(parts *sim.Parts) error {
 	return nil
 }
 
+// checkUsed rejects parts that the user gives for policies of which none uses them.
+func (f *partFlags) checkUsed(cmd *cobra.Command, specs []policies.Spec) error {
+	for _, kind := range sim.Kinds {
+		if f.texts[kind] == nil || kind.AskedBy == nil ||
+			!commandline.Changed(cmd, commandline.FlagOf(kind)) {
+			continue
+		}
+		if !slices.ContainsFunc(specs, func(s policies.Spec) bool { return kind.AskedBy(s.Entry) }) {
+			asks := policies.Registry.NamesOf(func(e *policies.Entry) bool { return kind.AskedBy(*e) })
+			return fmt.Errorf("--%s %s: no policy here uses one; remove it, or add to --policy one of: %s",
+				commandline.FlagOf(kind), *f.texts[kind], suggest.List(asks))
+		}
+	}
+	return nil
+}
+
 // severalParts says that a text lists parts where one is wanted; nil if it does not.
 func severalParts(kind *sim.Kind, text string) error {
 	parts, err := kind.ParseList(text)
 	if err != nil || len(parts) < 2 {
 		return nil
 	}
-	return fmt.Errorf("--%s %s lists %d %s; want one (cachesim run takes several)", flagOf(kind), text, len(parts),
-		kind.Plural)
+	return fmt.Errorf("--%s %s lists %d %s; want one (cachesim run takes several)", commandline.FlagOf(kind), text,
+		len(parts), kind.Plural)
 }
 
 // overTime is the flags --series and --origin.

@@ -71,7 +71,8 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := cmp.Or(root.ExecuteContext(ctx), stdout.Failed())
+	cmd, err := root.ExecuteContextC(ctx)
+	err = cmp.Or(commandline.InOptions(cmd, commandline.ExplainGroups(err)), stdout.Failed())
 	var tooMuch *memory.Error
 	switch {
 	case err == nil:

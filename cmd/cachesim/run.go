@@ -162,7 +162,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(f.check(), f.floors.CheckFormat(string(f.format), commandline.Formats)); err != nil {
+	if err := cmp.Or(f.check(), f.parts.checkUsed(cmd, specs),
+		f.floors.CheckFormat(string(f.format), commandline.Formats)); err != nil {
 		return err
 	}
 	listed := f.out != "" || f.format == "table" || f.format == "markdown"

@@ -301,6 +301,19 @@ func HasStreams(c Spec) bool { return Can[Streaming](c.Entry) }
 // ExactSpec is the cache in which a request hits if its own object is resident.
 func ExactSpec() Spec { return Spec{Entry: exactEntry, Params: params.Values{}} }
 
+// IgnoresAnswers reports whether a cache keeps nothing of the answers that a trace has.
+func IgnoresAnswers(c Spec, t *traces.Trace) bool {
+	return t.Requested() != t && (c.Entry.Answers == nil || !c.Entry.Answers(c.Params))
+}
+
+// AnswersIn returns how a cache replays the answers of a trace, one of prompts.AnswerModes; "" for not at all.
+func AnswersIn(c Spec, t *traces.Trace) string {
+	if p := prompts.Of(t.Kind); p != nil && t.Requested() != t && !IgnoresAnswers(c, t) {
+		return p.AnswerMode()
+	}
+	return ""
+}
+
 // IsLike reports whether a cache serves prompts on several nodes, as the one with a name does, which serves nothing
 // else. Policies that are short for that one work here, too.
 func (e Entry) IsLike(name string) bool {

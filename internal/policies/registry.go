@@ -61,6 +61,9 @@ type Entry struct {
 	// ShortInside says that the name also works in that cache. It then sets the parameters that ShortFor returns, and no
 	// others.
 	ShortInside bool
+	// InGroups says that the cache of prompts keeps a model with several kinds of layers in groups, as the engine of the
+	// policy does, and evicts as that does.
+	InGroups bool
 	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
 	Resolve func(*Entry, Values)
 	// SimilarFrom returns the least similarity that the policy needs in a cache with these values of Relations.HitFrom

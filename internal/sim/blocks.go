@@ -274,27 +274,17 @@ func (r *Replayer) checkBlocks(c Cell) error {
 	return err
 }
 
-// ignoresAnswers reports whether the cache of a cell keeps nothing of the answers that the trace has.
-func (r *Replayer) ignoresAnswers(c Cell) bool {
-	return r.trace.Requested() != r.trace && (c.Cache.Entry.Answers == nil || !c.Cache.Entry.Answers(c.Cache.Params))
-}
-
 // differs reports whether a cell is replayed on another trace, which inBlocks returns.
-func (r *Replayer) differs(c Cell) bool { return r.ignoresAnswers(c) || r.blockTokens(c) > 0 }
+func (r *Replayer) differs(c Cell) bool {
+	return cache.IgnoresAnswers(c.Cache, r.trace) || r.blockTokens(c) > 0
+}
 
 // inBlocks returns the replayer and the cell for a cache with larger blocks than the trace, or without its answers. The
 // cell's capacity has the same bytes or, if these are unknown, at most as many tokens. For other cells, both are
 // unchanged.
 func (r *Replayer) inBlocks(c Cell) (*Replayer, Cell, error) {
-	if r.ignoresAnswers(c) {
-		r.joining.Lock()
-		other := r.joined[0]
-		if other == nil {
-			other = NewReplayer(r.trace.Requested(), r.options)
-			r.joined[0] = other
-		}
-		r.joining.Unlock()
-		return other.WithProgress(r.scaled(len(other.trace.Objects))).inBlocks(c)
+	if cache.IgnoresAnswers(c.Cache, r.trace) {
+		return r.withoutAnswers().inBlocks(c)
 	}
 	tokens := r.blockTokens(c)
 	if tokens == 0 {

@@ -25,6 +25,14 @@ import (
 
 // Check rejects a cell that cannot be replayed on this trace.
 func (r *Replayer) Check(c Cell) error {
+	err := r.check(c)
+	if err != nil && c.Policy.Entry.ShortFor != nil && !strings.Contains(err.Error(), c.Policy.Name()) {
+		return fmt.Errorf("policy %s: %w", c.Policy.Name(), err)
+	}
+	return err
+}
+
+func (r *Replayer) check(c Cell) error {
 	if err := CheckUnits(c.Policy.Entry, c.Capacity.Bytes); err != nil && !cache.HasPools(c.Cache) {
 		return err
 	}
@@ -39,7 +47,8 @@ func (r *Replayer) Check(c Cell) error {
 	case c.Capacity.Bytes && len(r.sizedOnly().trace.Objects) <= r.sizedOnly().warmup:
 		return fmt.Errorf("%s has no request of a size above 0; use capacities in objects, which ignore sizes", r.trace.Name)
 	case policies.NeedsClock(c.Policy) && r.trace.Times == nil && !hasClock(c.Model):
-		return fmt.Errorf("policy %s needs a clock, but %s has no times", c.Policy.Name(), r.trace.Name)
+		return fmt.Errorf("policy %s needs times, but %s has none; name their column, as in --input-format csv:time=1, "+
+			"or choose another policy", c.Policy.Name(), r.trace.Name)
 	case cache.ServesHeads(c.Cache) && r.options.Warmup > 0:
 		return fmt.Errorf("a warm-up of %d requests: the steps of the cache %s all count, as each head loads what it needs "+
 			"in its first one; remove --warmup", r.options.Warmup, c.Cache.Name())
@@ -109,7 +118,8 @@ func CheckParts(c Cell) error {
 	}
 	switch {
 	case kind.ObjectsOnly && c.Capacity.Bytes:
-		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes", kind.Name)
+		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes; remove --bytes, and write "+
+			"numbers of objects or shares", kind.Name)
 	case c.Admission != nil && c.Admission.Entry.Sizes && !c.Capacity.Bytes:
 		return fmt.Errorf("admission %s decides by sizes, but capacities count objects; add --bytes", c.Admission.Name())
 	case c.Prefetcher != nil && c.Model != nil && prefetch.DelayOf(*c.Prefetcher) > 0:
@@ -199,7 +209,8 @@ func CheckWarmup(t *traces.Trace, n int) error {
 func CheckUnits(e policies.Entry, bytes bool) error {
 	switch {
 	case bytes && e.Units == policies.UnitsObjects:
-		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes", e.Name)
+		return fmt.Errorf("policy %s works with capacities in objects only, not in bytes; remove --bytes, and write "+
+			"numbers of objects or shares", e.Name)
 	case !bytes && e.Units == policies.UnitsBytes:
 		return fmt.Errorf("policy %s works with capacities in bytes only (write 64MiB, or 1%% with --bytes)", e.Name)
 	}
@@ -254,7 +265,8 @@ func checkOrigin(c Cell, t *traces.Trace) error {
 	case window.Span == 0:
 		return fmt.Errorf("series %s: misses per second need windows of time, such as 1m", window)
 	case t.Times == nil:
-		return fmt.Errorf("%s has no times, so the misses per second are unknown", t.Name)
+		return fmt.Errorf("--origin, or misses per second in --series: %s has no times; name their column, as in "+
+			"--input-format csv:time=1", t.Name)
 	case len(t.Starts) > 0:
 		return fmt.Errorf("series %s: each file has a clock of its own, so misses per second of all are unknown; replay "+
 			"one file at a time", window)

@@ -54,7 +54,7 @@ func (r *Replayer) siteOf(c Cell) site {
 		if other, joined, err := r.inBlocks(c); err == nil { // what fails is reported by the replay
 			s := other.siteOf(joined)
 			if s.key != "" {
-				s.key += fmt.Sprintf(", blocks of %d tokens, answers ignored: %t", r.blockTokens(c), r.ignoresAnswers(c))
+				s.key += fmt.Sprintf(", blocks of %d tokens of %d requests", r.blockTokens(c), len(other.trace.Objects))
 			}
 			return s
 		}

@@ -49,13 +49,14 @@ func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) erro
 func CheckExplain(c Cell) error {
 	switch e := c.Replayed().Cache.Entry; {
 	case cache.Can[cache.Driven](e):
-		return fmt.Errorf("cache %s serves requests when a model of time says so, which explain does not use; use exact or "+
-			"semantic", e.Name)
+		return fmt.Errorf("cache %s serves requests when a model of time says so, which explain does not use; use the "+
+			"cache exact or semantic", e.Name)
 	case !e.OneByOne:
-		return fmt.Errorf("cache %s serves requests in groups, so no single request tells why an object was evicted; use "+
-			"exact or semantic", e.Name)
+		return fmt.Errorf("cache %s serves requests in groups, so no single request tells why an object was evicted; "+
+			"use the cache exact or semantic", e.Name)
 	case c.Policy.Entry.Kind == policies.Bound:
-		return fmt.Errorf("%s is a bound: it makes no decisions", c.Policy.Name())
+		return fmt.Errorf("policy %s is a bound, which makes no decisions; choose another policy, such as opt",
+			c.Policy.Name())
 	}
 	return nil
 }

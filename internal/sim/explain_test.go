@@ -67,7 +67,7 @@ func TestExplainRefuses(t *testing.T) {
 		cell sim.Cell
 		want string
 	}{
-		{simtest.Cell(t, "lru", size, "cache=sets"), "use exact or semantic"},
+		{simtest.Cell(t, "lru", size, "cache=sets"), "use the cache exact or semantic"},
 		{simtest.Cell(t, "pfoo-l", size), "makes no decisions"},
 	} {
 		err := r.Explain(t.Context(), test.cell, func(sim.Decision) error { return nil })

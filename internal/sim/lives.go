@@ -39,15 +39,6 @@ func CheckLives(c Cell) error {
 	return nil
 }
 
-// CheckTop rejects a cell whose objects have no names.
-func CheckTop(c Cell) error {
-	if c.Replayed().Cache.Entry.NeedsPrompts() {
-		return errors.New("blocks of prompts have no keys that tell who missed; remove --top, or use --by with a field of " +
-			"the prompts")
-	}
-	return CheckLives(c)
-}
-
 // Lives replays a cell, request by request, and follows its objects. top is how many of those that miss most it
 // returns. When ctx ends it does not wait for a request that takes long.
 func (r *Replayer) Lives(ctx context.Context, c Cell, top int) (Lives, error) {

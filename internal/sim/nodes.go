@@ -50,7 +50,7 @@ func checkRouter(c Cell) error {
 	switch {
 	case !cache.Can[cache.Replica](c.Cache.Entry):
 		names := cache.NamesThatCan[cache.Replica]()
-		return fmt.Errorf("router %s sends prompts to nodes with caches of prompts, not with the cache %s; add --cache %s, "+
+		return fmt.Errorf("router %s: nodes have caches of prompts, which the cache %s is not; add --cache %s, "+
 			"or remove --nodes and --route", name, c.Cache.Name(), strings.Join(names, " or "))
 	case e.Kind == policies.Bound:
 		return fmt.Errorf("router %s: %s bounds the misses of one cache; leave it out, as every row with nodes has a bound",

@@ -132,7 +132,8 @@ func TestOriginNeedsTimes(t *testing.T) {
 		trace        *traces.Trace
 		window, want string
 	}{
-		{simtest.FromKeys("ab"), minuteWindow, "has no times, so the misses per second are unknown"},
+		{simtest.FromKeys("ab"), minuteWindow,
+			"--origin, or misses per second in --series: ab has no times; name their column"},
 		{timed, "10:misses_per_second", "misses per second need windows of time, such as 1m"},
 		{atTimes("ab", 0, 100*86400), "1m:misses_per_second", "lasts 100 days, but misses per minute are limited to " +
 			"69 days; use --limit, or longer windows, such as --series 1h:misses"},

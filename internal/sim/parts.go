@@ -76,9 +76,8 @@ func checkShort(p Parts) error {
 		parts := p
 		parts.Cache = cache.Spec{} // nothing like it
 		parts = parts.Replayed()
-		return fmt.Errorf("policy %s is the cache %s with the policy %s inside, so it does not work in the cache %s; "+
-			"remove --cache, or choose another policy", p.Policy.Name(), parts.Cache, parts.Policy,
-			p.Cache.Name())
+		return fmt.Errorf("policy %s comes with a cache of its own, %s, so it does not work in the cache %s; remove "+
+			"--cache, or choose another policy", p.Policy.Name(), parts.Cache, p.Cache.Name())
 	}
 	for _, param := range p.Cache.Entry.Params {
 		want, set := values[param.Name]

@@ -57,9 +57,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		rec.SetInt(metric.HitBytes, block*rec.Int(metric.Hits))
 		out.blocks.OfBytes(block)
 	}
-	if r.trace.Requested() != r.trace && !r.ignoresAnswers(c) {
-		rec.Answers = prompts.Of(r.trace.Kind).AnswerMode()
-	}
+	rec.Answers = cache.AnswersIn(c.Cache, r.trace)
 	if r.trace.Written.Writes > 0 {
 		rec.WriteMode = r.trace.Written.Mode.String()
 	}

@@ -57,9 +57,11 @@ type Replayer struct {
 	similar   *neighbourhoods
 	topics    func() []int32 // labels of the objects
 	remarked  *sync.Map      // the allocators of which caches have remarked something
-	// joined replays the trace in blocks of more tokens, by their number, and at 0 without answers; joining guards it.
+	// joined replays the trace in blocks of more tokens, by their number; joining guards it.
 	joined  map[int]*Replayer
 	joining *sync.Mutex
+	// withoutAnswers replays the trace for caches that keep no answers.
+	withoutAnswers func() *Replayer
 }
 
 // WithProgress returns r with another progress function; what cells share stays shared.
@@ -87,6 +89,7 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	options.Neighbours.Device = options.Device
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
 		least: cache.IdentityOnly}, remarked: &sync.Map{}, joined: map[int]*Replayer{}, joining: &sync.Mutex{}}
+	r.withoutAnswers = sync.OnceValue(func() *Replayer { return NewReplayer(t.Requested(), options) })
 	r.topics = sync.OnceValue(func() []int32 { return ontrace.Topics(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {

@@ -141,7 +141,15 @@ type KeyValues struct {
 	About    string  // the layers, for people
 	Model    string  // of a preset, its name, or the file of a configuration; "" for numbers
 	Shape    Shape
-	GPUs     int // of a replica
+	GPUs     int    // of a replica
+	Type     string // of the numbers
+}
+
+// bytesOf returns the bytes of a token in some of the layers.
+func (k KeyValues) bytesOf(l Layers) float64 {
+	typ, _ := typeNamed(k.Type)
+	bytes, _ := l.bytes(typ, k.GPUs) // KeyValues has refused what has none
+	return bytes
 }
 
 // Windowed are layers that attend to the last tokens only.
@@ -200,7 +208,7 @@ func (s Shape) KeyValues(typ string, gpus int) (k KeyValues, err error) {
 		}
 		k.State += bytes
 	}
-	k.About, k.Shape, k.GPUs = s.about(typ, gpus), s, gpus
+	k.About, k.Shape, k.GPUs, k.Type = s.about(typ, gpus), s, gpus, typ
 	return k, nil
 }
 

@@ -36,7 +36,7 @@ var Params = []params.Param{
 		"(default: as in the configuration)"},
 	{Name: "tensor-parallel", Default: 1, Min: 1, Max: 1 << 16, Doc: "GPUs that share the heads of a replica"},
 	{Name: "windows", Default: WindowsLast, Choices: []string{WindowsLast, WindowsAll}, Doc: "what layers with a window " +
-		"keep: last, the window before each end and each fork of prompts; all, every token, an upper bound"},
+		"keep: last, the window before each end and each fork of prompts, and under vllm what that keeps; all, every token"},
 }
 
 // Spec is what a user writes: model=llama-3.1-70b,type=fp8,tensor-parallel=4.

@@ -191,12 +191,19 @@ type Cache struct {
 }
 
 type blockStore interface {
-	Pool() *cache.Pool
+	contents() contents
 	// begin serves a prompt. It returns how many of its first blocks hit, and what it holds until Finish.
 	begin(p Prompt, n *cache.Counts) (hits int, h Held)
 	// Finish releases what begin held of a prompt's blocks. Locked returns how many blocks are held.
 	Finish(blocks []policies.Object, h Held)
 	Locked() int
+}
+
+// contents are the blocks that a store has.
+type contents interface {
+	Counters() []policies.Counter
+	Used() int64
+	Resident(o policies.Object) bool
 }
 
 // Prompt is a prompt that comes to a store of blocks.
@@ -205,6 +212,7 @@ type Prompt struct {
 	Asked    int               // how many of them are its own
 	First    int               // the position of the first one, among those of all prompts that have begun
 	Now      int64             // nanoseconds
+	Tokens   int
 	Priority int32
 	Reusable int  // how many of the blocks can hit
 	Computes bool // resident blocks that cannot hit are computed again, for which there must be room
@@ -223,6 +231,7 @@ func (p Prompt) found(run int) int {
 type Held struct {
 	Blocks int32 // from the first on
 	Apart  bool  // room for a block that is not kept
+	Run    int32 // the number of the prompt in a store of its own
 }
 
 func New(c cache.Config) (*Cache, error) {
@@ -236,18 +245,22 @@ func New(c cache.Config) (*Cache, error) {
 	case p.bound && p.Columns.Rewritten:
 		p.store, err = newBound(c)
 	default:
+		if pool, ok := poolOf(p.Columns); ok && c.Policy.Entry.InGroups {
+			p.store = newGrouped(c, pool)
+			break
+		}
 		p.store, err = newTree(c)
 	}
 	return p, err
 }
 
 func (p *Cache) Counters() []policies.Counter {
-	return append(p.store.Pool().Counters(), p.Sharing.Counters()...)
+	return append(p.store.contents().Counters(), p.Sharing.Counters()...)
 }
 
-func (p *Cache) Used() int64                           { return p.store.Pool().Used() }
+func (p *Cache) Used() int64                           { return p.store.contents().Used() }
 func (p *Cache) Resident() int64                       { return p.Used() }
-func (p *Cache) Has(o policies.Object) bool            { return p.store.Pool().Resident(o) }
+func (p *Cache) Has(o policies.Object) bool            { return p.store.contents().Resident(o) }
 func (p *Cache) Held() int64                           { return int64(p.store.Locked()) }
 func (p *Cache) Serve(w cache.Window, n *cache.Counts) { p.InFlight.Serve(p, w, n) }
 
@@ -292,7 +305,7 @@ func (f *Front) AtOnce() int             { return f.InFlight.AtOnce }
 
 func (f *Front) Arrive(prompt int) Prompt {
 	blocks, at := f.Trace.Group(prompt)
-	p := Prompt{First: f.begun}
+	p := Prompt{First: f.begun, Tokens: int(f.Columns.InputTokens[prompt])}
 	f.groups.Begin(f.begun, len(blocks))
 	f.begun += len(blocks)
 	if f.Trace.Times != nil {

@@ -45,7 +45,7 @@ func newBound(c cache.Config) (blockStore, error) {
 	return b, err
 }
 
-func (s *chunks) Pool() *cache.Pool { return s.pool }
+func (s *chunks) contents() contents { return s.pool }
 
 func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	evictions := s.pool.Evictions()
@@ -122,7 +122,7 @@ func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 	return b, nil
 }
 
-func (b *looseBlocks) Pool() *cache.Pool { return b.pool }
+func (b *looseBlocks) contents() contents { return b.pool }
 
 func (b *looseBlocks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	blocks := p.Blocks[:min(len(p.Blocks), b.fit)]

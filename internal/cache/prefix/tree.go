@@ -175,6 +175,7 @@ func (t *Tree) Swapper() (s policies.Swapper, ok bool) {
 // Loading calls f before there is room for a block, under a policy that follows prompts. f must not call the tree.
 func (t *Tree) Loading(f func(o policies.Object)) { t.loading = f }
 func (t *Tree) Pool() *cache.Pool                 { return t.pool }
+func (t *Tree) contents() contents                { return t.pool }
 
 // Has reports whether a block is resident, or held and about to be.
 func (t *Tree) Has(o policies.Object) bool { return t.nodes[o].isHeld() || t.pool.Has(o) }

@@ -54,7 +54,8 @@ func TestSampledHitRatios(t *testing.T) {
 	of := func(label string, seed uint64, values map[string]float64) records.Record {
 		return records.Record{Label: label, Capacity: 10, Seed: seed, Values: metric.ValuesOf(values)}
 	}
-	c := Curve{Rate: 0.1, Exact: []records.Record{of("lru", 0, map[string]float64{"requests": 1000, "hit_ratio": 0.75})},
+	c := Curve{Rate: 0.1, Ratio: OfRequests,
+		Exact: []records.Record{of("lru", 0, map[string]float64{"requests": 1000, "hit_ratio": 0.75})},
 		Sampled: []records.Record{of("lru", 1, map[string]float64{"misses": 30}),
 			of("lru", 2, map[string]float64{"misses": 20})}}
 	e, ok := c.sampledAt("lru", 10)
@@ -66,11 +67,27 @@ func TestSampledHitRatios(t *testing.T) {
 	}
 }
 
+// The share of the bytes of a whole trace that hit follows from the bytes that miss on a sample.
+func TestSampledByteHitRatios(t *testing.T) {
+	of := func(values map[string]float64) records.Record {
+		return records.Record{Label: "lru", Capacity: 10, Values: metric.ValuesOf(values)}
+	}
+	c := Curve{Rate: 0.1, Ratio: must.Get(RatioNamed("byte_hit_ratio"))(t),
+		Exact:   []records.Record{of(map[string]float64{"requests": 10, "bytes": 1000, "byte_hit_ratio": 0.5})},
+		Sampled: []records.Record{of(map[string]float64{"misses": 1, "bytes": 90, "hit_bytes": 50, "byte_hit_ratio": 0.6})}}
+	if e, ok := c.sampledAt("lru", 10); !ok || math.Abs(e.mean-0.6) > 1e-12 {
+		t.Errorf("estimate %+v, %t; want 0.6: 40 bytes of a tenth of 1,000 missed", e, ok)
+	}
+	if x, ok := c.exactAt("lru", 10); !ok || x != 0.5 {
+		t.Errorf("exact %v, %t; want 0.5", x, ok)
+	}
+}
+
 // curveOf is a curve of lru and others at capacities 10, 20 and 30: hit ratios in per cent of the whole trace, of which
 // that of lru is known everywhere, and of two samples.
 func curveOf(t *testing.T, exact, first, second map[string][3]float64) *Curve {
 	t.Helper()
-	c := &Curve{Rate: 0.1}
+	c := &Curve{Rate: 0.1, Ratio: OfRequests}
 	for k, amount := range []int64{10, 20, 30} {
 		c.Capacities = append(c.Capacities, capacity.Of(amount, false))
 		for label, hits := range exact {

@@ -30,6 +30,7 @@ type Curve struct {
 	Trace      string
 	Rate       float64 // of the samples; 0 if the whole trace was replayed
 	Cache      cache.Spec
+	Ratio      Ratio               // of the table and, from samples, of the figure
 	Capacities []capacity.Capacity // of the table, ascending
 	Specs      []policies.Spec     // next to LRU
 	Exact      []records.Record    // of the whole trace
@@ -45,19 +46,23 @@ type estimate struct {
 // requests returns how many requests of the whole trace were counted. Something must have been replayed.
 func (c *Curve) requests() int64 { return c.Exact[0].Int(metric.Requests) }
 
-func (c *Curve) exactAt(label string, capacity int64) (hitRatio float64, ok bool) {
+func (c *Curve) exactAt(label string, capacity int64) (ratio float64, ok bool) {
 	i := slices.IndexFunc(c.Exact, func(r records.Record) bool { return r.Label == label && r.Capacity == capacity })
-	if i < 0 {
+	if i < 0 || !c.Exact[i].Has(c.Ratio.Metric) {
 		return 0, false
 	}
-	return c.Exact[i].Float(metric.HitRatio), true
+	return c.Exact[i].Float(c.Ratio.Metric), true
 }
 
 func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
+	return c.sampledIn(c.Ratio, label, capacity)
+}
+
+func (c *Curve) sampledIn(of Ratio, label string, capacity int64) (e estimate, ok bool) {
 	var ratios []float64
 	for i := range c.Sampled {
-		if r := &c.Sampled[i]; r.Label == label && r.Capacity == capacity {
-			ratios = append(ratios, c.ofSample(r))
+		if r := &c.Sampled[i]; r.Label == label && r.Capacity == capacity && of.isKnown(r) {
+			ratios = append(ratios, c.ofSample(of, r))
 		}
 	}
 	if len(ratios) == 0 {
@@ -68,18 +73,18 @@ func (c *Curve) sampledAt(label string, capacity int64) (e estimate, ok bool) {
 	return estimate{max(0, statistics.Mean(ratios)), standardError, len(ratios)}, true
 }
 
-// ofSample estimates the hit ratio of the whole trace from the record of a sample. It counts misses, not requests:
-// nearly all requests to the hottest objects hit, and a sample may lack these objects (the adjustment of Waldspurger et
-// al., FAST 2015).
-func (c *Curve) ofSample(r *records.Record) float64 {
-	return 1 - float64(r.Int(metric.Misses))/(c.Rate*float64(c.requests()))
+// ofSample estimates a ratio of the whole trace from the record of a sample. It counts misses, not requests: nearly all
+// requests to the hottest objects hit, and a sample may lack these objects (the adjustment of Waldspurger et al., FAST
+// 2015).
+func (c *Curve) ofSample(of Ratio, r *records.Record) float64 {
+	return 1 - float64(of.missed(r))/(c.Rate*float64(c.Exact[0].Int(of.all)))
 }
 
 // Estimate returns the hit ratio of the whole trace that the records of the samples mean together.
 func (c *Curve) Estimate(samples []records.Record) float64 {
 	sum := 0.0
 	for i := range samples {
-		sum += c.ofSample(&samples[i])
+		sum += c.ofSample(OfRequests, &samples[i])
 	}
 	return max(0, sum/float64(len(samples)))
 }
@@ -95,7 +100,7 @@ func (c *Curve) Policies(cells []experiment.Cell) (all []search.Policy) {
 		}
 		p := search.Policy{Label: label, Online: kind.Kind == policies.Online, Cell: cell}
 		for _, capacity := range c.Capacities {
-			if e, ok := c.sampledAt(label, capacity.Amount); ok {
+			if e, ok := c.sampledIn(OfRequests, label, capacity.Amount); ok {
 				p.Points = append(p.Points, target.Point{Capacity: capacity.Amount, HitRatio: e.mean})
 			}
 		}
@@ -129,7 +134,7 @@ func (c *Curve) title() string {
 	if !cache.IsExact(c.Cache) {
 		in = " in the cache " + c.Cache.String()
 	}
-	title := fmt.Sprintf("%s: %s requests, hit ratios%s", show.Printable(c.Trace), show.Count(c.requests()), in)
+	title := fmt.Sprintf("%s: %s requests, %ss%s", show.Printable(c.Trace), show.Count(c.requests()), c.Ratio.noun(), in)
 	if sizes := c.Exact[0].Sizes; sizes != "" {
 		title += "\n" + show.Printable(sizes)
 	}
@@ -204,7 +209,7 @@ func (c *Curve) noCache(columns int) (row []string) {
 	if i < 0 || slices.ContainsFunc(c.Specs, idle) {
 		return nil
 	}
-	row = slices.Repeat([]string{fmt.Sprintf("%.2f%%", 100*c.Exact[i].Float(metric.HitRatio))}, columns)
+	row = slices.Repeat([]string{fmt.Sprintf("%.2f%%", 100*c.Exact[i].Float(c.Ratio.Metric))}, columns)
 	if row[0] = c.Exact[i].Label; c.Rate > 0 {
 		row[2], row[3] = "", ""
 	}
@@ -245,14 +250,14 @@ func (c *Curve) Figure() *plots.Figure {
 	if c.Capacities[0].Unit() == records.Bytes {
 		axis, unit = "capacity", plots.Bytes
 	}
-	f := plots.New(fmt.Sprintf("Hit ratio: %s, from %d samples of %s", c.Trace, len(c.seeds()),
-		show.Share(c.Rate)), axis, "hit ratio")
+	f := plots.New(fmt.Sprintf("%s: %s, from %d samples of %s", c.Ratio.Metric.Figure.Title, c.Trace, len(c.seeds()),
+		show.Share(c.Rate)), axis, c.Ratio.noun())
 	lru := slices.DeleteFunc(slices.Clone(c.Exact), func(r records.Record) bool { return r.Label != policies.Recency() })
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
 	exact := plots.PolicyStyle(policies.Recency(), policies.Recency(), records.Online)
 	line := plots.Line{Label: "lru (exact)", Style: exact}
 	for _, r := range lru {
-		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.Float(metric.HitRatio))
+		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.Float(c.Ratio.Metric))
 	}
 	sampled := plots.PolicyStyle(policies.Recency(), "lru (sampled)", records.Online)
 	lines := append([]plots.Line{line}, c.sampledLines(policies.Recency(), sampled)...)
@@ -297,6 +302,6 @@ func (c *Curve) Table() *page.Table {
 
 // Drawings draws what Figure returns.
 func (c *Curve) Drawings() ([]plots.Drawing, error) {
-	d, err := c.Figure().Draw("hit_ratio", plots.SVG, plots.PNG)
+	d, err := c.Figure().Draw(c.Ratio.Metric.Name, plots.SVG, plots.PNG)
 	return []plots.Drawing{d}, err
 }

@@ -40,6 +40,33 @@ type Sweep struct {
 // Plan expands an experiment for a version of the program, and computes the checksums of its traces. It writes nothing.
 // It is an error if dir contains a sweep of an experiment with another name.
 func Plan(ctx context.Context, f *experiment.File, dir, version string) (*Sweep, error) {
+	s, err := plan(f, dir, version, func(w workload.Workload) (string, error) { return w.ReadChecksum(ctx, f.Dirs()) })
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return s, err
+}
+
+// Outline is Plan from the file alone: it reads no traces, so that it takes no time. Checksums are those of the plan in
+// dir, if there is one; without, cells on files match no results.
+func Outline(f *experiment.File, dir, version string) (*Sweep, error) {
+	planned, _, err := readPlan(dir)
+	if err != nil && !errors.As(err, new(*noPlanError)) {
+		return nil, err
+	}
+	return plan(f, dir, version, checksumsOf(planned))
+}
+
+// checksumsOf returns the checksums of the traces of cells; "" for others.
+func checksumsOf(cells []experiment.Cell) func(workload.Workload) (string, error) {
+	checksums := map[string]string{}
+	for _, c := range cells {
+		checksums[strings.Join(c.Workload.Paths(), "\n")] = c.Workload.Checksum
+	}
+	return func(w workload.Workload) (string, error) { return checksums[strings.Join(w.Paths(), "\n")], nil }
+}
+
+func plan(f *experiment.File, dir, version string, checksum func(workload.Workload) (string, error)) (*Sweep, error) {
 	there, err := experiment.Load(filepath.Join(dir, sweepFileName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -50,12 +77,7 @@ func Plan(ctx context.Context, f *experiment.File, dir, version string) (*Sweep,
 	case there.Name != f.Name:
 		return nil, fmt.Errorf("%s contains a sweep of %s; choose another folder for %s with -o", dir, there.Name, f.Name)
 	}
-	cells, err := f.Cells(experiment.CellOptions{Version: version, Checksum: func(w workload.Workload) (string, error) {
-		return w.ReadChecksum(ctx, f.Dirs())
-	}})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	cells, err := f.Cells(experiment.CellOptions{Version: version, Checksum: checksum})
 	return &Sweep{dir, f, cells}, err
 }
 
@@ -106,20 +128,16 @@ func checkPlanned(dir, path string) error {
 // Check rejects two kinds of plans: those of another version of the program, because results would mix, and those that
 // do not match their experiment, because one of them was truncated or changed.
 func (s *Sweep) Check(version string) error {
-	checksums, ofParts := map[string]string{}, workload.Checksums{}
+	ofParts := workload.Checksums{}
 	for _, c := range s.Cells {
 		if c.Version != version {
 			return fmt.Errorf("%s was planned by cachesim %s, this is %s; plan it again, or use that version", s.Dir,
 				c.Version, version)
 		}
-		checksums[strings.Join(c.Workload.Paths(), "\n")] = c.Workload.Checksum
 		ofParts.Put(c.Parts.Files(), c.Parts.Checksum)
 	}
 	cells, err := s.File.Cells(experiment.CellOptions{Version: version,
-		PartChecksums: ofParts,
-		Checksum: func(w workload.Workload) (string, error) {
-			return checksums[strings.Join(w.Paths(), "\n")], nil
-		}})
+		PartChecksums: ofParts, Checksum: checksumsOf(s.Cells)})
 	if err == nil && PlanDigest(cells) != PlanDigest(s.Cells) {
 		file := filepath.Join(s.Dir, sweepFileName)
 		err = fmt.Errorf("%s, with %d cells, is not the plan of %s, which has %d; write it again with cachesim sweep plan "+

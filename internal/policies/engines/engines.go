@@ -62,10 +62,12 @@ const (
 )
 
 var vllmEntry = shortFor(ofBlocks, followerOf(policies.Entry{
-	Name:    "vllm",
-	Look:    policies.Look{Color: policies.Blue, Mark: policies.Triangle},
-	Summary: "evicts the block that running prompts released longest ago, of one prompt the last block first",
-	Source:  vllmSource,
+	Name: "vllm",
+	Look: policies.Look{Color: policies.Blue, Mark: policies.Triangle},
+	Summary: "evicts the block that running prompts released longest ago, of one prompt the last block first; a model " +
+		"with windows or states is kept in groups of layers",
+	Source:   vllmSource,
+	InGroups: true,
 }, byRelease))
 
 var vllmARC = policies.Entry{

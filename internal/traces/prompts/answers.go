@@ -35,6 +35,15 @@ func Answers(mode string) string {
 	return mode
 }
 
+// ParseAnswers is CheckAnswers and Answers for the value of a flag, which is "" where there is none: commands without
+// it ignore answers.
+func ParseAnswers(mode string) (string, error) {
+	if mode == "" {
+		return AnswersOff, nil
+	}
+	return Answers(mode), CheckAnswers(mode)
+}
+
 // longestAnswer is the most tokens of an answer that are believed: no model writes more.
 const longestAnswer = 1 << 20
 

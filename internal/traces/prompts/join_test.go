@@ -190,8 +190,8 @@ func TestBytesOfBlocksWithStates(t *testing.T) {
 			t.Errorf("%q: %+v, want blocks of %d bytes", test.texts, p.Memory, want)
 		}
 		must.Do(t, p.SetMemory(k, true, objects, groups))
-		if p.Memory.BlockBytes != 640 {
-			t.Errorf("%q: %d bytes where every block has a state, want 640", test.texts, p.Memory.BlockBytes)
+		if p.Memory.BlockBytes != want {
+			t.Errorf("%q: %d bytes where windows keep all, want %d", test.texts, p.Memory.BlockBytes, want)
 		}
 	}
 }

@@ -23,7 +23,12 @@ func (p *Columns) Lines() (lines []string) {
 	if !p.LengthsOnly {
 		each += fmt.Sprintf(", %s per block of %d tokens", memory.Bytes(p.Memory.BlockBytes), p.BlockTokens)
 	}
-	return append(lines, fmt.Sprintf("keys and values: %s, on all GPUs (%s)", each, p.Memory.Source))
+	text := fmt.Sprintf("keys and values: %s, on all GPUs (%s)", each, p.Memory.Source)
+	if pool, ok := p.Memory.Pool(p.BlockTokens); ok && !p.LengthsOnly {
+		text += fmt.Sprintf("; under vllm in a pool of blocks of %d tokens in the layers of a group, %s each, for %s",
+			pool.Tokens, memory.Bytes(int64(pool.Bytes)), pool.About())
+	}
+	return append(lines, text)
 }
 
 // PromptBytes returns the bytes of the keys and values of a prompt of so many tokens that has just been computed.
@@ -36,6 +41,15 @@ func (m Memory) PromptBytes(tokens int) float64 {
 
 // Model returns what a token costs in the language model, and its name; "" if only the bytes are known.
 func (m Memory) Model() (c llm.Compute, name string) { return m.values.Shape.Compute, m.values.Model }
+
+// Pool returns the pool in which vLLM keeps the model, with blocks of at least so many tokens. ok is false if it keeps
+// all layers alike, or if the user says that every layer keeps every token.
+func (m Memory) Pool(tokens int) (p llm.Pool, ok bool) {
+	if m.every || m.BlockBytes == 0 {
+		return p, false
+	}
+	return m.values.Pool(tokens)
+}
 
 // maxBytes is how many bytes all requests of a trace may have together, so that sums of them fit into an int64.
 const maxBytes = 1 << 62
@@ -69,9 +83,9 @@ func (p *Columns) setMemory(objects []uint32, groups []int) error {
 		}
 		bytes += float64(float64(p.BlockTokens)*w.Bytes) * share
 	}
-	if k.State > 0 {
+	if k.State > 0 { // whatever windows keep: no engine has a state for every block
 		share := 1.0
-		if !every {
+		if !p.LengthsOnly {
 			share = p.shareWithin(1, objects, groups)
 			p.Memory.Source += fmt.Sprintf("; %.3g%% of the blocks have a state, those at ends and forks of prompts", 100*share)
 		}
@@ -124,4 +138,32 @@ func (p *Columns) shareWithin(window int, objects []uint32, groups []int) float6
 		}
 	}
 	return float64(within) / float64(len(p.Parents))
+}
+
+// SharedBlocks returns how many blocks several conversations have, and how many blocks the longest prompt has. The
+// trace has objects, and its prompts begin at groups.
+func (p *Columns) SharedBlocks(objects []uint32, groups []int) (shared, longest int) {
+	const none, several = -1, -2
+	of := make([]int32, len(p.Parents)) // per block: the conversation that requests it
+	for o := range of {
+		of[o] = none
+	}
+	for i, from := range groups {
+		end := len(objects)
+		if i+1 < len(groups) {
+			end = groups[i+1]
+		}
+		longest = max(longest, end-from)
+		for _, o := range objects[from:end] {
+			switch of[o] {
+			case none:
+				of[o] = p.Sessions[i]
+			case several, p.Sessions[i]:
+			default:
+				of[o] = several
+				shared++
+			}
+		}
+	}
+	return shared, longest
 }

@@ -130,8 +130,8 @@ func (w Workload) noAttention(ctx context.Context, dirs []string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s is no attention trace, which the cache needs: give queries, keys and values (see: cachesim "+
-		"gen attention)", w.label())
+	return fmt.Errorf("%s is no attention trace, which the cache attention needs: give queries, keys and values "+
+		"(see: cachesim gen attention)", w.label())
 }
 
 // label names the workload as a trace would be named.

@@ -31,6 +31,12 @@ func ExplainFlag(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
 	case errors.As(err, &value) && errors.As(err, new(*strconv.NumError)):
 		return fmt.Errorf("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), wantedBy(value.GetFlag()))
+	case errors.As(err, &value) && errors.Unwrap(value) != nil:
+		why := errors.Unwrap(value)
+		if strings.HasPrefix(why.Error(), strconv.Quote(value.GetValue())) {
+			return fmt.Errorf("--%s %w", value.GetFlag().Name, why)
+		}
+		return fmt.Errorf("--%s: %w", value.GetFlag().Name, why)
 	}
 	return err
 }

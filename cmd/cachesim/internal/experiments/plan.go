@@ -2,13 +2,16 @@ package experiments
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
+	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
 type sweepPlanFlags struct {
@@ -63,19 +66,38 @@ func (f *sweepPlanFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func listCells(cmd *cobra.Command, s *sweep.Sweep, jobs int, format string) error {
+// listCells lists what a sweep would run. estimate says that the first requests of each trace are replayed to estimate
+// how long that takes.
+func listCells(cmd *cobra.Command, s *sweep.Sweep, jobs int, format string, estimate bool) error {
 	finished, err := sweep.ReadFinished(s.Cells, s.Dir)
 	if err != nil {
 		return err
 	}
 	missing := finished.Missing(s.Cells)
-	cost, err := experiment.EstimateCost(cmd.Context(), missing, s.File.Dirs())
-	if err != nil {
-		return err
+	var cost experiment.Cost
+	if estimate {
+		if cost, err = experiment.EstimateCost(cmd.Context(), missing, s.File.Dirs()); err != nil {
+			return err
+		}
 	}
 	if err := lists.Cells(s.Cells, finished.Has, cost).Print(cmd.OutOrStdout(), format); err != nil {
 		return err
 	}
+	if absent := absentTraces(s); len(absent) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "no files here for the traces %s; set %s\n", suggest.List(absent), workload.Env)
+	}
 	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", lists.CostNote(s.Cells, missing, cost, parallel.Jobs(jobs)))
 	return err
+}
+
+// absentTraces returns the names of the traces whose files are not there.
+func absentTraces(s *sweep.Sweep) (names []string) {
+	for _, same := range experiment.ByWorkload(experiment.WithoutRepetitions(s.Cells)) {
+		w := same[0].Workload
+		_, err := workload.FindAll(w.Paths(), s.File.Dirs())
+		if name := same[0].TraceName(); err != nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -4,6 +4,7 @@ package experiments
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -191,9 +192,10 @@ type sweepFlags struct {
 	experimentFlags
 	sweepRunFlags
 	sweepReportFlags
-	out    string
-	dryRun bool
-	resume bool
+	out      string
+	dryRun   bool
+	estimate bool
+	resume   bool
 }
 
 func NewSweepCommand() *cobra.Command {
@@ -230,7 +232,9 @@ and adds a table to the summary of the job.`,
 	f.sweepReportFlags.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "folder for cells, records, figures and report (default out/NAME)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "list the cells and estimate their cost; write nothing")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "list the cells, from the file alone; read no trace and write nothing")
+	flags.BoolVar(&f.estimate, "estimate", false, "with --dry-run: estimate how long the cells take, from the first "+
+		"requests of each trace")
 	flags.BoolVar(&f.resume, "resume", false, "continue the sweep in DIR; without FILE, with the experiment stored in DIR")
 	cmd.AddCommand(newSweepPlanCommand(), newSweepRunCommand(), newSweepMergeCommand(), newSweepSubmitCommand())
 	return cmd
@@ -247,12 +251,19 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.sweepReportFlags.check(file), f.refuse(f.dryRun, "--dry-run only lists cells")); err != nil {
 		return err
 	}
+	if f.estimate && !f.dryRun {
+		return errors.New("--estimate is of the cells that --dry-run lists; add --dry-run")
+	}
+	if f.dryRun {
+		s, err := sweep.Outline(file, sweepDir(f.out, file), version.Program())
+		if err != nil {
+			return err
+		}
+		return listCells(cmd, s, f.jobs, string(f.format), f.estimate)
+	}
 	s, err := planSweep(cmd, file, sweepDir(f.out, file))
 	if err != nil {
 		return err
-	}
-	if f.dryRun {
-		return listCells(cmd, s, f.jobs, string(f.format))
 	}
 	if err := f.device.Open(cmd, f.quiet); err != nil {
 		return err
