@@ -178,6 +178,7 @@ func (t *Trace) nextInPart() []uint32 {
 		o := t.Objects[pos]
 		next[pos] = soonest[o]
 		switch {
+		case t.passed != nil && t.passed.Has(pos): // it cannot hit
 		case t.Passes(pos) && t.IsWrite(pos): // not worth keeping the object for: it is no read that could hit
 		case fills && t.IsWrite(pos):
 			soonest[o] = oracle.Never

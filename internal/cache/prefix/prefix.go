@@ -209,7 +209,7 @@ type contents interface {
 // Prompt is a prompt that comes to a store of blocks.
 type Prompt struct {
 	Blocks   []policies.Object // that may be kept: its own, then those that its answer fills
-	Asked    int               // how many of them are its own
+	Answer   int               // how many of them these are
 	First    int               // the position of the first one, among those of all prompts that have begun
 	Now      int64             // nanoseconds
 	Tokens   int
@@ -218,6 +218,9 @@ type Prompt struct {
 	Computes bool // resident blocks that cannot hit are computed again, for which there must be room
 	Apart    bool // the block behind these takes room while the prompt runs, and is not kept
 }
+
+// own returns how many of the blocks are the prompt's own.
+func (p Prompt) own() int { return len(p.Blocks) - p.Answer }
 
 // found returns how many of a run of resident leading blocks are used as they are.
 func (p Prompt) found(run int) int {
@@ -317,10 +320,7 @@ func (f *Front) Arrive(prompt int) Prompt {
 	var kept int
 	kept, p.Reusable, p.Apart = f.Limits(prompt)
 	p.Computes = f.computes()
-	p.Blocks, p.Asked = blocks[:kept], kept
-	if answer := f.Columns.AnswerBlocks(prompt); answer > 0 {
-		p.Asked -= answer
-	}
+	p.Blocks, p.Answer = blocks[:kept], f.Columns.AnswerBlocks(prompt)
 	return p
 }
 

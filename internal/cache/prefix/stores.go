@@ -49,7 +49,7 @@ func (s *chunks) contents() contents { return s.pool }
 
 func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	evictions := s.pool.Evictions()
-	blocks := p.Blocks[:p.Asked]
+	blocks := p.Blocks[:p.own()]
 	for hits < len(blocks) && s.pool.Has(blocks[hits]) {
 		hits++
 	}
@@ -77,8 +77,8 @@ func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	for _, o := range blocks[:hits] {
 		s.policy.Release(o)
 	}
-	r.Pos = p.First + p.Asked
-	for _, o := range p.Blocks[p.Asked:] { // chunk by chunk, as decoding fills them
+	r.Pos = p.First + p.own()
+	for _, o := range p.Blocks[p.own():] { // chunk by chunk, as decoding fills them
 		if r.Object, r.Query = o, o; !s.pool.Has(o) {
 			s.pool.Miss(r)
 			s.policy.Release(o)
@@ -137,7 +137,7 @@ func (b *looseBlocks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	r := policies.Request{Size: 1, Time: p.Now}
 	for i, o := range blocks {
 		r.Object, r.Query, r.Pos = o, o, p.First+i
-		if b.pool.Request(r) && i < p.Asked {
+		if b.pool.Request(r) && i < p.own() {
 			found++
 		}
 	}

@@ -236,7 +236,7 @@ func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 		resident = again
 	}
 	if t.segments != nil {
-		asked := max(resident, min(p.Asked, len(blocks)))
+		asked := max(resident, min(p.own(), len(blocks)))
 		t.segments.add(blocks[resident:asked])
 		t.segments.add(blocks[asked:])
 	}
