@@ -42,7 +42,7 @@ var raced = []racedCache{
 		policies: "lru,s3fifo"},
 	{kind: "tiers", cache: "tiers(host=4x)", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,s3fifo"},
 	{kind: "attention", trace: "attention(layers=2,query-heads=4,kv-heads=2,head-dim=16,context=200,steps=8)",
-		capacity: "20%,40%", policies: "lru,lfu", model: "decode"},
+		capacity: "20%,40%", policies: "lru,lfu", model: "decode(model=llama3-8b)"},
 	{kind: "pools", trace: "recommender(epochs=2,users=300,requests=2000)", policies: "lru,s3fifo", model: "recommender"},
 }
 

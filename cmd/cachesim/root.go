@@ -18,6 +18,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/experiments"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/recorded"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
@@ -139,19 +140,14 @@ them with the offline optimum.
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
 	}
-	root.AddCommand(newPartsCommands()...)
+	root.AddCommand(lists.Commands()...)
 	root.AddCommand(
 		newRunCommand(),
 		newExplainCommand(),
 		recorded.NewPlotCommand(),
-		newPoliciesCommand(),
-		newMetricsCommand(),
 		newGenCommand(),
 		newConvertCommand(),
 		newEmbedCommand(),
-		newFormatsCommand(),
-		newKVCommand(),
-		newDevicesCommand(),
 		newStatCommand(),
 		newJoinCommand(),
 		newTrainCommand(),

@@ -32,6 +32,7 @@ import (
 type runFlags struct {
 	replayFlags
 	policies string
+	server   serverFlag
 	parts    partFlags
 	nodes    string
 	series   overTime
@@ -112,6 +113,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.trace.registerTenants(cmd)
 	f.trace.registerBy(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaultsUsage)
+	f.server.register(cmd)
 	f.parts.register(cmd, ofList, sim.Kinds...)
 	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
 		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the "+
@@ -128,6 +130,9 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.server.apply(cmd.Flags()); err != nil {
+		return err
+	}
 	if f.brief {
 		if err := f.adapt(cmd, args); err != nil {
 			return err
@@ -162,7 +167,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(f.check(), f.parts.checkUsed(cmd, specs),
+	if err := cmp.Or(f.check(), f.parts.checkUsed(cmd, specs), f.figures.CheckPolicies(specs),
 		f.floors.CheckFormat(string(f.format), commandline.Formats)); err != nil {
 		return err
 	}

@@ -88,6 +88,10 @@ type Dropping interface {
 	Drop(o policies.Object) bool
 }
 
+// Timekeeper is implemented by caches that expire objects by a clock of their own, and that know from the trace which
+// requests load nothing.
+type Timekeeper interface{ KeepsTime() }
+
 // QueryServer is implemented by caches of queries with embeddings.
 type QueryServer interface{ ServesQueries() }
 

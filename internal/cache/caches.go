@@ -293,6 +293,10 @@ func ServesQueries(c Spec) bool { return Can[QueryServer](c.Entry) }
 // IsShared reports whether tenants can share a cache, which then counts the requests of each.
 func IsShared(c Spec) bool { return Can[Tenanted](c.Entry) && !HasStreams(c) }
 
+// KeepsTime reports whether a cache expires objects by its own clock, as servers do. Nothing is known of its optimum,
+// since what an object takes is the server's affair.
+func KeepsTime(c Spec) bool { return Can[Timekeeper](c.Entry) }
+
 // HasStreams reports whether a cache divides its capacity among streams of accesses. It needs Config.Addresses and
 // Config.Layout. Requests hit as in the exact cache, and its optimum is the reference. Policies decide only within the
 // share of a stream.

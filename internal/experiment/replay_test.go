@@ -127,7 +127,7 @@ func TestTextsOfCellsAreChecked(t *testing.T) {
 		`capacity "ten"`:           func(c *CellText) { c.Capacity = "ten" },
 		"want one capacity, not 2": func(c *CellText) { c.Capacity = "1,2" },
 		"as-written":               func(c *CellText) { c.Sizes = "" },
-		"exists: exact":            func(c *CellText) { c.Cache = "tree" },
+		`unknown cache "tree"`:     func(c *CellText) { c.Cache = "tree" },
 	} {
 		wrong := text
 		change(&wrong)

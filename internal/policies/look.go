@@ -40,4 +40,5 @@ const (
 	Ring
 	Plus
 	Square
+	Diamond // of servers
 )

@@ -11,14 +11,10 @@ type program struct {
 
 // programs are names by which users ask for the policy of a program or of a setting.
 var programs = []program{
-	{"redis valkey keydb allkeys-lru volatile-lru", "lru", "Redis evicts the oldest of a few keys that it samples"},
-	{"allkeys-lfu volatile-lfu", "lfu-da", "Redis evicts the key with the lowest of a few counters that fade"},
-	{"allkeys-random volatile-random", "random", "Redis evicts any key"},
-	{"volatile-ttl", "ttl", "Redis evicts the key that expires next"},
-	{"noeviction", "infinite", "Redis evicts nothing"},
-	{"memcached", "slru", "memcached moves items between segments of a list"},
-	{"varnish nginx groupcache guava golang-lru apache-httpd", "lru", "it evicts what was used longest ago"},
-	{"squid", "lru", "Squid's default is lru; heap GDSF is gdsf, heap LFUDA lfu-da"},
+	{"keydb dragonfly", "redis", "it has Redis' commands, and other memory"},
+	{"allkeys-lru allkeys-lfu allkeys-random volatile-lru volatile-lfu volatile-random volatile-ttl noeviction",
+		"'redis(policy=allkeys-lfu)', with the name in the place of allkeys-lfu", "it is a setting of Redis"},
+	{"groupcache guava golang-lru apache-httpd", "lru", "it evicts what was used longest ago"},
 	{"rocksdb", "lru", "RocksDB's LRUCache is lru, its HyperClockCache near to clock"},
 	{"caffeine moka ristretto theine quick_cache", "w-tinylfu", "it admits by frequency, in a sketch"},
 	{"zfs", "arc", "the ARC of ZFS"},

@@ -180,10 +180,20 @@ const (
 	Topics                   // by the topics of queries
 	Systems                  // kinds of caches, with a policy inside
 	Engines                  // as engines of language models have them
+	Servers                  // as servers of key-value pairs and of web pages have them
 )
 
 // Registry has every policy, family by family.
 var Registry = params.NewRegistry[Entry]("policy", "lru,arc")
+
+// Known returns a policy of the program with its default parameters. It panics if there is none of that name.
+func Known(name string) Spec {
+	spec, err := Registry.Parse(name)
+	if err != nil {
+		panic(err)
+	}
+	return spec
+}
 
 // Register adds entries to the end of a family. Package policies/all calls it for each folder of policies.
 func Register(family Family, entries ...Entry) {

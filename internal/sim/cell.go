@@ -54,7 +54,7 @@ func References(c Cell) []Cell {
 	c.Cache = cache.ForReferences(c.Cache)
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {
-			parts := Parts{Cache: c.Cache, Policy: mustSpec(name)}
+			parts := Parts{Cache: c.Cache, Policy: policies.Known(name)}
 			if rules.Held {
 				parts.Model = c.Model // which decides about what is held
 			}
@@ -63,6 +63,8 @@ func References(c Cell) []Cell {
 		return cells
 	}
 	switch {
+	case cache.KeepsTime(c.Replayed().Cache):
+		return nil
 	case reorders(c.Model) || cache.ServesHeads(c.Cache) || c.Router != nil: // nodes compute a bound of their own
 		return nil
 	case cache.ServesQueries(c.Cache):
@@ -202,18 +204,6 @@ func poolsAre(text string, property func(*policies.Entry) bool) bool {
 }
 
 func nameIn(text string) string {
-	name, _, err := params.SplitCall(text)
-	if err != nil {
-		return ""
-	}
+	name, _, _ := params.SplitCall(text) // "" for what is no call
 	return name
-}
-
-// mustSpec returns a policy of the registry with its default parameters.
-func mustSpec(name string) policies.Spec {
-	spec, err := policies.Registry.Parse(name)
-	if err != nil {
-		panic(err)
-	}
-	return spec
 }

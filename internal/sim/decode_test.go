@@ -14,8 +14,8 @@ import (
 
 // onlyTransfers is a machine that spends time on nothing but the link from the host: a token's key and value in a head
 // of 64 numbers take 256 ns.
-const onlyTransfers = "decode(layers=2,query_heads=9,kv_heads=3,head_dim=64,hbm_gbs=1e9,peak_tflops=1e9,kernel_us=0," +
-	"launch_us=0,lookup_us=0,update_us=0,block_ns=0,pcie_gbs=1,ahead=off"
+const onlyTransfers = "decode(model=llama3-8b,layers=2,query_heads=9,kv_heads=3,head_dim=64,hbm_gbs=1e9," +
+	"peak_tflops=1e9,kernel_us=0,launch_us=0,lookup_us=0,update_us=0,block_ns=0,pcie_gbs=1,ahead=off"
 
 // TestDecodeTimesWhatTheCacheLoads: where nothing but transfers takes time, all steps together take as long as the rows
 // that the cache counts, for any reuse rule and batch, and a model changes no count.

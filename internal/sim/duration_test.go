@@ -22,7 +22,7 @@ func TestLongReplaysAreAnnounced(t *testing.T) {
 		return c.Predictor.Entry.Duration(gbm.Params, requests)
 	}
 	learned, plain := Cell{Parts: Parts{Policy: laru, Predictor: &gbm}},
-		Cell{Parts: Parts{Policy: mustSpec("lru")}}
+		Cell{Parts: Parts{Policy: policies.Known("lru")}}
 	note := LongNote([]Cell{learned, plain, learned}, 1, duration, requests)
 	each := fmt.Sprintf("(laru with gbm: %.2g us per request)", 1e6*duration(learned).Seconds()/requests)
 	for _, want := range []string{"about ", " min: 3 replays of 10,000,000 requests ", each} {

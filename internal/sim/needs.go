@@ -35,8 +35,10 @@ func (p Parts) needs() traces.Needs {
 	needs := traces.Needs{
 		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns,
 		Clock: p.Cache.Entry.Clock,
-		Keys:  p.Cache.Entry.Associative != nil || addresses || relates && !queries || policies.NeedsKeys(p.Policy),
-		Kind:  queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
+		Ends:  cache.KeepsTime(p.Cache),
+		Keys: cache.KeepsTime(p.Cache) || p.Cache.Entry.Associative != nil || addresses || relates && !queries ||
+			policies.NeedsKeys(p.Policy),
+		Kind: queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
 		Attention: cache.ServesHeads(p.Cache),
 	}
 	if p.Model != nil && p.Model.Entry.Needs != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
@@ -37,7 +38,8 @@ func circleOfQueries(n int) *traces.Trace {
 func semanticCell(t *testing.T, kind string) Cell {
 	t.Helper()
 	spec := must.Get(cache.Registry.Parse(kind))(t)
-	return Cell{Parts: Parts{Policy: mustSpec("lru"), Cache: spec}, Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
+	return Cell{Parts: Parts{Policy: policies.Known("lru"), Cache: spec},
+		Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
 }
 
 // heard counts what NeighbourOptions tell.

@@ -31,6 +31,7 @@ func (t *Trace) WithAnswers(mode string) (*Trace, error) {
 	other.passed = a.Passed
 	other.Loads, other.NumObjects, other.StatedUses = a.Loads, a.Count, nil
 	other.Times, other.Served = stream.Pick(t.Times, a.From), nil
+	other.Ends = stream.Pick(t.Ends, a.From)
 	if t.Keys != nil { // of blocks that only answers have
 		other.Keys = slices.Clone(t.Keys)
 		for o := len(t.Keys); o < a.Count; o++ {

@@ -15,6 +15,7 @@ type Needs struct {
 	// Clock asks for times, too, but only of a clock, and only where requests are not blocks of something larger, such as
 	// a prompt.
 	Clock bool
+	Ends  bool // when times to live end: see Trace.Ends
 	Ops   bool // the operation of each request; the trace then has all rows of its files as they are
 	Keys  bool // the keys of the files, per object
 	// Kind is what requests carry beyond a key, for queries. For prompts it is always loaded, since limits and warm-ups
@@ -38,7 +39,7 @@ func (n Needs) WantTimes(fields stream.Fields) bool {
 func (n Needs) Union(other Needs) Needs {
 	return Needs{
 		Sizes: n.Sizes || other.Sizes, Times: n.Times || other.Times, Clock: n.Clock || other.Clock,
-		Ops: n.Ops || other.Ops, Keys: n.Keys || other.Keys,
+		Ends: n.Ends || other.Ends, Ops: n.Ops || other.Ops, Keys: n.Keys || other.Keys,
 		Kind: n.Kind || other.Kind, Embeddings: n.Embeddings || other.Embeddings,
 		Attention: n.Attention || other.Attention, Lengths: n.Lengths && other.Lengths,
 	}

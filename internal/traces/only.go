@@ -36,7 +36,7 @@ func (t *Trace) WithoutZeroSizes() (*Trace, int) {
 // groups of t, unless requests without the rest of their group are not of their kind.
 func (t *Trace) Only(keep func(pos int) bool) *Trace {
 	kept := &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom,
-		BytesFrom: t.BytesFrom, Written: t.Written, Sizing: t.Sizing}
+		BytesFrom: t.BytesFrom, Written: t.Written, Sizing: t.Sizing, KeysInSizes: t.KeysInSizes}
 	renumbered := make([]uint32, t.NumObjects) // per object of t: its new number plus one
 	var chosen stream.Chosen
 	var ofLabel, labels []uint8
@@ -76,6 +76,7 @@ func (t *Trace) Only(keep func(pos int) bool) *Trace {
 			kept.AddSize(renumbered[object]-1, t.Size(pos))
 		}
 		kept.Times, kept.Ops = appendAt(kept.Times, t.Times, pos), appendAt(kept.Ops, t.Ops, pos)
+		kept.Ends = appendAt(kept.Ends, t.Ends, pos)
 		kept.Served, labels = appendAt(kept.Served, t.Served, pos), appendAt(labels, ofLabel, pos)
 	}
 	kept.NumObjects, kept.Keys = len(chosen.Objects), stream.Pick(t.Keys, chosen.Objects)

@@ -22,6 +22,7 @@ type Trace struct {
 	ObjectSizes  []int64
 	RequestSizes []int64
 	Sizing       *Sizing // where sizes come from that the files do not state; nil if they state all
+	KeysInSizes  bool    // sizes include the bytes of keys, beside the overhead of Sizing
 
 	// Times in nanoseconds, per request; nil if the trace has no clock or it was not requested. They are as in the
 	// files, and so may go back.
@@ -32,7 +33,10 @@ type Trace struct {
 	Ops      []stream.Op
 	Removals []Removal // in the order of their positions
 	Written  Written
-	Served   []stream.Served // per request: what the server that wrote the log found; nil if it does not say
+	// Ends are, per request, when the time to live ends that the log states with it, in nanoseconds by its clock; 0 for
+	// none. Nil if the log states none, and unless requested.
+	Ends   []int64
+	Served []stream.Served // per request: what the server that wrote the log found; nil if it does not say
 
 	// Loads are the positions at which something is loaded without a request: what answers to prompts fill. Nil: nowhere.
 	Loads     stream.Bitset
@@ -92,6 +96,7 @@ func (t *Trace) slice(from, to int) *Trace {
 	part.Objects = stream.Cut(t.Objects, requests)
 	part.RequestSizes, part.Times = stream.Cut(t.RequestSizes, requests), stream.Cut(t.Times, requests)
 	part.Ops, part.Served = stream.Cut(t.Ops, requests), stream.Cut(t.Served, requests)
+	part.Ends = stream.Cut(t.Ends, requests)
 	part.Removals = t.removalsIn(from, to)
 	part.Loads, part.passed, part.requested = bitsIn(t.Loads, from, to), bitsIn(t.passed, from, to), nil
 	if t.Labels != nil {
@@ -127,7 +132,7 @@ func (t *Trace) Group(i int) (objects []uint32, first int) {
 // Bytes returns the memory of the columns, without next uses. Room that was never written to does not count.
 func (t *Trace) Bytes() int64 {
 	bytes := stream.ColumnBytes(t.Objects) + stream.ColumnBytes(t.ObjectSizes) + stream.ColumnBytes(t.RequestSizes) +
-		stream.ColumnBytes(t.Times) +
+		stream.ColumnBytes(t.Times) + stream.ColumnBytes(t.Ends) +
 		stream.ColumnBytes(t.Ops) + stream.ColumnBytes(t.Loads) + stream.ColumnBytes(t.passed) +
 		stream.ColumnBytes(t.Served) + stream.ColumnBytes(t.Removals) +
 		stream.ColumnBytes(t.Groups) + stream.ColumnBytes(t.Keys)

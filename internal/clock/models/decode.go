@@ -2,10 +2,12 @@ package models
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/clock/decode"
@@ -27,7 +29,8 @@ var decodeEntry = Entry{
 	Source: "LiteCache (arXiv 2511.14510), sections 2.3 and 7; constants in docs/models.md",
 	Cache:  "attention",
 	Params: []params.Param{
-		{Name: "model", Default: "llama3-8b", Choices: names(decode.Models), Doc: "language model that is served"},
+		{Name: "model", Default: "", Choices: append([]string{""}, names(decode.Models)...),
+			Doc: "language model that is served; it must be named"},
 		{Name: "gpu", Default: "h100", Choices: names(decode.Machines), Doc: "GPU, with its host"},
 		{Name: "tokens", Default: 0, Max: 1 << 30, Doc: "tokens of each sequence before the first step; 0: as in the trace"},
 		{Name: "batch", Default: 1, Min: 1, Max: 1 << 14, Doc: "sequences that are decoded together"},
@@ -67,7 +70,20 @@ var decodeEntry = Entry{
 		_, err := decodeConfig(v, decode.Whole)
 		return err
 	},
-	Run: runDecode,
+	Resolve: resolveDecode,
+	Run:     runDecode,
+}
+
+// resolveDecode says what the times are of.
+func resolveDecode(v params.Values, _ *traces.Trace) string {
+	c, err := decodeConfig(v, decode.Whole)
+	if err != nil {
+		return "" // Check has said it
+	}
+	return fmt.Sprintf("times: %s, weights of %s, %d layers with %d query and %d KV heads of %d; on %s: %.4g operations "+
+		"per second, %.4g bytes per second from memory, %.4g from the host, %s of memory", v.Text("model"),
+		memory.Bytes(int64(c.Weights())), c.Layers, c.QueryHeads, c.KVHeads, c.Dim, v.Text("gpu"), c.Peak, c.Bandwidth,
+		c.PCIe, memory.Bytes(int64(c.Memory)))
 }
 
 // Metrics of decoding steps.
@@ -191,6 +207,10 @@ func memoryValues(m decode.Memory, c decode.Config) (v metric.Values) {
 
 // decodeConfig returns the constants of model and machine, overridden by the user's.
 func decodeConfig(v params.Values, management decode.Management) (decode.Config, error) {
+	if v.Text("model") == "" {
+		return decode.Config{}, errors.New("model decode: which language model? Its times need one: write " +
+			"decode(model=llama3-8b) or decode(model=qwen2.5-14b), and what differs from it, as layers and hidden")
+	}
 	c := decode.Config{Model: decode.Models[v.Text("model")], Machine: decode.Machines[v.Text("gpu")],
 		Management: management, Tokens: v.Int("tokens"), Batch: v.Int("batch")}
 	c.Ahead = isOn(v.Text("ahead"), management == decode.Sets || management == decode.Predicted)

@@ -35,6 +35,9 @@ func decoded(management decode.Management) *models.Decoded {
 // decodeWith returns the metrics of a replay with parameters of the model.
 func decodeWith(t *testing.T, management decode.Management, parameters string) metric.Values {
 	t.Helper()
+	if !strings.Contains(parameters, "model=") {
+		parameters = "model=llama3-8b," + parameters
+	}
 	spec := must.Get(models.Registry.Parse("decode(" + parameters + ")"))(t)
 	return must.Get(spec.Entry.Run(t.Context(), models.Config{Cache: decoded(management), Params: spec.Params}))(t)
 }
@@ -126,9 +129,11 @@ func TestDecodeByManagement(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for parameters, want := range map[string]string{"query_heads=9": "9 query heads on 8 KV heads",
-		"tokens=68": "68 first and recent tokens", "pcie_gbs=1e-300,tokens=9000": "want faster hardware",
-		"layers=1": "layers=1, but the trace has 2"} {
+	for parameters, want := range map[string]string{"tokens=9": "which language model?",
+		"model=llama3-8b,query_heads=9":               "9 query heads on 8 KV heads",
+		"model=llama3-8b,tokens=68":                   "68 first and recent tokens",
+		"model=llama3-8b,pcie_gbs=1e-300,tokens=9000": "want faster hardware",
+		"model=llama3-8b,layers=1":                    "layers=1, but the trace has 2"} {
 		spec := must.Get(models.Registry.Parse("decode(" + parameters + ")"))(t)
 		err := spec.Entry.Check(spec.Params, nil)
 		if err == nil {

@@ -45,6 +45,15 @@ func (l *Lists) PushFront(k int, o Object) {
 	l.setPrev(first, o)
 }
 
+// PushBack puts o at the back of list k. o must not be on a list.
+func (l *Lists) PushBack(k int, o Object) {
+	ends := &l.ends[k]
+	last := ends.last
+	l.prev[o], l.next[o] = last, l.end(k)
+	ends.last = o
+	l.setNext(last, o)
+}
+
 // MoveToFront moves o, which is on list k, to its front. Batch loops call it most often.
 func (l *Lists) MoveToFront(k int, o Object) {
 	ends := &l.ends[k]

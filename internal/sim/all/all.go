@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/cache/semantic"
+	"github.com/cachesim/cachesim/internal/cache/servers"
 	"github.com/cachesim/cachesim/internal/cache/sets"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/cache/tiers"
@@ -38,8 +39,10 @@ func init() {
 	cache.Registry.Register(igtcache.Entries...)
 	cache.Registry.Register(tiers.Entries...)
 	cache.Registry.Register(kv.Entries...)
+	cache.Registry.Register(servers.Caches...)
 	policies.Register(policies.Systems, append([]policies.Entry{igtcache.Shorthand}, kv.Policies...)...)
 	policies.Register(policies.Engines, engines.Entries...)
+	policies.Register(policies.Servers, servers.Policies...)
 	allocate.Registry.Register(controllers.Entries...)
 	models.Registry.Register(nodemodels.Entries...)
 	gen.Register(traffic.Generators...)

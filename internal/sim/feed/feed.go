@@ -65,6 +65,7 @@ type Feeder struct {
 	bytes    bool    // capacity counts bytes
 	sizes    []int64 // a buffer
 	removals []traces.Removal
+	keeper   bool // the cache is a cache.Timekeeper
 	Tally
 }
 
@@ -72,6 +73,7 @@ type Feeder struct {
 // has removals, or requests that load nothing.
 func New(t *traces.Trace, c cache.Cache, bytes bool) *Feeder {
 	f := &Feeder{trace: t, cache: c, bytes: bytes, removals: t.Removals}
+	_, f.keeper = c.(cache.Timekeeper)
 	if t.Labels != nil {
 		f.Labels = make([]cache.Counts, len(t.Labels.Names))
 	}
@@ -117,7 +119,7 @@ func (f *Feeder) serveAll(from, to int) {
 				counts = &f.Writes
 			}
 		}
-		if f.trace.Passes(from) {
+		if f.trace.Passes(from) && !f.keeper {
 			f.pass(from, end, counts)
 		} else {
 			f.cache.Serve(cache.WindowOf(f.trace, from, end, f.bytes, f.sizes), counts)
@@ -147,7 +149,7 @@ func (f *Feeder) pass(from, to int, counts *cache.Counts) {
 // Remove removes what leaves the cache before the request at pos.
 func (f *Feeder) Remove(pos int) {
 	for len(f.removals) > 0 && int(f.removals[0].Before) <= pos {
-		if f.cache.(cache.Dropping).Drop(f.removals[0].Object) {
+		if r := f.removals[0]; !(f.keeper && r.Why == traces.Expired) && f.cache.(cache.Dropping).Drop(r.Object) {
 			f.Removals++
 		}
 		f.removals = f.removals[1:]

@@ -17,7 +17,8 @@ type sizing struct {
 	stated   bool   // the user states the overhead
 	of       string // the first file whose format has this overhead
 	// all says that the files state no sizes, and the rules do.
-	all bool
+	all      bool
+	withKeys bool // some sizes include those of keys
 }
 
 // CheckSizes refuses values of Selection.ObjectSizes and Selection.ObjectOverhead that cannot be read.
@@ -84,6 +85,7 @@ func (s *scan) checkSizing(path string, fields *stream.Fields) error {
 
 // finishSize makes the size of a record that of the whole object, unless it is unknown.
 func (s *scan) finishSize(rec *stream.Record) {
+	s.sizing.withKeys = s.sizing.withKeys || rec.KeySize > 0
 	if rec.SizeUnknown = rec.SizeUnknown || s.sizing.all; !rec.SizeUnknown && s.fields.Size {
 		rec.Size += rec.KeySize + s.sizing.overhead
 		rec.KeySize = 0
@@ -125,6 +127,7 @@ func (l *loader) addType(number uint32, of stream.ValueType) {
 func (l *loader) completeSizes() {
 	t := l.trace
 	s := &traces.Sizing{Overhead: l.sizing.overhead}
+	t.KeysInSizes = l.sizing.withKeys
 	if l.lacks {
 		if !l.knowSizes(s) {
 			t.ObjectSizes, t.RequestSizes = nil, nil

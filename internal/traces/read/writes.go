@@ -30,6 +30,9 @@ func (l *loader) applyWrites() (*traces.Trace, error) {
 			"--tenant 'file(mix=none)'", t.Name)
 	}
 	t.Written = traces.Written{Mode: l.writes, Rows: len(t.Objects)}
+	if l.opts.Ends && l.ttls != nil {
+		t.Ends = make([]int64, len(t.Objects))
+	}
 	removeObjects(t, l.ttls, &l.flushed)
 	l.ttls = nil
 	if !l.opts.Keys {
@@ -122,6 +125,24 @@ func removeObjects(t *traces.Trace, ttls []int64, flushed *flushes) {
 	}
 }
 
+// noteEnds notes when the times to live end that rows state, or that writes leave as they are.
+func (f *follower) noteEnds(from, end int) {
+	if f.trace.Ends == nil {
+		return
+	}
+	for pos := from; pos < end; pos++ {
+		ends := int64(math.MaxInt64)
+		if f.trace.IsWrite(pos) {
+			ends = f.valid.end(f.trace.Objects[pos])
+		} else if f.ttl(pos) > 0 {
+			ends = f.end(pos)
+		}
+		if ends != math.MaxInt64 {
+			f.trace.Ends[pos] = ends
+		}
+	}
+}
+
 func newFollower(t *traces.Trace, ttls []int64, flushed *flushes) *follower {
 	f := &follower{trace: t, ttls: ttls, lives: make([]life, t.NumObjects), present: make([]bool, t.NumObjects),
 		flushed: flushed}
@@ -141,6 +162,7 @@ func (f *follower) follow(pos int) int {
 	} else {
 		f.row(pos, f.trace.Op(pos), true)
 	}
+	f.noteEnds(pos, end)
 	return end
 }
 
@@ -168,7 +190,8 @@ func (f *follower) expire(pos int) {
 
 func (f *follower) remove(pos int, o uint32, why traces.Cause) {
 	if f.present[o] {
-		f.present[o] = false
+		// A server may hold an object whose time to live has ended until the log deletes it.
+		f.present[o] = why == traces.Expired && f.trace.Ends != nil
 		f.trace.Removals = append(f.trace.Removals, traces.Removal{Before: uint32(pos), Object: o, Why: why})
 	}
 }

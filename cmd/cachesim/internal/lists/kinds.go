@@ -2,11 +2,13 @@ package lists
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
+	"github.com/cachesim/cachesim/internal/cache/servers"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -71,6 +73,18 @@ func Parts(kind *sim.Kind) List {
 		l.Items = append(l.Items, entry{name, "", d.Summary, d.Source, accepts, d.Traits}.item(
 			partJSON{name, d.Summary, d.Source, append([]string{}, d.Traits...), paramsJSON(accepts)}))
 	}
+	return l
+}
+
+// Servers lists the caches that are servers.
+func Servers() List {
+	l := Parts(sim.CacheKind)
+	l.Noun = "server"
+	l.Columns[0] = wordHead(l.Noun)
+	l.Items = slices.DeleteFunc(l.Items, func(item Item) bool {
+		_, is := servers.Find(item.Name)
+		return !is
+	})
 	return l
 }
 

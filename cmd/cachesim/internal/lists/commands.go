@@ -1,4 +1,4 @@
-package main
+package lists
 
 import (
 	"cmp"
@@ -7,14 +7,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
+// Commands returns a command for each list.
+func Commands() []*cobra.Command {
+	return append(newPartsCommands(), newPoliciesCommand(), newServersCommand(), newMetricsCommand(), newFormatsCommand(),
+		newKVCommand(), newDevicesCommand())
+}
+
 // newListCommand completes cmd, whose texts are given. The command prints a list or, given names, describes the named
 // entries.
-func newListCommand(cmd *cobra.Command, list func() lists.List) *cobra.Command {
+func newListCommand(cmd *cobra.Command, list func() List) *cobra.Command {
 	var format commandline.Format
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return list().Names(), cobra.ShellCompDirectiveNoFileComp
@@ -44,7 +49,7 @@ which values it accepts.`,
 		Example: `  cachesim policies
   cachesim policies s3fifo lirs
   cachesim policies --format json | jq .name`,
-	}, lists.Policies)
+	}, Policies)
 }
 
 func newMetricsCommand() *cobra.Command {
@@ -57,7 +62,7 @@ predictor), and what it means. Figures, tables, claims and tolerances use these 
 		Example: `  cachesim metrics
   cachesim metrics hit_ratio phases
   cachesim metrics --format csv`,
-	}, lists.Metrics)
+	}, Metrics)
 }
 
 func newPredictorsCommand() *cobra.Command {
@@ -72,7 +77,7 @@ accepts. For each policy, ` + "`cachesim policies NAME`" + ` says whether it use
 		Example: `  cachesim predictors
   cachesim predictors gbm noisy
   cachesim run trace.zst --policy laru --predictor 'gbm,noisy(p=0.3)'`,
-	}, lists.Predictors)
+	}, Predictors)
 }
 
 func newPrefetchersCommand() *cobra.Command {
@@ -86,7 +91,7 @@ that defines it. Given names, describes these prefetchers: how much memory they 
 which values it accepts.`,
 		Example: `  cachesim prefetchers
   cachesim prefetchers next mithril`,
-	}, lists.Prefetchers)
+	}, Prefetchers)
 }
 
 func newKVCommand() *cobra.Command {
@@ -101,7 +106,7 @@ the rules, and what other models take.`,
   cachesim kv llama-3.1-70b gpt-oss-120b
   cachesim kv --format json | jq .bytes_per_token
   cachesim run prompts.jsonl.zst --cache prefix --kv model=llama-3.1-70b,type=fp8 --capacity 8GiB..64GiBx2`,
-	}, lists.KeyValues)
+	}, KeyValues)
 }
 
 func newFormatsCommand() *cobra.Command {
@@ -117,7 +122,7 @@ its name. Embeddings of queries are part of some formats, or are in a .npy or .f
 		Example: `  cachesim formats
   cachesim formats csv
   cachesim run --input-format csv:key=2,size=3,header=false requests.csv`,
-	}, lists.Formats)
+	}, Formats)
 }
 
 func newPartsCommands() (all []*cobra.Command) {
@@ -145,7 +150,7 @@ accepts.`,
 		Example: fmt.Sprintf(`  cachesim %[1]s
   cachesim %[1]s %[2]s
   cachesim %[1]s --format json | jq .name`, kind.Plural, kind.Names()[0]),
-	}, func() lists.List { return lists.Parts(kind) })
+	}, func() List { return Parts(kind) })
 }
 
 func newDevicesCommand() *cobra.Command {
@@ -164,7 +169,7 @@ If no GPU can be used, the command says why. That is not an error.`,
 	format.Register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		gpus, problem := cuda.List()
-		list, err := lists.Devices(gpus).Choose(names)
+		list, err := Devices(gpus).Choose(names)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,222 @@
+package servers
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+)
+
+// mostConfiguration is how much is read of a configuration, in bytes.
+const mostConfiguration = 1 << 22
+
+// settings are settings of one server that were found, by the names of its parameters.
+type settings struct {
+	server string
+	memory string // the value of its memory; "" if it has none, 0 for no limit
+	values [][2]string
+}
+
+// set notes a setting, the last of which counts.
+func (s *settings) set(name, value string) {
+	i := slices.IndexFunc(s.values, func(v [2]string) bool { return v[0] == name })
+	if i < 0 {
+		s.values = append(s.values, [2]string{name, value})
+		return
+	}
+	s.values[i][1] = value
+}
+
+// line is a setting as a program writes it: a pattern with the name and the value, and what it is here.
+type line struct {
+	pattern *regexp.Regexp
+	server  string
+	name    string // of the parameter; memory for that of the memory
+	value   func(string) string
+}
+
+const memory = "memory"
+
+func asIs(value string) string { return value }
+
+// onOff reads yes and no, 1 and 0.
+func onOff(value string) string {
+	if value == "yes" || value == "1" || value == "2" || value == "on" {
+		return "on"
+	}
+	return "off"
+}
+
+// versionOf returns the newest version that is not newer than a text.
+func versionOf(versions []version) func(string) string {
+	return func(text string) string {
+		for _, v := range versions {
+			if newer(text, v.name) {
+				return v.name
+			}
+		}
+		return versions[len(versions)-1].name
+	}
+}
+
+// newer reports whether version a is b or newer; both are major.minor.
+func newer(a, b string) bool {
+	var majorA, minorA, majorB, minorB int
+	fmt.Sscanf(a, "%d.%d", &majorA, &minorA)
+	fmt.Sscanf(b, "%d.%d", &majorB, &minorB)
+	return majorA > majorB || majorA == majorB && minorA >= minorB
+}
+
+func of(pattern, server, name string, value func(string) string) line {
+	return line{regexp.MustCompile(`(?i)^\s*` + pattern), server, name, value}
+}
+
+// lines are what configurations and statistics say. Those of INFO come first: they name the server.
+var lines = []line{
+	of(`valkey_version:(\S+)`, "valkey", "version", versionOf(valkeyVersions)),
+	of(`redis_version:(\S+)`, "redis", "version", versionOf(redisVersions)),
+	of(`maxmemory[: ]\s*"?([0-9][0-9a-z]*)`, "redis", memory, asIs),
+	of(`maxmemory[-_]policy[: ]\s*"?([a-z-]+)`, "redis", "policy", asIs),
+	of(`maxmemory-samples\s+([0-9]+)`, "redis", "samples", asIs),
+	of(`lfu-log-factor\s+([0-9]+)`, "redis", "lfu-log-factor", asIs),
+	of(`lfu-decay-time\s+([0-9]+)`, "redis", "lfu-decay-time", asIs),
+	of(`STAT (?:limit_maxbytes|maxbytes) ([0-9]+)`, "memcached", memory, func(v string) string { return v + "b" }),
+	of(`STAT growth_factor ([0-9.]+)`, "memcached", "f", asIs),
+	of(`STAT chunk_size ([0-9]+)`, "memcached", "n", asIs),
+	of(`STAT item_size_max ([0-9]+)`, "memcached", "I", asIs),
+	of(`STAT cas_enabled (\S+)`, "memcached", "C", func(v string) string { return onOff(otherThan(v)) }),
+	of(`STAT slab_automove (\S+)`, "memcached", "automove", onOff),
+	of(`STAT lru_segmented (\S+)`, "memcached", "no_modern", func(v string) string { return onOff(otherThan(v)) }),
+	of(`.*\bmax_size=([0-9]+[kmgKMG]?)`, "nginx", memory, asIs),
+	of(`.*\bkeys_zone=[^:\s]+:([0-9]+[kmgKMG]?)`, "nginx", "keys_zone", asIs),
+	of(`.*\binactive=([0-9a-z]+)`, "nginx", "inactive", asIs),
+	of(`.*\bmanager_files=([0-9]+)`, "nginx", "manager_files", asIs),
+	of(`proxy_cache_min_uses\s+([0-9]+)`, "nginx", "min_uses", asIs),
+	of(`cache_mem\s+([0-9]+ *[kmg]?b?)`, "squid", memory, asIs),
+	of(`memory_replacement_policy\s+(lru|heap +\S+)`, "squid", "policy", asIs),
+	of(`maximum_object_size_in_memory\s+([0-9]+ *[kmg]?b)`, "squid", "max_in_memory", asIs),
+	of(`.*-s\s*(?:\w+=)?malloc,([0-9]+[kmgt]?)`, "varnish", memory, asIs),
+	of(`.*\blru_interval[ =]+([0-9.]+)`, "varnish", "lru_interval", asIs),
+	of(`.*\bnuke_limit[ =]+([0-9]+)`, "varnish", "nuke_limit", asIs),
+	of(`.*\bdefault_grace[ =]+([0-9.]+)`, "varnish", "grace", asIs),
+	of(`.*\bdefault_keep[ =]+([0-9.]+)`, "varnish", "keep", asIs),
+	of(`.*\bshortlived[ =]+([0-9.]+)`, "varnish", "shortlived", asIs),
+}
+
+func otherThan(answer string) string {
+	if onOff(answer) == "on" {
+		return "no"
+	}
+	return "yes"
+}
+
+// space reads varnishstat: the bytes that malloc has given and those that are left are its size.
+var space = regexp.MustCompile(`^\s*SMA\.s0\.g_(bytes|space)\s+([0-9]+)`)
+
+// Import reads the settings of a server from its configuration (redis.conf, nginx.conf, squid.conf, the command line of
+// varnishd) or from what it says of itself (INFO, stats settings, param.show, varnishstat), and returns it as ParseList
+// reads it. unlimited says that the server has no limit, or that the text does not state it.
+func Import(r io.Reader, name string) (server string, unlimited bool, err error) {
+	s := settings{}
+	var malloc int64
+	text := bufio.NewScanner(io.LimitReader(r, mostConfiguration))
+	text.Buffer(nil, mostConfiguration)
+	for text.Scan() {
+		row := text.Text()
+		if strings.HasPrefix(strings.TrimSpace(row), "#") {
+			continue
+		}
+		if m := space.FindStringSubmatch(row); m != nil && s.is("varnish") {
+			n, _ := strconv.ParseInt(m[2], 10, 64)
+			malloc += n
+			s.memory = strconv.FormatInt(malloc, 10)
+		}
+		s.read(row)
+	}
+	if err := text.Err(); err != nil {
+		return "", false, fmt.Errorf("%s: %w; want a configuration or statistics of a server", name, err)
+	}
+	if s.server == "" {
+		return "", false, fmt.Errorf("%s: has no settings of a server; want redis.conf, INFO of Redis or Valkey, stats "+
+			"settings of memcached, nginx.conf, squid.conf, or param.show, varnishstat or the command line of varnishd", name)
+	}
+	return s.text(name)
+}
+
+// is reports whether settings of a server belong to what was found so far. Valkey has those of Redis.
+func (s *settings) is(server string) bool {
+	if s.server == "" || s.server == "redis" && server == "valkey" {
+		s.server = server
+	}
+	return s.server == server || s.server == "valkey" && server == "redis"
+}
+
+func (s *settings) read(row string) {
+	for _, l := range lines {
+		m := l.pattern.FindStringSubmatch(row)
+		if m == nil || s.server == "valkey" && l.name == "version" && l.server == "redis" || !s.is(l.server) {
+			continue
+		}
+		if value := l.value(m[1]); l.name == memory {
+			s.memory = value
+		} else {
+			s.set(l.name, value)
+		}
+	}
+}
+
+// text returns the server with the settings that differ from the defaults.
+func (s *settings) text(name string) (server string, unlimited bool, err error) {
+	k, _ := Find(s.server)
+	unlimited = s.memory == "" || strings.Trim(s.memory, "0b") == ""
+	var all []string
+	if !unlimited {
+		value := s.memory
+		if n, err := k.Unit(value); err == nil {
+			value = k.memoryText(n)
+		}
+		all = append(all, k.Memory+"="+value)
+	}
+	for _, p := range k.Params {
+		i := slices.IndexFunc(s.values, func(v [2]string) bool { return v[0] == p.Name })
+		if i < 0 {
+			continue
+		}
+		value := strings.Join(strings.Fields(s.values[i][1]), "-")
+		parsed, err := p.Parse(value)
+		if err != nil {
+			return "", false, fmt.Errorf("%s: %w", name, err)
+		}
+		if parsed != p.Default {
+			all = append(all, params.Format([]params.Param{p}, params.Values{p.Name: parsed}))
+		}
+	}
+	if len(all) == 0 {
+		return k.Name, unlimited, nil
+	}
+	server = k.Name + "(" + strings.Join(all, ",") + ")"
+	if _, err := ParseList(server); err != nil {
+		return "", false, errors.New(name + ": " + err.Error())
+	}
+	return server, unlimited, nil
+}
+
+// memoryText writes bytes as the server's setting does, without fractions.
+func (k Kind) memoryText(n int64) string {
+	suffixes := [3]string{"gb", "mb", "kb"}
+	if k.Memory != "maxmemory" {
+		suffixes = [3]string{"g", "m", "k"}
+	}
+	for i, shift := range []int{30, 20, 10} {
+		if n%(1<<shift) == 0 {
+			return strconv.FormatInt(n>>shift, 10) + suffixes[i]
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}

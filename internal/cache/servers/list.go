@@ -1,0 +1,163 @@
+package servers
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/suggest"
+)
+
+// Names returns the names of all servers.
+func Names() (names []string) {
+	for _, k := range Kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Listed is what a list of servers with their settings stands for: policies, and capacities in bytes.
+type Listed struct {
+	Policies   []string
+	Capacities []int64 // each once, in the order of the list; none if no server states its memory
+}
+
+// ParseList reads servers by the names of their own settings: "redis(maxmemory=1gb..8gbx2),memcached(f=1.08|1.25)". The
+// setting of the memory is the capacity of all: a table compares servers with the same memory. A value may be a
+// range, or several values with | between them.
+func ParseList(list string) (l Listed, err error) {
+	items, err := params.Split(list, ',')
+	if err != nil {
+		return l, fmt.Errorf("server list %w", err)
+	}
+	for _, item := range items {
+		if err := l.add(item); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+func (l *Listed) add(item string) error {
+	name, args, err := params.SplitCall(item)
+	if err != nil {
+		return fmt.Errorf("server %w", err)
+	}
+	k, ok := Find(name)
+	if !ok {
+		return suggest.Unknown("server", name, Names())
+	}
+	settings, err := params.Split(args, ',')
+	if err != nil {
+		return fmt.Errorf("server %s: %w", name, err)
+	}
+	calls := []string{""}
+	for _, setting := range settings {
+		if setting = strings.TrimSpace(setting); setting == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(setting, "=")
+		key, value = k.paramOf(strings.TrimSpace(key)), strings.TrimSpace(value)
+		if key == k.Memory {
+			if err := l.addMemory(k, value); err != nil {
+				return fmt.Errorf("server %s: %s=%s: %w", name, key, value, err)
+			}
+			continue
+		}
+		calls = combined(calls, key, strings.Split(value, "|"))
+	}
+	for _, call := range calls {
+		policy := k.Name
+		if call != "" {
+			policy += "(" + call + ")"
+		}
+		l.Policies = append(l.Policies, policy)
+	}
+	return nil
+}
+
+// combined returns each of some lists of settings with each value of a further one.
+func combined(calls []string, key string, values []string) (all []string) {
+	for _, call := range calls {
+		for _, value := range values {
+			all = append(all, strings.TrimPrefix(call+","+key+"="+strings.ReplaceAll(value, " ", "-"), ","))
+		}
+	}
+	return all
+}
+
+// otherNames are settings whose names in configurations are longer than those of parameters.
+var otherNames = map[string]string{
+	"maxmemory-policy": "policy", "maxmemory-samples": "samples", "memory_replacement_policy": "policy",
+	"maximum_object_size_in_memory": "max_in_memory", "proxy_cache_min_uses": "min_uses", "default_grace": "grace",
+	"default_keep": "keep", "slab_automove": "automove",
+}
+
+func (k Kind) paramOf(setting string) string {
+	name, ok := otherNames[setting]
+	if ok && slices.ContainsFunc(k.Params, func(p params.Param) bool { return p.Name == name }) {
+		return name
+	}
+	return setting
+}
+
+// memoryRange is FROM..TOxFACTOR or FROM..TO+STEP.
+var memoryRange = regexp.MustCompile(`^(.+?)\.\.(.+?)(x|\+)([^x+]+)$`)
+
+// mostMemories is how many values a range may have.
+const mostMemories = 1000
+
+func (l *Listed) addMemory(k Kind, text string) error {
+	for value := range strings.SplitSeq(text, "|") {
+		parts := memoryRange.FindStringSubmatch(value)
+		if parts == nil {
+			bytes, err := k.Unit(value)
+			if err != nil {
+				return err
+			}
+			l.addBytes(bytes)
+			continue
+		}
+		first, err := k.Unit(parts[1])
+		if err != nil {
+			return err
+		}
+		last, err := k.Unit(parts[2])
+		if err != nil {
+			return err
+		}
+		step, err := k.step(parts[3], parts[4])
+		if err != nil {
+			return err
+		}
+		for n, bytes := 0, first; bytes <= last; bytes = step(bytes) {
+			if n++; n > mostMemories || step(bytes) <= bytes {
+				return fmt.Errorf("a range of at most %d values that grow, such as 1gb..8gbx2, is wanted", mostMemories)
+			}
+			l.addBytes(bytes)
+		}
+	}
+	return nil
+}
+
+// step returns what leads from one value of a range to the next.
+func (k Kind) step(kind, text string) (func(int64) int64, error) {
+	if kind == "x" {
+		factor, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(factor > 1) {
+			return nil, fmt.Errorf("factor %q: want a number above 1", text)
+		}
+		return func(n int64) int64 { return int64(float64(n) * factor) }, nil
+	}
+	more, err := k.Unit(text)
+	return func(n int64) int64 { return n + more }, err
+}
+
+func (l *Listed) addBytes(bytes int64) {
+	if !slices.Contains(l.Capacities, bytes) {
+		l.Capacities = append(l.Capacities, bytes)
+	}
+}

@@ -1,0 +1,178 @@
+package servers
+
+import (
+	"fmt"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+var nginxKind = Kind{
+	Name:    "nginx",
+	Summary: "nginx proxy_cache: files in blocks; max_size is kept by a manager that looks every 10 s",
+	Source:  "ngx_http_file_cache.c of nginx 1.22; held against it. How long a sweep takes depends on the machine",
+	Memory:  "max_size", Unit: redisUnits, Look: policies.Look{Color: policies.Orange, Mark: policies.Diamond},
+	Params: []params.Param{
+		{Name: "inactive", Default: "10m", Doc: "what was not asked for that long is removed"},
+		{Name: "min_uses", Default: 1, Min: 1, Max: 1 << 20, Doc: "proxy_cache_min_uses: requests from which a document is " +
+			"stored"},
+		{Name: "keys_zone", Default: "0", Doc: "size of the zone of keys, such as 10m; 0: large enough"},
+		{Name: "manager_files", Default: 100, Min: 1, Max: 1 << 20, Doc: "files that the manager removes at once"},
+		{Name: "manager_sleep", Default: 0.05, Min: 0.001, Max: 3600, Doc: "seconds that it sleeps between them"},
+		{Name: "headers", Default: 600, Min: 0, Max: 1 << 20, Doc: "bytes of a file beside the body"},
+		{Name: "block", Default: 4096, Min: 1, Max: 1 << 30, Doc: "bytes of a block of the file system"},
+		rateParam,
+	},
+	Check: func(v params.Values) error {
+		if _, err := redisUnits(v.Text("keys_zone")); err != nil && v.Text("keys_zone") != "0" {
+			return fmt.Errorf("keys_zone=%s: %w", v.Text("keys_zone"), err)
+		}
+		_, err := nginxTime(v.Text("inactive"))
+		return err
+	},
+	CheckTrace: func(v params.Values, t *traces.Trace) error {
+		return checkClock("nginx", "its manager looks every 10 s", v, t)
+	},
+	New: newNginx,
+}
+
+// nginx keeps a key for each document that was asked for, and a file for those that are stored.
+type nginx struct {
+	documents
+	headers, block  int64
+	keys            dense.Lists // of all keys, in the order of their use
+	uses            []uint32    // per object: requests that its key has counted; 0: no key
+	used            []int64     // per object: when it was last asked for
+	known, mostKeys int64       // keys, and how many the zone has room for
+	leastUses       uint32
+	inactive        int64
+	files           int
+	sleep, look     int64 // nanoseconds between batches, and between looks
+	next            int64 // when the manager looks next
+	began           bool
+	trims           bool // the zone was full: the manager keeps an eighth free
+}
+
+const (
+	nginxLook = 10 * second
+	// keysPerMB is how many keys a zone of 1 MB has room for: 1,983 in 256 kB were measured.
+	keysPerMB = 4 * 1983
+)
+
+func newNginx(c cache.Config) (program, error) {
+	v := c.Params
+	s := &nginx{documents: newDocuments(c, 0), headers: int64(v.Int("headers")), block: int64(v.Int("block")),
+		keys: dense.NewLists(c.Trace.NumObjects, 1), uses: make([]uint32, c.Trace.NumObjects),
+		used: make([]int64, c.Trace.NumObjects), mostKeys: never, leastUses: uint32(v.Int("min_uses")),
+		files: v.Int("manager_files"), sleep: seconds(v, "manager_sleep"), look: nginxLook}
+	zone, _ := redisUnits(v.Text("keys_zone")) // checked
+	if zone > 0 {
+		s.mostKeys = max(1, zone*keysPerMB>>20)
+	}
+	var err error
+	s.inactive, err = nginxTime(v.Text("inactive"))
+	return s, err
+}
+
+// tick runs the manager: it looks every 10 s, and then removes some files at a time until the size is below its limit.
+func (s *nginx) tick(now int64) {
+	if !s.began {
+		s.began, s.next = true, now
+	}
+	for now >= s.next {
+		s.forgetInactive(s.next)
+		if s.sweep() {
+			s.next += s.sleep
+			continue
+		}
+		s.next += s.look * max(1, (now-s.next)/s.look)
+	}
+}
+
+// sweep removes a batch of files; false if the size is below its limit by then.
+func (s *nginx) sweep() (more bool) {
+	for range s.files {
+		if s.documents.used < s.limit && !(s.trims && s.known > s.mostKeys/8*7) {
+			return false
+		}
+		if !s.forgetLast() {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *nginx) forgetInactive(now int64) {
+	for {
+		o, ok := s.keys.Back(0)
+		if !ok || now-s.used[o] < s.inactive {
+			return
+		}
+		s.forget(o)
+		s.expired++
+	}
+}
+
+// forgetLast evicts the key that was asked for longest ago, with its file.
+func (s *nginx) forgetLast() bool {
+	o, ok := s.keys.Back(0)
+	if ok {
+		if s.of[o].stored {
+			s.evicted++
+		}
+		s.forget(o)
+	}
+	return ok
+}
+
+func (s *nginx) forget(o policies.Object) {
+	s.documents.remove(o)
+	s.keys.Unlink(o)
+	s.uses[o] = 0
+	s.known--
+}
+
+func (s *nginx) serve(r *request) bool {
+	o := r.object
+	there := s.fresh(o, r.now)
+	if s.changed(r, there) {
+		return there
+	}
+	s.ask(o, r.now)
+	if there && !r.write {
+		return true
+	}
+	s.dropStale(o)
+	if s.uses[o] >= s.leastUses {
+		s.add(r, roundUp(r.value+s.headers, s.block))
+	}
+	return there
+}
+
+// ask moves a key to the front, and makes it if there is none.
+func (s *nginx) ask(o policies.Object, now int64) {
+	s.used[o] = now
+	if s.uses[o] > 0 {
+		s.keys.MoveToFront(0, o)
+		s.uses[o]++
+		return
+	}
+	if s.known >= s.mostKeys {
+		s.trims = true
+		s.forgetLast()
+	}
+	s.keys.PushFront(0, o)
+	s.uses[o] = 1
+	s.known++
+}
+
+func (s *nginx) remark() string {
+	if s.taken > s.limit+s.limit/10 {
+		return fmt.Sprintf("max_size is no limit: between two looks of its manager nginx took %s",
+			megabytesText(s.taken))
+	}
+	return ""
+}

@@ -1,0 +1,369 @@
+package servers
+
+import (
+	"math"
+
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
+
+// redis is Redis, or Valkey: a table of items whose memory is limited by maxmemory. Before each command it evicts until
+// it is below (evict.c); ten times a second it looks for keys that have expired (expire.c).
+type redis struct {
+	redisMemory
+	table
+	limit, used, values, taken int64
+	tally
+
+	items    dense.Set // all keys
+	expiring dense.Set // those with a time to live
+	bytes    []int64   // per object: of the item
+	value    []int64   // per object: of its value
+	ends     []int64   // per object: when its time to live ends; 0 for never
+	integers func(o policies.Object) bool
+
+	evictor
+	volatile bool // only keys with a time to live are evicted
+	none     bool // nothing is evicted
+	draws    random.Draws
+	nextScan int64 // of the active cycle
+}
+
+// evictor chooses what Redis evicts.
+type evictor interface {
+	hit(r *request)
+	insert(r *request)
+	// victim returns a key among candidates, of which there is at least one, and forgets it.
+	victim(candidates []policies.Object, now int64, r *redis) policies.Object
+	removed(o policies.Object)
+	// resized says how many bytes are left for items.
+	resized(room int64)
+}
+
+// The active cycle of expiry runs hz = 10 times a second. It draws 20 keys, and again while more than a tenth of them
+// had expired.
+const (
+	scanEvery  = second / 10
+	scanKeys   = 20
+	mostScans  = 1000 // for a pause in the trace
+	deadTenths = 10
+)
+
+func (s *redis) tick(now int64) {
+	if now < s.nextScan || len(s.expiring.All) == 0 {
+		return
+	}
+	scans := min(mostScans, 1+(now-s.nextScan)/scanEvery)
+	if s.nextScan == 0 {
+		scans = 1
+	}
+	s.nextScan = now + scanEvery
+	for range scans {
+		if !s.scan(now) {
+			return
+		}
+	}
+}
+
+// scan is a cycle. It reports whether keys with a time to live are left.
+func (s *redis) scan(now int64) bool {
+	for len(s.expiring.All) > 0 {
+		var dead [scanKeys]policies.Object
+		drawn, found := min(scanKeys, len(s.expiring.All)), 0
+		for range drawn {
+			o := s.expiring.All[s.draws.Below(uint64(len(s.expiring.All)))]
+			if s.ends[o] < now && !contains(dead[:found], o) {
+				dead[found] = o
+				found++
+			}
+		}
+		for _, o := range dead[:found] {
+			s.expire(o)
+		}
+		if found*deadTenths <= drawn {
+			return true
+		}
+	}
+	return false
+}
+
+func contains(objects []policies.Object, o policies.Object) bool {
+	for _, other := range objects {
+		if other == o {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *redis) expire(o policies.Object) {
+	s.expired++
+	s.remove(o)
+}
+
+func (s *redis) serve(r *request) bool {
+	full := !s.makeRoom(r.now)
+	o := r.object
+	there := s.items.Has(o)
+	if there && s.ends[o] != 0 && s.ends[o] < r.now { // a lazy expiry
+		s.expire(o)
+		there = false
+	}
+	switch {
+	case there && !r.write:
+		s.evictor.hit(r)
+	case there && r.present: // changes the time to live, if anything
+		s.setEnd(o, r.end)
+	case !there && r.present:
+	case full:
+		s.refused++
+	case there:
+		s.overwrite(r)
+	default:
+		s.store(r)
+	}
+	return there
+}
+
+// makeRoom evicts until the memory is below its limit. It reports whether it is.
+func (s *redis) makeRoom(now int64) bool {
+	for s.used > s.limit {
+		candidates := s.items.All
+		if s.volatile {
+			candidates = s.expiring.All
+		}
+		if s.none || len(candidates) == 0 {
+			return false
+		}
+		s.free(s.evictor.victim(candidates, now, s))
+		s.evicted++
+	}
+	return true
+}
+
+func (s *redis) store(r *request) {
+	o := r.object
+	s.bytes[o], s.value[o] = s.item(r.key, r.value, r.end != 0, s.integers(o)), r.value
+	s.used += s.bytes[o]
+	s.values += r.value
+	s.items.Add(o)
+	if s.ends[o] = r.end; r.end != 0 {
+		s.expiring.Add(o)
+	}
+	s.evictor.insert(r)
+	if more := s.table.grow(int64(len(s.items.All)), s.used, s.limit); more > 0 {
+		s.used += more
+		s.evictor.resized(s.room())
+	}
+	s.taken = max(s.taken, s.used)
+}
+
+// overwrite gives a key another value. Its counter of hits stays.
+func (s *redis) overwrite(r *request) {
+	o := r.object
+	bytes := s.item(r.key, r.value, r.end != 0, s.integers(o))
+	s.used += bytes - s.bytes[o]
+	s.values += r.value - s.value[o]
+	s.bytes[o], s.value[o] = bytes, r.value
+	s.mark(o, r.end)
+	s.evictor.hit(r)
+	s.taken = max(s.taken, s.used)
+}
+
+// setEnd changes the time to live of a key, and so what it takes.
+func (s *redis) setEnd(o policies.Object, end int64) {
+	if (end != 0) != (s.ends[o] != 0) && s.layout == apart {
+		entry := s.block(dictEntry)
+		if end == 0 {
+			entry = -entry
+		}
+		s.used += entry
+		s.bytes[o] += entry
+	}
+	s.mark(o, end)
+}
+
+// mark notes when the time to live of a key ends.
+func (s *redis) mark(o policies.Object, end int64) {
+	if s.ends[o] = end; (end != 0) == s.expiring.Has(o) {
+		return
+	}
+	if end != 0 {
+		s.expiring.Add(o)
+	} else {
+		s.expiring.Remove(o)
+	}
+}
+
+func (s *redis) remove(o policies.Object) bool {
+	if !s.items.Has(o) {
+		return false
+	}
+	s.free(o)
+	s.evictor.removed(o)
+	return true
+}
+
+// room returns how many bytes items may take.
+func (s *redis) room() int64 { return s.limit - s.base - s.table.units*s.table.bytes }
+
+// free takes a key away that the evictor has forgotten, or is about to.
+func (s *redis) free(o policies.Object) {
+	s.used -= s.bytes[o]
+	s.values -= s.value[o]
+	s.items.Remove(o)
+	if s.ends[o] != 0 {
+		s.expiring.Remove(o)
+		s.ends[o] = 0
+	}
+}
+
+func (s *redis) has(o policies.Object, now int64) bool {
+	return s.items.Has(o) && (s.ends[o] == 0 || s.ends[o] >= now)
+}
+
+func (s *redis) state() state {
+	return state{items: int64(len(s.items.All)), values: s.values, used: s.used, own: s.base, taken: s.taken,
+		tally: s.tally}
+}
+
+func (s *redis) remark() string { return "" }
+
+// sampled is Redis' own evictor: of a few keys that it draws, and of candidates that it kept of earlier draws, that of
+// the highest score. Scores of kept candidates stay what they were.
+type sampled struct {
+	score   scorer
+	draws   random.Draws
+	samples int
+	pool    []candidate // by score; the last is evicted next
+	size    int
+}
+
+type candidate struct {
+	score  int64
+	object policies.Object
+}
+
+// scorer scores keys: the highest is evicted.
+type scorer interface {
+	of(o policies.Object, now int64) int64
+	touch(o policies.Object, now int64)
+	create(o policies.Object, now int64)
+}
+
+func (e *sampled) hit(r *request)          { e.score.touch(r.object, r.now) }
+func (e *sampled) insert(r *request)       { e.score.create(r.object, r.now) }
+func (e *sampled) removed(policies.Object) {}
+func (e *sampled) resized(int64)           {}
+
+func (e *sampled) victim(candidates []policies.Object, now int64, s *redis) policies.Object {
+	for {
+		for range min(e.samples, len(candidates)) {
+			o := candidates[e.draws.Below(uint64(len(candidates)))]
+			e.keep(candidate{e.score.of(o, now), o})
+		}
+		for n := len(e.pool); n > 0; n = len(e.pool) {
+			o := e.pool[n-1].object
+			e.pool = e.pool[:n-1]
+			if s.items.Has(o) && (!s.volatile || s.expiring.Has(o)) {
+				return o
+			}
+		}
+	}
+}
+
+// keep puts a candidate into the pool, before those of equal scores. If the pool is full, the lowest leaves it.
+func (e *sampled) keep(c candidate) {
+	at := 0
+	for at < len(e.pool) && e.pool[at].score < c.score {
+		at++
+	}
+	switch {
+	case len(e.pool) < e.size:
+		e.pool = append(e.pool, c)
+		copy(e.pool[at+1:], e.pool[at:])
+		e.pool[at] = c
+	case at > 0:
+		copy(e.pool[:at-1], e.pool[1:at])
+		e.pool[at-1] = c
+	}
+}
+
+// recency scores by the time since a key was used, by a clock that ticks each second.
+type recency struct {
+	used      []uint32 // per object: the tick
+	now, tick int64    // nanoseconds, and what the clock shows then: scores need no division
+}
+
+func (c *recency) at(now int64) int64 {
+	if now != c.now {
+		c.now, c.tick = now, now/second
+	}
+	return c.tick
+}
+
+func (c *recency) of(o policies.Object, now int64) int64 { return c.at(now) - int64(c.used[o]) }
+func (c *recency) touch(o policies.Object, now int64)    { c.used[o] = uint32(c.at(now)) }
+func (c *recency) create(o policies.Object, now int64)   { c.used[o] = uint32(c.at(now)) }
+
+// frequency scores by a counter that rises ever more rarely, and falls with each minute.
+type frequency struct {
+	counters []uint8
+	minutes  []int64 // per object: when the counter was last changed
+	decay    int64   // nanoseconds until a counter falls by 1; 0: never
+	factor   float64 // lfu-log-factor
+	offset   int64   // of the minute
+	draws    random.Draws
+}
+
+// newCounter is the counter of a new key.
+const newCounter = 5
+
+func (f *frequency) minute(now int64) int64 {
+	if f.decay == 0 {
+		return 0
+	}
+	return (now + f.offset) / f.decay
+}
+
+func (f *frequency) decayed(o policies.Object, now int64) int64 {
+	return max(0, int64(f.counters[o])-(f.minute(now)-f.minutes[o]))
+}
+
+func (f *frequency) of(o policies.Object, now int64) int64 { return math.MaxUint8 - f.decayed(o, now) }
+
+func (f *frequency) create(o policies.Object, now int64) {
+	f.counters[o], f.minutes[o] = newCounter, f.minute(now)
+}
+
+func (f *frequency) touch(o policies.Object, now int64) {
+	counter := f.decayed(o, now)
+	f.minutes[o] = f.minute(now)
+	if counter < math.MaxUint8 {
+		const odds = 1 << 31
+		chance := 1 / (float64(max(0, counter-newCounter))*f.factor + 1)
+		if float64(f.draws.Below(odds)) < chance*odds {
+			counter++
+		}
+	}
+	f.counters[o] = uint8(counter)
+}
+
+// soonest scores keys by the end of their times to live: the soonest is evicted.
+type soonest struct{ ends []int64 }
+
+func (s soonest) of(o policies.Object, _ int64) int64 { return -s.ends[o] }
+func (s soonest) touch(policies.Object, int64)        {}
+func (s soonest) create(policies.Object, int64)       {}
+
+// anyKey evicts a key at random.
+type anyKey struct{ draws random.Draws }
+
+func (e *anyKey) hit(*request)            {}
+func (e *anyKey) insert(*request)         {}
+func (e *anyKey) removed(policies.Object) {}
+func (e *anyKey) resized(int64)           {}
+func (e *anyKey) victim(candidates []policies.Object, _ int64, _ *redis) policies.Object {
+	return candidates[e.draws.Below(uint64(len(candidates)))]
+}

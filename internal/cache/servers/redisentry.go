@@ -1,0 +1,194 @@
+package servers
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+const redisSource = "object.c, sds.c, dict.c, evict.c, expire.c of Redis 7.0.15 and 8.0.2, hashtable.c of Valkey " +
+	"8.1; held against these servers and Valkey 9.1.2. Redis 8.2 is from its source alone"
+
+// versions are those of a program whose memory differs, the newest first, with the bytes of the empty server.
+type version struct {
+	name   string
+	layout redisLayout
+	base   int
+}
+
+var redisVersions = []version{
+	{"8.2", keyed, 777_000}, {"8.0", apart, 777_000}, {"7.4", apart, 990_000}, {"7.2", apart, 990_000},
+	{"7.0", apart, 990_000},
+}
+
+var valkeyVersions = []version{{"9.1", together, 1_016_000}, {"9.0", together, 1_016_000}, {"8.1", together, 977_000}}
+
+func namesOf(versions []version) (names []string) {
+	for _, v := range versions {
+		names = append(names, v.name)
+	}
+	return names
+}
+
+// own is the name of what the server itself evicts.
+const own = "own"
+
+// redisParams returns the settings of a program, by their names in redis.conf.
+func redisParams(versions []version) []params.Param {
+	return []params.Param{
+		{Name: "policy", Default: "allkeys-lru", Doc: "maxmemory-policy",
+			Choices: []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu",
+				"volatile-random", "volatile-ttl", "noeviction"}},
+		{Name: "version", Default: versions[0].name, Choices: namesOf(versions), Doc: "the server's, or the next older"},
+		{Name: "samples", Default: 5, Min: 1, Max: 64, Doc: "maxmemory-samples: keys that are drawn for an eviction"},
+		{Name: "lfu-log-factor", Default: 10, Min: 0, Max: 1 << 20, Doc: "how rarely counters rise"},
+		{Name: "lfu-decay-time", Default: 1, Min: 0, Max: 1 << 20, Doc: "minutes until a counter falls by 1; 0: never"},
+		{Name: "base", Default: 0, Min: 0, Max: 1 << 40, Doc: "used_memory of the empty server with its clients, in bytes; " +
+			"0: as measured for the version"},
+		{Name: "quantum", Default: 8, Min: 8, Max: 16, Doc: "smallest step of jemalloc's sizes: 8 in Redis' own image and " +
+			"tarball, 16 in packages of Debian, Ubuntu and Fedora"},
+		{Name: "pages", Default: false, Doc: "jemalloc 5.3.1 or newer, as in Debian 14: blocks above 16 kB are whole pages"},
+		{Name: "integers", Default: "", Doc: "keys, as a pattern such as counter:*, whose values are whole numbers"},
+		rateParam,
+	}
+}
+
+func redisEntry(name, summary string, versions []version) Kind {
+	return Kind{
+		Name: name, Summary: summary, Source: redisSource, Memory: "maxmemory", Unit: redisUnits,
+		Params: redisParams(versions),
+		Check: func(v params.Values) error {
+			if q := v.Int("quantum"); q != 8 && q != 16 {
+				return fmt.Errorf("quantum=%d: want 8 or 16", q)
+			}
+			_, err := path.Match(v.Text("integers"), "")
+			return err
+		},
+		CheckTrace: func(v params.Values, t *traces.Trace) error {
+			if !strings.HasSuffix(v.Text("policy"), "lru") && !strings.HasSuffix(v.Text("policy"), "lfu") {
+				return nil
+			}
+			return checkClock(name, v.Text("policy")+" goes by a clock of seconds or minutes", v, t)
+		},
+		New: func(c cache.Config) (program, error) { return newRedis(c, versions) },
+	}
+}
+
+func newRedis(c cache.Config, versions []version) (program, error) {
+	v, n := c.Params, c.Trace.NumObjects
+	var is version
+	for _, is = range versions {
+		if is.name == v.Text("version") {
+			break
+		}
+	}
+	s := &redis{
+		redisMemory: redisMemory{jemalloc{int64(v.Int("quantum")), v.Bool("pages")}, is.layout, int64(is.base)},
+		limit:       c.Capacity,
+		items:       dense.NewSet(n), expiring: dense.NewSet(n),
+		bytes: make([]int64, n), value: make([]int64, n), ends: make([]int64, n),
+		integers: matching(v.Text("integers"), c.Trace),
+		volatile: strings.HasPrefix(v.Text("policy"), "volatile"), none: v.Text("policy") == "noeviction",
+		draws: random.NewDraws(c.Seed ^ 0x6578706972),
+	}
+	if base := v.Int("base"); base > 0 {
+		s.base = int64(base)
+	}
+	s.table = s.newTable()
+	s.used = s.base + s.table.units*s.table.bytes
+	s.taken = s.used
+	var err error
+	s.evictor, err = s.newEvictor(c)
+	return s, err
+}
+
+// newEvictor returns what chooses the victims: the server's own rule, or a policy in its place.
+func (s *redis) newEvictor(c cache.Config) (evictor, error) {
+	if c.Policy.Entry.Name != own {
+		return newInside(c, s.room(), func(o policies.Object) int64 { return s.bytes[o] })
+	}
+	v, n := c.Params, c.Trace.NumObjects
+	e := &sampled{draws: random.NewDraws(c.Seed), samples: v.Int("samples"), size: poolSize}
+	_, rule, _ := strings.Cut(v.Text("policy"), "-")
+	switch rule {
+	case "random":
+		return &anyKey{e.draws}, nil
+	case "ttl":
+		e.score = soonest{s.ends}
+	case "lfu":
+		e.score = &frequency{counters: make([]uint8, n), minutes: make([]int64, n), factor: float64(v.Int("lfu-log-factor")),
+			decay: int64(v.Int("lfu-decay-time")) * 60 * second, draws: random.NewDraws(c.Seed ^ 0x6c6675)}
+	default:
+		e.score = &recency{used: make([]uint32, n)}
+	}
+	return e, nil
+}
+
+// poolSize is how many candidates are kept between evictions.
+const poolSize = 16
+
+// matching returns which objects have a key that matches a pattern; "" matches none.
+func matching(pattern string, t *traces.Trace) func(o policies.Object) bool {
+	if pattern == "" || t.Keys == nil {
+		return func(policies.Object) bool { return false }
+	}
+	is := make([]bool, t.NumObjects)
+	for o, key := range t.Keys {
+		is[o], _ = path.Match(pattern, key.String())
+	}
+	return func(o policies.Object) bool { return is[o] }
+}
+
+// inside is a policy that chooses the victims in the place of the server's own rule. It implements evictor.
+type inside struct {
+	policy policies.Policy
+	resize policies.SizeFollower
+	bytes  func(o policies.Object) int64
+}
+
+func newInside(c cache.Config, room int64, bytes func(o policies.Object) int64) (*inside, error) {
+	config := c.PolicyConfig()
+	config.Capacity, config.Unit = max(1, room), false
+	p, err := c.Policy.Entry.New(config)
+	if err != nil {
+		return nil, err
+	}
+	resize, _ := p.(policies.SizeFollower)
+	return &inside{p, resize, bytes}, nil
+}
+
+func (e *inside) request(r *request) policies.Request {
+	return policies.Request{Object: r.object, Query: r.object, Pos: r.pos, Size: e.bytes(r.object), Time: r.now,
+		Write: r.write}
+}
+
+func (e *inside) hit(r *request) {
+	e.policy.Hit(e.request(r))
+	if r.write && e.resize != nil {
+		e.resize.Resized(r.object, e.bytes(r.object))
+	}
+}
+
+func (e *inside) insert(r *request) {
+	e.policy.Miss(e.request(r))
+	e.policy.Insert(e.request(r))
+}
+
+func (e *inside) removed(o policies.Object) { e.policy.Remove(o) }
+
+func (e *inside) resized(room int64) {
+	if r, ok := e.policy.(policies.Resizer); ok {
+		r.Resize(max(1, room))
+	}
+}
+
+func (e *inside) victim(_ []policies.Object, now int64, _ *redis) policies.Object {
+	return e.policy.Victim(policies.Request{Object: policies.NoObject, Reason: policies.Shrink, Time: now})
+}

@@ -1,0 +1,202 @@
+// Package servers holds caches that do with their memory what Redis, Valkey, memcached, Varnish, nginx and Squid do:
+// what an item takes, when it is evicted or expires, and what is refused. Their capacity is the program's own setting
+// (maxmemory, -m, malloc, max_size, cache_mem), in bytes.
+package servers
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// Metrics of all servers.
+var (
+	Items = metric.Metric{Name: "items", Unit: metric.Count, Doc: "items that the server holds at the end",
+		Column: metric.Column{At: 82, Weight: 52}}
+	ItemBytes = metric.Metric{Name: "bytes_per_item", Title: "bytes per item", Unit: metric.Bytes, Fractions: true,
+		Merge: metric.MeanBy(Items), Doc: "bytes of the limited memory that an item takes at the end, in the mean",
+		Column: metric.Column{At: 82, Head: "B/item", Weight: 51}}
+	ValueShare = metric.Metric{Name: "value_share", Title: "share of values", Unit: metric.Share, Digits: 1,
+		Merge: metric.MeanBy(Items), Doc: "share of the limited memory that is values of items at the end",
+		Column: metric.Column{At: 82, Head: "values", Weight: 50}}
+	OwnMemory = metric.Metric{Name: "server_bytes", Title: "bytes of the server itself", Unit: metric.Bytes,
+		Doc: "bytes of the limited memory that the empty server takes"}
+	Taken = metric.Metric{Name: "taken_bytes", Title: "memory taken", Unit: metric.Bytes, Merge: metric.Max,
+		Doc:    "most bytes that the server took of what its setting limits; more than the setting where that is no limit",
+		Column: metric.Column{At: 82, Head: "takes", Weight: 53}}
+	Refused = metric.Metric{Name: "refused", Unit: metric.Count, Better: metric.Lower,
+		Doc:    "items that the server did not store for want of memory",
+		Column: metric.Column{At: 83, Weight: 55, IfAny: true}}
+	ExpiredItems = metric.Metric{Name: "expired", Unit: metric.Count,
+		Doc: "items whose time to live had ended when the server removed them"}
+)
+
+var metrics = []metric.Metric{Items, ItemBytes, ValueShare, OwnMemory, Taken, Refused, ExpiredItems}
+
+// request is a request as a server sees it.
+type request struct {
+	object     policies.Object
+	key, value int64 // bytes
+	now        int64 // nanoseconds by the clock of the trace
+	end        int64 // when the time to live ends that the log states; 0 for none
+	pos        int
+	write      bool // stores, whether the object is there or not
+	present    bool // does nothing if the object is missing
+}
+
+// program is what a server does, without the clock and the counts that all have.
+type program interface {
+	// serve serves a request, and reports whether the object was there.
+	serve(r *request) (hit bool)
+	// tick does what is due without a request, up to a time.
+	tick(now int64)
+	remove(o policies.Object) (was bool)
+	has(o policies.Object, now int64) bool
+	// state says what is there now, and remark what a user should know of it, "" for nothing.
+	state() state
+	remark() string
+}
+
+// state is what a server holds, and has done.
+type state struct {
+	items, values int64 // items, and the bytes of their values
+	used, own     int64 // bytes of what the setting limits, and those of the empty server among them
+	taken         int64 // most bytes so far
+	tally
+}
+
+// tally counts what a server has done.
+type tally struct{ evicted, refused, expired, oversized int64 }
+
+// Server is a cache with a program's memory and clock. It implements cache.Timekeeper.
+type Server struct {
+	program program
+	trace   *traces.Trace
+	keys    []int64 // bytes of each object's key
+	stated  int64   // bytes of the sizes in the trace that are not values, beside keys
+	keyed   bool    // sizes in the trace include keys
+	request request // the one at hand: a local variable would be allocated each time
+	now     int64
+	rate    float64 // requests per second; 0: as the trace has them
+	warm    tally   // of the warm-up
+}
+
+// newServer returns a server for the trace of a config.
+func newServer(c cache.Config, p program) *Server {
+	s := &Server{program: p, trace: c.Trace, keys: keyBytes(c.Trace), keyed: c.Trace.KeysInSizes}
+	s.rate, _ = c.Params[rateParam.Name].(float64) // servers without a clock have none
+	if sizing := c.Trace.Sizing; sizing != nil {
+		s.stated = sizing.Overhead
+	}
+	return s
+}
+
+// keyBytes returns the bytes of each object's key, as a client writes it.
+func keyBytes(t *traces.Trace) []int64 {
+	all := make([]int64, t.NumObjects)
+	for o := range all {
+		if t.Keys == nil {
+			all[o] = 16
+		} else if text := t.Keys[o].Text; text != "" {
+			all[o] = int64(len(text))
+		} else {
+			all[o] = int64(len(t.Keys[o].String()))
+		}
+	}
+	return all
+}
+
+// Serve replays requests by the server's clock.
+func (s *Server) Serve(w cache.Window, n *cache.Counts) {
+	before := s.program.state().tally
+	for i, o := range w.Objects {
+		size := w.Sizes[i]
+		r := &s.request
+		*r = request{object: o, key: s.keys[o], pos: w.First + i, write: w.Writes, present: s.trace.Passes(w.First + i)}
+		r.value = size - s.stated
+		if s.keyed {
+			r.value -= r.key
+		}
+		r.value = max(0, r.value)
+		s.advance(w.Times, i, r.pos)
+		r.now = s.now
+		if s.trace.Ends != nil && s.trace.Ends[r.pos] != 0 {
+			r.end = s.trace.Ends[r.pos]
+			if s.rate > 0 {
+				r.end += r.now - w.Times[i]
+			}
+		}
+		s.program.tick(r.now)
+		n.Bytes += size
+		if s.program.serve(r) {
+			n.Hits++
+			n.HitBytes += size
+		}
+	}
+	n.Requests += int64(len(w.Objects))
+	after := s.program.state().tally
+	n.Evictions += after.evicted - before.evicted
+	n.Oversized += after.oversized - before.oversized
+}
+
+// advance moves the clock to a request. A clock never goes back.
+func (s *Server) advance(times []int64, i, pos int) {
+	if s.rate > 0 {
+		s.now = int64(float64(pos) / s.rate * second)
+	} else if times != nil {
+		s.now = max(s.now, times[i])
+	}
+}
+
+const second = 1e9
+
+// KeepsTime says that the server expires objects itself, and knows which requests load nothing.
+func (s *Server) KeepsTime() {}
+
+func (s *Server) Holds(o policies.Object) bool { return s.program.has(o, s.now) }
+func (s *Server) Drop(o policies.Object) bool  { return s.program.remove(o) }
+func (s *Server) Used() int64                  { return s.program.state().used }
+func (s *Server) BeginCounting()               { s.warm = s.program.state().tally }
+
+func (s *Server) Remark() string { return s.program.remark() }
+
+func (s *Server) Counters() []policies.Counter {
+	at := s.program.state()
+	var perItem, share float64
+	if at.items > 0 {
+		perItem = float64(at.used-at.own) / float64(at.items)
+	}
+	if at.used > 0 {
+		share = float64(at.values) / float64(at.used)
+	}
+	return []policies.Counter{
+		policies.Count(Items, float64(at.items)),
+		policies.Count(ItemBytes, perItem),
+		policies.Count(ValueShare, share),
+		policies.Count(OwnMemory, float64(at.own)),
+		policies.Count(Taken, float64(at.taken)),
+		policies.Count(Refused, float64(at.refused-s.warm.refused)),
+		policies.Count(ExpiredItems, float64(at.expired-s.warm.expired)),
+	}
+}
+
+// rateParam is how fast requests come where the trace does not say it.
+var rateParam = params.Param{Name: "rate", Default: 0.0, Min: 0, Max: 1e9, Doc: "requests per second by the server's " +
+	"clock, whatever the times of the trace; 0: these"}
+
+// checkClock refuses a trace without times where the clock matters and no rate is given.
+func checkClock(server, why string, v params.Values, t *traces.Trace) error {
+	if t.Times != nil || v.Float(rateParam.Name) > 0 {
+		return nil
+	}
+	return fmt.Errorf("server %s: %s, and the trace has no times: say how fast requests come, such as %s(rate=5000), in "+
+		"requests per second", server, why, server)
+}
+
+// never is a time that does not come.
+const never = math.MaxInt64
