@@ -172,7 +172,9 @@ type Figure struct {
 	References Values            `yaml:"references,omitempty"`
 	XLabel     string            `yaml:"x-label,omitempty"`
 	YLabel     string            `yaml:"y-label,omitempty"`
-	From       float64           `yaml:"from,omitempty"` // over time: requests, or seconds, before those that are drawn
+	From       float64           `yaml:"from,omitempty"`      // over time: requests or seconds that are not drawn
+	Style      string            `yaml:"style,omitempty"`     // as for --figure, without log: width=3.3in,font=8pt
+	Highlight  Values            `yaml:"highlight,omitempty"` // policies that are drawn strong and above the others
 }
 
 // Metric returns the metric whose values the figure shows.

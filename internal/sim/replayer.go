@@ -303,6 +303,9 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	if sampler != nil {
 		sum.series = sampler.Rows()
 		sampler.SetOrigin(&sum.values)
+		if c.Model == nil { // a model has a clock of its own
+			sampler.SetBegin(&sum.values)
+		}
 	}
 	sum.blocks = marks.blocks(v, c)
 	return []outcome{sum}, nil
