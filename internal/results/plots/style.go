@@ -110,11 +110,11 @@ const (
 	mutedAlpha              = 0x70
 )
 
-// fadedStyle returns the look of line i that is only shown as background of others. The first 70 differ in their marks
+// fadedStyle returns the look of line i that is only shown as background of others. The first 80 differ in their marks
 // or dashes.
 func fadedStyle(i int) Style {
-	return Style{Color: faded, Width: 0.9, Marker: markers[i%len(markers)], Dashes: dashes[i/len(markers)%len(dashes)],
-		Grey: true}
+	mark, dash := i%len(policyMarks), i/len(policyMarks)%len(dashes)
+	return Style{Color: faded, Width: 0.9, Marker: policyMarks[mark], Dashes: dashes[dash], Grey: true}
 }
 
 func (s Style) line() draw.LineStyle {
