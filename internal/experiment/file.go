@@ -88,6 +88,7 @@ type Trace struct {
 	By      string            `yaml:"by,omitempty"`      // as for --by
 	Writes  string            `yaml:"writes,omitempty"`  // as for --writes
 	KV      string            `yaml:"kv,omitempty"`      // of prompts, as for --kv
+	Answers string            `yaml:"answers,omitempty"` // of prompts, as for --answers
 	// ObjectSizes are sizes that the files do not state, as for --object-size, and ObjectOverhead what each object takes
 	// beside its size, as for --object-overhead.
 	ObjectSizes    Values `yaml:"object-sizes,omitempty"`
