@@ -79,8 +79,8 @@ func TestLines(t *testing.T) {
 	w.add("arc", 1000, 100, 10)
 	check(t, w.lines(),
 		"arc at 1,000 objects: 70.00% of all requests hit, 76.18% once the cache has filled (at request 10,001)",
-		"at 1,000 objects or more, most misses are first requests (10,000 of 15,000 with arc), 20.00% of all requests; ~14% in a "+
-			"log twice as long (an estimate)")
+		"at 1,000 objects or more, most misses are first requests (10,000 of 15,000 with arc), 20.00% of all requests; ~14% "+
+			"in a log twice as long (an estimate)")
 	w.add("arc", 20_000, 100, 0)
 	check(t, w.lines()[1:], "20,000 objects never fills: the trace requests 10,000; if that grows as so far, a log "+
 		"~4.0 times as long fills it (an estimate)")
