@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/coldstart"
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -135,7 +136,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.checkSamples(cmd); err != nil {
 		return err
 	}
-	if err := f.check(); err != nil {
+	if err := cmp.Or(f.check(), f.figures.CheckPolicies(append(slices.Clip(specs), curve.OnePass()[0].Spec))); err != nil {
 		return err
 	}
 	w, err := f.workload(cmd, args)
@@ -425,7 +426,7 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 	}
 	r.ColdStart = coldstart.Lines(c.Exact, f.blocks, sim.ObjectNoun)
 	if c.Rate > 0 {
-		r.Draw = c.Drawings
+		r.Draw = func() ([]plots.Drawing, error) { return c.Drawings(r.Figures) }
 	}
 	return f.finish(cmd, r)
 }

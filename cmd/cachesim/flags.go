@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -35,6 +36,7 @@ type traceFlags struct {
 	overhead    string
 	embeddings  string
 	kv          string
+	answers     string
 	seed        uint64
 	quiet       bool
 	said        []string // notes on a trace, which may be read twice
@@ -93,11 +95,15 @@ func (f *traceFlags) registerSizes(cmd *cobra.Command) {
 		"what is usual in the format, 0B in most)")
 }
 
-// registerKV adds the flag for commands that can count prompts in bytes.
+// registerKV adds the flags for commands that replay prompts and can count them in bytes.
 func (f *traceFlags) registerKV(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.kv, "kv", "", "what the keys and values of prompts take, so that blocks have bytes: "+
 		"model=llama-3.1-70b (cachesim kv lists the models), config=FILE (a config.json of Hugging Face) or "+
 		"layers=80,kv-heads=8,head-size=128; with type=fp8,tensor-parallel=4")
+	cmd.Flags().StringVar(&f.answers, "answers", prompts.AnswersKept, "what servers keep of the answers to prompts: kept "+
+		"(known ones can hit, others take room), lengths (all take room, none hits) or off (nothing)")
+	_ = cmd.RegisterFlagCompletionFunc("answers", cobra.FixedCompletions(prompts.AnswerModes,
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // registerEmbeddings adds the flag for commands that replay queries.
@@ -179,6 +185,9 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 		return w, fmt.Errorf("--kv: %w", err)
 	}
 	w.KV = f.kv
+	if w.Answers, err = prompts.ParseAnswers(f.answers); err != nil {
+		return w, fmt.Errorf("--answers: %w", err)
+	}
 	if f.tenants != "" {
 		rule, err := read.ParseTenants(f.tenants)
 		if err != nil {

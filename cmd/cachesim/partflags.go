@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -125,10 +124,8 @@ func (f *overTime) window(out string, bytes bool) (series.Window, error) {
 	case f.origin && f.series != "":
 		return series.Window{}, fmt.Errorf("--origin and --series %s: a replay has windows of one length; write --series "+
 			"1m:hit_ratio,%s for both", f.series, series.MissesPerSecond)
-	case f.origin && bytes:
-		return series.Window{Span: time.Minute, Names: series.MissesPerSecond + "," + series.MissedBytes}, nil
 	case f.origin:
-		return series.Window{Span: time.Minute, Names: series.MissesPerSecond}, nil
+		return series.OfOrigin(bytes), nil
 	case f.series == "":
 		return series.Window{}, nil
 	case out == "":

@@ -28,6 +28,7 @@ type predictEvalFlags struct {
 	moments    int
 	warmup     int
 	out        string
+	figures    commandline.Figures
 }
 
 func newPredictEvalCommand() *cobra.Command {
@@ -67,6 +68,7 @@ at the end of the trace.`,
 	flags.IntVar(&f.moments, "moments", 1000, "number of requests at which the predictors are evaluated")
 	flags.IntVar(&f.warmup, "warmup", 0, "requests before the first of them")
 	flags.StringVarP(&f.out, "output", "o", "", "output folder for accuracy.json, accuracy.csv and the figure (SVG, PNG)")
+	f.figures.RegisterLook(flags)
 	completeNames(cmd, "predictor", predict.Registry.Names)
 	return cmd
 }
@@ -95,11 +97,14 @@ func (f *predictEvalFlags) run(cmd *cobra.Command, args []string) error {
 	if err := accuracy.Print(cmd.OutOrStdout(), results, string(f.format)); err != nil || f.out == "" {
 		return err
 	}
-	return accuracy.Write(f.out, results)
+	return accuracy.Write(f.out, results, f.figures.Options)
 }
 
 // parse checks the flags before the trace is read.
 func (f *predictEvalFlags) parse() ([]predict.Spec, []capacity.Spec, error) {
+	if err := f.figures.Check(f.out); err != nil {
+		return nil, nil, err
+	}
 	specs, err := predict.Registry.ParseList(f.predictors)
 	if err != nil {
 		return nil, nil, err

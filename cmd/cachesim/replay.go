@@ -44,6 +44,7 @@ type replayFlags struct {
 	warmup   int
 	jobs     int
 	out      string
+	figures  commandline.Figures
 	target   target.Flag
 	billing  billing.Flags
 	today    *int64      // the capacity that --today comes to on the trace
@@ -70,6 +71,7 @@ func (f *replayFlags) register(cmd *cobra.Command, defaultCapacities string) {
 	f.target = target.NewFlag()
 	flags.Var(&f.target, "target", target.Usage)
 	f.billing.Register(flags)
+	f.figures.Register(flags)
 	flags.StringVarP(&f.out, "output", "o", "", "folder for report.html (one page with everything), records (JSON "+
 		"lines, CSV, Parquet) and figures (SVG, PNG)")
 }
@@ -84,7 +86,7 @@ func (f *replayFlags) check() error {
 			return err
 		}
 	}
-	return f.neighbours.Check()
+	return cmp.Or(f.figures.Check(f.out), f.neighbours.Check())
 }
 
 // recorded reports whether the program writes records, which state what was replayed.
@@ -214,7 +216,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, cells []experi
 func (f *replayFlags) results(cmd *cobra.Command, args []string, w workload.Workload, t *traces.Trace, partial error,
 	recs []records.Record, rows []series.Row) runs.Results {
 	r := runs.Results{Records: recs, Rows: rows, Replayed: w.Settings(t), Version: version.Program(),
-		Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
+		Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags()), Figures: f.figures.Options}
 	if partial != nil {
 		r.Notes = append(r.Notes, partial.Error())
 	}
@@ -322,8 +324,8 @@ func (f *replayFlags) write(cmd *cobra.Command, r runs.Results) error {
 	if err := r.Write(cmd.Context(), f.out); err != nil {
 		return fmt.Errorf("%w; the results above are complete", err)
 	}
-	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures (SVG, PNG) and %s are "+
-		"in %s", page.Name, f.out))
+	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures and %s are in %s",
+		page.Name, f.out))
 	return nil
 }
 

@@ -167,7 +167,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(f.check(), f.parts.checkUsed(cmd, specs),
+	if err := cmp.Or(f.check(), f.parts.checkUsed(cmd, specs), f.figures.CheckPolicies(specs),
 		f.floors.CheckFormat(string(f.format), commandline.Formats)); err != nil {
 		return err
 	}

@@ -29,6 +29,8 @@ type statFlags struct {
 	trace  traceFlags
 	format commandline.Format
 	out    string
+
+	figures commandline.Figures
 }
 
 func newStatCommand() *cobra.Command {
@@ -64,10 +66,14 @@ Quantiles are values that occur in the trace, exact to one part in 256.`,
 	f.format.Register(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for stat.json, stat.csv, distributions.csv and figures "+
 		"(SVG, PNG)")
+	f.figures.RegisterLook(cmd.Flags())
 	return cmd
 }
 
 func (f *statFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.figures.Check(f.out); err != nil {
+		return err
+	}
 	w, err := f.trace.workload(cmd, args)
 	if err != nil {
 		return err
@@ -77,7 +83,8 @@ func (f *statFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	about := tracestat.About{Version: version.Program(), Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags())}
+	about := tracestat.About{Version: version.Program(), Command: runs.CommandLine(cmd.CommandPath(), args, cmd.Flags()),
+		Figures: f.figures.Options}
 	if isAttention(cmd, w) {
 		return statAttention(cmd, w, string(f.format), f.out, about, f.trace.quiet)
 	}

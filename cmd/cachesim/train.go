@@ -19,6 +19,8 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/gbm"
 	"github.com/cachesim/cachesim/internal/oracle/predictors"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/serving/hlem/trainer"
 	"github.com/cachesim/cachesim/internal/sim/trees"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -206,7 +208,7 @@ func drawCurve(w io.Writer, s *trainer.Summary) error {
 	for _, l := range lines {
 		f.AddLine(l)
 	}
-	d, err := f.Draw("curve", plots.PNG)
+	d, err := f.Draw("curve", look.Options{}, canvas.PNG)
 	if err != nil {
 		return err
 	}

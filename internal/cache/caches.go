@@ -64,6 +64,8 @@ type Entry struct {
 	// BlockTokens returns the tokens in the blocks of prompts that it keeps, 0 for those of the trace: the trace that it
 	// serves then has such blocks. Nil means 0.
 	BlockTokens func(params.Values) int
+	// Answers reports whether it keeps the blocks that answers to prompts fill; nil means that it serves requests alone.
+	Answers func(params.Values) bool
 	// GroupOrder returns the order in which LRU keeps the objects of a group that is requested at once. With it, one pass
 	// over the trace gives LRU's counts at every capacity. It also returns how many groups hold their objects while others
 	// begin; the capacity must hold all of these. Nil, and NoOrder, if LRU is no stack algorithm in such a cache.
@@ -302,6 +304,19 @@ func HasStreams(c Spec) bool { return Can[Streaming](c.Entry) }
 
 // ExactSpec is the cache in which a request hits if its own object is resident.
 func ExactSpec() Spec { return Spec{Entry: exactEntry, Params: params.Values{}} }
+
+// IgnoresAnswers reports whether a cache keeps nothing of the answers that a trace has.
+func IgnoresAnswers(c Spec, t *traces.Trace) bool {
+	return t.Requested() != t && (c.Entry.Answers == nil || !c.Entry.Answers(c.Params))
+}
+
+// AnswersIn returns how a cache replays the answers of a trace, one of prompts.AnswerModes; "" for not at all.
+func AnswersIn(c Spec, t *traces.Trace) string {
+	if p := prompts.Of(t.Kind); p != nil && t.Requested() != t && !IgnoresAnswers(c, t) {
+		return p.AnswerMode()
+	}
+	return ""
+}
 
 // IsLike reports whether a cache serves prompts on several nodes, as the one with a name does, which serves nothing
 // else. Policies that are short for that one work here, too.

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -527,6 +528,7 @@ func (t Trace) dependsOnSeed(axes []setting) bool {
 // Workload returns the trace's files and how they are read; it has no requests of a generator.
 func (t Trace) Workload() workload.Workload {
 	return workload.Workload{Name: t.Name, Files: t.paths(), Embeddings: t.Embeddings, KV: t.KV,
+		Answers: prompts.Answers(t.Answers),
 		Selection: traces.Selection{Format: t.Format, Merge: t.Merge, PerFile: t.PerFile, Limit: t.Limit,
 			Tenants: t.Tenants, By: t.By, Writes: t.Writes, ObjectSizes: t.ObjectSizes, ObjectOverhead: t.ObjectOverhead}}
 }

@@ -88,6 +88,7 @@ type Trace struct {
 	By      string            `yaml:"by,omitempty"`      // as for --by
 	Writes  string            `yaml:"writes,omitempty"`  // as for --writes
 	KV      string            `yaml:"kv,omitempty"`      // of prompts, as for --kv
+	Answers string            `yaml:"answers,omitempty"` // of prompts, as for --answers
 	// ObjectSizes are sizes that the files do not state, as for --object-size, and ObjectOverhead what each object takes
 	// beside its size, as for --object-overhead.
 	ObjectSizes    Values `yaml:"object-sizes,omitempty"`
@@ -172,7 +173,9 @@ type Figure struct {
 	References Values            `yaml:"references,omitempty"`
 	XLabel     string            `yaml:"x-label,omitempty"`
 	YLabel     string            `yaml:"y-label,omitempty"`
-	From       float64           `yaml:"from,omitempty"` // over time: requests, or seconds, before those that are drawn
+	From       float64           `yaml:"from,omitempty"`      // over time: requests or seconds that are not drawn
+	Style      string            `yaml:"style,omitempty"`     // as for --figure, without log: width=3.3in,font=8pt
+	Highlight  Values            `yaml:"highlight,omitempty"` // policies that are drawn strong and above the others
 }
 
 // Metric returns the metric whose values the figure shows.

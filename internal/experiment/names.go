@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // This file checks that everything that figures, tables, references and claims mention exists.
@@ -233,6 +234,7 @@ func (c *checker) figures() {
 			f = c.computed(f, at)
 		}
 		c.figure(f, at)
+		c.style(f, at)
 		c.fileName(f.Name, seen, at.sub("name"))
 		dimension := func(key, name string, canBeShare bool) {
 			if !canBeShare || name != capacityShare {
@@ -253,6 +255,18 @@ func (c *checker) figures() {
 			delete(f.Only, series.Label) // which labels there are is not known before the replay
 		}
 		c.places(f.Metric(), f.Only, at.sub("only"))
+	}
+}
+
+// style refuses looks that figures do not have, and policies to highlight that are not in the experiment.
+func (c *checker) style(f Figure, at path) {
+	if f.Style != "" {
+		o, err := look.Parse(f.Style)
+		c.at(at.sub("style"), err)
+		c.refuse(o.Log != "", at.sub("style"), "style has log; write the key log beside it")
+	}
+	if len(f.Highlight) > 0 {
+		c.places(f.Metric(), map[string]Values{records.DimPolicy: f.Highlight}, at.sub("highlight"))
 	}
 }
 

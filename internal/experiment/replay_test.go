@@ -151,7 +151,7 @@ func TestExecuteStopsAtMistakes(t *testing.T) {
 		want string
 	}{
 		"no sizes":   {newCell(zipfA, "lru", "1MiB"), "has no sizes"},
-		"no clock":   {newCell(file, "ttl", "10"), "has no times"},
+		"no clock":   {newCell(file, "ttl", "10"), "needs times, but"},
 		"warm-up":    {set(func(c *Cell) { c.Warmup = 20000 }), "below the 20000 of the trace"},
 		"generator":  {newCell("zipf(alpha=-1)", "lru", "10"), "trace zipf(alpha=-1)"},
 		"no file":    {newCell("nowhere.csv", "lru", "10"), "no such trace file"},

@@ -214,7 +214,7 @@ func setField(field any, value string) (err error) {
 
 // traceKeys are the keys of a trace that --set can change, besides limit, sample and the parameters of its generator.
 var traceKeys = []string{"file", "files", "generate", "format", "merge", "per-file", "warmup", "tenants", "by", "kv",
-	"writes", "object-sizes", "object-overhead", "embeddings", "capacities"}
+	"answers", "writes", "object-sizes", "object-overhead", "embeddings", "capacities"}
 
 // set changes a key of the trace or a parameter of its generator.
 func (t *Trace) set(key, value string) error {

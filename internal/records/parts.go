@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
 )
 
 // NoPart is what files and tables have where a record could have a part and has none.
@@ -198,6 +200,12 @@ func NoCache() string {
 	declareAll()
 	return idle
 }
+
+// Taken returns the bytes of the cache: its capacity, or what it took in truth where it is a server that took more.
+func (r *Record) Taken() int64 { return max(r.Capacity, r.Int(metric.Taken)) }
+
+// Overruns reports whether a server took more than a tenth above its capacity: it then is no answer to what fits.
+func (r *Record) Overruns() bool { return r.Taken() > r.Capacity+r.Capacity/10 }
 
 // Competes reports whether the record may be the best, in tables, figures, targets and claims alike: its policy could
 // run in production and has to choose. A policy that knows the future, itself or through a part, does not compete, nor

@@ -29,6 +29,9 @@ type Record struct {
 	// WriteMode is what requests that write do to the cache, as for --writes; "" if the trace has none
 	WriteMode string `json:"write_mode" parquet:"write_mode" rare:"true"`
 	Sizing
+	// Answers says how answers to prompts are replayed, as for --answers: kept or lengths; "" if they are ignored, or the
+	// trace has none
+	Answers string `json:"answers" parquet:"answers" rare:"true"`
 	KVMemory
 	// Contents is ContentsUnknown if the trace has only lengths of prompts: then the record's hits, misses and evictions
 	// say nothing, and are 0 in files. "" otherwise.

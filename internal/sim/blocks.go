@@ -274,9 +274,18 @@ func (r *Replayer) checkBlocks(c Cell) error {
 	return err
 }
 
-// inBlocks returns the replayer and the cell for a cache with larger blocks than the trace. The cell's capacity has the
-// same bytes or, if these are unknown, at most as many tokens. For other cells, both are unchanged.
+// differs reports whether a cell is replayed on another trace, which inBlocks returns.
+func (r *Replayer) differs(c Cell) bool {
+	return cache.IgnoresAnswers(c.Cache, r.trace) || r.blockTokens(c) > 0
+}
+
+// inBlocks returns the replayer and the cell for a cache with larger blocks than the trace, or without its answers. The
+// cell's capacity has the same bytes or, if these are unknown, at most as many tokens. For other cells, both are
+// unchanged.
 func (r *Replayer) inBlocks(c Cell) (*Replayer, Cell, error) {
+	if cache.IgnoresAnswers(c.Cache, r.trace) {
+		return r.withoutAnswers().inBlocks(c)
+	}
 	tokens := r.blockTokens(c)
 	if tokens == 0 {
 		return r, c, nil

@@ -172,7 +172,7 @@ func MarkBest(recs []records.Record) {
 	competes := func(rec *records.Record) bool {
 		kind, _ := cache.Registry.Find(nameIn(rec.Cache))
 		paysWithQuality := cache.Can[policies.HeadServer](kind)
-		return rec.Competes() && !cache.Can[cache.Driven](kind) && !paysWithQuality
+		return rec.Competes() && !rec.Overruns() && !cache.Can[cache.Driven](kind) && !paysWithQuality
 	}
 	for i := range recs {
 		if competes(&recs[i]) {

@@ -310,7 +310,7 @@ func checkLabels(c Cell, t *traces.Trace) error {
 
 // checkWrites rejects parts that cannot replay what writes, deletions and times to live do in a trace.
 func checkWrites(c Cell, t *traces.Trace) error {
-	if len(t.Removals) == 0 && !t.Fills() && t.Written.Passing == 0 {
+	if len(t.Removals) == 0 && (t.Ops == nil || !t.Fills()) && t.Written.Passing == 0 {
 		return nil
 	}
 	what := fmt.Sprintf("cannot follow what takes objects out of a cache, or fills it (%s: %s)", t.Name, t.Written.Text())

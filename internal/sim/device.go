@@ -50,11 +50,11 @@ type site struct {
 // siteOf decides whether the device or the CPU replays a cell. Models of time, pools, prefetchers and series need the
 // requests one by one, unless the device computes only a part.
 func (r *Replayer) siteOf(c Cell) site {
-	if tokens := r.blockTokens(c); tokens > 0 {
+	if r.differs(c) {
 		if other, joined, err := r.inBlocks(c); err == nil { // what fails is reported by the replay
 			s := other.siteOf(joined)
 			if s.key != "" {
-				s.key += fmt.Sprintf(", blocks of %d tokens", tokens)
+				s.key += fmt.Sprintf(", blocks of %d tokens of %d requests", r.blockTokens(c), len(other.trace.Objects))
 			}
 			return s
 		}

@@ -86,7 +86,8 @@ func TestCachesTakeTheMemoryThatTheySay(t *testing.T) {
 
 // What a node keeps does not grow with the requests of the others, of which there are many for each block here.
 func TestNodesTakeNoMemoryForRequestsOfOthers(t *testing.T) {
-	trace := simtest.Generated(t, "llm(prompts=2000,conversations=40)", traces.Needs{Kind: true})
+	// Answers would have as many blocks as prompts.
+	trace := simtest.Generated(t, "llm(prompts=2000,conversations=40)", traces.Needs{Kind: true}).Requested()
 	for _, of := range []struct {
 		cache, policy string
 		most          int64 // MiB

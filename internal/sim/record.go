@@ -57,6 +57,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		rec.SetInt(metric.HitBytes, block*rec.Int(metric.Hits))
 		out.blocks.OfBytes(block)
 	}
+	rec.Answers = cache.AnswersIn(c.Cache, r.trace)
 	if r.trace.Written.Writes > 0 {
 		rec.WriteMode = r.trace.Written.Mode.String()
 	}

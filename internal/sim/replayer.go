@@ -60,6 +60,8 @@ type Replayer struct {
 	// joined replays the trace in blocks of more tokens, by their number; joining guards it.
 	joined  map[int]*Replayer
 	joining *sync.Mutex
+	// withoutAnswers replays the trace for caches that keep no answers.
+	withoutAnswers func() *Replayer
 }
 
 // WithProgress returns r with another progress function; what cells share stays shared.
@@ -87,6 +89,7 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	options.Neighbours.Device = options.Device
 	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
 		least: cache.IdentityOnly}, remarked: &sync.Map{}, joined: map[int]*Replayer{}, joining: &sync.Mutex{}}
+	r.withoutAnswers = sync.OnceValue(func() *Replayer { return NewReplayer(t.Requested(), options) })
 	r.topics = sync.OnceValue(func() []int32 { return ontrace.Topics(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
 	r.sizedOnly = sync.OnceValue(func() *view {
@@ -239,7 +242,7 @@ func (r *Replayer) Replay(ctx context.Context, c Cell) (Result, error) {
 // ReplayJob replays a job and returns the result of each of its cells. When ctx ends it does not wait for a request or
 // a bound that takes long.
 func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, err error) {
-	if r.blockTokens(job.cells[0]) > 0 {
+	if r.differs(job.cells[0]) {
 		other, joined, err := r.joinedJob(job)
 		if err != nil {
 			return nil, err
@@ -303,6 +306,9 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	if sampler != nil {
 		sum.series = sampler.Rows()
 		sampler.SetOrigin(&sum.values)
+		if c.Model == nil { // a model has a clock of its own
+			sampler.SetBegin(&sum.values)
+		}
 	}
 	sum.blocks = marks.blocks(v, c)
 	return []outcome{sum}, nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -26,7 +25,7 @@ func (r *Replayer) noteSample(cells []Cell) {
 			smallest, at = c.Capacity.Simulated, c
 		}
 	}
-	shared, longest := sharedBlocks(r.trace)
+	shared, longest := prompts.Of(r.trace.Kind).SharedBlocks(r.trace.Objects, r.trace.Groups)
 	need := max(timesShared*shared, timesLongest*longest)
 	if smallest >= int64(need) {
 		return
@@ -35,29 +34,4 @@ func (r *Replayer) noteSample(cells []Cell) {
 		"to %d blocks, and %d are shared by conversations, all of which a sample has: its hits may be too few; want %.2g "+
 		"times the --sample or the capacity", r.trace.Name, at.Capacity, smallest, longest, shared,
 		float64(need)/float64(smallest)))
-}
-
-// sharedBlocks returns how many blocks several conversations request, and how many blocks the longest prompt has.
-func sharedBlocks(t *traces.Trace) (shared, longest int) {
-	const none, several = -1, -2
-	sessions := prompts.Of(t.Kind).Sessions
-	of := make([]int32, t.NumObjects) // per block: the conversation that requests it
-	for o := range of {
-		of[o] = none
-	}
-	for i := range t.Groups {
-		blocks, _ := t.Group(i)
-		longest = max(longest, len(blocks))
-		for _, o := range blocks {
-			switch of[o] {
-			case none:
-				of[o] = sessions[i]
-			case several, sessions[i]:
-			default:
-				of[o] = several
-				shared++
-			}
-		}
-	}
-	return shared, longest
 }

@@ -10,6 +10,13 @@ import (
 // InBlocks returns the prompts of t in blocks of a number of tokens, a multiple of its own; see prompts.Columns.Join.
 // The result shares the columns of prompts with t.
 func (t *Trace) InBlocks(tokens int) (*Trace, error) {
+	if t.requested != nil {
+		joined, err := t.requested.InBlocks(tokens)
+		if err != nil {
+			return nil, err
+		}
+		return joined.WithAnswers(t.answers)
+	}
 	p := prompts.Of(t.Kind)
 	switch {
 	case p == nil:

@@ -61,6 +61,7 @@ func (t *Trace) countedBytes(to int) (bytes int64) {
 // keys and may not be a sample itself. The result may have no requests. Blocks of prompts are sampled as single
 // objects, as an exact cache sees them, so that no prompts are left. Load keeps whole conversations instead.
 func (t *Trace) Sample(rate float64, seed uint64) *Trace {
+	t = t.Requested()
 	s := NewSampler(rate, seed)
 	chosen := make([]bool, t.NumObjects)
 	for object, key := range t.Keys {

@@ -38,6 +38,12 @@ type Trace struct {
 	Ends   []int64
 	Served []stream.Served // per request: what the server that wrote the log found; nil if it does not say
 
+	// Loads are the positions at which something is loaded without a request: what answers to prompts fill. Nil: nowhere.
+	Loads     stream.Bitset
+	passed    stream.Bitset // requests of blocks that answers fill: their misses load nothing
+	requested *Trace        // the trace without Loads; nil if it has none
+	answers   string        // the mode of WithAnswers
+
 	Keys []stream.Key // per object: the key in the file; nil unless requested
 
 	// Groups are the positions at which groups of requests begin, such as the blocks of a prompt or the keys of a batch.
@@ -92,6 +98,7 @@ func (t *Trace) slice(from, to int) *Trace {
 	part.Ops, part.Served = stream.Cut(t.Ops, requests), stream.Cut(t.Served, requests)
 	part.Ends = stream.Cut(t.Ends, requests)
 	part.Removals = t.removalsIn(from, to)
+	part.Loads, part.passed, part.requested = bitsIn(t.Loads, from, to), bitsIn(t.passed, from, to), nil
 	if t.Labels != nil {
 		part.Labels = &Labels{t.Labels.Column, t.Labels.Names, stream.Cut(t.Labels.Of, requests)}
 	}
@@ -126,7 +133,8 @@ func (t *Trace) Group(i int) (objects []uint32, first int) {
 func (t *Trace) Bytes() int64 {
 	bytes := stream.ColumnBytes(t.Objects) + stream.ColumnBytes(t.ObjectSizes) + stream.ColumnBytes(t.RequestSizes) +
 		stream.ColumnBytes(t.Times) + stream.ColumnBytes(t.Ends) +
-		stream.ColumnBytes(t.Ops) + stream.ColumnBytes(t.Served) + stream.ColumnBytes(t.Removals) +
+		stream.ColumnBytes(t.Ops) + stream.ColumnBytes(t.Loads) + stream.ColumnBytes(t.passed) +
+		stream.ColumnBytes(t.Served) + stream.ColumnBytes(t.Removals) +
 		stream.ColumnBytes(t.Groups) + stream.ColumnBytes(t.Keys)
 	if t.Labels != nil {
 		bytes += stream.ColumnBytes(t.Labels.Of)
@@ -268,8 +276,8 @@ func (t *Trace) Lines(remark string) []string {
 	default:
 		lines = append(lines, written)
 	}
-	if d, ok := t.Kind.(stream.Described); ok && d.Line() != "" {
-		lines = append(lines, d.Line())
+	if d, ok := t.Kind.(stream.Described); ok {
+		lines = append(lines, d.Lines()...)
 	}
 	return lines
 }

@@ -83,8 +83,24 @@ func (t *Trace) removalsIn(from, to int) (in []Removal) {
 
 func compareRemoval(r Removal, pos int) int { return cmp.Compare(int(r.Before), pos) }
 
-// IsWrite reports whether the request at pos writes.
-func (t *Trace) IsWrite(pos int) bool { return t.Ops != nil && t.Ops[pos].Writes() }
+// bitsIn returns the bits of requests of a part, with positions in the part.
+func bitsIn(of stream.Bitset, from, to int) (in stream.Bitset) {
+	if of == nil || from == 0 {
+		return of
+	}
+	in = stream.Bitset{}
+	for pos := from; pos < to; pos++ {
+		if of.Has(pos) {
+			in.Set(pos - from)
+		}
+	}
+	return in
+}
+
+// IsWrite reports whether the request at pos writes, or is no request but a load.
+func (t *Trace) IsWrite(pos int) bool {
+	return t.Ops != nil && t.Ops[pos].Writes() || t.Loads != nil && t.Loads.Has(pos)
+}
 
 // HasWrites reports whether requests write, so that reads are counted apart from them.
 func (t *Trace) HasWrites() bool {
@@ -101,11 +117,13 @@ func (t *Trace) Op(pos int) stream.Op {
 }
 
 // Passes reports whether a miss at pos loads nothing: the log says that the object is missing, or the request changes
-// only resident objects, or only looks.
-func (t *Trace) Passes(pos int) bool { return t.Ops != nil && t.Ops[pos]&stream.IfPresent != 0 }
+// only resident objects, or only looks, or an answer fills the block.
+func (t *Trace) Passes(pos int) bool {
+	return t.Ops != nil && t.Ops[pos]&stream.IfPresent != 0 || t.passed != nil && t.passed.Has(pos)
+}
 
-// Fills reports whether the trace has writes that fill a cache, and are no part of hits and misses.
-func (t *Trace) Fills() bool { return t.Ops != nil && t.Written.Mode.Fills() }
+// Fills reports whether the trace has writes that fill a cache, or loads, which are no part of hits and misses.
+func (t *Trace) Fills() bool { return t.Loads != nil || t.Ops != nil && t.Written.Mode.Fills() }
 
 // Counted returns how many of the requests [from, to) belong to hits and misses: all but the writes that fill.
 func (t *Trace) Counted(from, to int) (n int) {
@@ -160,6 +178,7 @@ func (t *Trace) nextInPart() []uint32 {
 		o := t.Objects[pos]
 		next[pos] = soonest[o]
 		switch {
+		case t.passed != nil && t.passed.Has(pos): // it cannot hit
 		case t.Passes(pos) && t.IsWrite(pos): // not worth keeping the object for: it is no read that could hit
 		case fills && t.IsWrite(pos):
 			soonest[o] = oracle.Never

@@ -93,6 +93,11 @@ var (
 		Doc: "the share of their bytes that it answered"}
 )
 
+// Taken is declared by servers, whose setting may be no limit.
+var Taken = Metric{Name: "taken_bytes", Title: "memory taken", Unit: Bytes, Merge: Max,
+	Doc:    "most bytes that the server took of what its setting limits; more than the setting where that is no limit",
+	Column: Column{At: 82, Head: "takes", Weight: 53}}
+
 // NsPerRequest is the time that the program takes, not the time of a model.
 var NsPerRequest = Metric{Name: "ns_per_request", Title: "ns/request", Unit: Nanoseconds, Digits: 1, Better: Lower,
 	OfMachine: true,

@@ -60,7 +60,12 @@ func (p *blockPool) key(tokens []int, block int) string {
 // begin serves a prompt, and returns how many of its tokens need not be computed. vLLM lets a prompt wait that does not
 // fit; here as many of its first blocks are allocated as fit, as in ours.
 func (p *blockPool) begin(tokens []int) (cached int, run []*poolBlock) {
-	for block := range (len(tokens) - 1) / p.blockSize {
+	return p.decode(tokens, len(tokens))
+}
+
+// decode serves a prompt, the first of the tokens, and its answer, as far as its keys and values are computed.
+func (p *blockPool) decode(tokens []int, prompt int) (cached int, run []*poolBlock) {
+	for block := range (prompt - 1) / p.blockSize {
 		found := p.cached[p.key(tokens, block)]
 		if found == nil {
 			break
@@ -71,17 +76,8 @@ func (p *blockPool) begin(tokens []int) (cached int, run []*poolBlock) {
 		p.touch(b)
 	}
 	cached = len(run) * p.blockSize
-	first := len(run)
-	needed := (len(tokens)+p.blockSize-1)/p.blockSize - first
-	for range min(needed, len(p.free)) {
-		run = append(run, p.take())
-	}
-	for block := first; block < len(run); block++ {
-		if p.keepsPartial || (block+1)*p.blockSize <= len(tokens) {
-			run[block] = p.fill(run[block], p.key(tokens, block))
-		}
-		run[block].priority = poolDefault
-	}
+	run = p.compute(run, tokens, prompt)
+	run = p.compute(run, tokens, len(tokens))
 	for block, b := range run {
 		for _, r := range p.retentions {
 			if token := block * p.blockSize; token >= r.start && token < r.end {
@@ -90,6 +86,25 @@ func (p *blockPool) begin(tokens []int) (cached int, run []*poolBlock) {
 		}
 	}
 	return cached, run
+}
+
+// compute takes blocks for the first tokens, behind those of a run, and fills them.
+func (p *blockPool) compute(run []*poolBlock, tokens []int, end int) []*poolBlock {
+	first := len(run)
+	needed := (end+p.blockSize-1)/p.blockSize - first
+	for range min(needed, len(p.free)) {
+		run = append(run, p.take())
+	}
+	for block := range run {
+		switch full := (block+1)*p.blockSize <= end; {
+		case run[block].key != "":
+			continue
+		case full || p.keepsPartial && end == len(tokens):
+			run[block] = p.fill(run[block], p.key(tokens[:end], block))
+		}
+		run[block].priority = poolDefault
+	}
+	return run
 }
 
 func (p *blockPool) touch(b *poolBlock) {

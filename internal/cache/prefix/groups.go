@@ -156,6 +156,7 @@ func (s *grouped) tail(p Prompt, most int, kind groupKind) int {
 }
 
 func (s *grouped) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
+	p.Blocks = p.Blocks[:p.own()] // answers are not kept here
 	full := len(p.Blocks) / s.per // blocks of the engine that may be kept
 	most := (p.Tokens - 1) / s.pool.Tokens
 	found, longest := s.match(p, min(most, full))

@@ -149,6 +149,9 @@ func (h *HiCache) insert(blocks []policies.Object, hits int, p Prompt) {
 	for from := 0; from < len(blocks); {
 		isNew := !h.pool.Has(blocks[from]) && !h.host.Has(blocks[from])
 		to := len(blocks)
+		if from < p.own() { // the answer is a node of its own
+			to = min(to, p.own())
+		}
 		if !isNew {
 			to = h.endOfNode(blocks, from)
 			h.split(blocks[:to])

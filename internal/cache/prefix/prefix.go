@@ -26,6 +26,10 @@ const (
 	lastFull     = "full"
 	lastComputed = "computed"
 	lastKept     = "kept"
+
+	answersDefault = "default"
+	answersKept    = "kept"
+	answersDropped = "dropped"
 )
 
 // Metrics of a cache that serves prompts.
@@ -94,7 +98,11 @@ var entry = cache.Entry{
 		{Name: "block", Default: 0, Min: 0, Max: 1 << 20, Doc: "tokens in a block, a multiple of those in the trace, whose " +
 			"blocks are joined; the capacity has as many tokens, or bytes, as otherwise; 0: the trace's"},
 		LastParam,
+		{Name: "answers", Default: answersDefault, Choices: []string{answersDefault, answersKept, answersDropped}, Doc: "" +
+			"blocks that answers fill: kept, as those of prompts; dropped; default: kept, except with evict=chunk, as " +
+			"LMCache does without save_decode_cache"},
 	},
+	Answers:     keepsAnswers,
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
 	Holds: func(v params.Values, overlap bool) bool {
 		return holds(v) && (overlap || v.Int("concurrency") > 1)
@@ -113,6 +121,14 @@ const treeBytes = 10
 
 // holds reports whether running prompts hold their blocks.
 func holds(v params.Values) bool { return v.Text("evict") == evictLeaf || v.Text("evict") == evictNode }
+
+// keepsAnswers reports whether blocks that answers fill are kept.
+func keepsAnswers(v params.Values) bool {
+	if v.Text("answers") == answersDefault {
+		return v.Text("evict") != evictChunk
+	}
+	return v.Text("answers") == answersKept
+}
 
 func check(v params.Values, e policies.Entry) error {
 	switch evict := v.Text("evict"); {
@@ -192,13 +208,26 @@ type contents interface {
 
 // Prompt is a prompt that comes to a store of blocks.
 type Prompt struct {
-	Blocks   []policies.Object // that may be kept
+	Blocks   []policies.Object // that may be kept: its own, then those that its answer fills
+	Answer   int               // how many of them these are
 	First    int               // the position of the first one, among those of all prompts that have begun
 	Now      int64             // nanoseconds
 	Tokens   int
 	Priority int32
 	Reusable int  // how many of the blocks can hit
+	Computes bool // resident blocks that cannot hit are computed again, for which there must be room
 	Apart    bool // the block behind these takes room while the prompt runs, and is not kept
+}
+
+// own returns how many of the blocks are the prompt's own.
+func (p Prompt) own() int { return len(p.Blocks) - p.Answer }
+
+// found returns how many of a run of resident leading blocks are used as they are.
+func (p Prompt) found(run int) int {
+	if p.Computes {
+		return min(run, p.Reusable)
+	}
+	return run
 }
 
 // Held is what a prompt holds while it runs.
@@ -211,11 +240,13 @@ type Held struct {
 func New(c cache.Config) (*Cache, error) {
 	p := &Cache{Front: NewFront(c), held: make([]Held, len(c.Trace.Groups))}
 	var err error
-	switch c.Params.Text("evict") {
-	case evictAny:
+	switch evict := c.Params.Text("evict"); {
+	case evict == evictAny:
 		p.store, err = newLooseBlocks(c)
-	case evictChunk:
+	case evict == evictChunk:
 		p.store, err = newChunks(c)
+	case p.bound && p.Columns.Rewritten:
+		p.store, err = newBound(c)
 	default:
 		if pool, ok := poolOf(p.Columns); ok && c.Policy.Entry.InGroups {
 			p.store = newGrouped(c, pool)
@@ -288,7 +319,8 @@ func (f *Front) Arrive(prompt int) Prompt {
 	}
 	var kept int
 	kept, p.Reusable, p.Apart = f.Limits(prompt)
-	p.Blocks = blocks[:kept]
+	p.Computes = f.computes()
+	p.Blocks, p.Answer = blocks[:kept], f.Columns.AnswerBlocks(prompt)
 	return p
 }
 
@@ -297,13 +329,14 @@ func (f *Front) Count(prompt, hits int, before cache.Counts, n *cache.Counts) (h
 	blocks, _ := f.Trace.Group(prompt)
 	tokens := int64(f.Columns.InputTokens[prompt])
 	hitTokens = min(int64(hits)*int64(f.Columns.BlockTokens), tokens)
-	n.Requests += int64(len(blocks))
+	requested := f.Columns.Requested(prompt, blocks)
+	n.Requests += int64(requested)
 	n.Hits += int64(hits)
 	n.Prompts++
 	n.Tokens += tokens
 	n.HitTokens += hitTokens
-	if f.keepsPartial() && hits < len(blocks) { // otherwise a block that is not full is not kept
-		n.EmptyTokens += f.Columns.EmptyTokens(prompt, len(blocks))
+	if f.keepsPartial() && hits < requested { // otherwise a block that is not full is not kept
+		n.EmptyTokens += f.Columns.EmptyTokens(prompt, requested)
 	}
 	if f.Columns.Rounded != nil {
 		n.RoundedTokens += int64(f.Columns.Rounded[prompt])
@@ -315,18 +348,27 @@ func (f *Front) Count(prompt, hits int, before cache.Counts, n *cache.Counts) (h
 // keepsPartial reports whether last blocks that are not full are kept.
 func (f *Front) keepsPartial() bool { return f.last == lastAny || f.last == lastKept && !f.bound }
 
-// Limits says what the parameter last means for a prompt, whose last block may not be full: how many of its first
-// blocks are kept, how many of these can hit, and whether the block behind them takes room while the prompt runs. For a
-// reference every full block can hit, and no other takes room. That is a bound on the rule.
+// computes reports whether a last block is computed again, whether it is resident or not.
+func (f *Front) computes() bool { return (f.last == lastComputed || f.last == lastKept) && !f.bound }
+
+// Limits says what the parameter last means for a prompt, whose last block may not be full: how many blocks of its
+// group are kept, how many of these can hit, and whether the block behind them takes room while the prompt runs. For a
+// reference every full block can hit, and no other takes room. That is a bound on the rule. Blocks of an answer are
+// kept and cannot hit; they include what was the last block of the prompt.
 func (f *Front) Limits(prompt int) (kept, reusable int, apart bool) {
 	blocks, _ := f.Trace.Group(prompt)
 	tokens, block := int64(f.Columns.InputTokens[prompt]), int64(f.Columns.BlockTokens)
-	kept = len(blocks)
-	if !f.keepsPartial() {
-		kept = int(min(int64(kept), tokens/block))
+	full, answer := f.Columns.Full(prompt, blocks), f.Columns.AnswerBlocks(prompt)
+	kept, reusable = full+answer, full
+	if answer == 0 && f.keepsPartial() {
+		kept, reusable = len(blocks), len(blocks)
 	}
-	if (f.last != lastComputed && f.last != lastKept) || f.bound {
-		return kept, kept, false
+	if !f.computes() {
+		return kept, reusable, false
 	}
-	return kept, int(min(int64(kept), (tokens-1)/block)), kept < len(blocks)
+	reusable = int(min(int64(reusable), (tokens-1)/block))
+	if !f.Columns.Answered() {
+		return kept, reusable, kept < len(blocks)
+	}
+	return kept, reusable, int64(kept)*block < f.Columns.Written(prompt)
 }

@@ -226,6 +226,29 @@ func (t *radixTree) begin(tokens []int, priority int) (cached int, run *radixRun
 	return cached, run
 }
 
+// answer adds what the tree lacks of a prompt and its answer when it has been decoded: a node of its own.
+func (t *radixTree) answer(run *radixRun, tokens []int) {
+	if run.partial {
+		t.partial--
+	}
+	whole, found := t.aligned(tokens), len(run.tokens)/t.page
+	if run.partial = false; found < len(t.aligned(run.tokens))/t.page {
+		return
+	}
+	free := t.capacity - t.partial - t.lockedPages()
+	computed := min(len(whole)/t.page-found, free)
+	run.partial = len(whole) < len(tokens) && free > computed
+	t.evict(computed)
+	if run.partial {
+		t.evict(computed + 1)
+		t.partial++
+	}
+	t.lock(run.node, -1)
+	run.tokens = whole[:t.page*(found+computed)]
+	run.node = t.insert(run.tokens, run.priority, false)
+	t.lock(run.node, 1)
+}
+
 // end inserts a prompt again, and unlocks it.
 func (t *radixTree) end(run *radixRun) {
 	if run.partial {

@@ -20,13 +20,7 @@ type chunks struct {
 
 func newChunks(c cache.Config) (blockStore, error) {
 	if c.Policy.Entry.Kind == policies.Offline {
-		// A reference on loose blocks is a bound, because their schedules include all that load the missing blocks of a
-		// prompt, as many as fit.
-		b, err := newLooseBlocks(c)
-		if err == nil {
-			b.fit = int(min(c.Capacity, int64(len(c.Trace.Objects))))
-		}
-		return b, err
+		return newBound(c)
 	}
 	config := c.PolicyConfig()
 	config.Holds = true
@@ -40,11 +34,22 @@ func newChunks(c cache.Config) (blockStore, error) {
 	return s, nil
 }
 
+// newBound returns loose blocks for a reference. They are a bound, because their schedules include all that load the
+// missing blocks of a prompt, as many as fit. A tree needs it if answers write blocks again: to keep a block until its
+// next request, a tree keeps those before it, too, although an answer may write them before.
+func newBound(c cache.Config) (blockStore, error) {
+	b, err := newLooseBlocks(c)
+	if err == nil {
+		b.fit = int(min(c.Capacity, int64(len(c.Trace.Objects))))
+	}
+	return b, err
+}
+
 func (s *chunks) contents() contents { return s.pool }
 
 func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	evictions := s.pool.Evictions()
-	blocks := p.Blocks
+	blocks := p.Blocks[:p.own()]
 	for hits < len(blocks) && s.pool.Has(blocks[hits]) {
 		hits++
 	}
@@ -71,6 +76,14 @@ func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	}
 	for _, o := range blocks[:hits] {
 		s.policy.Release(o)
+	}
+	r.Pos = p.First + p.own()
+	for _, o := range p.Blocks[p.own():] { // chunk by chunk, as decoding fills them
+		if r.Object, r.Query = o, o; !s.pool.Has(o) {
+			s.pool.Miss(r)
+			s.policy.Release(o)
+		}
+		r.Pos++
 	}
 	n.Evictions += s.pool.Evictions() - evictions
 	return min(hits, p.Reusable), Held{}
@@ -124,7 +137,7 @@ func (b *looseBlocks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	r := policies.Request{Size: 1, Time: p.Now}
 	for i, o := range blocks {
 		r.Object, r.Query, r.Pos = o, o, p.First+i
-		if b.pool.Request(r) {
+		if b.pool.Request(r) && i < p.own() {
 			found++
 		}
 	}

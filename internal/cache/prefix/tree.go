@@ -200,7 +200,7 @@ func (t *Tree) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 // Lock holds what fits of a prompt, whose first `run` blocks are resident. Load must follow. Of the resident blocks,
 // those that do not hit are held there, because room is made for them first.
 func (t *Tree) Lock(p Prompt, run int) (h Held) {
-	hits := min(run, p.Reusable)
+	hits := p.found(run)
 	t.hold(p.Blocks[:hits])
 	if h = t.fit(p, hits); int(h.Blocks) > run {
 		t.lockAll(p.Blocks[run:h.Blocks])
@@ -212,21 +212,33 @@ func (t *Tree) Lock(p Prompt, run int) (h Held) {
 // until Finish, which is less if the policy refuses a block, and how many blocks were resident before room was made for
 // a last one that is computed again.
 func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
-	blocks, hits := p.Blocks[:h.Blocks], min(run, p.Reusable)
+	blocks, hits := p.Blocks[:h.Blocks], p.found(run)
 	if t.follower != nil {
 		t.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: p.First, Time: p.Now, Priority: p.Priority})
 	}
 	t.split(blocks[:hits])
 	resident = min(run, len(blocks))
-	if resident > hits { // the last block is computed again
-		t.pool.MakeRoom(int64(t.apart + 1))
-		if t.pool.Has(blocks[hits]) { // what made room may have been this block
-			t.hold(blocks[hits:resident])
-			t.split(blocks[:resident])
-		} else {
-			t.lockAll(blocks[hits:resident])
-			resident = hits
+	if resident > hits { // the last block is computed again, or the answer is written again
+		others := t.apart // without the last block of the answer, which comes later
+		if h.Apart {
+			others--
 		}
+		t.pool.MakeRoom(int64(others + resident - hits))
+		again := hits
+		for again < resident && t.pool.Has(blocks[again]) { // what made room may have been these blocks
+			again++
+		}
+		if again > hits {
+			t.hold(blocks[hits:again])
+			t.split(blocks[:again])
+		}
+		t.lockAll(blocks[again:resident])
+		resident = again
+	}
+	if t.segments != nil {
+		asked := max(resident, min(p.own(), len(blocks)))
+		t.segments.add(blocks[resident:asked])
+		t.segments.add(blocks[asked:])
 	}
 	h.Blocks = int32(t.request(blocks, hits, resident, policies.Request{Size: 1, Pos: p.First, Time: p.Now}))
 	if t.apart > 0 {
@@ -270,9 +282,6 @@ func (t *Tree) split(resident []policies.Object) {
 // request requests the blocks of a prompt that fit; r is the first request without its object. All are locked, and the
 // first are resident. It returns how many are resident and held afterwards: fewer than all if the policy refuses one.
 func (t *Tree) request(blocks []policies.Object, hits, resident int, r policies.Request) (held int) {
-	if t.segments != nil {
-		t.segments.add(blocks[resident:])
-	}
 	if t.deepestFirst {
 		t.serveDeepestFirst(blocks, resident, r)
 		return len(blocks)

@@ -26,9 +26,6 @@ var (
 		Column: metric.Column{At: 82, Head: "values", Weight: 50}}
 	OwnMemory = metric.Metric{Name: "server_bytes", Title: "bytes of the server itself", Unit: metric.Bytes,
 		Doc: "bytes of the limited memory that the empty server takes"}
-	Taken = metric.Metric{Name: "taken_bytes", Title: "memory taken", Unit: metric.Bytes, Merge: metric.Max,
-		Doc:    "most bytes that the server took of what its setting limits; more than the setting where that is no limit",
-		Column: metric.Column{At: 82, Head: "takes", Weight: 53}}
 	Refused = metric.Metric{Name: "refused", Unit: metric.Count, Better: metric.Lower,
 		Doc:    "items that the server did not store for want of memory",
 		Column: metric.Column{At: 83, Weight: 55, IfAny: true}}
@@ -36,7 +33,7 @@ var (
 		Doc: "items whose time to live had ended when the server removed them"}
 )
 
-var metrics = []metric.Metric{Items, ItemBytes, ValueShare, OwnMemory, Taken, Refused, ExpiredItems}
+var metrics = []metric.Metric{Items, ItemBytes, ValueShare, OwnMemory, metric.Taken, Refused, ExpiredItems}
 
 // request is a request as a server sees it.
 type request struct {
@@ -179,7 +176,7 @@ func (s *Server) Counters() []policies.Counter {
 		policies.Count(ItemBytes, perItem),
 		policies.Count(ValueShare, share),
 		policies.Count(OwnMemory, float64(at.own)),
-		policies.Count(Taken, float64(at.taken)),
+		policies.Count(metric.Taken, float64(at.taken)),
 		policies.Count(Refused, float64(at.refused-s.warm.refused)),
 		policies.Count(ExpiredItems, float64(at.expired-s.warm.expired)),
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/servers"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/read"
@@ -214,7 +215,7 @@ func TestSmallMemcached(t *testing.T) {
 	if a, b := small.Int(metric.Hits), double.Int(metric.Hits); a != b {
 		t.Errorf("%d hits at 8 MB and %d at 16, want the same", a, b)
 	}
-	if taken := small.Int(servers.Taken); taken != 20<<20 {
+	if taken := small.Int(metric.Taken); taken != 20<<20 {
 		t.Errorf("-m 8 takes %d bytes, want 20 MB", taken)
 	}
 }
@@ -288,7 +289,7 @@ func TestPoliciesInside(t *testing.T) {
 		for _, policy := range brief.Sample(2, "lru", "s3fifo", "sieve", "lfu", "lirs", "arc") {
 			recs := simtest.Run(t, tr, simtest.Options{Policies: policy, Parts: []string{"cache=" + server}, Seed: 1,
 				Capacities: []capacity.Capacity{capacity.OfBytes(bytes)}})
-			got, taken := recs[0].Float(metric.HitRatio), recs[0].Int(servers.Taken)
+			got, taken := recs[0].Float(metric.HitRatio), recs[0].Int(metric.Taken)
 			t.Logf("%s inside %s: %.2f%%, its own %.2f%%", policy, server, 100*got, 100*own)
 			if policy == "lru" && server != "memcached" && got < own-0.002 {
 				t.Errorf("%s: lru has %.2f%%, the server's samples %.2f%%", server, 100*got, 100*own)
@@ -432,4 +433,21 @@ func FuzzImport(f *testing.F) {
 		}
 		must.Get(servers.ParseList(server))(t)
 	})
+}
+
+// TestWhatAServerTakesCounts: a server that takes more than its setting is no answer to what fits, and is not the best.
+func TestWhatAServerTakesCounts(t *testing.T) {
+	tr := load(t, string(trial(t, "kv-zipf")))
+	recs := simtest.Run(t, tr, simtest.Options{Policies: "memcached,lru", Seed: 1,
+		Capacities: []capacity.Capacity{capacity.OfBytes(8 << 20)}})
+	small := recs[0]
+	if !small.Overruns() || small.Taken() != 20<<20 {
+		t.Errorf("-m 8 takes %d bytes, want 20 MB, above its capacity", small.Taken())
+	}
+	if sim.MarkBest(recs); recs[0].Best {
+		t.Error("memcached is the best at 8 MB, of which it takes 20")
+	}
+	if large := replay(t, tr, "memcached", 24<<20); large.Overruns() || large.Taken() != 24<<20 {
+		t.Errorf("-m 24 takes %d bytes, want 24 MB", large.Taken())
+	}
 }

@@ -82,7 +82,7 @@ func (c *chains) arrive(prompt int) prefix.Prompt {
 	} else {
 		c.at(p.Now)
 	}
-	c.requests += int64(len(blocks))
+	c.requests += int64(c.Columns.Requested(prompt, blocks))
 	if len(c.admitting)+len(c.predictors) > 0 {
 		for i, o := range blocks {
 			c.see(policies.Request{Object: o, Query: o, Pos: p.First + i, Size: 1, Time: p.Now})
@@ -197,9 +197,11 @@ func (c *chains) serveMoving(prompt int, p prefix.Prompt, n *cache.Counts) (hits
 	now, before := top.tree.Load(own, run, lock)
 	c.held[0][prompt] = now
 	loaded := int(now.Blocks)
-	if before < min(run, held) && c.mode == exclusive { // the last block has moved down to make room for itself
-		for _, l := range c.levels[1:] {
-			l.pool.Drop(blocks[before])
+	if c.mode == exclusive { // blocks that are computed again may have moved down to make room for themselves
+		for i := before; i < min(run, held); i++ {
+			for _, l := range c.levels[1:] {
+				l.pool.Drop(blocks[i])
+			}
 		}
 	}
 	for i := before; i < loaded; i++ {

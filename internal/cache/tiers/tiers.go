@@ -79,6 +79,7 @@ var entry = cache.Entry{
 		e.Bypasses = v.Int("promote") != 1 || v.Int("concurrency") > 1
 	},
 	BlockTokens: func(v params.Values) int { return v.Int("block") },
+	Answers:     func(params.Values) bool { return true },
 	Holds:       func(v params.Values, overlap bool) bool { return overlap || v.Int("concurrency") > 1 },
 	Capacity:    ownCapacity,
 	Whole:       whole,

@@ -126,13 +126,12 @@ func resolvePrefill(v params.Values, t *traces.Trace) string {
 	}
 	within := ""
 	for _, a := range c.Within {
-		within += fmt.Sprintf(" and %.4g to the last or best %d", a.Operations, a.Window)
+		within += fmt.Sprintf(" and %.4g to the last or best %d tokens", a.Operations/1e6, a.Window)
 	}
-	return fmt.Sprintf("times: %s, %.4g parameters active, weights of %s, %.4g operations of attention per token and "+
-		"preceding token%s, %.4g bytes of keys and values per token; on %s: %.4g operations per second x %.3g, %.4g "+
-		"bytes per second from memory, %.4g from the host; %.3g ms per output token", name, c.Active,
-		memory.Bytes(int64(c.Weights)), c.Attention, within, c.KV, v.Text("hardware"), c.Peak, c.Utilisation,
-		c.Bandwidth, c.Host, 1e3*c.Decode)
+	return fmt.Sprintf("times: %s on %s: active_b=%.4g, weights_gb=%.4g, attention_mflop=%.4g%s, kv_kb=%.4g, "+
+		"peak_tflops=%.5g, mfu=%.3g, bandwidth_gbs=%.5g, %.4g GB/s from the host, decode_ms=%.3g", name, v.Text("hardware"),
+		c.Active/1e9, c.Weights/1e9, c.Attention/1e6, within, c.KV/1e3, c.Peak/1e12, c.Utilisation, c.Bandwidth/1e9,
+		c.Host/1e9, 1e3*c.Decode)
 }
 
 // promptCache is a cache that locks the blocks of prompts while they run.

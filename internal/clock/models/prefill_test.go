@@ -99,16 +99,17 @@ func TestPrefillTimesTheModelThatIsNamed(t *testing.T) {
 		}
 	}
 	rec := must.Get(replay("prefill(model=meta-llama/Llama-3.1-8B-Instruct,hardware=2xh200)"))(t)
-	const want = "times: meta-llama/Llama-3.1-8B-Instruct, 8.03e+09 parameters active, weights of 15.0 GiB, 5.243e+05 " +
-		"operations of attention per token and preceding token, 1.311e+05 bytes of keys and values per token; on 2xh200: " +
-		"1.979e+15 operations per second x 0.43"
-	if !strings.HasPrefix(rec.Times, want) {
+	const want = "times: meta-llama/Llama-3.1-8B-Instruct on 2xh200: active_b=8.03, weights_gb=16.06, " +
+		"attention_mflop=0.5243, kv_kb=131.1, peak_tflops=1979, mfu=0.43, bandwidth_gbs=9600, 100.8 GB/s from the host, " +
+		"decode_ms=3.35"
+	if rec.Times != want {
 		t.Errorf("record: %s", rec.Times)
 	}
 	kv := must.Get(must.Get(llm.Parse("model=llama-3.1-8b,type=fp8"))(t).KeyValues())(t)
 	must.Do(t, prompts.Of(trace.Kind).SetMemory(kv, false, trace.Objects, trace.Groups))
 	byKV := must.Get(replay("prefill(hardware=2xh200)"))(t)
-	if !strings.Contains(byKV.Times, "times: llama-3.1-8b, 8.03e+09") || !strings.Contains(byKV.Times, "6.554e+04 bytes") {
+	if !strings.Contains(byKV.Times, "times: llama-3.1-8b on 2xh200: active_b=8.03") ||
+		!strings.Contains(byKV.Times, "kv_kb=65.54") {
 		t.Errorf("with --kv: %s", byKV.Times)
 	}
 	if _, err := replay("prefill(model=qwen3-8b)"); err == nil ||

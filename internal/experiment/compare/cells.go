@@ -36,6 +36,7 @@ var traits = slices.Concat([]trait{
 	{"merge", func(r *records.Record) string { return strconv.FormatBool(r.Merged) }},
 	{"tenants", func(r *records.Record) string { return r.Tenants }},
 	{"by", func(r *records.Record) string { return r.By }},
+	{"answers", func(r *records.Record) string { return r.Answers }},
 	{"kv", func(r *records.Record) string { return r.KV }},
 	{"embeddings", func(r *records.Record) string { return r.Embeddings }},
 })

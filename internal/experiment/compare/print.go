@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 var Formats = slices.Concat([]string{"table", "csv", "json", "markdown"}, checks.Formats)
@@ -371,8 +372,11 @@ func (r *Reductions) explain() (lines []string) {
 
 // Write writes the comparison into a folder, which is created if missing: comparison.md, comparison.json, the rows and
 // the cells as CSV, the reductions if there are any, and the figures. After an error no file has changed.
-func (c *Comparison) Write(dir string) error {
-	drawn, err := c.Figures()
+func (c *Comparison) Write(dir string, o look.Options) error {
+	if err := o.CheckHighlight(c.records()); err != nil {
+		return fmt.Errorf("--highlight: %w", err)
+	}
+	drawn, err := c.Figures(o)
 	if err != nil {
 		return err
 	}

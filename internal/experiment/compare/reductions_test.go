@@ -8,15 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/recorder"
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // overTraces returns fifo with 600 misses on five traces, and a policy that misses 10% to 50% less.
@@ -216,7 +213,7 @@ func TestFigures(t *testing.T) {
 	draw := func() map[string][]byte {
 		c := compared(t, Options{Against: "fifo"}, newRun("old", recs...), newRun("new", recs...))
 		files := map[string][]byte{}
-		for _, d := range must.Get(c.Figures())(t) {
+		for _, d := range must.Get(c.Figures(look.Options{}))(t) {
 			for _, f := range d.Files {
 				files[f.Name] = f.Data
 			}
@@ -244,51 +241,6 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// What is drawn of a distribution: whiskers, their ends, the box with its line, and the dot, each at its value.
-func TestBox(t *testing.T) {
-	p := plot.New()
-	b := &boxes{rows: []box{{low: -1, from: 1, middle: 2, to: 4, high: 7, dot: 3}}}
-	p.Add(b)
-	p.Y.Min, p.Y.Max = -0.5, 0.5
-	var on recorder.Canvas
-	c := draw.NewCanvas(&on, 80, 10) // 10 points for 1 on the horizontal axis
-	b.Plot(c, p)
-	var got []string
-	for _, action := range on.Actions {
-		var path vg.Path
-		switch a := action.(type) {
-		case *recorder.Stroke:
-			path = a.Path
-		case *recorder.Fill:
-			path = a.Path
-		default:
-			continue
-		}
-		low, high := path[0].Pos, path[0].Pos
-		for _, step := range path {
-			if step.Type == vg.MoveComp || step.Type == vg.LineComp {
-				low.X, low.Y = min(low.X, step.Pos.X), min(low.Y, step.Pos.Y)
-				high.X, high.Y = max(high.X, step.Pos.X), max(high.Y, step.Pos.Y)
-			}
-		}
-		got = append(got, fmt.Sprintf("%.1f-%.1f x %.1f-%.1f", low.X, high.X, low.Y, high.Y))
-	}
-	want := []string{
-		"10.0-10.0 x 0.0-10.0",                     // zero
-		"0.0-80.0 x 5.0-5.0",                       // whiskers
-		"0.0-0.0 x 3.5-6.5", "80.0-80.0 x 3.5-6.5", // their ends
-		"20.0-50.0 x 2.0-8.0", "20.0-50.0 x 2.0-8.0", // the box and its border
-		"30.0-30.0 x 2.0-8.0", "43.0-43.0 x 5.0-5.0", // the median, and where the circle of the mean begins
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	empty := &boxes{rows: []box{{low: 2, high: 2, dot: 2, empty: true}}}
-	if xmin, xmax, _, _ := empty.DataRange(); xmin != 0 || xmax != 2 {
-		t.Errorf("the range is %v to %v, want it to begin at 0", xmin, xmax)
-	}
-}
-
 // So many rows that a figure shows the first of them.
 func TestFiguresOfManyRows(t *testing.T) {
 	var recs []records.Record
@@ -296,12 +248,12 @@ func TestFiguresOfManyRows(t *testing.T) {
 		recs = append(recs, rec("a", "lru", fmt.Sprint(10+i), 500))
 	}
 	c := compared(t, Options{}, newRun("old", recs...), newRun("new", recs...))
-	d := must.Get(c.Figures())(t)
+	d := must.Get(c.Figures(look.Options{}))(t)
 	if len(d) != 1 || !strings.HasSuffix(d[0].Title, ", the first 60 rows") {
 		t.Errorf("the figure is called %q", d[0].Title)
 	}
 	c = compared(t, Options{}, newRun("old", recs[:mostDrawn]...), newRun("new", recs[:mostDrawn]...))
-	if d := must.Get(c.Figures())(t); strings.Contains(d[0].Title, "rows") {
+	if d := must.Get(c.Figures(look.Options{}))(t); strings.Contains(d[0].Title, "rows") {
 		t.Errorf("the figure of all rows is called %q", d[0].Title)
 	}
 }
@@ -310,7 +262,7 @@ func TestFiguresOfManyRows(t *testing.T) {
 func TestFigureOfCounts(t *testing.T) {
 	c := compared(t, Options{Metric: metric.Misses.Name}, newRun("old", rec("a", "lru", "10", 500)),
 		newRun("new", rec("a", "lru", "10", 400)))
-	d := must.Get(c.Figures())(t)
+	d := must.Get(c.Figures(look.Options{}))(t)
 	if svg := string(d[0].SVG()); !strings.Contains(svg, "misses, new") || strings.Contains(svg, "percentage points") {
 		t.Error("the figure does not say what it shows")
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
 )
@@ -249,39 +252,58 @@ func (c *Curve) seeds() []uint64 {
 }
 
 // Figure draws the exact curve of LRU, and the sampled ones with bands of one standard error to either side.
-func (c *Curve) Figure() *plots.Figure {
-	axis, unit := "capacity (objects)", plots.Number
+func (c *Curve) Figure(o look.Options) *plots.Figure {
+	axis, unit := "capacity (objects)", axes.Number
 	if c.Capacities[0].Unit() == records.Bytes {
-		axis, unit = "capacity", plots.Bytes
+		axis, unit = "capacity", axes.Bytes
 	}
 	f := plots.New(fmt.Sprintf("%s: %s, from %d samples of %s", c.Ratio.Metric.Figure.Title, c.Trace, len(c.seeds()),
 		show.Share(c.Rate)), axis, c.Ratio.noun())
 	lru := slices.DeleteFunc(slices.Clone(c.Exact), func(r records.Record) bool { return r.Label != policies.Recency() })
 	slices.SortFunc(lru, func(a, b records.Record) int { return cmp.Compare(a.Capacity, b.Capacity) })
-	exact := plots.PolicyStyle(policies.Recency(), policies.Recency(), records.Online)
-	line := plots.Line{Label: "lru (exact)", Style: exact}
+	styles := c.styles()
+	line := plots.Line{Label: exactLRU, Style: styles[exactLRU]}
 	for _, r := range lru {
 		line.X, line.Y = append(line.X, float64(r.Capacity)), append(line.Y, r.Float(c.Ratio.Metric))
 	}
-	sampled := plots.PolicyStyle(policies.Recency(), "lru (sampled)", records.Online)
-	lines := append([]plots.Line{line}, c.sampledLines(policies.Recency(), sampled)...)
+	lines := append([]plots.Line{line}, c.sampledLines(policies.Recency(), styles)...)
 	for _, s := range c.Specs {
-		style := plots.PolicyStyle(s.Entry.Name, s.String(), s.Entry.Kind.String())
-		lines = append(lines, c.sampledLines(s.String(), style)...)
+		lines = append(lines, c.sampledLines(s.String(), styles)...)
 	}
+	plots.Emphasise(o, lines)
 	for _, l := range lines {
 		if len(l.X) > 0 {
 			f.AddLine(l)
 		}
 	}
-	f.SetX(plots.Log, unit)
-	f.SetY(plots.Linear, plots.Percent)
+	f.SetX(axes.Log, unit)
+	f.SetY(axes.Linear, axes.Percent)
 	return f
 }
 
+// exactLRU is the name of the line of LRU on the whole trace, sampled ends the names of lines from samples.
+const (
+	exactLRU = "lru (exact)"
+	sampled  = " (sampled)"
+)
+
+// styles are the looks of the lines: no two are alike.
+func (c *Curve) styles() plots.Styles {
+	named := func(policy, kind, label string) records.Record {
+		return records.Record{Policy: policy, Kind: kind, Label: label}
+	}
+	lru := policies.Recency()
+	recs := []records.Record{named(lru, records.Online, exactLRU), named(lru, records.Online, lru+sampled)}
+	for _, s := range c.Specs {
+		recs = append(recs, named(s.Entry.Name, s.Entry.Kind.String(), s.String()+sampled))
+	}
+	return plots.StylesOf(recs, records.DimPolicy)
+}
+
 // sampledLines returns the line of a policy's means, and a band of one standard error to either side.
-func (c *Curve) sampledLines(label string, style plots.Style) []plots.Line {
-	mean := plots.Line{Label: label + " (sampled)", Style: style}
+func (c *Curve) sampledLines(label string, styles plots.Styles) []plots.Line {
+	style := styles[label+sampled]
+	mean := plots.Line{Label: label + sampled, Style: style}
 	style.Width, style.Marker = 0, nil
 	band := plots.Line{Style: style}
 	for _, capacity := range c.Capacities {
@@ -305,7 +327,7 @@ func (c *Curve) Table() *page.Table {
 }
 
 // Drawings draws what Figure returns.
-func (c *Curve) Drawings() ([]plots.Drawing, error) {
-	d, err := c.Figure().Draw(c.Ratio.Metric.Name, plots.SVG, plots.PNG)
+func (c *Curve) Drawings(o look.Options) ([]plots.Drawing, error) {
+	d, err := c.Figure(o).Draw(c.Ratio.Metric.Name, o, canvas.SVG, canvas.PNG)
 	return []plots.Drawing{d}, err
 }

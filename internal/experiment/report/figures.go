@@ -17,6 +17,8 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // figures draws the experiment's figures. A figure without records, or with too few, is left out with a note.
@@ -29,7 +31,7 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 		return nil, nil, err
 	}
 	notes, err = eachFigure(in, func(f drawable) error {
-		d, err := f.draw(plots.SVG, plots.PNG, plots.PDF)
+		d, err := f.draw(canvas.SVG, canvas.PNG, canvas.PDF)
 		if err != nil {
 			return err
 		}
@@ -43,13 +45,13 @@ func figures(dir string, in Input) (drawn []*page.Figure, notes []string, err er
 
 type drawable struct {
 	figure interface {
-		Draw([]records.Record, ...plots.Format) (plots.Drawing, error)
+		Draw([]records.Record, ...canvas.Format) (plots.Drawing, error)
 	}
 	recs         []records.Record
 	caption, alt string
 }
 
-func (d drawable) draw(formats ...plots.Format) (plots.Drawing, error) {
+func (d drawable) draw(formats ...canvas.Format) (plots.Drawing, error) {
 	return d.figure.Draw(d.recs, formats...)
 }
 
@@ -89,21 +91,32 @@ func eachFigure(in Input, use func(drawable) error) (notes []string, err error) 
 // figureOf returns a figure of the kind that its keys ask for.
 func figureOf(in Input, f experiment.Figure, recs []records.Record, styles plots.Styles) drawable {
 	heat, chart := heatOf(f), chartOf(in.File, f)
-	chart.Styles = styles
+	o := optionsOf(in, f)
+	heat.Options, chart.Options, chart.Styles = o, o, styles
 	switch {
 	case f.Color != "" && f.X == series.Time:
 		figure := plots.LabelsOverTime{Name: f.Color, File: f.Name, XLabel: f.XLabel, YLabel: f.YLabel,
-			Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Color))), Rows: series.ByCell(in.Series)}
+			Title: cmp.Or(f.Title, capitalised(records.MetricName(f.Color))), Rows: series.ByCell(in.Series), Options: o}
 		return drawable{figure, recs, heatCaption(heat, recs), heatAltText(heat, recs)}
 	case f.Color != "":
 		return drawable{heat, recs, joined(heatCaption(heat, recs), valuesCaption(in, f)), heatAltText(heat, recs)}
 	case f.X == series.Time:
 		figure := overTime(f)
-		figure.Styles, figure.Rows = styles, series.ByCell(in.Series)
+		figure.Styles, figure.Rows, figure.Options = styles, series.ByCell(in.Series), o
 		return drawable{figure, recs, caption(chart, recs), altText(chart, recs)}
 	}
 	recs = append(recs, publishedAlone(in.File, f)...)
 	return drawable{chart, recs, joined(caption(chart, recs), valuesCaption(in, f)), altText(chart, recs)}
+}
+
+// optionsOf returns how a figure looks: as the user of the command says, and otherwise as the experiment does.
+func optionsOf(in Input, f experiment.Figure) look.Options {
+	var o look.Options
+	if f.Style != "" {
+		o, _ = look.Parse(f.Style) // already checked
+	}
+	o.Highlight = f.Highlight
+	return in.Figures.Over(o)
 }
 
 func overTime(f experiment.Figure) plots.OverTime {

@@ -27,6 +27,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -127,7 +128,7 @@ func TestFiguresOfAllExperimentsAreLegible(t *testing.T) {
 			t.Parallel()
 			in := planned(t, name)
 			notes := must.Get(eachFigure(in, func(f drawable) error {
-				d, err := f.draw(plots.SVG)
+				d, err := f.draw(canvas.SVG)
 				for _, file := range d.Files {
 					checkLegible(t, name, file.Name, file.Data)
 				}

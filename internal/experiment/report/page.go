@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 func withoutEmptyColumns(t page.Table) page.Table {
@@ -187,6 +188,7 @@ func origin(f *experiment.File, cells []experiment.Cell) string {
 	add(w.Merge, "merged by time")
 	add(w.PerFile, "each file through an empty cache")
 	add(w.Tenants != "", "tenants by "+w.Tenants)
+	add(w.Answers == prompts.AnswersLengths, "answers take room and do not hit")
 	add(w.KV != "", "keys and values: "+w.KV)
 	add(w.Embeddings != "", "embeddings: "+w.Embeddings)
 	add(w.Limit > 0, fmt.Sprintf("the first %s requests", show.Count(int64(w.Limit))))

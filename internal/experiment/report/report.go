@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/page"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 type Input struct {
@@ -28,6 +29,7 @@ type Input struct {
 	Version string            // of the program
 	Quick   bool              // File is the quick version
 	Command string            // repeats the experiment
+	Figures look.Options      // how figures look, before what the experiment says
 }
 
 // InputOf returns the input of a sweep's report.

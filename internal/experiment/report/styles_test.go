@@ -10,8 +10,8 @@ import (
 	"github.com/cachesim/cachesim/internal/results/plots"
 )
 
-// look is how a reader recognises a line.
-func look(s plots.Style) string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
+// lookOf is how a reader recognises a line.
+func lookOf(s plots.Style) string { return fmt.Sprintf("%v %T %v", s.Color, s.Marker, s.Dashes) }
 
 // Each of the program's policies has its own look.
 func TestNoTwoPoliciesLookAlike(t *testing.T) {
@@ -22,10 +22,10 @@ func TestNoTwoPoliciesLookAlike(t *testing.T) {
 			continue // a figure shows it
 		}
 		style := plots.PolicyStyle(name, name, e.Kind.String())
-		if other, ok := seen[look(style)]; ok && e.Kind == policies.Online {
+		if other, ok := seen[lookOf(style)]; ok && e.Kind == policies.Online {
 			t.Errorf("%s looks like %s; give its entry a Look of its own", name, other)
 		}
-		seen[look(style)] = name
+		seen[lookOf(style)] = name
 	}
 }
 
@@ -45,7 +45,7 @@ func TestNoTwoPoliciesOfAnExperimentLookAlike(t *testing.T) {
 		}
 		styles := plots.StylesOf(recs, records.DimPolicy)
 		for _, r := range recs {
-			style := look(styles[r.Label])
+			style := lookOf(styles[r.Label])
 			if other, ok := seen[style]; ok && other != r.Label && kinds[r.Label] == policies.Online {
 				t.Errorf("%s: %s looks like %s", name, r.Label, other)
 			}

@@ -107,7 +107,7 @@ func Groups(cells []experiment.Cell, recs []records.Record) (groups []Group) {
 			g.Policies = append(g.Policies, Policy{Label: r.Label, Online: online, Cell: cells[i]})
 		}
 		p := &g.Policies[k]
-		p.Points = append(p.Points, target.Point{Capacity: r.Capacity, HitRatio: r.Float(metric.HitRatio)})
+		p.Points = append(p.Points, target.Point{Capacity: r.Capacity, HitRatio: fitting(r)})
 	}
 	return groups
 }
@@ -479,9 +479,18 @@ func (s *search) replay(cells []experiment.Cell, units []int64) (points []point,
 	return points, nil
 }
 
+// hitRatio returns the hit ratio that counts: a server that takes more than its capacity reaches none with that.
 func (s *search) hitRatio(r *records.Record) float64 {
-	if s.reads {
+	if s.reads && !r.Overruns() {
 		return target.OfReads(r)
+	}
+	return fitting(r)
+}
+
+// fitting returns the hit ratio of a record: 0 if the cache takes more than its capacity.
+func fitting(r *records.Record) float64 {
+	if r.Overruns() {
+		return 0
 	}
 	return r.Float(metric.HitRatio)
 }

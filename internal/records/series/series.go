@@ -72,7 +72,9 @@ const MaxWindows = 100_000
 type Window struct {
 	Requests int64
 	Span     time.Duration // on the trace's clock
-	Names    string        // of the wanted metrics, separated by commas; "" for all
+	// Most is the most windows that are kept: of more, several consecutive ones become one, with their mean. 0: all.
+	Most  int
+	Names string // of the wanted metrics, separated by commas; "" for all
 }
 
 // Names are the metrics that series may have. The cache and the model of a replay determine which of them it has.
@@ -89,6 +91,12 @@ const (
 	MissedBytes     = "missed_mbs"
 )
 
+// rates are the series whose mean over equally long windows is the value of all of them together.
+var rates = []string{MissesPerSecond, MissedBytes}
+
+// Begins is the metric of records with windows of time: the first request, in seconds since 1970.
+const Begins = "series_begins"
+
 // Time is the dimension of figures over time.
 const Time = "time"
 
@@ -96,10 +104,14 @@ const Time = "time"
 const Label = "label"
 
 // ParseWindow parses a number of requests ("10000") or a duration ("30s", "1h30m"), with optional names after a colon:
-// "10000:hit_ratio,occupancy".
+// "10000:hit_ratio,occupancy". With "1m/400:misses_per_second" at most 400 windows of minutes are kept, as Most says.
 func ParseWindow(text string) (Window, error) {
 	length, names, some := strings.Cut(text, ":")
+	length, most, bounded := strings.Cut(length, "/")
 	w, err := parseLength(length)
+	if err == nil && bounded {
+		w.Most, err = parseMost(text, most, names)
+	}
 	if err != nil || !some {
 		return w, err
 	}
@@ -110,6 +122,21 @@ func ParseWindow(text string) (Window, error) {
 	}
 	w.Names = names
 	return w, nil
+}
+
+// parseMost reads how many windows are kept. Only windows of rates can become one.
+func parseMost(text, most, names string) (int, error) {
+	n, err := strconv.Atoi(most)
+	if err != nil || n < 1 || n > MaxWindows {
+		return 0, fmt.Errorf("series %.80q: want a number of windows from 1 to %d after /, not %q", text, MaxWindows, most)
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if !slices.Contains(rates, name) {
+			return 0, fmt.Errorf("series %.80q: only windows of %s can be merged, as in 1m/%d:%s; remove /%s", text,
+				suggest.List(rates), n, MissesPerSecond, most)
+		}
+	}
+	return n, nil
 }
 
 // Named reports whether the window names a metric.
@@ -146,6 +173,9 @@ func (w Window) String() string {
 		return ""
 	case w.Span > 0:
 		length = w.Span.String()
+	}
+	if w.Most > 0 {
+		length += "/" + strconv.Itoa(w.Most)
 	}
 	if w.Names == "" {
 		return length

@@ -28,6 +28,7 @@ func TestWindowsAreRead(t *testing.T) {
 		"10000": {Requests: 10000}, "1": {Requests: 1}, "1h30m": {Span: 90 * time.Minute},
 		"250ms":                      {Span: 250 * time.Millisecond},
 		"5:occupancy":                {Requests: 5, Names: "occupancy"},
+		"1m0s/400:misses_per_second": {Span: time.Minute, Most: 400, Names: "misses_per_second"},
 		"1h0m0s:hit_ratio,evictions": {Span: time.Hour, Names: "hit_ratio,evictions"},
 	} {
 		if got, err := ParseWindow(text); err != nil || got != want {

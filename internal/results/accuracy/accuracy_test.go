@@ -12,6 +12,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -126,7 +127,7 @@ func TestWriteIsWholeAndDeterministic(t *testing.T) {
 			r.PredictionNs = 0 // a time
 			results = append(results, r)
 		}
-		must.Do(t, Write(dir, results))
+		must.Do(t, Write(dir, results, look.Options{}))
 		for _, name := range []string{"accuracy.json", "accuracy.csv", "calibration.svg", "calibration.png"} {
 			b := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 			files = append(files, b)

@@ -14,6 +14,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Print writes the results to w as table, csv (one row per predictor and horizon), json (one line per predictor) or
@@ -135,8 +138,8 @@ func exact(x *float64) string {
 
 // Write writes accuracy.json (lines), accuracy.csv and the figure calibration (SVG and PNG) into dir, which is created
 // if missing.
-func Write(dir string, results []*Result) error {
-	d, err := calibrationFigure(results).Draw("calibration", plots.SVG, plots.PNG)
+func Write(dir string, results []*Result, o look.Options) error {
+	d, err := calibrationFigure(results).Draw("calibration", o, canvas.SVG, canvas.PNG)
 	if err != nil {
 		return err
 	}
@@ -151,8 +154,8 @@ func Write(dir string, results []*Result) error {
 func calibrationFigure(results []*Result) *plots.Figure {
 	f := plots.New(results[0].Trace+": calibration", "predicted time until the next request ("+clocks(results)+")",
 		"true time: median, and the middle 80%")
-	f.SetX(plots.Log, plots.Number)
-	f.SetY(plots.Log, plots.Number)
+	f.SetX(axes.Log, axes.Number)
+	f.SetY(axes.Log, axes.Number)
 	low, high := math.Inf(1), 0.0
 	for i, r := range results {
 		line := plots.Line{Label: r.Predictor, Bars: true, Shift: vg.Length(3 * i), Style: plots.SeriesStyle(i)}

@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 const gib = 1 << 30
@@ -241,7 +242,7 @@ func TestAnswer(t *testing.T) {
 		rows[4][0] != "lru, today" {
 		t.Errorf("%+v", parts)
 	}
-	drawn := must.Get(Draw(t.Context(), answers))(t)
+	drawn := must.Get(Draw(t.Context(), answers, look.Options{}))(t)
 	if len(drawn) != 1 || !strings.Contains(string(drawn[0].SVG()), "cheapest: 13.56") {
 		t.Errorf("%d figures", len(drawn))
 	}

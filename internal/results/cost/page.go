@@ -16,6 +16,9 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Parts returns what a page says of answers: each in a sentence and a table with a row per policy, after the cheapest
@@ -67,7 +70,7 @@ const logRatio = 8
 
 // Draw draws for each answer what the capacities cost, with the cheapest marked. Answers of one capacity have no
 // figure.
-func Draw(ctx context.Context, answers []Answer) (drawn []plots.Drawing, err error) {
+func Draw(ctx context.Context, answers []Answer, o look.Options) (drawn []plots.Drawing, err error) {
 	for i, a := range answers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -79,7 +82,7 @@ func Draw(ctx context.Context, answers []Answer) (drawn []plots.Drawing, err err
 		if len(answers) > 1 {
 			name = fmt.Sprintf("%s-%d", name, i+1)
 		}
-		d, err := a.figure().Draw(name, plots.SVG, plots.PNG)
+		d, err := a.figure(o).Draw(name, o, canvas.SVG, canvas.PNG)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +91,7 @@ func Draw(ctx context.Context, answers []Answer) (drawn []plots.Drawing, err err
 	return drawn, nil
 }
 
-func (a Answer) figure() *plots.Figure {
+func (a Answer) figure(o look.Options) *plots.Figure {
 	label := "cost per month"
 	if a.Currency != "" {
 		label += " (" + a.Currency + ")"
@@ -101,6 +104,7 @@ func (a Answer) figure() *plots.Figure {
 	styles := a.styles()
 	low, high := a.None.Cost, a.None.Cost
 	smallest, largest := int64(math.MaxInt64), int64(0)
+	var lines []plots.Line
 	for _, c := range a.curves {
 		l := plots.Line{Label: c.policy, Style: styles[c.policy]}
 		for _, p := range c.points {
@@ -108,11 +112,15 @@ func (a Answer) figure() *plots.Figure {
 			low, high = min(low, p.cost()), max(high, p.cost())
 			smallest, largest = min(smallest, p.capacity), max(largest, p.capacity)
 		}
-		f.AddLine(l)
+		lines = append(lines, l)
 	}
 	none := records.NoCache()
-	f.AddLine(plots.Line{Label: none, Style: plots.PolicyStyle(none, none, records.Bound),
+	lines = append(lines, plots.Line{Label: none, Style: styles[none],
 		X: []float64{float64(smallest), float64(largest)}, Y: []float64{a.None.Cost, a.None.Cost}})
+	plots.Emphasise(o, lines)
+	for _, l := range lines {
+		f.AddLine(l)
+	}
 	if a.Offers[0].Competes {
 		best, mark, at := a.Best(), plots.Style{Color: styles[a.Offers[0].Policy].Color, Marker: wideRing{}}, smallest
 		if !best.isNone() {
@@ -121,9 +129,11 @@ func (a Answer) figure() *plots.Figure {
 		f.AddLine(plots.Line{Label: "cheapest: " + a.Amount(best.Cost), Style: mark, X: []float64{float64(at)},
 			Y: []float64{best.Cost}})
 	}
-	f.SetX(plots.Log, plots.Bytes)
+	f.SetX(axes.Log, axes.Bytes)
 	if low > 0 && high/low >= logRatio {
-		f.SetY(plots.Log, plots.Number)
+		f.SetY(axes.Log, axes.Number)
+	} else {
+		f.Plot.Y.Min = min(0, f.Plot.Y.Min)
 	}
 	return f
 }
@@ -134,6 +144,8 @@ func (a Answer) styles() plots.Styles {
 	for _, c := range a.curves {
 		all = append(all, *c.style)
 	}
+	none := records.NoCache()
+	all = append(all, records.Record{Policy: none, Label: none, Kind: records.Bound})
 	return plots.StylesOf(all, records.DimPolicy)
 }
 

@@ -146,7 +146,7 @@ const missed = "misses"
 func (b Bill) rents(r *records.Record) (uses []use) {
 	below := belowFirst(r)
 	name, _ := b.first(firstOf(r), below)
-	uses = b.add(uses, name, name, float64(r.Capacity)*float64(nodesOf(r)), true)
+	uses = b.add(uses, name, name, float64(r.Taken())*float64(nodesOf(r)), true)
 	for _, name := range below {
 		bytes, _ := r.GetInt(TierBytes.Of(name))
 		uses = b.add(uses, name, name, float64(bytes), true)

@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 const (
@@ -43,28 +44,35 @@ type bar struct {
 	interval         // what is drawn as a whisker, if anything
 	mark     float64 // a mark that the label must not cover, or 0
 	color    color.NRGBA
+	filling  filling
 	label    string // its value, "" for none
 }
 
 // AddRows adds a plotter of rows at 0, 1, 2 with these names on their left, from the bottom, and makes the figure high
 // enough for them. Names leave the rows nearly half of the width.
 func (f *Figure) AddRows(p plot.Plotter, names []string) {
-	shortened := make([]string, len(names))
-	for i, name := range names {
+	f.Plot.Add(p)
+	f.rows, f.barNames = names, true
+	f.nameRows()
+	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(names))-0.4
+	f.least = max(f.least, vg.Length(len(names))*barPitch+vg.Inch)
+}
+
+// nameRows writes the names of rows beside them, as far as they fit.
+func (f *Figure) nameRows() {
+	shortened := make([]string, len(f.rows))
+	for i, name := range f.rows {
 		shortened[i] = shorten(name, f.legend.style, min(labelWidth, f.width*5/9))
 	}
-	f.Plot.Add(p)
 	f.Plot.NominalY(shortened...)
-	f.barNames = true
-	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(names))-0.4
-	f.height = max(f.height, vg.Length(len(names))*barPitch+vg.Inch)
+	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(f.rows))-0.4
 }
 
 // Plot implements plot.Plotter. The part of an interval that is uncertain is drawn as a whisker.
 func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, r := range b.bars {
-		grouped(c, r.line, func() {
+		canvas.Grouped(c, r.line, func() {
 			if b.upright {
 				b.drawBar(c, r, y, x)
 			} else {
@@ -86,8 +94,7 @@ func (b *bars) drawBar(c draw.Canvas, r bar, along, across func(float64) vg.Leng
 	half := (across(1) - across(0)) * vg.Length(b.thick) / 2
 	from, to := along(min(b.base, r.end)), along(max(b.base, r.end))
 	if !b.dots {
-		c.SetColor(r.color)
-		c.Fill(vg.Rectangle{Min: at(from, middle-half), Max: at(max(to, from+barLeast), middle+half)}.Path())
+		r.filling.fill(c, vg.Rectangle{Min: at(from, middle-half), Max: at(max(to, from+barLeast), middle+half)}, r.color)
 	}
 	if r.high > r.low {
 		ends, tip := []float64{r.high}, half/2
@@ -105,7 +112,7 @@ func (b *bars) drawBar(c draw.Canvas, r bar, along, across func(float64) vg.Leng
 		}
 	}
 	if b.dots {
-		c.DrawGlyph(dot(r.color), at(along(r.end), middle))
+		c.DrawGlyph(r.filling.dot(r.color), at(along(r.end), middle))
 	}
 	style := b.style
 	style.Color, style.YAlign = ink, draw.YCenter
@@ -117,9 +124,52 @@ func (b *bars) drawBar(c draw.Canvas, r bar, along, across func(float64) vg.Leng
 // whisker has the strokes of an interval: black on white, to be seen on its bar and beside it.
 var whisker = []draw.LineStyle{{Color: paper, Width: 3}, {Color: ink, Width: 1}}
 
+// filling tells apart bars of one colour.
+type filling int
+
+const (
+	solid filling = iota
+	hatched
+	hollow
+	crossed
+	fillings
+)
+
+// fill draws an area in a colour.
+func (f filling) fill(c draw.Canvas, area vg.Rectangle, in color.NRGBA) {
+	if f == solid {
+		c.SetColor(in)
+		c.Fill(area.Path())
+		return
+	}
+	c.SetColor(paper)
+	c.Fill(area.Path())
+	line := draw.LineStyle{Color: in, Width: 0.8}
+	if f != hollow {
+		rising(c, area, line)
+	}
+	if f == crossed {
+		falling(c, area, line)
+	}
+	c.SetLineStyle(line)
+	c.Stroke(area.Path())
+}
+
 // dot is a value on a logarithmic axis.
-func dot(c color.NRGBA) draw.GlyphStyle {
-	return draw.GlyphStyle{Color: c, Radius: 3.6, Shape: draw.CircleGlyph{}}
+func (f filling) dot(c color.NRGBA) draw.GlyphStyle {
+	shapes := [fillings]draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.RingGlyph{}, draw.PyramidGlyph{}}
+	return draw.GlyphStyle{Color: c, Radius: 3.6, Shape: shapes[f]}
+}
+
+// fillingsOf returns how the bars of lines are filled: those that share their colour with an earlier one differ.
+func (d *drawing) fillingsOf(lines []results.Series) map[string]filling {
+	of, taken := map[string]filling{}, map[color.NRGBA]filling{}
+	for _, s := range lines {
+		c := d.color(s.Name)
+		of[s.Name] = taken[c] % fillings
+		taken[c]++
+	}
+	return of
 }
 
 // labelSkip returns the distance of the label from the bar or its mark.
@@ -162,17 +212,17 @@ func (b *bars) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
 
 // swatch is a filled box in the legend, or the dot that is drawn instead of a bar. It implements plot.Thumbnailer.
 type swatch struct {
-	color color.NRGBA
-	dot   bool
+	color   color.NRGBA
+	filling filling
+	dot     bool
 }
 
 func (s swatch) Thumbnail(c *draw.Canvas) {
 	if s.dot {
-		c.DrawGlyph(dot(s.color), c.Center())
+		c.DrawGlyph(s.filling.dot(s.color), c.Center())
 		return
 	}
-	c.SetColor(s.color)
-	c.Fill(draw.Crop(*c, 6, -6, 1, -1).Rectangle.Path())
+	s.filling.fill(*c, draw.Crop(*c, 6, -6, 1, -1).Rectangle, s.color)
 }
 
 const (
@@ -214,9 +264,6 @@ func (d *drawing) addBars(f *Figure, p results.Panel) {
 		d.addMarksTo(f, p, all, i, published.Name)
 	}
 	f.SetX(scaleOf(d.LogY), d.yUnit())
-	if len(d.panels) > 1 {
-		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogY), d.yUnit(), panelLabels}
-	}
 }
 
 // barName is the name of a line with the kind of a policy that is not online.
@@ -300,8 +347,9 @@ func (d *drawing) base(lines []results.Series) float64 {
 }
 
 func (d *drawing) addGroupedBars(f *Figure, p results.Panel) {
-	const filled = 0.9 // the rest is the gap between two bars
-	g := &bars{upright: true, thick: groupShare / float64(d.abreast(p)) * filled, base: d.base(p.Lines), dots: d.LogY}
+	const wide = 0.9 // the rest is the gap between two bars
+	g := &bars{upright: true, thick: groupShare / float64(d.abreast(p)) * wide, base: d.base(p.Lines), dots: d.LogY}
+	filled := d.fillingsOf(p.Lines)
 	for _, s := range p.Lines {
 		look := d.color(s.Name)
 		for _, point := range s.Points {
@@ -315,11 +363,12 @@ func (d *drawing) addGroupedBars(f *Figure, p results.Panel) {
 			low, high := d.interval(point)
 			for _, x := range at {
 				x += d.dodge(p, s.Name)
-				g.bars = append(g.bars, bar{line: s.Name, at: x, end: point.Mean, interval: interval{low, high}, color: look})
+				g.bars = append(g.bars, bar{line: s.Name, at: x, end: point.Mean, interval: interval{low, high}, color: look,
+					filling: filled[s.Name]})
 				f.spots.add(s.Name, plotter.XY{X: x, Y: point.Mean})
 			}
 		}
-		f.legend.add(s.Name, swatch{look, d.LogY})
+		f.legend.add(s.Name, swatch{look, filled[s.Name], d.LogY})
 	}
 	f.Plot.Add(g)
 }

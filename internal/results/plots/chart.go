@@ -17,6 +17,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Chart is a figure of an experiment: a metric of its records along a dimension, averaged over seeds, with a band of
@@ -32,19 +35,23 @@ type Chart struct {
 	Along          []string
 	Lines          string // a dimension; "" for records.DimPolicy
 	Panels         string // a dimension with one panel per place on it, or "" for one panel
+	Comparable     bool   // panels have one axis of values even if the dimension is that of traces
 	LogX, LogY     bool
 	XLabel, YLabel string // "" for the names of the dimension and the metric
 	// published values of Y, drawn as hollow marks in the colours of their lines, within the range of our numbers
 	Marks  []results.Published
 	Styles Styles // the looks of the lines, to be the same in several figures; others are chosen here
+
+	Options look.Options
 }
 
 // Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
 // results.Arrange refuses the records, or if the axes can show no point.
-func (c Chart) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+func (c Chart) Draw(recs []records.Record, usual ...canvas.Format) (Drawing, error) {
 	c.Lines = cmp.Or(c.Lines, records.DimPolicy)
+	c.LogX, c.LogY = c.Options.InLog("x", c.LogX), c.Options.InLog("y", c.LogY)
 	s, err := c.sheet(recs)
-	return drawn(c.Name, s, err, formats)
+	return drawn(c.Name, c.Options, s, err, usual)
 }
 
 // UndrawableError says why no figure can be drawn from the records.
@@ -70,7 +77,7 @@ func (c Chart) sheet(recs []records.Record) (*sheet, error) {
 	for _, p := range d.panels {
 		s.panels = append(s.panels, d.draw(p))
 	}
-	if c.Panels != records.DimTrace { // places on one dimension are to be compared; traces differ too much
+	if c.Panels != records.DimTrace || c.Comparable { // places on one dimension are to be compared; traces differ too much
 		s.share(d.bars)
 	}
 	s.note = d.note()
@@ -177,16 +184,32 @@ func newDrawing(c Chart, panels []results.Panel) *drawing {
 		}
 		d.bars = d.bars && len(places) <= 1
 	}
-	lines := d.ranked() // of all panels together: a line looks the same in each
-	d.faded = fadedOf(lines, c.Y)
-	var coloured []string
+	d.lookApart()
+	return d
+}
+
+// lookApart gives all lines looks that differ, in all panels the same.
+func (d *drawing) lookApart() {
+	lines := d.ranked()
+	isStrong := func(l ranked) bool { return d.Options.IsStrong(l.name, l.record) }
+	d.faded = fadedOf(lines, d.Y, isStrong)
+	var coloured, grey []string
 	for _, l := range lines {
-		if !d.faded[l.name] {
-			coloured = append(coloured, l.name)
+		if d.faded[l.name] {
+			grey = append(grey, l.name)
+			continue
 		}
+		if style := d.styles[l.name]; l.points > maxMarkers { // its marks are not drawn
+			style.Marker = nil
+			d.styles[l.name] = style
+		}
+		coloured = append(coloured, l.name)
 	}
 	d.styles.apart(coloured)
-	return d
+	d.styles.greyApart(grey)
+	for _, l := range lines {
+		d.styles[l.name] = emphasised(d.Options, d.styles[l.name], l.name, l.record)
+	}
 }
 
 func (d *drawing) ranked() (all []ranked) {
@@ -196,8 +219,9 @@ func (d *drawing) ranked() (all []ranked) {
 			if i < 0 {
 				i = len(all)
 				r := s.Points[0].Record
-				all = append(all, ranked{s.Name, isReference(r.Policy, r.Kind), map[string]float64{}})
+				all = append(all, ranked{s.Name, isReference(r.Policy, r.Kind), map[string]float64{}, r, 0})
 			}
+			all[i].points = max(all[i].points, len(s.Points))
 			for _, point := range s.Points {
 				all[i].values[p.Place+"\n"+point.Place.Text] = point.Mean
 			}
@@ -206,12 +230,7 @@ func (d *drawing) ranked() (all []ranked) {
 	return all
 }
 
-func (d *drawing) color(line string) color.NRGBA {
-	if d.faded[line] {
-		return fadedStyle().Color
-	}
-	return d.styles[line].Color
-}
+func (d *drawing) color(line string) color.NRGBA { return d.styles[line].Color }
 
 // findCategories collects the places on the horizontal axis if any of them is not a number.
 func (d *drawing) findCategories(panels []results.Panel) {
@@ -258,7 +277,7 @@ func (d *drawing) draw(p results.Panel) *Figure {
 		title += ": " + p.Name
 	}
 	several := len(d.panels) > 1
-	f := newPanel(title, p.Name, d.xLabel(p), d.yLabel(p), several)
+	f := newPanel(d.Options, title, p.Name, d.xLabel(p), d.yLabel(p), len(d.panels))
 	if several {
 		f.Plot.Add(border{})
 	}
@@ -320,12 +339,12 @@ func (d *drawing) addLines(f *Figure, p results.Panel) {
 		slices.SortStableFunc(lines, func(a, b results.Series) int { return cmp.Compare(d.lastMean(b), d.lastMean(a)) })
 	}
 	beside := d.intervalsOf(lines)
-	isGrey := func(s results.Series) bool { return d.faded[s.Name] }
-	coloured := slices.DeleteFunc(slices.Clone(lines), isGrey)
-	isColoured := func(s results.Series) bool { return !isGrey(s) }
-	for _, s := range append(slices.DeleteFunc(lines, isColoured), coloured...) { // the grey ones behind the others
+	slices.SortStableFunc(lines, func(a, b results.Series) int {
+		return d.styles[a.Name].depth() - d.styles[b.Name].depth()
+	})
+	for _, s := range lines {
 		l := d.line(s)
-		if d.isInterval(s) || isSampled(s) && !l.Faded {
+		if d.isInterval(s) || isSampled(s) && !l.Style.Grey {
 			beside.give(&l, s)
 		}
 		f.AddLine(l)
@@ -339,7 +358,7 @@ func (d *drawing) lastMean(s results.Series) float64 {
 
 // line returns the line of a series, with a band or bars where there are several seeds or a value is an interval.
 func (d *drawing) line(s results.Series) Line {
-	l := Line{Label: s.Name, Style: d.styles[s.Name], Faded: d.faded[s.Name]}
+	l := Line{Label: s.Name, Style: d.styles[s.Name]}
 	points := slices.Clone(s.Points)
 	if len(d.Along) == 0 { // with Along, the line follows the places on it, by which the points are sorted
 		slices.SortStableFunc(points, func(a, b results.Point) int { return cmp.Compare(d.x(a.Place), d.x(b.Place)) })
@@ -417,6 +436,9 @@ func (d *drawing) ofMetric() []results.Published {
 
 func (d *drawing) setAxes(f *Figure, p results.Panel) {
 	axis := &f.Plot.Y
+	if isAmount(d.Y) && !d.LogY {
+		axis.Min = min(axis.Min, 0)
+	}
 	if axis.Min == axis.Max && !d.LogY {
 		widen(axis, d.Y)
 	}
@@ -426,12 +448,16 @@ func (d *drawing) setAxes(f *Figure, p results.Panel) {
 	}
 	unit := d.xUnit(p)
 	f.SetX(scaleOf(d.LogX), unit)
-	if len(d.panels) > 1 {
-		f.Plot.X.Tick.Marker = ticker{scaleOf(d.LogX), unit, panelLabels}
-	}
 	if ticks := d.ticks(p); len(d.Along) == 0 && f.haveRoom(ticks) && len(ticks) > 1 {
 		f.Plot.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
+}
+
+// isAmount reports whether zero means that there is nothing of what the metric counts, and twice as much is twice as
+// high: the axis begins there. Shares and ratios are read at their ticks.
+func isAmount(name string) bool {
+	m, _ := metric.Lookup(name)
+	return m.Unit != metric.Share && m.Unit != metric.Ratio && m.Unit != ""
 }
 
 // widen makes room around a flat line.
@@ -445,11 +471,11 @@ func widen(axis *plot.Axis, metric string) {
 	axis.Min, axis.Max = max(0, axis.Min-room), min(axis.Max+room, most)
 }
 
-func scaleOf(log bool) Scale {
+func scaleOf(log bool) axes.Scale {
 	if log {
-		return Log
+		return axes.Log
 	}
-	return Linear
+	return axes.Linear
 }
 
 func (d *drawing) ticks(p results.Panel) []plot.Tick {
@@ -472,30 +498,30 @@ func (d *drawing) ticks(p results.Panel) []plot.Tick {
 	return ticks
 }
 
-func (d *drawing) xUnit(p results.Panel) Unit {
+func (d *drawing) xUnit(p results.Panel) axes.Unit {
 	switch {
 	case records.IsShare(d.X):
-		return Percent
+		return axes.Percent
 	case d.X == records.DimCapacity && inBytes(p):
-		return Bytes
+		return axes.Bytes
 	}
-	return Number
+	return axes.Number
 }
 
-func (d *drawing) yUnit() Unit { return unitOf(d.Y) }
+func (d *drawing) yUnit() axes.Unit { return unitOf(d.Y) }
 
 // unitOf returns the unit of an axis with the values of a metric.
-func unitOf(name string) Unit {
+func unitOf(name string) axes.Unit {
 	m, _ := metric.Lookup(name)
 	switch m.Unit {
 	case metric.Share:
-		return Percent
+		return axes.Percent
 	case metric.Bytes:
-		return Bytes
+		return axes.Bytes
 	case metric.Seconds, metric.Milliseconds, metric.Nanoseconds:
-		return Plain
+		return axes.Plain
 	}
-	return Number
+	return axes.Number
 }
 
 func inBytes(p results.Panel) bool { return p.Lines[0].Points[0].Record.CapacityUnit == records.Bytes }
@@ -507,9 +533,11 @@ func (d *drawing) xLabel(p results.Panel) string {
 // blocksOfPrompts is what capacities count where a cache holds prompts.
 const blocksOfPrompts = "blocks"
 
-// countedIn returns what the capacities of a panel count: records.Bytes, records.Objects or blocksOfPrompts.
-func countedIn(p results.Panel) string {
-	first := p.Lines[0].Points[0].Record
+// countedIn returns what the capacities of a panel count.
+func countedIn(p results.Panel) string { return countedBy(p.Lines[0].Points[0].Record) }
+
+// countedBy returns what the capacity of a record counts: records.Bytes, records.Objects or blocksOfPrompts.
+func countedBy(first *records.Record) string {
 	if ofPrompts, known := metric.Lookup("prompts"); known && first.CapacityUnit != records.Bytes && first.Has(ofPrompts) {
 		return blocksOfPrompts
 	}

@@ -23,6 +23,8 @@ import (
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // experiment returns records of policies on traces at capacities, from seeds, at places on an axis "noise", which the
@@ -172,7 +174,7 @@ func TestCharts(t *testing.T) {
 			}
 			checkFigure(t, a, name)
 			first, _ := os.ReadFile(filepath.Join(a, name+".svg"))
-			if d := must.Get(kind.chart.Draw(kind.recs, SVG))(t); !bytes.Equal(first, d.Files[0].Data) {
+			if d := must.Get(kind.chart.Draw(kind.recs, canvas.SVG))(t); !bytes.Equal(first, d.Files[0].Data) {
 				t.Error("two drawings differ")
 			}
 		})
@@ -361,7 +363,7 @@ func TestPanelsShareTheAxisUnlessTheyAreTraces(t *testing.T) {
 func TestPDFText(t *testing.T) {
 	f := New("größe ± α", "x", "y")
 	f.AddLine(Line{X: []float64{1, 2}, Y: []float64{1, 2}})
-	d := must.Get(f.Draw("text", PDF))(t)
+	d := must.Get(f.Draw("text", look.Options{}, canvas.PDF))(t)
 	data := d.Files[0].Data
 	if !bytes.HasPrefix(data, []byte("%PDF-")) || !bytes.Contains(data, []byte("D:19700101000000")) {
 		t.Error("no PDF with a fixed date")
@@ -401,7 +403,7 @@ func TestAnyChart(t *testing.T) {
 			Lines: rapid.SampledFrom(dims).Draw(t, "lines"), Panels: rapid.SampledFrom(append(dims, "")).Draw(t, "panels"),
 			LogX: rapid.Bool().Draw(t, "log x"), LogY: rapid.Bool().Draw(t, "log y"), Marks: []results.Published{printed},
 		}
-		if _, err := c.Draw(recs, SVG); err != nil && !strings.Contains(err.Error(), "above 0") &&
+		if _, err := c.Draw(recs, canvas.SVG); err != nil && !strings.Contains(err.Error(), "above 0") &&
 			!strings.Contains(err.Error(), "unknown dimension") {
 			t.Fatalf("%+v: %v", c, err)
 		}
@@ -514,7 +516,7 @@ func TestIntervalsOfSharesAreShares(t *testing.T) {
 
 // drawChart draws a chart into a folder and returns the names of the files.
 func drawChart(dir string, c Chart, recs []records.Record) (files []string, err error) {
-	d, err := c.Draw(recs, SVG, PNG, PDF)
+	d, err := c.Draw(recs, canvas.SVG, canvas.PNG, canvas.PDF)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -17,6 +18,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 const (
@@ -24,6 +28,7 @@ const (
 	plotHeight = 4.4 * vg.Inch
 	margin     = vg.Length(10)
 	pngDPI     = 150
+	paperDPI   = 300 // of figures with a width
 )
 
 // Figure is one plot with its legend next to it. Use New, set the axes, add lines, then Draw.
@@ -32,10 +37,11 @@ type Figure struct {
 	xLabel   string     // both drawn here: gonum makes room for them in the wrong place of a logarithmic axis
 	yLabel   string
 	title    string // in full
-	xUnit    Unit
-	yUnit    Unit
-	xNames   []string // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
-	barNames bool     // the vertical axis has the names of bars
+	xUnit    axes.Unit
+	yUnit    axes.Unit
+	from     time.Time // 0 on the horizontal axis, if that has dates
+	xNames   []string  // of the places 0, 1, 2 on the horizontal axis, where these are no numbers
+	barNames bool      // the vertical axis has the names of bars
 	spots    *spots
 	bands    *bands
 	ends     *endLabels
@@ -45,6 +51,10 @@ type Figure struct {
 	note     string    // below the plot
 	width    vg.Length // of the plot, without the legend
 	height   vg.Length
+	least    vg.Length // that names need in the height
+	rows     []string  // names of bars, in full
+	square   bool      // the area of the data is a square
+	options  look.Options
 	// the range of all confidence intervals, if lowest < highest
 	lowest, highest float64
 	err             error // of the first line that was refused
@@ -55,14 +65,57 @@ func New(title, xLabel, yLabel string) *Figure {
 	return newFigure(title, xLabel, yLabel, plotWidth, plotHeight)
 }
 
-// newPanel returns a figure, or one of several panels with a heading instead of the title.
-func newPanel(title, heading, xLabel, yLabel string, oneOfSeveral bool) *Figure {
-	if !oneOfSeveral {
-		return New(title, xLabel, yLabel)
+// newPanel returns a figure, or one of n panels with a heading instead of the title.
+func newPanel(o look.Options, title, heading, xLabel, yLabel string, n int) *Figure {
+	if n == 1 {
+		f := New(title, xLabel, yLabel)
+		f.fit(o, o.Inner())
+		return f
 	}
 	f := newFigure("", xLabel, yLabel, panelWidth, panelHeight)
 	f.heading = heading
+	f.fit(o, widthOfPanel(o, n, o.Inner()))
 	return f
+}
+
+// fit gives a figure a width, unless that is 0, and what follows from it: how many labels have room, and where names
+// end.
+func (f *Figure) fit(o look.Options, width vg.Length) {
+	f.options = o
+	if o.NoTitle {
+		f.title, f.Plot.Title.Text = "", ""
+	}
+	if width == 0 {
+		return
+	}
+	f.height *= width / f.width
+	f.width = width
+	f.legend.most, f.ends.most = width, width/3
+	if f.title != "" {
+		f.setTitle(f.title)
+	}
+	for _, axis := range []*plot.Axis{&f.Plot.X, &f.Plot.Y} {
+		if t, ok := axis.Tick.Marker.(axes.Ticker); ok {
+			t.Most = f.labelsAlong(axis)
+			axis.Tick.Marker = t
+		}
+	}
+	if f.barNames {
+		f.nameRows()
+	}
+}
+
+// labelsAlong is how many labels fit along an axis; 0 for as many as usual.
+func (f *Figure) labelsAlong(axis *plot.Axis) int {
+	switch {
+	case f.options.Width == 0 && f.heading != "" && axis == &f.Plot.X:
+		return panelLabels
+	case f.options.Width == 0:
+		return 0
+	case axis == &f.Plot.X:
+		return min(max(int(axisShare*(f.width-f.ends.width())/labelPitch), 3), axes.MaxLabels)
+	}
+	return min(max(int((f.height-labelPitch)/linePitch), 4), axes.MaxLabels)
 }
 
 func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
@@ -80,8 +133,8 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 		axis.Tick.Label.Font = sans(10)
 	}
 	f.xLabel, f.yLabel, f.spots = xLabel, yLabel, &spots{figure: f}
-	f.SetX(Linear, Number)
-	f.SetY(Linear, Number)
+	f.SetX(axes.Linear, axes.Number)
+	f.SetY(axes.Linear, axes.Number)
 	lines := plotter.NewGrid()
 	lines.Horizontal.Color, lines.Vertical.Color = grid, grid
 	p.Add(lines, f.bands, f.ends)
@@ -91,33 +144,65 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 func (f *Figure) setTitle(title string) {
 	f.title = title
 	p := f.Plot
+	if p.Title.TextStyle.Font = sans(12); f.options.Width > 0 {
+		// in the middle of the plot without the label of its axis
+		p.Title.Text = wrapped(title, p.Title.TextStyle, f.width-f.yLabelWidth())
+		return
+	}
 	p.Title.Text, p.Title.TextStyle = fitted(title, p.Title.TextStyle, f.width)
 }
 
 // SetX sets the scale of the horizontal axis and the unit that its values are in.
-func (f *Figure) SetX(s Scale, u Unit) {
+func (f *Figure) SetX(s axes.Scale, u axes.Unit) {
 	f.xUnit = u
-	setAxis(&f.Plot.X, s, u)
+	setAxis(&f.Plot.X, s, u, f.labelsAlong(&f.Plot.X))
 }
 
 // SetY sets the scale of the vertical axis and the unit that its values are in.
-func (f *Figure) SetY(s Scale, u Unit) {
+func (f *Figure) SetY(s axes.Scale, u axes.Unit) {
 	f.yUnit = u
-	setAxis(&f.Plot.Y, s, u)
+	setAxis(&f.Plot.Y, s, u, f.labelsAlong(&f.Plot.Y))
 }
 
-func setAxis(a *plot.Axis, s Scale, u Unit) {
+func setAxis(a *plot.Axis, s axes.Scale, u axes.Unit, most int) {
 	a.Scale = plot.LinearScale{}
-	if s == Log {
+	if s == axes.Log {
 		a.Scale = plot.LogScale{}
 	}
-	a.Tick.Marker = ticker{scale: s, unit: u}
+	a.Tick.Marker = axes.Ticker{Scale: s, Unit: u, Most: most}
 }
 
-// Draw draws the figure as NAME.svg and so on. It is an UndrawableError if a line was refused, or if there is nothing
-// that the axes can show.
-func (f *Figure) Draw(name string, formats ...Format) (Drawing, error) {
-	return (&sheet{panels: []*Figure{f}}).render(name, formats)
+// Draw draws the figure as NAME.svg and so on, in these formats unless the options have others. It is an
+// UndrawableError if a line was refused, or if there is nothing that the axes can show.
+func (f *Figure) Draw(name string, o look.Options, usual ...canvas.Format) (Drawing, error) {
+	f.fit(o, o.Inner())
+	f.setLog()
+	return (&sheet{panels: []*Figure{f}, options: o}).render(name, usual)
+}
+
+// setLog makes axes as logarithmic as the options say, where they have numbers above 0.
+func (f *Figure) setLog() {
+	if f.options.Log == "" {
+		return
+	}
+	var notes []string
+	for _, of := range []struct {
+		name   string
+		axis   *plot.Axis
+		unit   axes.Unit
+		values bool
+	}{{"x", &f.Plot.X, f.xUnit, f.xNames == nil && f.from.IsZero()}, {"y", &f.Plot.Y, f.yUnit, !f.barNames}} {
+		switch {
+		case !of.values || of.axis.Min > of.axis.Max:
+		case !f.options.InLog(of.name, false):
+			setAxis(of.axis, axes.Linear, of.unit, f.labelsAlong(of.axis))
+		case of.axis.Min <= 0:
+			notes = append(notes, fmt.Sprintf("the %s axis has values at 0, and is not logarithmic", of.name))
+		default:
+			setAxis(of.axis, axes.Log, of.unit, f.labelsAlong(of.axis))
+		}
+	}
+	f.note = joined(append([]string{f.note}, notes...)...)
 }
 
 // check rejects values for which gonum would panic, and widens a range that is a point.
@@ -141,10 +226,15 @@ func checkRange(label string, axis *plot.Axis) error {
 	return nil
 }
 
-// size returns the size of the whole figure: the plot and, next to it, the legend.
+// size returns the size of the whole figure: the plot and, next to it or below, the legend.
 func (f *Figure) size() (width, height vg.Length) {
+	m := 2 * f.options.Margin()
+	if inner := f.options.Inner(); inner > 0 {
+		return inner + m, f.plotHeight() + f.legendHeight() + noteHeight(f.note, inner) + m
+	}
 	legend := f.legend.size(f.legend.columnsFor(maxLegendRows))
-	width, height = f.fullWidth()+2*margin, max(f.height+noteHeight(f.note), legend.Y)+2*margin
+	width = f.fullWidth() + m
+	height = max(f.plotHeight()+noteHeight(f.note, f.fullWidth()), legend.Y) + m
 	if legend.X > 0 {
 		width += legend.X + margin
 	}
@@ -155,32 +245,73 @@ func (f *Figure) size() (width, height vg.Length) {
 }
 
 // fullWidth is the width of the plot with the names at the ends of its lines.
-func (f *Figure) fullWidth() vg.Length { return f.width + f.ends.width() }
+func (f *Figure) fullWidth() vg.Length {
+	if inner := f.options.Inner(); inner > 0 && f.heading == "" {
+		if f.bar != nil {
+			inner -= f.bar.width()
+		}
+		return inner
+	}
+	return f.width + f.ends.width()
+}
 
-func noteHeight(note string) vg.Length {
+// plotHeight is the height of the plot, without a legend below.
+func (f *Figure) plotHeight() vg.Length {
+	o := f.options
+	switch {
+	case o.Height > 0 && f.heading == "":
+		rest := f.legendHeight() + noteHeight(f.note, o.Inner()) + 2*o.Margin()
+		return max(o.Height/o.Scale()-rest, f.least, vg.Inch)
+	case o.Width > 0 && f.barNames:
+		return f.least
+	}
+	// of a title of several lines
+	more := textStyle(12).FontExtents().Height * vg.Length(strings.Count(f.Plot.Title.Text, "\n"))
+	return max(f.height, f.least) + more
+}
+
+// legendHeight is the room of a legend below the plot.
+func (f *Figure) legendHeight() vg.Length {
+	if f.options.Width == 0 {
+		return 0
+	}
+	return f.legend.below(f.options.Inner()).Y
+}
+
+func noteHeight(note string, width vg.Length) vg.Length {
 	if note == "" {
 		return 0
 	}
-	return noteStyle().FontExtents().Height + margin
+	lines := strings.Count(wrapped(note, noteStyle(), width), "\n")
+	return noteStyle().FontExtents().Height*vg.Length(lines+1) + margin
 }
 
 func (f *Figure) draw(c draw.Canvas) {
-	inner := blank(c)
+	inner := blank(c, f.options.Margin())
 	plotArea := inner
-	plotArea.Max.X = plotArea.Min.X + f.fullWidth()
-	drawNote(plotArea, f.note)
-	plotArea.Min.Y += noteHeight(f.note)
+	if f.options.Width > 0 {
+		drawNote(inner, f.note)
+		plotArea.Min.Y += noteHeight(f.note, f.options.Inner())
+		f.legend.drawBelow(&plotArea)
+		plotArea.Max.X = plotArea.Min.X + f.fullWidth()
+	} else {
+		plotArea.Max.X = plotArea.Min.X + f.fullWidth()
+		drawNote(plotArea, f.note)
+		plotArea.Min.Y += noteHeight(f.note, f.fullWidth())
+	}
 	plotted := f.drawPlot(plotArea)
 	if f.bar != nil {
 		f.bar.draw(inner, plotted)
 	}
-	legendArea := inner
-	legendArea.Min.X = plotArea.Max.X + margin
-	f.legend.draw(legendArea, f.legend.columnsFor(maxLegendRows))
+	if f.options.Width == 0 {
+		legendArea := inner
+		legendArea.Min.X = plotArea.Max.X + margin
+		f.legend.draw(legendArea, f.legend.columnsFor(maxLegendRows))
+	}
 }
 
 // blank makes the canvas white and returns the area within its margins.
-func blank(c draw.Canvas) draw.Canvas {
+func blank(c draw.Canvas, margin vg.Length) draw.Canvas {
 	c.SetColor(paper)
 	c.Fill(c.Rectangle.Path())
 	return draw.Crop(c, margin, -margin, margin, -margin)
@@ -188,9 +319,12 @@ func blank(c draw.Canvas) draw.Canvas {
 
 func drawNote(c draw.Canvas, note string) {
 	style := noteStyle()
+	lines := strings.Split(wrapped(note, style, c.Max.X-c.Min.X), "\n")
 	style.YAlign = draw.YBottom
-	note, style = fitted(note, style, c.Max.X-c.Min.X)
-	c.FillText(style, c.Min, note)
+	for i, line := range lines {
+		up := style.FontExtents().Height * vg.Length(len(lines)-1-i)
+		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y + up}, line)
+	}
 }
 
 // drawPlot draws the plot and the labels of its axes, and returns the area of its data.
@@ -263,15 +397,31 @@ func fitted(s string, style text.Style, width vg.Length) (string, text.Style) {
 	return shorten(s, style, width), style
 }
 
+// mostLines is how many lines a text has that is too long for one.
+const mostLines = 4
+
+// wrapped breaks s between words into lines that fit into width. What has no room in mostLines is cut.
+func wrapped(s string, style text.Style, width vg.Length) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		longer := strings.TrimSpace(line + " " + word)
+		if line == "" || len(lines) == mostLines-1 || style.Width(drawable(longer, style)) <= width {
+			line = longer
+			continue
+		}
+		lines, line = append(lines, line), word
+	}
+	lines = append(lines, line)
+	for i := range lines {
+		lines[i] = shorten(lines[i], style, width)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // shorten cuts s so that it fits into width, and replaces what cannot be drawn.
 func shorten(s string, style text.Style, width vg.Length) string {
-	face := font.DefaultCache.Lookup(style.Font, style.Font.Size).Face
-	s = strings.Map(func(r rune) rune {
-		if glyph, err := face.GlyphIndex(nil, r); err != nil || glyph == 0 {
-			return '?'
-		}
-		return r
-	}, show.Printable(s))
+	s = drawable(s, style)
 	if style.Width(s) <= width {
 		return s
 	}
@@ -280,4 +430,15 @@ func shorten(s string, style text.Style, width vg.Length) string {
 		r = r[:len(r)-1]
 	}
 	return string(r) + "..."
+}
+
+// drawable replaces what cannot be drawn.
+func drawable(s string, style text.Style) string {
+	face := font.DefaultCache.Lookup(style.Font, style.Font.Size).Face
+	return strings.Map(func(r rune) rune {
+		if glyph, err := face.GlyphIndex(nil, r); err != nil || glyph == 0 {
+			return '?'
+		}
+		return r
+	}, show.Printable(s))
 }

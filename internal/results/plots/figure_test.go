@@ -19,14 +19,17 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // ramp is a figure with n lines over a logarithmic axis.
 func ramp(t *testing.T, n int) *Figure {
 	t.Helper()
 	f := New("Lines", "capacity (objects)", "hit ratio")
-	f.SetX(Log, Number)
-	f.SetY(Linear, Percent)
+	f.SetX(axes.Log, axes.Number)
+	f.SetY(axes.Linear, axes.Percent)
 	for i := range n {
 		l := Line{Label: fmt.Sprintf("policy-%d", i), Style: SeriesStyle(i)}
 		for x := 100.0; x <= 1e6; x *= 10 {
@@ -118,7 +121,7 @@ func TestFiguresAreWhole(t *testing.T) {
 
 func save(t *testing.T, f *Figure, dir, name string) {
 	t.Helper()
-	must.Do(t, Write(dir, must.Get(f.Draw(name, SVG, PNG))(t)))
+	must.Do(t, Write(dir, must.Get(f.Draw(name, look.Options{}, canvas.SVG, canvas.PNG))(t)))
 }
 
 func TestLongLineMakesASmallFile(t *testing.T) {
@@ -128,7 +131,7 @@ func TestLongLineMakesASmallFile(t *testing.T) {
 		l.X[i], l.Y[i] = float64(i+1), float64(i)/n
 	}
 	f := New("Curve", "x", "y")
-	f.SetX(Log, Number)
+	f.SetX(axes.Log, axes.Number)
 	f.AddLine(l)
 	dir := t.TempDir()
 	save(t, f, dir, "curve")
@@ -151,23 +154,23 @@ func TestAddLineRefusesBadValues(t *testing.T) {
 	} {
 		f := New("", "", "")
 		f.AddLine(l)
-		if _, err := f.Draw("refused"); err == nil || !strings.Contains(err.Error(), "line ") {
+		if _, err := f.Draw("refused", look.Options{}); err == nil || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
 func TestDrawErrors(t *testing.T) {
-	must.NotGet(New("Nothing", "x", "y").Draw("none"))(t, "nothing to draw", "figure without lines")
+	must.NotGet(New("Nothing", "x", "y").Draw("none", look.Options{}))(t, "nothing to draw", "figure without lines")
 	f := New("Zero", "size", "y")
-	f.SetX(Log, Number)
+	f.SetX(axes.Log, axes.Number)
 	f.AddLine(Line{X: []float64{0, 1}, Y: []float64{1, 2}})
-	must.NotGet(f.Draw("zero"))(t, `logarithmic axis "size"`, "zero on a logarithmic axis")
+	must.NotGet(f.Draw("zero", look.Options{}))(t, `logarithmic axis "size"`, "zero on a logarithmic axis")
 }
 
 func TestOnePointOnEveryScale(t *testing.T) {
-	for _, scale := range []Scale{Linear, Log} {
-		for _, unit := range []Unit{Number, Bytes, Percent, Seconds, Plain} {
+	for _, scale := range []axes.Scale{axes.Linear, axes.Log} {
+		for _, unit := range []axes.Unit{axes.Number, axes.Bytes, axes.Percent, axes.Seconds, axes.Plain} {
 			f := New("One point", "x", "y")
 			f.SetX(scale, unit)
 			f.SetY(scale, unit)
@@ -182,7 +185,7 @@ func TestOnePointOnEveryScale(t *testing.T) {
 // gonum would keep half of the label's width free on the right of a logarithmic axis.
 func TestLogAxisFillsTheWidth(t *testing.T) {
 	f := New("title", "a label that is long enough to take more than half of the axis", "y")
-	f.SetX(Log, Number)
+	f.SetX(axes.Log, axes.Number)
 	f.AddLine(Line{X: []float64{1, 1500}, Y: []float64{0.5, 0.5},
 		Style: Style{Color: palette[0], Width: 2}})
 	width, height := f.size()

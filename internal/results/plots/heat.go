@@ -14,6 +14,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Heat is a heat map of an experiment: a metric of its records, averaged over seeds, is the colour of the cell at a
@@ -28,13 +31,14 @@ type Heat struct {
 	Log            bool   // colours follow the logarithm of the values
 	XLabel, YLabel string // "" for the names of the dimensions
 	ColorLabel     string // "" for the name of the metric
+	Options        look.Options
 }
 
 // Draw draws recs as NAME.svg and so on; without a format it only returns the error. It is an UndrawableError if
 // results.Arrange refuses the records, or if several of them share a cell.
-func (h Heat) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+func (h Heat) Draw(recs []records.Record, usual ...canvas.Format) (Drawing, error) {
 	s, err := h.sheet(recs)
-	return drawn(h.Name, s, err, formats)
+	return drawn(h.Name, h.Options, s, err, usual)
 }
 
 func (h Heat) sheet(recs []records.Record) (*sheet, error) {
@@ -57,11 +61,11 @@ func (h Heat) sheet(recs []records.Record) (*sheet, error) {
 	if !slices.ContainsFunc(values, isNumber) {
 		return nil, fmt.Errorf("no %s is above 0, as logarithmic colours need", h.Color)
 	}
-	colors := newColorScale(scaleOf(h.Log), values)
+	colors := axes.NewColorScale(scaleOf(h.Log), values)
 	s := &sheet{title: h.title(), bar: &colorBar{colors, unitOf(h.Color), cmp.Or(h.ColorLabel, records.AxisName(h.Color))}}
 	var all []*cells
 	for _, g := range grids {
-		f, cells := h.draw(g, colors, len(grids) > 1)
+		f, cells := h.draw(g, colors, len(grids))
 		s.panels, all = append(s.panels, f), append(all, cells)
 	}
 	s.note = missingNote(all...)
@@ -240,15 +244,15 @@ func (g *heatPanel) hasAxesOf(other *heatPanel) bool {
 // rowPitch is the least height of a row with a name.
 const rowPitch = vg.Length(13)
 
-func (h Heat) draw(g *heatPanel, colors colorScale, oneOfSeveral bool) (*Figure, *cells) {
+func (h Heat) draw(g *heatPanel, colors axes.ColorScale, n int) (*Figure, *cells) {
 	xLabel := cmp.Or(h.XLabel, heatLabel(h.X, g.columns, g.counted))
 	yLabel := cmp.Or(h.YLabel, heatLabel(h.Y, g.rows, g.counted))
 	title := h.title()
 	if g.heading != "" {
 		title += ": " + g.heading
 	}
-	f := newPanel(title, g.heading, xLabel, yLabel, oneOfSeveral)
-	f.height = max(f.height, min(vg.Length(len(g.rows))*rowPitch, 2*plotHeight)+vg.Inch)
+	f := newPanel(h.Options, title, g.heading, xLabel, yLabel, n)
+	f.least = max(f.least, min(vg.Length(len(g.rows))*rowPitch, 2*plotHeight)+vg.Inch)
 	c := &cells{columns: len(g.columns), values: g.values, colors: colors,
 		label: cmp.Or(h.ColorLabel, records.MetricName(h.Color)),
 		text:  func(x float64) string { return records.MetricText(h.Color, x) },
@@ -298,7 +302,7 @@ func (f *Figure) placesOnX(places []place) {
 func (f *Figure) placesOnY(places []place) {
 	axis := &f.Plot.Y
 	axis.Min, axis.Max = -0.5, float64(len(places))-0.5
-	most := max(1, int((f.height-vg.Inch)/rowPitch))
+	most := max(1, int((max(f.height, f.least)-vg.Inch)/rowPitch))
 	every := (len(places) + most - 1) / most
 	axis.Tick.Marker = plot.ConstantTicks(everyNth(labelsOf(places), every, axis.Tick.Label))
 }

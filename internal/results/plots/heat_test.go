@@ -2,13 +2,11 @@ package plots
 
 import (
 	"bytes"
-	"compress/zlib"
 	"encoding/base64"
 	"errors"
 	"image"
 	"image/color"
 	"image/png"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -18,14 +16,15 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgpdf"
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 var heats = map[string]struct {
@@ -61,19 +60,19 @@ func TestHeats(t *testing.T) {
 		kind := heats[name]
 		t.Run(name, func(t *testing.T) {
 			kind.heat.Name = "heat-" + name
-			checkHeat(t, func(f ...Format) (Drawing, error) { return kind.heat.Draw(kind.recs, f...) })
+			checkHeat(t, func(f ...canvas.Format) (Drawing, error) { return kind.heat.Draw(kind.recs, f...) })
 		})
 	}
 }
 
 // checkHeat fails unless a heat map is whole and the same whenever it is drawn.
-func checkHeat(t *testing.T, draw func(...Format) (Drawing, error)) {
+func checkHeat(t *testing.T, draw func(...canvas.Format) (Drawing, error)) {
 	t.Helper()
 	dir := t.TempDir()
 	if keep := os.Getenv("KEEP_FIGURES"); keep != "" { // to look at them
 		dir = keep
 	}
-	first, second := must.Get(draw(SVG, PDF, PNG))(t), must.Get(draw(SVG, PDF))(t)
+	first, second := must.Get(draw(canvas.SVG, canvas.PDF, canvas.PNG))(t), must.Get(draw(canvas.SVG, canvas.PDF))(t)
 	must.Do(t, Write(dir, first))
 	for i, ext := range []string{".svg", ".pdf"} {
 		if f := first.Files[i]; f.Name != first.Name+ext || !bytes.Equal(f.Data, second.Files[i].Data) {
@@ -88,7 +87,7 @@ func checkHeat(t *testing.T, draw func(...Format) (Drawing, error)) {
 
 var embedded = regexp.MustCompile(`<image [^>]*base64,([^"]*)"/>`)
 
-// colorsOf returns the colours of the cells of panel i of an SVG, row by row from the upper left.
+// colorsOf returns the colours of the cells of panel i of an canvas.SVG, row by row from the upper left.
 func colorsOf(t *testing.T, svg string, i, columns, rows int) (colors []color.Color) {
 	t.Helper()
 	data := must.Get(base64.StdEncoding.DecodeString(embedded.FindAllStringSubmatch(svg, -1)[i][1]))(t)
@@ -120,9 +119,9 @@ func small() (recs []records.Record) {
 // Cells have the colours of their values: numbers ascend to the right and upwards, names follow each other downwards.
 // What is missing is hatched, and the note says so.
 func TestCellsHaveTheColoursOfTheirValues(t *testing.T) {
-	at := func(share float64) color.Color { return heatPalette[int(math.Round(share*(heatColors-1)))] }
+	at := func(share float64) color.Color { return axes.HeatPalette[int(math.Round(share*(axes.HeatColors-1)))] }
 	draw := func(h Heat) string {
-		return string(must.Get(h.Draw(small(), SVG))(t).Files[0].Data)
+		return string(must.Get(h.Draw(small(), canvas.SVG))(t).Files[0].Data)
 	}
 	svg := draw(Heat{Name: "h", X: "capacity", Y: "policy", Color: "hit_ratio"})
 	want := []color.Color{at(0), at(0.25), at(1), at(0.5), paper, paper}
@@ -156,9 +155,9 @@ func TestRecordsWithoutAPlaceFillTheirRow(t *testing.T) {
 	recs[2].Axes = "noise=2"
 	recs[2].Set(metric.HitRatio, 0.3)
 	h := Heat{Name: "h", X: "noise", Y: "capacity", Color: "hit_ratio"}
-	svg := string(must.Get(h.Draw(recs, SVG))(t).Files[0].Data)
+	svg := string(must.Get(h.Draw(recs, canvas.SVG))(t).Files[0].Data)
 	colors := colorsOf(t, svg, 0, 2, 2)
-	if colors[2] != heatPalette[0] || colors[3] != heatPalette[0] || colors[0] == colors[1] {
+	if colors[2] != axes.HeatPalette[0] || colors[3] != axes.HeatPalette[0] || colors[0] == colors[1] {
 		t.Errorf("colours %v, want the lower two alike", colors)
 	}
 }
@@ -166,11 +165,11 @@ func TestRecordsWithoutAPlaceFillTheirRow(t *testing.T) {
 // All panels have the same colours, and one bar.
 func TestPanelsShareTheirColours(t *testing.T) {
 	h := Heat{Name: "h", X: "capacity", Y: "trace", Color: "hit_ratio", Panels: "policy"}
-	svg := string(must.Get(h.Draw(small(), SVG))(t).Files[0].Data)
+	svg := string(must.Get(h.Draw(small(), canvas.SVG))(t).Files[0].Data)
 	if n := len(embedded.FindAllString(svg, -1)); n != 3 {
 		t.Fatalf("%d images, want two panels and a bar", n)
 	}
-	middle := heatPalette[(heatColors-1)/2]
+	middle := axes.HeatPalette[(axes.HeatColors-1)/2]
 	if got := colorsOf(t, svg, 1, 3, 1); !slices.Equal(got, []color.Color{middle, paper, paper}) {
 		t.Errorf("the second panel has the colours %v", got)
 	}
@@ -222,7 +221,7 @@ func TestAnyHeat(t *testing.T) {
 		h := Heat{Name: "any", X: rapid.SampledFrom(append(dims, "capacity_share")).Draw(t, "x"),
 			Y: rapid.SampledFrom(dims).Draw(t, "y"), Color: "hit_ratio",
 			Panels: rapid.SampledFrom(append(dims, "")).Draw(t, "panels"), Log: rapid.Bool().Draw(t, "log")}
-		if _, err := h.Draw(recs, SVG); err != nil && !strings.Contains(err.Error(), "share the cell") &&
+		if _, err := h.Draw(recs, canvas.SVG); err != nil && !strings.Contains(err.Error(), "share the cell") &&
 			!strings.Contains(err.Error(), "above 0") && !strings.Contains(err.Error(), "unknown dimension") {
 			t.Fatalf("%+v: %v", h, err)
 		}
@@ -242,12 +241,12 @@ func TestColoursGrowEvenlyInLightness(t *testing.T) {
 		}
 		return 116*math.Cbrt(0.2126*linear(r)+0.7152*linear(g)+0.0722*linear(b)) - 16
 	}
-	low, high := lightness(heatPalette[0]), lightness(heatPalette[heatColors-1])
+	low, high := lightness(axes.HeatPalette[0]), lightness(axes.HeatPalette[axes.HeatColors-1])
 	if high-low < 70 {
 		t.Errorf("the lightness spans %.1f to %.1f of 100", low, high)
 	}
-	for i, c := range heatPalette[:heatColors] {
-		want := low + (high-low)*float64(i)/(heatColors-1)
+	for i, c := range axes.HeatPalette[:axes.HeatColors] {
+		want := low + (high-low)*float64(i)/(axes.HeatColors-1)
 		if got := lightness(c); math.Abs(got-want) > 1 {
 			t.Errorf("colour %d has the lightness %.1f, want %.1f", i, got, want)
 		}
@@ -257,10 +256,10 @@ func TestColoursGrowEvenlyInLightness(t *testing.T) {
 // A page changes no colour of a cell, nor of the letters on it, but the line around the cells and the hatching.
 func TestPagesKeepTheColoursOfCells(t *testing.T) {
 	h := Heat{Name: "h", X: "capacity", Y: "policy", Color: "hit_ratio"}
-	svg := string(must.Get(h.Draw(small(), SVG))(t).SVG())
+	svg := string(must.Get(h.Draw(small(), canvas.SVG))(t).SVG())
 	for _, c := range []color.NRGBA{onLight, onDark} {
-		if !strings.Contains(svg, hex(c)) {
-			t.Errorf("no letters have the colour %s", hex(c))
+		if !strings.Contains(svg, canvas.Hex(c)) {
+			t.Errorf("no letters have the colour %s", canvas.Hex(c))
 		}
 	}
 	for _, name := range []string{"--ink", "--paper", "--bound"} {
@@ -288,9 +287,9 @@ func TestMatrices(t *testing.T) {
 	tiny := peaked(1)
 	tiny.Name = "matrix-one"
 	for _, m := range brief.Sample(3, gap, large, tiny) {
-		checkHeat(t, m.Draw)
+		checkHeat(t, func(usual ...canvas.Format) (Drawing, error) { return m.Draw(look.Options{}, usual...) })
 	}
-	svg := string(must.Get(large.Draw(SVG))(t).Files[0].Data)
+	svg := string(must.Get(large.Draw(look.Options{}, canvas.SVG))(t).Files[0].Data)
 	if want := ">each cell is the mean of 3 by 3 values; of a test<"; !strings.Contains(svg, want) {
 		t.Errorf("the figure has no %q", want)
 	}
@@ -298,18 +297,18 @@ func TestMatrices(t *testing.T) {
 	for i := range m.Values {
 		m.Values[i] = math.NaN()
 	}
-	if _, err := m.Draw(); !errors.As(err, new(*UndrawableError)) {
+	if _, err := m.Draw(look.Options{}); !errors.As(err, new(*UndrawableError)) {
 		t.Errorf("no values: error %v", err)
 	}
 	m.Columns = 2
-	must.NotGet(m.Draw())(t, "9 values in rows of 2: want full rows", "rows of different lengths")
+	must.NotGet(m.Draw(look.Options{}))(t, "9 values in rows of 2: want full rows", "rows of different lengths")
 }
 
 // The cells of a matrix with the same places on both axes are squares.
 func TestSquareMatricesLookSquare(t *testing.T) {
 	m := peaked(40)
 	m.Title = strings.Repeat("a long title ", 6)
-	svg := string(must.Get(m.Draw(SVG))(t).Files[0].Data)
+	svg := string(must.Get(m.Draw(look.Options{}, canvas.SVG))(t).Files[0].Data)
 	size := regexp.MustCompile(`<image [^>]* width="([^"]*)" height="([^"]*)"`).FindStringSubmatch(svg)
 	if size[1] != size[2] {
 		t.Errorf("the matrix is %s wide and %s high", size[1], size[2])
@@ -340,30 +339,4 @@ func TestAveragedMatrices(t *testing.T) {
 			t.Fatalf("the first block begins at %v, the first value at %v", left, m.X.start(0))
 		}
 	})
-}
-
-// A PDF has an image the right way up, as rectangles that reach below the next ones.
-func TestPDFsHaveImagesAsRectangles(t *testing.T) {
-	img := image.NewPaletted(image.Rect(0, 0, 3, 2), heatPalette)
-	copy(img.Pix, []uint8{7, 7, 9, 1, 2, 3})
-	c := pdfCanvas{vgpdf.New(30, 20)}
-	c.DrawImage(vg.Rectangle{Max: vg.Point{X: 30, Y: 20}}, img)
-	var file bytes.Buffer
-	must.Get(c.WriteTo(&file))(t)
-	var boxes []string
-	box := regexp.MustCompile(`([0-9.]+ [0-9.]+) m\n.* l\n([0-9.]+ [0-9.]+) l\n`)
-	for _, part := range bytes.SplitAfter(file.Bytes(), []byte("stream\n")) {
-		if r, err := zlib.NewReader(bytes.NewReader(part)); err == nil {
-			text, _ := io.ReadAll(r) // the end of the stream is not that of the part
-			for _, corners := range box.FindAllStringSubmatch(string(text), -1) {
-				boxes = append(boxes, corners[1]+" to "+corners[2])
-			}
-		}
-	}
-	// The canvas turns the page, whose lower edge is at 20, the right way up.
-	want := []string{"0.00 20.00 to 20.00 0.00", "10.00 20.00 to 30.00 0.00", "20.00 20.00 to 30.00 0.00",
-		"0.00 10.00 to 30.00 0.00", "20.00 10.00 to 30.00 0.00"}
-	if !slices.Equal(boxes, want) {
-		t.Errorf("rectangles %q, want %q", boxes, want)
-	}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 func drawnSVG(t *testing.T, c Chart, recs []records.Record) string {
 	t.Helper()
-	d := must.Get(c.Draw(recs, SVG))(t)
+	d := must.Get(c.Draw(recs, canvas.SVG))(t)
 	return string(d.Files[0].Data)
 }
 
@@ -86,7 +87,7 @@ func filled(svg string) (n int) {
 		outline, _, _ := strings.Cut(part, "style=")
 		isBox := strings.HasPrefix(part, "<path") && strings.Count(outline, "L") == 3 && !strings.Contains(outline, "A")
 		isBar := slices.ContainsFunc(LineColors(), func(c color.NRGBA) bool {
-			return strings.Contains(part, "fill:"+hex(c))
+			return strings.Contains(part, "fill:"+canvas.Hex(c))
 		})
 		if isBox && isBar {
 			n++

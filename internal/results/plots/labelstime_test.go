@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 // rowsOf is a series with a value for each time and label.
@@ -33,7 +34,7 @@ func TestLabelsOverTimeAreCells(t *testing.T) {
 	recs := []records.Record{{Trace: "x", Cell: "a"}, {Trace: "y", Cell: "b"}, {Trace: "z", Cell: "c"}}
 	both := append(rows, rowsOf("b", []float64{1, 2, 3}, []float64{1, 2, 3})...)
 	f.Rows = series.ByCell(both)
-	d := must.Get(f.Draw(recs, SVG))(t)
+	d := must.Get(f.Draw(recs, canvas.SVG))(t)
 	for _, text := range []string{"x", "y", "Cosines", "each panel has axes of its own"} {
 		if svg := string(d.Files[0].Data); !strings.Contains(svg, ">"+text+"<") {
 			t.Errorf("the figure lacks %q", text)

@@ -1,11 +1,12 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
 	"slices"
-	"strconv"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -14,12 +15,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/base/show"
-	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 const (
 	labelWidth    = 3 * vg.Inch // of a name in the legend, at most
 	legendGap     = vg.Length(14)
+	thumbWidth    = vg.Length(30)
 	maxLegendRows = 40 // above which a legend beside a plot gets another column
 )
 
@@ -27,17 +29,28 @@ const (
 type legend struct {
 	style   text.Style
 	entries []legendEntry
+	most    vg.Length // width of a column, at most; 0 for no limit
 }
 
 type legendEntry struct {
 	label  string
 	thumbs []plot.Thumbnailer
+	strong bool
 }
 
 func newLegend() legend { return legend{style: textStyle(10)} }
 
 func (l *legend) add(label string, thumbs ...plot.Thumbnailer) {
-	l.entries = append(l.entries, legendEntry{label, thumbs})
+	l.entries = append(l.entries, legendEntry{label: label, thumbs: thumbs})
+}
+
+// addLine adds a line; those that are strong come before the others.
+func (l *legend) addLine(line Line) {
+	at := len(l.entries)
+	if line.Style.Strong {
+		at = max(0, slices.IndexFunc(l.entries, func(e legendEntry) bool { return !e.strong }))
+	}
+	l.entries = slices.Insert(l.entries, at, legendEntry{line.Label, []plot.Thumbnailer{line}, line.Style.Strong})
 }
 
 // columnsFor returns the number of columns that make at most that many rows.
@@ -59,14 +72,18 @@ func (l *legend) columns(n int) []plot.Legend {
 	if len(l.entries) == 0 {
 		return nil
 	}
+	room := labelWidth
+	if l.most > 0 {
+		room = min(room, l.most-thumbWidth-4)
+	}
 	for part := range slices.Chunk(l.entries, (len(l.entries)+n-1)/n) {
 		column := plot.NewLegend()
 		column.Left, column.Top = true, true
 		column.TextStyle = l.style
-		column.ThumbnailWidth = 30
+		column.ThumbnailWidth = thumbWidth
 		column.Padding = 2
 		for _, e := range part {
-			column.Add(shorten(e.label, l.style, labelWidth), e.thumbs...)
+			column.Add(shorten(e.label, l.style, room), e.thumbs...)
 		}
 		columns = append(columns, column)
 	}
@@ -96,6 +113,28 @@ func (l *legend) draw(c draw.Canvas, n int) {
 	}
 }
 
+// below returns the room of a legend below plots of that width, with the gap above it; nothing for none.
+func (l *legend) below(width vg.Length) (size vg.Point) {
+	if size = l.size(l.columnsWithin(width)); size.Y > 0 {
+		size.Y += margin
+	}
+	return size
+}
+
+// drawBelow draws the legend in the middle of the lower edge of an area, from which it cuts that.
+func (l *legend) drawBelow(c *draw.Canvas) {
+	width := c.Max.X - c.Min.X
+	size := l.below(width)
+	if size.Y == 0 {
+		return
+	}
+	area := *c
+	area.Max.Y = c.Min.Y + size.Y - margin
+	area.Min.X += max(0, (width-size.X)/2)
+	l.draw(area, l.columnsWithin(width))
+	c.Min.Y += size.Y
+}
+
 const (
 	endLabelWidth = 1.3 * vg.Inch // of a name, at most
 	endLeader     = vg.Length(14) // from the end of the axis to the name
@@ -107,6 +146,7 @@ const (
 type endLabels struct {
 	style  text.Style
 	labels []endLabel
+	most   vg.Length // width of a name; 0 for endLabelWidth
 }
 
 type endLabel struct {
@@ -115,7 +155,7 @@ type endLabel struct {
 }
 
 func (e *endLabels) add(x, y float64, name string) {
-	e.labels = append(e.labels, endLabel{x, y, shorten(name, e.style, endLabelWidth)})
+	e.labels = append(e.labels, endLabel{x, y, shorten(name, e.style, cmp.Or(e.most, endLabelWidth))})
 }
 
 // pitch is the distance from one name to the next, at least.
@@ -147,7 +187,7 @@ func (e *endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	style := e.style
 	style.YAlign, style.Color = draw.YCenter, fadedText
-	line := draw.LineStyle{Color: fadedStyle().Color, Width: 0.5}
+	line := draw.LineStyle{Color: faded, Width: 0.5}
 	for i, at := range spread(wanted, e.pitch(), c.Min.Y, c.Max.Y) {
 		end := vg.Point{X: x(labels[i].x), Y: wanted[i]}
 		name := vg.Point{X: c.Max.X + endLeader, Y: at}
@@ -281,7 +321,7 @@ func (s *spots) add(name string, points ...plotter.XY) {
 
 // draw draws the spots on the canvas that the figure was drawn on.
 func (s *spots) draw(plotted draw.Canvas) {
-	svg := svgOf(plotted)
+	svg := canvas.SVGOf(plotted)
 	if svg == nil {
 		return
 	}
@@ -289,14 +329,14 @@ func (s *spots) draw(plotted draw.Canvas) {
 	area := s.figure.Plot.DataCanvas(plotted)
 	x, y := s.figure.Plot.Transforms(&area)
 	for _, l := range s.lines {
-		grouped(area, l.name, func() {
+		canvas.Grouped(area, l.name, func() {
 			for i, p := range l.points {
 				if i%step == 0 || i == len(l.points)-1 {
-					svg.spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.text(l, i))
+					svg.Spot(vg.Point{X: x(p.X), Y: y(p.Y)}, s.text(l, i))
 				}
 			}
 		})
-		svg.points += len(l.points)
+		svg.Points += len(l.points)
 	}
 }
 
@@ -322,30 +362,17 @@ func (s *spots) step() int {
 
 // valueText says what a point means: "lru, capacity (objects) 1,000: hit ratio 47.12%".
 func (f *Figure) valueText(line string, p plotter.XY) string {
-	place := f.xUnit.exact(p.X)
+	place := f.xUnit.Exact(p.X)
+	if !f.from.IsZero() {
+		place = f.from.Add(time.Duration(p.X * float64(time.Second))).Format(time.DateTime)
+	}
 	if f.xNames != nil {
 		i := min(max(int(math.Round(p.X)), 0), len(f.xNames)-1)
 		place = f.xNames[i]
 	}
-	text := fmt.Sprintf("%s %s: %s %s", f.xLabel, place, f.yLabel, f.yUnit.exact(p.Y))
+	text := fmt.Sprintf("%s %s: %s %s", f.xLabel, place, f.yLabel, f.yUnit.Exact(p.Y))
 	if line != "" {
 		text = line + ", " + text
 	}
 	return show.Printable(text)
-}
-
-// exact writes a value with more digits than the labels of an axis have.
-func (u Unit) exact(v float64) string {
-	switch u {
-	case Percent:
-		return strconv.FormatFloat(v*100, 'f', 2, 64) + "%"
-	case Bytes:
-		return show.Capacity(int64(math.Round(v)), records.Bytes)
-	case Seconds:
-		return u.format(v)
-	}
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return show.Count(int64(v))
-	}
-	return short(v)
 }

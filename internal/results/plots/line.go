@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 )
 
 const (
@@ -33,8 +34,8 @@ type Line struct {
 	// moves the bars to the right of their points, so that the bars of several lines do not hide each other
 	Shift vg.Length
 	Steps bool // hold each value until the next one, as a distribution function does
+	// a grey line is behind the others, with its name at its end instead of in the legend
 	Style Style
-	Faded bool // grey behind the others, with its name at its end instead of in the legend
 }
 
 // AddLine adds a line. Different lengths and values that are not finite are errors, which Draw returns.
@@ -45,16 +46,16 @@ func (f *Figure) AddLine(l Line) {
 		}
 		return
 	}
-	if l.Style.Width > 0 || l.Faded {
+	if l.Style.Width > 0 {
 		f.spots.add(l.Label, l.points()...)
 	}
 	switch {
-	case l.Faded:
-		l.Style, l.High = fadedStyle(), nil
+	case l.Style.Grey:
+		l.High = nil
 		f.ends.add(l.X[len(l.X)-1], l.Y[len(l.Y)-1], l.Label)
-		f.height = max(f.height, f.ends.height()+vg.Inch)
+		f.least = max(f.least, f.ends.height()+vg.Inch)
 	case l.Label != "":
-		f.legend.add(l.Label, l)
+		f.legend.addLine(l)
 	}
 	if l.High != nil && l.Low == nil {
 		l.Low = l.Y
@@ -113,7 +114,7 @@ func (l Line) Plot(c draw.Canvas, p *plot.Plot) {
 			last = at
 		}
 	}
-	grouped(c, l.Label, func() {
+	canvas.Grouped(c, l.Label, func() {
 		if l.hasBars() {
 			l.plotBars(c, x, y)
 		}
@@ -126,11 +127,21 @@ func (l Line) Plot(c draw.Canvas, p *plot.Plot) {
 
 // hasMarkers reports whether the points are marked. A line through one point has no length.
 func (l Line) hasMarkers() bool {
-	return len(l.X) == 1 || l.Style.Marker != nil && len(l.X) <= maxMarkers
+	return len(l.X) == 1 || l.Style.Marker != nil && (len(l.X) <= maxMarkers || l.Style.Grey)
 }
+
+// greyMarks is how many of the many points of a grey line are marked, at most. Those in colour differ by that.
+const greyMarks = 10
 
 func (l Line) markers() *plotter.Scatter {
 	s := &plotter.Scatter{XYs: l.points(), GlyphStyle: l.Style.glyph()}
+	if n := len(s.XYs); n > maxMarkers {
+		var some plotter.XYs
+		for i := 0; i < n; i += (n + greyMarks - 1) / greyMarks {
+			some = append(some, s.XYs[i])
+		}
+		s.XYs = some
+	}
 	if s.Shape == nil {
 		s.Shape = levelGlyph{}
 	}
@@ -191,7 +202,7 @@ func (b *bands) Plot(c draw.Canvas, p *plot.Plot) {
 		for i := len(l.X) - 1; i >= 0; i-- {
 			outline = append(outline, vg.Point{X: x(l.X[i]), Y: y(l.High[i])})
 		}
-		grouped(c, l.Label, func() { c.FillPolygon(translucent(l.Style.Color), c.ClipPolygonY(outline)) })
+		canvas.Grouped(c, l.Label, func() { c.FillPolygon(translucent(l.Style.Color), c.ClipPolygonY(outline)) })
 	}
 }
 

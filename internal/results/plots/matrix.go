@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -18,6 +16,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // mostCells is the most columns and rows of a matrix that are drawn. Larger ones are drawn as means.
@@ -27,8 +28,8 @@ const mostCells = 256
 type Matrix struct {
 	Name, Title string
 	X, Y        Places
-	Label       string // of the colours
-	Unit        Unit   // of the values
+	Label       string    // of the colours
+	Unit        axes.Unit // of the values
 	Columns     int
 	Values      []float64 // row by row from the lowest; NaN where there is none
 	Note        string    // what the figure does not show by itself; "" for nothing
@@ -36,7 +37,7 @@ type Matrix struct {
 
 // Draw draws the matrix as NAME.svg and so on. Blocks of values of a large matrix are drawn as their mean, which a note
 // says. It is an UndrawableError if there are no values.
-func (m Matrix) Draw(formats ...Format) (Drawing, error) {
+func (m Matrix) Draw(o look.Options, usual ...canvas.Format) (Drawing, error) {
 	if m.Columns < 1 || len(m.Values)%m.Columns != 0 {
 		return Drawing{}, &UndrawableError{m.Name, fmt.Errorf("%d values in rows of %d: want full rows", len(m.Values),
 			m.Columns)}
@@ -49,16 +50,17 @@ func (m Matrix) Draw(formats ...Format) (Drawing, error) {
 	if !slices.ContainsFunc(m.Values, isNumber) {
 		return Drawing{}, &UndrawableError{m.Name, fmt.Errorf("there are no values")}
 	}
-	colors := newColorScale(Linear, m.Values)
-	f, c := m.figure(m.Title, "", colors, false)
-	s := sheet{panels: []*Figure{f}, bar: &colorBar{colors, m.Unit, m.Label}, note: joined(missingNote(c), note)}
-	return s.render(m.Name, formats)
+	colors := axes.NewColorScale(axes.Linear, m.Values)
+	f, c := m.figure(o, m.Title, "", colors, 1)
+	s := sheet{panels: []*Figure{f}, bar: &colorBar{colors, m.Unit, m.Label}, note: joined(missingNote(c), note),
+		options: o}
+	return s.render(m.Name, usual)
 }
 
 // figure returns the figure of a matrix, a square if both axes have the same places.
-func (m Matrix) figure(title, heading string, colors colorScale, oneOfSeveral bool) (*Figure, *cells) {
-	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, label: m.Label, text: m.Unit.exact, colors: colors}
-	f := newPanel(title, heading, m.X.Label, m.Y.Label, oneOfSeveral)
+func (m Matrix) figure(o look.Options, title, heading string, colors axes.ColorScale, n int) (*Figure, *cells) {
+	c := &cells{columns: m.Columns, values: m.Values, x: m.X, y: m.Y, label: m.Label, text: m.Unit.Exact, colors: colors}
+	f := newPanel(o, title, heading, m.X.Label, m.Y.Label, n)
 	f.addCells(c)
 	if m.Columns == c.rows() && m.X.First == m.Y.First && m.X.Step == m.Y.Step {
 		f.makeSquare()
@@ -100,11 +102,27 @@ func (p Places) inBlocks(n int) Places {
 
 // makeSquare makes the plot so narrow that the area of its data is a square.
 func (f *Figure) makeSquare() {
+	f.square = true
+	if f.options.Width > 0 {
+		return // its height follows
+	}
 	for range 2 { // a title that shrinks with the plot leaves it more height
 		area := vg.Rectangle{Max: vg.Point{X: f.width - f.yLabelWidth(), Y: f.height - f.xLabelHeight()}}
 		data := f.Plot.DataCanvas(draw.Canvas{Rectangle: area}).Size()
 		f.width -= data.X - data.Y
 		f.setTitle(f.title)
+	}
+}
+
+// keepSquare makes a figure with a width so high that the area of its data is a square.
+func (f *Figure) keepSquare() {
+	if !f.square || f.options.Width == 0 {
+		return
+	}
+	for range 2 {
+		area := vg.Rectangle{Max: vg.Point{X: f.fullWidth() - f.yLabelWidth(), Y: f.height - f.xLabelHeight()}}
+		data := f.Plot.DataCanvas(draw.Canvas{Rectangle: area}).Size()
+		f.height += data.X - data.Y
 	}
 }
 
@@ -115,14 +133,15 @@ type LabelsOverTime struct {
 	Title          string
 	XLabel, YLabel string                  // "" for what the rows count
 	Rows           map[string][]series.Row // by cell
+	Options        look.Options
 }
 
 // Draw draws the series as FILE.svg and so on, a panel for each record; without a format it only returns the error.
 // Records without rows of that name are left out. It is an UndrawableError if all are, if a label is not a number, or
 // if several records are of one trace.
-func (f LabelsOverTime) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+func (f LabelsOverTime) Draw(recs []records.Record, usual ...canvas.Format) (Drawing, error) {
 	s, err := f.sheet(recs)
-	return drawn(f.File, s, err, formats)
+	return drawn(f.File, f.Options, s, err, usual)
 }
 
 func (f LabelsOverTime) sheet(recs []records.Record) (*sheet, error) {
@@ -140,19 +159,21 @@ func (f LabelsOverTime) sheet(recs []records.Record) (*sheet, error) {
 			return nil, fmt.Errorf("several records of %s have the series; choose one with only", recs[i].Trace)
 		}
 		m.X.Label, m.Y.Label, m.Label = f.XLabel, f.YLabel, records.AxisName(f.Name)
-		if m.X.Label == "" {
-			m.X.Label = clockOf(recs).label
+		if clock := axes.ClockOf(recs, m.X.at(m.Columns-1)); m.X.Label == "" && clock.From == nil {
+			m.X.Label, m.X.First, m.X.Step = clock.Label, m.X.First/clock.Unit, m.X.Step/clock.Unit
+		} else if m.X.Label == "" {
+			m.X.Label = "seconds since the first request"
 		}
 		found, traces, values = append(found, m), append(traces, recs[i].Trace), append(values, m.Values...)
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("no record has a series of %s", f.Name)
 	}
-	colors := newColorScale(Linear, values)
+	colors := axes.NewColorScale(axes.Linear, values)
 	s := &sheet{title: f.Title, bar: &colorBar{colors, unitOf(f.Name), records.AxisName(f.Name)}}
 	var all []*cells
 	for i, m := range found {
-		figure, c := m.figure(f.Title+": "+traces[i], traces[i], colors, len(found) > 1)
+		figure, c := m.figure(f.Options, f.Title+": "+traces[i], traces[i], colors, len(found))
 		s.panels, all = append(s.panels, figure), append(all, c)
 	}
 	s.note = joined(missingNote(all...), s.scalesNote())
@@ -220,7 +241,7 @@ type cells struct {
 	columns int
 	values  []float64 // row by row from the lowest; NaN where there is none
 	x, y    Places
-	colors  colorScale
+	colors  axes.ColorScale
 	label   string // of the values
 	text    func(value float64) string
 }
@@ -238,7 +259,7 @@ func (p Places) at(cell int) float64    { return p.First + float64(cell)*p.Step 
 
 func (p Places) name(cell int) string {
 	if p.names == nil {
-		return short(p.at(cell))
+		return axes.Short(p.at(cell))
 	}
 	return p.names[cell]
 }
@@ -273,9 +294,9 @@ func (g *cells) DataRange() (xmin, xmax, ymin, ymax float64) {
 
 // Plot implements plot.Plotter. The cells are an image, as shapes would make a large file with seams between them.
 func (g *cells) Plot(c draw.Canvas, p *plot.Plot) {
-	img := image.NewPaletted(image.Rect(0, 0, g.columns, g.rows()), heatPalette)
+	img := image.NewPaletted(image.Rect(0, 0, g.columns, g.rows()), axes.HeatPalette)
 	for i, x := range g.values {
-		img.SetColorIndex(i%g.columns, g.rows()-1-i/g.columns, g.colors.index(x))
+		img.SetColorIndex(i%g.columns, g.rows()-1-i/g.columns, g.colors.Index(x))
 	}
 	area := g.box(c, p, 0, 0, g.columns, g.rows())
 	c.DrawImage(area, img)
@@ -308,12 +329,27 @@ const hatching = vg.Length(5)
 func hatch(c draw.Canvas, area vg.Rectangle) {
 	c.SetColor(paper)
 	c.Fill(area.Path())
-	line := draw.LineStyle{Color: bound, Width: 0.6}
+	rising(c, area, draw.LineStyle{Color: bound, Width: 0.6})
+}
+
+// rising draws the lines of hatching that rise from left to right.
+func rising(c draw.Canvas, area vg.Rectangle, line draw.LineStyle) {
 	first := math.Floor(float64((area.Min.Y - area.Max.X) / hatching))
 	for up := vg.Length(first) * hatching; up < area.Max.Y-area.Min.X; up += hatching { // y = x + up
 		left, right := max(area.Min.X, area.Min.Y-up), min(area.Max.X, area.Max.Y-up)
 		if left < right {
 			c.StrokeLine2(line, left, left+up, right, right+up)
+		}
+	}
+}
+
+// falling draws those that fall.
+func falling(c draw.Canvas, area vg.Rectangle, line draw.LineStyle) {
+	first := math.Floor(float64((area.Min.Y + area.Min.X) / hatching))
+	for up := vg.Length(first) * hatching; up < area.Max.Y+area.Max.X; up += hatching { // y = up - x
+		left, right := max(area.Min.X, up-area.Max.Y), min(area.Max.X, up-area.Min.Y)
+		if left < right {
+			c.StrokeLine2(line, left, up-left, right, up-right)
 		}
 	}
 }
@@ -349,7 +385,7 @@ func (g *cells) write(c draw.Canvas, p *plot.Plot) {
 			continue
 		}
 		style.Color = onDark
-		if on := heatPalette[g.colors.index(g.values[i])]; color.GrayModel.Convert(on).(color.Gray).Y > 0x80 {
+		if on := axes.HeatPalette[g.colors.Index(g.values[i])]; color.GrayModel.Convert(on).(color.Gray).Y > 0x80 {
 			style.Color = onLight // dark letters are legible
 		}
 		at := vg.Point{X: x(g.x.at(i % g.columns)), Y: y(g.y.at(i/g.columns)) + style.FontExtents().Descent/2}
@@ -377,71 +413,6 @@ func (f *Figure) addCells(g *cells) {
 	f.spots.lines = append(f.spots.lines, told)
 }
 
-// heatColors is how many colours a heat map has for values. One more, heatColors itself, stands for none, so that the
-// index of a colour fits into a byte.
-const heatColors = 255
-
-// heatPalette has the colours of values from low to high: the hues of viridis, with a lightness that grows evenly.
-// People with any colour vision can read it, and so can everybody on grey paper. It is the same on dark pages.
-var heatPalette = func() (all color.Palette) {
-	viridis := []color.Color{
-		color.NRGBA{0x44, 0x01, 0x54, 0xff}, color.NRGBA{0x48, 0x28, 0x78, 0xff}, color.NRGBA{0x3e, 0x4a, 0x89, 0xff},
-		color.NRGBA{0x31, 0x68, 0x8e, 0xff}, color.NRGBA{0x26, 0x82, 0x8e, 0xff}, color.NRGBA{0x1f, 0x9e, 0x89, 0xff},
-		color.NRGBA{0x35, 0xb7, 0x79, 0xff}, color.NRGBA{0x6d, 0xcd, 0x59, 0xff}, color.NRGBA{0xb4, 0xde, 0x2c, 0xff},
-		color.NRGBA{0xfd, 0xe7, 0x25, 0xff},
-	}
-	even, err := moreland.NewLuminance(viridis)
-	if err != nil {
-		panic(err) // their lightness does not grow
-	}
-	even.SetMax(1)
-	for _, c := range even.Palette(heatColors).Colors() {
-		all = append(all, color.NRGBAModel.Convert(c))
-	}
-	return append(all, paper)
-}()
-
-// colorScale gives values their colours.
-type colorScale struct {
-	low, high float64
-	scale     Scale
-}
-
-// newColorScale returns a scale for these values, of which some may be NaN.
-func newColorScale(scale Scale, values []float64) colorScale {
-	s := colorScale{math.Inf(1), math.Inf(-1), scale}
-	for _, x := range values {
-		if !math.IsNaN(x) {
-			s.low, s.high = min(s.low, x), max(s.high, x)
-		}
-	}
-	switch {
-	case s.low < s.high:
-	case scale == Log:
-		s.low, s.high = s.low/2, s.high*2
-	default:
-		room := cmp.Or(math.Abs(s.low)/10, 1)
-		s.low, s.high = s.low-room, s.high+room
-	}
-	return s
-}
-
-// norm returns where a value lies between low and high, from 0 to 1.
-func (s colorScale) norm(x float64) float64 {
-	if s.scale == Log {
-		return math.Log(x/s.low) / math.Log(s.high/s.low)
-	}
-	return (x - s.low) / (s.high - s.low)
-}
-
-// index returns the colour of a value in heatPalette.
-func (s colorScale) index(x float64) uint8 {
-	if math.IsNaN(x) {
-		return heatColors
-	}
-	return uint8(math.Round(min(max(s.norm(x), 0), 1) * (heatColors - 1)))
-}
-
 // Room of a colour bar.
 const (
 	colorBarWidth = vg.Length(12)
@@ -451,13 +422,13 @@ const (
 
 // colorBar says which values the colours of a heat map mean.
 type colorBar struct {
-	colorScale
-	unit  Unit
+	axes.ColorScale
+	unit  axes.Unit
 	label string
 }
 
 func (b *colorBar) ticks() []plot.Tick {
-	return ticker{scale: b.scale, unit: b.unit}.Ticks(b.low, b.high)
+	return axes.Ticker{Scale: b.Scale, Unit: b.unit}.Ticks(b.Low, b.High)
 }
 
 // width is the room that the bar takes beside a plot.
@@ -474,9 +445,9 @@ func (b *colorBar) draw(c draw.Canvas, beside vg.Rectangle) {
 	beside.Min.Y = max(beside.Min.Y, beside.Max.Y-colorBarMost)
 	bar := vg.Rectangle{Min: vg.Point{X: beside.Max.X + margin, Y: beside.Min.Y}}
 	bar.Max = vg.Point{X: bar.Min.X + colorBarWidth, Y: beside.Max.Y}
-	colors := image.NewPaletted(image.Rect(0, 0, 1, heatColors), heatPalette)
-	for i := range heatColors {
-		colors.Pix[heatColors-1-i] = uint8(i)
+	colors := image.NewPaletted(image.Rect(0, 0, 1, axes.HeatColors), axes.HeatPalette)
+	for i := range axes.HeatColors {
+		colors.Pix[axes.HeatColors-1-i] = uint8(i)
 	}
 	c.DrawImage(bar, colors)
 	frame(c, bar)
@@ -487,7 +458,7 @@ func (b *colorBar) draw(c draw.Canvas, beside vg.Rectangle) {
 		if t.IsMinor() {
 			length /= 2
 		}
-		y := bar.Min.Y + vg.Length(b.norm(t.Value))*(bar.Max.Y-bar.Min.Y)
+		y := bar.Min.Y + vg.Length(b.Norm(t.Value))*(bar.Max.Y-bar.Min.Y)
 		c.StrokeLine2(thin(), bar.Max.X, y, bar.Max.X+length, y)
 		c.FillText(style, vg.Point{X: bar.Max.X + colorTick + 2, Y: y + style.FontExtents().Descent/2}, t.Label)
 	}
@@ -504,31 +475,4 @@ func thin() draw.LineStyle { return draw.LineStyle{Color: ink, Width: 0.5} }
 func frame(c draw.Canvas, area vg.Rectangle) {
 	c.StrokeLines(thin(), []vg.Point{area.Min, {X: area.Max.X, Y: area.Min.Y}, area.Max, {X: area.Min.X, Y: area.Max.Y},
 		area.Min})
-}
-
-// leastPixels is the least width and height of an image in a file, so that it stays sharp where a viewer smooths it.
-const leastPixels = 1024
-
-// enlarged returns an image in which each pixel is a rectangle of so many that none looks blurred.
-func enlarged(img image.Image) image.Image {
-	small, ok := img.(*image.Paletted)
-	if !ok {
-		return img
-	}
-	size := small.Bounds().Size()
-	wide, high := copies(size.X), copies(size.Y)
-	out := image.NewPaletted(image.Rect(0, 0, wide*size.X, high*size.Y), small.Palette)
-	for i := range out.Pix {
-		x, y := i%out.Stride, i/out.Stride
-		out.Pix[i] = small.Pix[y/high*small.Stride+x/wide]
-	}
-	return out
-}
-
-// copies returns how often each of n pixels is repeated. One alone has no neighbour to be blurred with.
-func copies(n int) int {
-	if n == 1 {
-		return 1
-	}
-	return (leastPixels + n - 1) / n
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // mostTimes is the most points of a line over time; longer series are drawn as means of several windows.
@@ -28,28 +31,33 @@ type OverTime struct {
 	From   float64                 // windows that end by then are left out; requests or seconds, as the rows have them
 	Styles Styles                  // the looks of the lines, to be the same in several figures
 	Rows   map[string][]series.Row // by cell
+
+	Options look.Options
 }
 
-// AllOverTime draws the series of records: for each name a figure with a panel for each capacity and a line for each
-// policy or, with one policy, for each label. Each trace, and each way to replay it, has figures of its own, as with
-// All. Long series are thinned: a note says how many windows make a point.
-func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) (all []Drawing, err error) {
+// AllOverTime draws the series of records: for each name a figure with a panel for each capacity, and for each way in
+// which the trace was replayed, and a line for each policy or, with one policy, for each label. Each trace has figures
+// of its own. Long series are thinned: a note says how many windows make a point.
+func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row,
+	o look.Options) (all []Drawing, err error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
 	recs = results.NamedByParts(recs)
 	byCell := series.ByCell(rows)
-	groups := results.Groups(recs)
-	suffixes := fileSuffixes(groups)
 	styles := StylesOf(recs, records.DimPolicy)
-	for i, g := range groups {
-		for _, name := range namesOf(g, byCell) {
+	for _, of := range tracesOf(recs) {
+		trace, drawn := of.groups[0].Name, of.groups[0].Records
+		if len(of.groups) > 1 {
+			trace, drawn = show.Printable(drawn[0].Trace), of.settled()
+		}
+		for _, name := range namesOf(drawn, byCell) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			f := OverTime{Name: name, File: "series_" + fileName(name) + suffixes[i],
-				Title: sentence(name) + " over time: " + g.Name, Styles: styles, Rows: byCell}
-			d, err := f.Draw(g.Records, SVG, PNG)
+			f := OverTime{Name: name, File: "series_" + fileName(name) + of.suffix,
+				Title: sentence(name) + " over time: " + trace, Styles: styles, Rows: byCell, Options: o}
+			d, err := f.Draw(drawn, canvas.SVG, canvas.PNG)
 			if err != nil {
 				return nil, err
 			}
@@ -61,9 +69,9 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row) 
 
 // Draw draws the series as FILE.svg and so on; without a format it only returns the error. Records without rows of that
 // name are left out; it is an UndrawableError if all are.
-func (f OverTime) Draw(recs []records.Record, formats ...Format) (Drawing, error) {
+func (f OverTime) Draw(recs []records.Record, usual ...canvas.Format) (Drawing, error) {
 	s, err := f.sheet(recs)
-	return drawn(f.File, s, err, formats)
+	return drawn(f.File, f.Options, s, err, usual)
 }
 
 func sentence(metric string) string {
@@ -71,9 +79,9 @@ func sentence(metric string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// namesOf returns the names of the series that the records of a group have, in order of first appearance.
-func namesOf(g results.Group, byCell map[string][]series.Row) (names []string) {
-	for _, r := range g.Records {
+// namesOf returns the names of the series that records have, in order of first appearance.
+func namesOf(recs []records.Record, byCell map[string][]series.Row) (names []string) {
+	for _, r := range recs {
 		for _, row := range byCell[r.Cell] {
 			if !slices.Contains(names, row.Name) {
 				names = append(names, row.Name)
@@ -88,6 +96,7 @@ type timeLine struct {
 	x, y   []float64
 	seeds  int // of which it is the mean
 	merged int // windows that make a point
+	record *records.Record
 }
 
 // timePanel is the lines of one trace at one capacity.
@@ -105,13 +114,37 @@ func (f OverTime) sheet(recs []records.Record) (*sheet, error) {
 		return nil, fmt.Errorf("no record has a series of %s", f.Name)
 	}
 	s := &sheet{title: f.Title}
-	clock, styles := clockOf(recs), f.Styles.unmarked(panels)
+	clock, styles := axes.ClockOf(recs, lastOf(panels)), f.Styles.unmarked(panels)
 	for _, p := range panels {
-		s.panels = append(s.panels, f.panel(p, clock, styles, len(panels) > 1))
+		for _, l := range p.lines {
+			styles[l.name] = emphasised(f.Options, styles[l.name], l.name, l.record)
+		}
+	}
+	wanted := f.Options.InLog("y", false)
+	logY := wanted && !slices.ContainsFunc(panels, func(p timePanel) bool {
+		return slices.ContainsFunc(p.lines, func(l timeLine) bool { return slices.Min(l.y) <= 0 })
+	})
+	for _, p := range panels {
+		figure := newPanel(f.Options, f.Title+", "+p.heading, p.heading, clock.Label, records.AxisName(f.Name), len(panels))
+		f.draw(figure, p, clock, styles, logY)
+		s.panels = append(s.panels, figure)
 	}
 	s.share(false)
 	s.note = joined(noteOf(panels), s.scalesNote())
+	if wanted && !logY {
+		s.note = joined(s.note, "some values are 0, so the vertical axis is not logarithmic")
+	}
 	return s, nil
+}
+
+// lastOf returns the last time of all lines.
+func lastOf(panels []timePanel) (last float64) {
+	for _, p := range panels {
+		for _, l := range p.lines {
+			last = max(last, l.x[len(l.x)-1])
+		}
+	}
+	return last
 }
 
 // panels returns the lines of each trace and capacity, in the order of the records. Records that differ in their seeds
@@ -133,7 +166,7 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 			heading = r.Trace + ", " + heading
 		}
 		for _, line := range f.linesOf(byCell[r.Cell]) {
-			line.name = lineName(r, line.name, len(policies) > 1, axes)
+			line.name, line.record = lineName(r, line.name, len(policies) > 1, axes), r
 			at := slices.IndexFunc(panels, func(p timePanel) bool { return p.heading == heading })
 			if at < 0 {
 				at = len(panels)
@@ -240,27 +273,6 @@ func (l *timeLine) thin() {
 	l.x, l.y = l.x[:points], l.y[:points]
 }
 
-// clock is what the horizontal axis counts.
-type clock struct {
-	label string
-	unit  float64 // of what the rows count
-}
-
-func clockOf(recs []records.Record) clock {
-	window, err := series.ParseWindow(recs[0].Series)
-	switch {
-	case strings.HasPrefix(recs[0].Cache, "attention"):
-		return clock{"decode steps", 1}
-	case err != nil || window.Span == 0:
-		return clock{"requests", 1}
-	case window.Span.Hours() >= 1:
-		return clock{"time (h)", 3600}
-	case window.Span.Minutes() >= 1:
-		return clock{"time (min)", 60}
-	}
-	return clock{"time (s)", 1}
-}
-
 // unmarked returns the looks of all lines of panels. Lines over time have no marks, so those that differ in their marks
 // alone get other dashes.
 func (s Styles) unmarked(panels []timePanel) Styles {
@@ -281,21 +293,32 @@ func (s Styles) unmarked(panels []timePanel) Styles {
 	return all
 }
 
-func (f OverTime) panel(p timePanel, c clock, styles Styles, oneOfSeveral bool) *Figure {
-	figure := newPanel(f.Title+", "+p.heading, p.heading, c.label, records.AxisName(f.Name), oneOfSeveral)
-	figure.SetY(Linear, unitOf(f.Name))
-	for _, l := range p.lines {
+// draw draws the lines of a panel.
+func (f OverTime) draw(figure *Figure, p timePanel, c axes.Clock, styles Styles, logY bool) {
+	figure.SetY(axes.Linear, unitOf(f.Name))
+	figure.Plot.X.Tick.Marker = c.Ticker(figure.labelsAlong(&figure.Plot.X))
+	if c.From != nil {
+		figure.from = *c.From
+	}
+	inFront := slices.SortedStableFunc(slices.Values(p.lines), func(a, b timeLine) int {
+		return styles[a.name].depth() - styles[b.name].depth()
+	})
+	for _, l := range inFront {
 		x := make([]float64, len(l.x))
 		for k := range l.x {
-			x[k] = l.x[k] / c.unit
+			x[k] = l.x[k] / c.Unit
 		}
 		figure.AddLine(Line{Label: l.name, X: x, Y: l.y, Style: styles[l.name]})
+	}
+	figure.Plot.X.Min = min(f.From/c.Unit, figure.Plot.X.Min) // windows begin before the times at which they end
+	if logY {
+		figure.SetY(axes.Log, unitOf(f.Name))
+		return
 	}
 	figure.Plot.Y.Min = min(0, figure.Plot.Y.Min)
 	if low, high := figure.Plot.Y.Min, figure.Plot.Y.Max; high-low < 1e-12*math.Abs(high) || high == low {
 		figure.Plot.Y.Max = low + 1
 	}
-	return figure
 }
 
 // noteOf says how many windows and seeds a point is the mean of; "" if none is.

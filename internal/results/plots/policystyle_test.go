@@ -11,6 +11,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // A policy has its own mark whatever else is drawn, and in whatever order, and its own colour unless another one has
@@ -115,21 +117,26 @@ func TestLinesOverTimeDifferWithoutMarks(t *testing.T) {
 
 // Of many lines the best and the references are in colour.
 func TestFaded(t *testing.T) {
-	lines := []ranked{{"opt", true, map[string]float64{"1": 0.9, "2": 0.9}}}
+	lines := []ranked{{name: "opt", reference: true, values: map[string]float64{"1": 0.9, "2": 0.9}}}
 	for i := range 20 {
 		x := float64(i) / 20
-		lines = append(lines, ranked{fmt.Sprint("p", i), false, map[string]float64{"1": x, "2": x}})
+		lines = append(lines, ranked{name: fmt.Sprint("p", i), values: map[string]float64{"1": x, "2": x}})
 	}
-	for metric, best := range map[string]string{"hit_ratio": "p19", "misses": "p0"} {
-		grey := fadedOf(lines, metric)
-		if n := len(lines) - len(grey); n != mostColoured {
+	none := func(ranked) bool { return false }
+	for metric, best := range map[string]string{"hit_ratio": "p19", "misses": "p1"} {
+		grey := fadedOf(lines, metric, none)
+		if n := len(lines) - len(grey); n != mostColoured && n != mostColoured+1 {
 			t.Errorf("%s: %d lines in colour, want %d", metric, n, mostColoured)
 		}
-		if grey["opt"] || grey[best] || !grey["p10"] {
+		if grey["opt"] || grey[best] || grey["p0"] || !grey["p10"] {
 			t.Errorf("%s: grey are %v", metric, grey)
 		}
 	}
-	if grey := fadedOf(lines[:mostColoured], "hit_ratio"); len(grey) > 0 {
+	strong := func(l ranked) bool { return l.name == "p10" }
+	if grey := fadedOf(lines, "hit_ratio", strong); grey["p10"] || !grey["p9"] {
+		t.Errorf("p10 is highlighted, and grey are %v", grey)
+	}
+	if grey := fadedOf(lines[:mostColoured], "hit_ratio", none); len(grey) > 0 {
 		t.Errorf("%d lines, and grey are %v", mostColoured, grey)
 	}
 }
@@ -153,7 +160,7 @@ func TestSpread(t *testing.T) {
 func TestOnePointIsMarked(t *testing.T) {
 	f := New("", "", "")
 	f.AddLine(Line{Label: "opt", X: []float64{1}, Y: []float64{1}, Style: ReferenceStyle()})
-	svg := string(must.Get(f.Draw("f", SVG))(t).SVG())
+	svg := string(must.Get(f.Draw("f", look.Options{}, canvas.SVG))(t).SVG())
 	level := regexp.MustCompile(`d="M[0-9.]+,([0-9.]+)L[0-9.]+,([0-9.]+)" ` +
 		`style="stroke:var\(--ink\);fill:none;stroke-width:1.6"`)
 	if marks := level.FindAllStringSubmatch(svg, -1); len(marks) != 2 || marks[0][1] != marks[0][2] {

@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // sweep makes records of n online policies and the optimum at the capacities, in objects or, with intervals, in bytes.
@@ -61,7 +62,7 @@ func TestNoCacheIsNoPoint(t *testing.T) {
 	records.DeclareRole("idle-here", records.Role{Idle: true})
 	recs := sweep("t", 2, records.Objects, 10, 20)
 	drawn := func(recs []records.Record) string {
-		return string(must.Get(All(t.Context(), recs))(t)[0].SVG())
+		return string(must.Get(All(t.Context(), recs, look.Options{}))(t)[0].SVG())
 	}
 	none := func(capacity int64) records.Record {
 		r := recs[0]
@@ -187,7 +188,7 @@ func TestChartsShowIntervals(t *testing.T) {
 
 // writeAll draws all figures of records into a folder.
 func writeAll(t *testing.T, dir string, recs []records.Record) error {
-	all, err := All(t.Context(), recs)
+	all, err := All(t.Context(), recs, look.Options{})
 	if err != nil {
 		return err
 	}

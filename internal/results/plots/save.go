@@ -2,88 +2,17 @@ package plots
 
 import (
 	"bytes"
-	"image"
 	"io"
-	"strings"
-	"time"
+	"path"
+	"slices"
 
-	"codeberg.org/go-pdf/fpdf"
-	"golang.org/x/text/encoding/charmap"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgpdf"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
-
-// Format is a kind of image file.
-type Format struct {
-	ext       string
-	newCanvas func(width, height vg.Length) vg.CanvasWriterTo
-}
-
-var (
-	SVG = Format{".svg", func(w, h vg.Length) vg.CanvasWriterTo { return newSVGCanvas(w, h) }}
-	PNG = Format{".png", func(w, h vg.Length) vg.CanvasWriterTo {
-		return pngCanvas{vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))}}
-	}}
-	PDF = Format{".pdf", func(w, h vg.Length) vg.CanvasWriterTo { return pdfCanvas{vgpdf.New(w, h)} }}
-)
-
-// init makes documents that do not depend on when they are made.
-func init() {
-	fpdf.SetDefaultCatalogSort(true)
-	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())
-	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
-}
-
-// pngCanvas draws images with sharp pixels. It implements vg.Canvas.
-type pngCanvas struct{ vgimg.PngCanvas }
-
-func (c pngCanvas) DrawImage(area vg.Rectangle, img image.Image) {
-	c.PngCanvas.DrawImage(area, enlarged(img))
-}
-
-// pdfCanvas mends what the canvas of gonum draws otherwise than other canvases.
-type pdfCanvas struct{ *vgpdf.Canvas }
-
-// DrawImage implements vg.Canvas. The canvas of gonum draws images upside down, and in any order in the file. Instead,
-// pixels are rectangles, one for all equal ones side by side. They reach below those that follow them at the right and
-// above, so that no viewer shows seams.
-func (c pdfCanvas) DrawImage(area vg.Rectangle, img image.Image) {
-	bounds := img.Bounds()
-	pixel := vg.Point{X: area.Size().X / vg.Length(bounds.Dx()), Y: area.Size().Y / vg.Length(bounds.Dy())}
-	for row := range bounds.Dy() {
-		y := bounds.Max.Y - 1 - row
-		for column := 0; column < bounds.Dx(); {
-			first, colour := column, img.At(bounds.Min.X+column, y)
-			for column < bounds.Dx() && img.At(bounds.Min.X+column, y) == colour {
-				column++
-			}
-			box := vg.Rectangle{Min: area.Min.Add(vg.Point{X: vg.Length(first) * pixel.X, Y: vg.Length(row) * pixel.Y})}
-			box.Max = area.Min.Add(vg.Point{X: vg.Length(min(column+1, bounds.Dx())) * pixel.X,
-				Y: vg.Length(min(row+2, bounds.Dy())) * pixel.Y})
-			c.SetColor(colour)
-			c.Fill(box.Path())
-		}
-	}
-}
-
-// FillString implements vg.Canvas. It writes in the encoding of the fonts in a PDF, Windows 1252; other characters
-// become "?".
-func (c pdfCanvas) FillString(f font.Face, at vg.Point, s string) {
-	var western []byte
-	for _, r := range s {
-		b, ok := charmap.Windows1252.EncodeRune(r)
-		if !ok {
-			b = '?'
-		}
-		western = append(western, b)
-	}
-	c.Canvas.FillString(f, at, string(western))
-}
 
 // Drawing is a figure that has been drawn, in one or more formats.
 type Drawing struct {
@@ -91,6 +20,7 @@ type Drawing struct {
 	Title string
 	Width float64 // in points
 	Files []File
+	svg   []byte // for a page, if it is none of the files
 	// Points is how many points the drawing has, and Told how many of them say their values in the SVG.
 	Points, Told int
 }
@@ -104,10 +34,12 @@ type File struct {
 // SVG returns the svg element of the drawing for a page that sets Properties, without the header of a file; nil if it
 // was not drawn as SVG.
 func (d Drawing) SVG() []byte {
-	for _, f := range d.Files {
-		if at := bytes.Index(f.Data, []byte("<svg")); at >= 0 && strings.HasSuffix(f.Name, SVG.ext) {
-			return themed(f.Data[at:])
-		}
+	svg := d.svg
+	if i := slices.IndexFunc(d.Files, func(f File) bool { return path.Ext(f.Name) == canvas.SVG.Ext }); i >= 0 {
+		svg = d.Files[i].Data
+	}
+	if at := bytes.Index(svg, []byte("<svg")); at >= 0 {
+		return themed(svg[at:])
 	}
 	return nil
 }
@@ -129,18 +61,33 @@ func Write(dir string, drawings ...Drawing) error {
 }
 
 // render draws one image in several formats.
-func render(name, title string, width, height vg.Length, paint func(draw.Canvas), formats []Format) (Drawing, error) {
-	d := Drawing{Name: name, Title: title, Width: width.Points()}
-	for _, f := range formats {
-		canvas := f.newCanvas(width, height)
-		paint(draw.New(canvas))
+func render(name, title string, width, height vg.Length, paint func(draw.Canvas), o look.Options,
+	usual []canvas.Format) (Drawing, error) {
+	d := Drawing{Name: name, Title: title, Width: (width * o.Scale()).Points()}
+	wanted := o.FormatsOf(usual)
+	drawAs := func(f canvas.Format) (File, error) {
+		on := f.New(width, height, o.Scale(), o.DPI())
+		paint(draw.New(on))
 		var image bytes.Buffer
-		if _, err := canvas.WriteTo(&image); err != nil {
+		if _, err := on.WriteTo(&image); err != nil {
+			return File{}, err
+		}
+		if svg, ok := on.(*canvas.SVGCanvas); ok {
+			d.svg, d.Points, d.Told = image.Bytes(), svg.Points, svg.Told
+		}
+		return File{name + f.Ext, image.Bytes()}, nil
+	}
+	for _, f := range wanted {
+		file, err := drawAs(f)
+		if err != nil {
 			return Drawing{}, err
 		}
-		d.Files = append(d.Files, File{name + f.ext, image.Bytes()})
-		if svg, ok := canvas.(*svgCanvas); ok {
-			d.Points, d.Told = svg.points, svg.told
+		d.Files = append(d.Files, file)
+	}
+	isSVG := func(f canvas.Format) bool { return f.Ext == canvas.SVG.Ext }
+	if slices.ContainsFunc(usual, isSVG) && d.svg == nil {
+		if _, err := drawAs(canvas.SVG); err != nil { // for a page
+			return Drawing{}, err
 		}
 	}
 	return d, nil

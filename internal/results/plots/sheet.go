@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 const (
@@ -21,10 +25,11 @@ const (
 
 // sheet is one figure, or several in a grid with one legend below.
 type sheet struct {
-	title  string
-	panels []*Figure
-	bar    *colorBar // of heat maps, which share it
-	note   string
+	title   string
+	panels  []*Figure
+	bar     *colorBar // of heat maps, which share it
+	note    string
+	options look.Options
 }
 
 // border keeps the same room at the edges of all panels, whatever is drawn there, so that their axes lie on one line.
@@ -38,13 +43,36 @@ func (border) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 }
 
 // columns returns the number of panels side by side.
-func (s *sheet) columns() int {
-	switch n := len(s.panels); n {
-	case 2, 4:
-		return 2
-	default:
-		return 3
+func (s *sheet) columns() int { return columns(s.options, len(s.panels), s.inner()) }
+
+// inner is the width of all panels, if the options fix it.
+func (s *sheet) inner() vg.Length {
+	inner := s.options.Inner()
+	if inner > 0 && s.bar != nil {
+		inner -= s.bar.width()
 	}
+	return inner
+}
+
+// columns returns how many of n panels are side by side within a width; 0 for any width.
+func columns(o look.Options, n int, within vg.Length) int {
+	columns := 3
+	if n == 2 || n == 4 {
+		columns = 2
+	}
+	if within > 0 {
+		columns = min(columns, n, max(1, int((within+panelGap)/(leastPanel+panelGap))))
+	}
+	return columns
+}
+
+// widthOfPanel is the width of each of n panels within a width; 0 if that is not fixed.
+func widthOfPanel(o look.Options, n int, within vg.Length) vg.Length {
+	if within == 0 {
+		return 0
+	}
+	columns := vg.Length(columns(o, n, within))
+	return (within+panelGap)/columns - panelGap
 }
 
 func (s *sheet) rows() int { return (len(s.panels) + s.columns() - 1) / s.columns() }
@@ -94,6 +122,7 @@ func (s *sheet) scalesNote() string {
 // legend returns what the panels draw, each label once.
 func (s *sheet) legend() legend {
 	all := newLegend()
+	all.most = s.options.Inner()
 	for _, f := range s.panels {
 		for _, entry := range f.legend.entries {
 			if !slices.ContainsFunc(all.entries, func(e legendEntry) bool { return e.label == entry.label }) {
@@ -105,14 +134,15 @@ func (s *sheet) legend() legend {
 }
 
 // drawn renders what a kind of figure made, if it could.
-func drawn(name string, s *sheet, err error, formats []Format) (Drawing, error) {
+func drawn(name string, o look.Options, s *sheet, err error, usual []canvas.Format) (Drawing, error) {
 	if err != nil {
 		return Drawing{}, &UndrawableError{name, err}
 	}
-	return s.render(name, formats)
+	s.options = o
+	return s.render(name, usual)
 }
 
-func (s *sheet) render(name string, formats []Format) (Drawing, error) {
+func (s *sheet) render(name string, usual []canvas.Format) (Drawing, error) {
 	for _, f := range s.panels {
 		if err := f.check(); err != nil {
 			if len(s.panels) > 1 {
@@ -121,18 +151,41 @@ func (s *sheet) render(name string, formats []Format) (Drawing, error) {
 			return Drawing{}, &UndrawableError{name, err}
 		}
 	}
+	if inner := s.inner(); inner > 0 {
+		for _, f := range s.panels {
+			f.fit(s.options, widthOfPanel(s.options, len(s.panels), inner)-f.ends.width())
+		}
+	}
 	if f := s.panels[0]; len(s.panels) == 1 {
-		f.bar, f.note = s.bar, s.note
+		f.bar, f.note = s.bar, joined(s.note, f.note)
+		f.keepSquare()
 		width, height := f.size()
-		return render(name, f.title, width, height, f.draw, formats)
+		return render(name, f.title, width, height, f.draw, s.options, usual)
 	}
 	width, height := s.size()
-	return render(name, s.title, width, height, s.draw, formats)
+	return render(name, s.title, width, height, s.draw, s.options, usual)
 }
 
 func (s *sheet) rowHeight() vg.Length {
-	tallest := slices.MaxFunc(s.panels, func(a, b *Figure) int { return int(a.height - b.height) })
-	return tallest.height
+	tallest := vg.Length(0)
+	for _, f := range s.panels {
+		tallest = max(tallest, f.plotHeight())
+	}
+	if o := s.options; o.Height > 0 {
+		rest := s.heightOfOthers() + 2*o.Margin()
+		each := (o.Height/o.Scale() - rest + panelGap) / vg.Length(s.rows())
+		return max(each-panelGap, s.leastHeight())
+	}
+	return tallest
+}
+
+// leastHeight is the least height of a panel.
+func (s *sheet) leastHeight() vg.Length {
+	least := vg.Inch
+	for _, f := range s.panels {
+		least = max(least, f.least)
+	}
+	return least
 }
 
 // width is the width of all columns, each as wide as the widest panel.
@@ -144,16 +197,37 @@ func (s *sheet) width() vg.Length {
 	return vg.Length(s.columns())*(widest+panelGap) - panelGap
 }
 
-func (s *sheet) titleHeight() vg.Length { return textStyle(12).FontExtents().Height + margin }
+// shownTitle is the title as it is drawn; "" for none.
+func (s *sheet) shownTitle() (string, text.Style) {
+	style := textStyle(12)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+	switch {
+	case s.options.NoTitle:
+		return "", style
+	case s.options.Width > 0:
+		return wrapped(s.title, style, s.width()), style
+	}
+	return fitted(s.title, style, s.width())
+}
+
+func (s *sheet) titleHeight() vg.Length {
+	title, _ := s.shownTitle()
+	if title == "" {
+		return 0
+	}
+	return textStyle(12).FontExtents().Height*vg.Length(1+strings.Count(title, "\n")) + margin
+}
+
+// heightOfOthers is the height of everything but the panels.
+func (s *sheet) heightOfOthers() vg.Length {
+	l := s.legend()
+	return s.titleHeight() + l.below(s.width()).Y + noteHeight(s.note, s.width())
+}
 
 func (s *sheet) size() (width, height vg.Length) {
-	l := s.legend()
-	width = s.width() + 2*margin
-	height = s.titleHeight() + vg.Length(s.rows())*(s.rowHeight()+panelGap) - panelGap + 2*margin
-	if size := l.size(l.columnsWithin(s.width())); size.Y > 0 {
-		height += size.Y + margin
-	}
-	height += noteHeight(s.note)
+	m := 2 * s.options.Margin()
+	width = s.width() + m
+	height = vg.Length(s.rows())*(s.rowHeight()+panelGap) - panelGap + s.heightOfOthers() + m
 	if s.bar != nil {
 		width += s.bar.width()
 	}
@@ -161,23 +235,21 @@ func (s *sheet) size() (width, height vg.Length) {
 }
 
 func (s *sheet) draw(c draw.Canvas) {
-	c = blank(c)
-	title := textStyle(12)
-	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
-	name, title := fitted(s.title, title, s.width())
-	c.FillText(title, vg.Point{X: c.Center().X, Y: c.Max.Y}, name)
-	c.Max.Y -= s.titleHeight()
-	drawNote(c, s.note)
-	c.Min.Y += noteHeight(s.note)
-	l := s.legend()
-	columns := l.columnsWithin(s.width())
-	if size := l.size(columns); size.Y > 0 {
-		area := c
-		area.Max.Y = c.Min.Y + size.Y
-		area.Min.X += (s.width() - size.X) / 2
-		l.draw(area, columns)
-		c.Min.Y += size.Y + margin
+	c = blank(c, s.options.Margin())
+	title, style := s.shownTitle()
+	for i, line := range strings.Split(title, "\n") {
+		down := style.FontExtents().Height * vg.Length(i)
+		c.FillText(style, vg.Point{X: c.Center().X, Y: c.Max.Y - down}, line)
 	}
+	c.Max.Y -= s.titleHeight()
+	within := c
+	within.Max.X = c.Min.X + s.width()
+	drawNote(within, s.note)
+	c.Min.Y += noteHeight(s.note, s.width())
+	within.Min.Y = c.Min.Y
+	l := s.legend()
+	l.drawBelow(&within)
+	c.Min.Y = within.Min.Y
 	if s.bar != nil {
 		c.Max.X -= s.bar.width()
 	}

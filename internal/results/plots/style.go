@@ -15,6 +15,8 @@ import (
 
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // Style is how a line looks.
@@ -23,6 +25,8 @@ type Style struct {
 	Dashes []vg.Length
 	Marker draw.GlyphDrawer // nil for none
 	Width  vg.Length
+	Strong bool // it is highlighted: above the others and first in the legend
+	Grey   bool // it is only the background of others
 }
 
 // palette has the colours in the order of package policies. No two have the same hue: they are at least 25 degrees of
@@ -48,6 +52,11 @@ var dashes = [][]vg.Length{
 	{1.5, 1.5},
 	{6, 2, 1.5, 2},
 	{9, 3},
+	{6, 2, 1.5, 2, 1.5, 2},
+	{2.5, 4},
+	{9, 2, 4, 2},
+	{12, 2, 1.5, 2},
+	{4, 1.5, 1.5, 1.5, 1.5, 1.5},
 }
 
 // markers are in the order of package policies. They share no factor with the number of colours, so that colour and
@@ -93,15 +102,71 @@ func SeriesStyle(i int) Style {
 
 const lineWidth = vg.Length(1.4)
 
-// fadedStyle returns the look of a line that is only shown as background of others.
-func fadedStyle() Style { return Style{Color: faded, Width: 0.9} }
+// Looks of lines of which some are highlighted.
+const (
+	strongWidth, mutedWidth = vg.Length(2.4), vg.Length(1)
+	strongRadius            = vg.Length(4.2)
+	greyRadius              = vg.Length(1.8)
+	mutedAlpha              = 0x70
+)
+
+// fadedStyle returns the look of line i that is only shown as background of others. The first 80 differ in their marks
+// or dashes.
+func fadedStyle(i int) Style {
+	mark, dash := i%len(policyMarks), i/len(policyMarks)%len(dashes)
+	return Style{Color: faded, Width: 0.9, Marker: policyMarks[mark], Dashes: dashes[dash], Grey: true}
+}
 
 func (s Style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.Color, Width: s.Width, Dashes: s.Dashes}
 }
 
 func (s Style) glyph() draw.GlyphStyle {
-	return draw.GlyphStyle{Color: s.Color, Radius: 2.6, Shape: s.Marker}
+	radius := vg.Length(2.6)
+	switch {
+	case s.Strong:
+		radius = strongRadius
+	case s.Grey:
+		radius = greyRadius
+	}
+	return draw.GlyphStyle{Color: s.Color, Radius: radius, Shape: s.Marker}
+}
+
+// depth orders lines: grey ones are behind the others, those that are highlighted above them.
+func (s Style) depth() int {
+	switch {
+	case s.Grey:
+		return 0
+	case s.Strong:
+		return 2
+	}
+	return 1
+}
+
+// emphasised returns a look as strong or as muted as the highlighted lines make it.
+func emphasised(o look.Options, s Style, line string, r *records.Record) Style {
+	switch {
+	case len(o.Highlight) == 0 || s.Grey:
+		return s
+	case o.IsStrong(line, r):
+		s.Width, s.Strong = strongWidth, true
+		return s
+	}
+	s.Width = min(s.Width, mutedWidth)
+	s.Color.A = mutedAlpha
+	return s
+}
+
+// Emphasise draws the highlighted ones of lines strong, and above the others, which are muted. It reorders the lines.
+// Bands have the looks of their lines.
+func Emphasise(o look.Options, lines []Line) {
+	name := func(l Line) string { return strings.TrimSuffix(strings.TrimSuffix(l.Label, " (sampled)"), " (exact)") }
+	for i := range lines {
+		if lines[i].Style.Width > 0 {
+			lines[i].Style = emphasised(o, lines[i].Style, name(lines[i]), nil)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b Line) int { return a.Style.depth() - b.Style.depth() })
 }
 
 // translucent returns the colour of a band along a line of colour c.
@@ -146,6 +211,8 @@ func (s Styles) add(name string, r *records.Record, lines string) {
 	}
 	s[name] = PolicyStyle(policy, name, r.Kind)
 }
+
+func (s Styles) names() []string { return slices.Collect(maps.Keys(s)) }
 
 // apart gives lines of one figure that share a colour unused ones, as long as there are any, and lines that would still
 // look alike other dashes. The first of them by inRank keeps its look.
@@ -200,6 +267,13 @@ func (s Styles) dashesApart(names []string) {
 		}
 		taken[style.look()] = true
 		s[name] = style
+	}
+}
+
+// greyApart gives grey lines looks that differ as long as there are any.
+func (s Styles) greyApart(names []string) {
+	for i, name := range inRank(names) {
+		s[name] = fadedStyle(i)
 	}
 }
 
@@ -259,14 +333,11 @@ func themed(svg []byte) []byte {
 	var replaced []string
 	for _, p := range Properties() {
 		for _, set := range []string{`style="fill:`, `style="stroke:`} {
-			replaced = append(replaced, set+hex(p.Color), set+"var("+p.Name+")")
+			replaced = append(replaced, set+canvas.Hex(p.Color), set+"var("+p.Name+")")
 		}
 	}
 	return []byte(strings.NewReplacer(replaced...).Replace(string(svg)))
 }
-
-// hex writes a colour as an SVG has it.
-func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 // PolicyStyle returns the look of a policy by its name. With other parameters, or under another name, it keeps the
 // colour of the policy and has a mark that depends on that name.
@@ -344,11 +415,13 @@ type ranked struct {
 	name      string
 	reference bool
 	values    map[string]float64 // by place
+	record    *records.Record    // one of its records
+	points    int                // at most, in a panel
 }
 
 // fadedOf returns the names of the grey lines: none if there are at most mostColoured lines, otherwise all except the
-// references and the lines with the best mean ranks.
-func fadedOf(lines []ranked, metric string) map[string]bool {
+// references, the lines with the best mean ranks, the first one, which the user named first, and the strong ones.
+func fadedOf(lines []ranked, metric string, isStrong func(ranked) bool) map[string]bool {
 	grey := map[string]bool{}
 	if len(lines) <= mostColoured {
 		return grey
@@ -357,11 +430,17 @@ func fadedOf(lines []ranked, metric string) map[string]bool {
 	best := max(leastBest, mostColoured-(len(lines)-len(competing)))
 	order := meanRanks(competing, records.LowerIsBetter(metric))
 	slices.SortStableFunc(competing, func(a, b ranked) int { return cmp.Compare(order[a.name], order[b.name]) })
+	first := slices.IndexFunc(lines, func(l ranked) bool { return !l.reference && !l.isIdle() })
 	for _, l := range competing[min(best, len(competing)):] {
-		grey[l.name] = true
+		if l.name != lines[max(first, 0)].name && !isStrong(l) {
+			grey[l.name] = true
+		}
 	}
 	return grey
 }
+
+// isIdle reports whether the line is what happens without a cache.
+func (l ranked) isIdle() bool { return l.record != nil && roleOf(l.record.Policy).Idle }
 
 // meanRanks returns the rank of each line, from 0 for the best, averaged over the places at which it has a value. With
 // ranks each place has the same weight; with values the place with the largest differences would decide.

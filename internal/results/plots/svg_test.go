@@ -5,19 +5,22 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // An SVG says which line each of its parts belongs to, and what its points mean; names that come from traces are
 // escaped.
 func TestSVGNamesLinesAndPoints(t *testing.T) {
 	f := New("title", "capacity", "hit ratio")
-	f.SetX(Log, Bytes)
-	f.SetY(Linear, Percent)
+	f.SetX(axes.Log, axes.Bytes)
+	f.SetY(axes.Linear, axes.Percent)
 	for _, name := range []string{"lru", `<b a="1">`} {
 		l := Line{Label: name, X: []float64{1024, 2048}, Y: []float64{0.25, 0.5}, Style: SeriesStyle(0)}
 		f.AddLine(l)
 	}
-	d := must.Get(f.Draw("f", SVG))(t)
+	d := must.Get(f.Draw("f", look.Options{}, canvas.SVG))(t)
 	svg := string(d.SVG())
 	for _, want := range []string{
 		`<g data-line="lru">`, `<g data-line="&lt;b a=&#34;1&#34;&gt;">`,
@@ -47,7 +50,7 @@ func TestSpotsAreFew(t *testing.T) {
 		l.X, l.Y = append(l.X, float64(i)), append(l.Y, float64(i))
 	}
 	f.AddLine(l)
-	d := must.Get(f.Draw("f", SVG))(t)
+	d := must.Get(f.Draw("f", look.Options{}, canvas.SVG))(t)
 	if n := strings.Count(string(d.SVG()), `class="spot"`); n == 0 || n > mostSpots {
 		t.Errorf("%d points say their values, want at most %d", n, mostSpots)
 	} else if d.Told != n || d.Points != points {

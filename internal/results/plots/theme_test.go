@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // A page chooses every colour of a drawing; the file has its own.
@@ -18,12 +20,12 @@ func TestPagesChooseTheColours(t *testing.T) {
 		l := Line{Label: name, X: []float64{1, 2}, Y: []float64{0.25, 0.5}, High: []float64{0.3, 0.6}, Style: SeriesStyle(i)}
 		f.AddLine(l)
 	}
-	f.AddLine(Line{Label: "grey", X: []float64{1, 2}, Y: []float64{0.2, 0.3}, Faded: true})
-	d := must.Get(f.Draw("f", SVG))(t)
+	f.AddLine(Line{Label: "grey", X: []float64{1, 2}, Y: []float64{0.2, 0.3}, Style: fadedStyle(0)})
+	d := must.Get(f.Draw("f", look.Options{}, canvas.SVG))(t)
 	at := slices.IndexFunc(d.Files, func(f File) bool { return strings.HasSuffix(f.Name, ".svg") })
 	file, svg := d.Files[at].Data, d.SVG()
 	for i := range 2 {
-		own := bytes.Count(file, []byte("stroke:"+hex(palette[i])))
+		own := bytes.Count(file, []byte("stroke:"+canvas.Hex(palette[i])))
 		if n := bytes.Count(svg, fmt.Appendf(nil, "stroke:var(--hue-%d)", i+1)); n == 0 || n != own {
 			t.Errorf("line %d has its colour %d times on the page and %d times in the file", i, n, own)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -39,8 +40,9 @@ type Results struct {
 	Command   string            // that gave the results
 	Notes     []string          // what limits them, an interrupt say
 	// Tables and Draw replace the tables on the page and the figures that are made from the records; nil keeps these.
-	Tables []*page.Table
-	Draw   func() ([]plots.Drawing, error)
+	Tables  []*page.Table
+	Draw    func() ([]plots.Drawing, error)
+	Figures look.Options // how figures look
 }
 
 // Write writes records, series, figures and the page to a folder: after an error none of them has changed, unless
@@ -77,7 +79,7 @@ func (r Results) Write(ctx context.Context, dir string) error {
 }
 
 func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
-	costs, err := cost.Draw(ctx, r.Costs)
+	costs, err := cost.Draw(ctx, r.Costs, r.Figures)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +87,11 @@ func (r Results) draw(ctx context.Context) ([]plots.Drawing, error) {
 		drawn, err := r.Draw()
 		return append(drawn, costs...), err
 	}
-	drawn, err := plots.All(ctx, r.Records)
+	drawn, err := plots.All(ctx, r.Records, r.Figures)
 	if err != nil {
 		return nil, err
 	}
-	overTime, err := plots.AllOverTime(ctx, r.Records, r.Rows)
+	overTime, err := plots.AllOverTime(ctx, r.Records, r.Rows, r.Figures)
 	return slices.Concat(drawn, costs, overTime), err
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
 
@@ -193,7 +196,7 @@ const queriesName = "query-similarity.csv"
 // Write writes stat.json, stat.csv, the figures, the numbers of the heat map and a page with all of it into dir, which
 // is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
 func (a *Attention) Write(dir string, about About) error {
-	drawn, err := a.figures()
+	drawn, err := a.figures(about.Figures)
 	if err != nil {
 		return err
 	}
@@ -225,29 +228,29 @@ const drawnLayers = 6
 
 // figures draws, for all layers and for some, the similarity by lag, the overlap by similarity and the mass by rank. It
 // also draws the masses by layer, and the similarity of all pairs of steps of one head.
-func (a *Attention) figures() (drawn []plots.Drawing, err error) {
+func (a *Attention) figures(o look.Options) (drawn []plots.Drawing, err error) {
 	for _, f := range []struct {
 		file, title, x, y string
-		scale             plots.Scale
-		unit, yUnit       plots.Unit
+		scale             axes.Scale
+		unit, yUnit       axes.Unit
 		points            func(d *attention.Description) (x, y []float64)
 	}{
-		{"similarity-by-lag", "Similarity of queries", "steps between two queries of a head", "mean cosine", plots.Log,
-			plots.Number, plots.Number, func(d *attention.Description) (x, y []float64) {
+		{"similarity-by-lag", "Similarity of queries", "steps between two queries of a head", "mean cosine", axes.Log,
+			axes.Number, axes.Number, func(d *attention.Description) (x, y []float64) {
 				for _, l := range d.SimilarityByLag {
 					x, y = append(x, float64(l.Lag)), append(y, l.Value)
 				}
 				return x, y
 			}},
-		{"overlap-by-similarity", "Overlap of sets of keys", "similarity of the queries", "overlap", plots.Linear,
-			plots.Number, plots.Percent, func(d *attention.Description) (x, y []float64) {
+		{"overlap-by-similarity", "Overlap of sets of keys", "similarity of the queries", "overlap", axes.Linear,
+			axes.Number, axes.Percent, func(d *attention.Description) (x, y []float64) {
 				for _, b := range d.OverlapBySimilarity {
 					x, y = append(x, (b.From+b.To)/2), append(y, b.Value)
 				}
 				return x, y
 			}},
 		{"mass-by-rank", "Probability of the middle", "share of the middle's tokens, the most probable first",
-			"their share of its probability", plots.Log, plots.Percent, plots.Percent,
+			"their share of its probability", axes.Log, axes.Percent, axes.Percent,
 			func(d *attention.Description) (x, y []float64) {
 				for _, r := range d.MassByRank {
 					x, y = append(x, r.Share), append(y, r.Value)
@@ -257,7 +260,7 @@ func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 	} {
 		figure := plots.New(f.title+": "+a.Trace, f.x, f.y)
 		figure.SetX(f.scale, f.unit)
-		figure.SetY(plots.Linear, f.yUnit)
+		figure.SetY(axes.Linear, f.yUnit)
 		lines := 0
 		for i, c := range a.drawn() {
 			line := plots.Line{Label: c.name, Style: plots.SeriesStyle(i)}
@@ -270,21 +273,21 @@ func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 		if lines == 0 {
 			continue
 		}
-		d, err := figure.Draw(f.file, plots.SVG, plots.PNG)
+		d, err := figure.Draw(f.file, o, canvas.SVG, canvas.PNG)
 		if err != nil {
 			return nil, err
 		}
 		drawn = append(drawn, d)
 	}
 	if len(a.Layers) > 1 && len(a.All.MassByRank) > 0 {
-		d, err := a.massFigure()
+		d, err := a.massFigure(o)
 		if err != nil {
 			return nil, err
 		}
 		drawn = append(drawn, d)
 	}
 	if a.queries != nil {
-		d, err := a.queryFigure()
+		d, err := a.queryFigure(o)
 		if err != nil {
 			return nil, err
 		}
@@ -294,7 +297,7 @@ func (a *Attention) figures() (drawn []plots.Drawing, err error) {
 }
 
 // queryFigure draws how similar the queries of one query head are at each pair of steps.
-func (a *Attention) queryFigure() (plots.Drawing, error) {
+func (a *Attention) queryFigure(o look.Options) (plots.Drawing, error) {
 	q := a.queries
 	steps := plots.Places{Label: "step", Step: float64(q.Every)}
 	m := plots.Matrix{
@@ -305,7 +308,7 @@ func (a *Attention) queryFigure() (plots.Drawing, error) {
 	if q.Every > 1 {
 		m.Note = fmt.Sprintf("one in %d of %s", q.Every, show.Counted(a.Shape.Steps, "step"))
 	}
-	return m.Draw(plots.SVG, plots.PNG, plots.PDF)
+	return m.Draw(o, canvas.SVG, canvas.PNG, canvas.PDF)
 }
 
 type namedCurve struct {
@@ -325,10 +328,10 @@ func (a *Attention) drawn() []namedCurve {
 }
 
 // massFigure draws how the probability is divided in each layer.
-func (a *Attention) massFigure() (plots.Drawing, error) {
+func (a *Attention) massFigure(o look.Options) (plots.Drawing, error) {
 	figure := plots.New("Probability by layer: "+a.Trace, "layer", "share of the probability")
-	figure.SetX(plots.Linear, plots.Number)
-	figure.SetY(plots.Linear, plots.Percent)
+	figure.SetX(axes.Linear, axes.Number)
+	figure.SetY(axes.Linear, axes.Percent)
 	figure.Plot.Y.Min = 0
 	for i, c := range []struct {
 		name string
@@ -344,5 +347,5 @@ func (a *Attention) massFigure() (plots.Drawing, error) {
 		}
 		figure.AddLine(line)
 	}
-	return figure.Draw("mass-by-layer", plots.SVG, plots.PNG)
+	return figure.Draw("mass-by-layer", o, canvas.SVG, canvas.PNG)
 }

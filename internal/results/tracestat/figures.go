@@ -5,30 +5,33 @@ import (
 	"math"
 
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/axes"
+	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
 // figures draws the popularity of the objects, and the distribution functions of sizes, reuse distances and reuse
 // times.
-func (s *Summary) figures() (drawn []plots.Drawing, err error) {
+func (s *Summary) figures(o look.Options) (drawn []plots.Drawing, err error) {
 	if s.knowsObjects() {
-		popularity, err := s.popularityFigure()
+		popularity, err := s.popularityFigure(o)
 		if err != nil {
 			return nil, err
 		}
 		drawn = append(drawn, popularity)
 	}
 	for _, f := range []distributionFigure{
-		{"lengths", "Lengths", "tokens", plots.Number, s.lengthCurves()},
-		{"prompt-bytes", "Keys and values of prompts", "bytes of a prompt", plots.Bytes, s.promptBytes()},
-		{"sizes", "Sizes", "size", plots.Bytes, []curve{{"objects", s.ObjectSizes}, {"requests", s.RequestSizes}}},
-		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), " + s.noun() + "s", plots.Number,
+		{"lengths", "Lengths", "tokens", axes.Number, s.lengthCurves()},
+		{"prompt-bytes", "Keys and values of prompts", "bytes of a prompt", axes.Bytes, s.promptBytes()},
+		{"sizes", "Sizes", "size", axes.Bytes, []curve{{"objects", s.ObjectSizes}, {"requests", s.RequestSizes}}},
+		{"reuse-distance", "Reuse distances", "LRU capacity that hits (reuse distance + 1), " + s.noun() + "s", axes.Number,
 			[]curve{{"", s.ReuseDistance.plusOne()}}},
-		{"reuse-time-requests", "Reuse times in requests", "requests until the " + s.noun() + "'s next request", plots.Number,
+		{"reuse-time-requests", "Reuse times in requests", "requests until the " + s.noun() + "'s next request", axes.Number,
 			[]curve{{"", s.ReuseTimeRequests}}},
-		{"reuse-time-seconds", "Reuse times", "time until the " + s.noun() + "'s next request", plots.Seconds,
+		{"reuse-time-seconds", "Reuse times", "time until the " + s.noun() + "'s next request", axes.Seconds,
 			[]curve{{"", s.ReuseTimeSeconds}}},
 	} {
-		d, err := f.draw(s.Trace)
+		d, err := f.draw(s.Trace, o)
 		if err != nil {
 			return nil, err
 		}
@@ -40,10 +43,10 @@ func (s *Summary) figures() (drawn []plots.Drawing, err error) {
 }
 
 // popularityFigure draws how often each object is requested, by rank, with the fitted law.
-func (s *Summary) popularityFigure() (plots.Drawing, error) {
+func (s *Summary) popularityFigure(o look.Options) (plots.Drawing, error) {
 	f := plots.New("Popularity: "+s.Trace, "rank of the "+s.noun(), "requests")
-	f.SetX(plots.Log, plots.Number)
-	f.SetY(plots.Log, plots.Number)
+	f.SetX(axes.Log, axes.Number)
+	f.SetY(axes.Log, axes.Number)
 	observed := plots.Line{Label: "observed", Style: plots.SeriesStyle(0)}
 	for _, rank := range spacedRanks(len(s.popularity)) {
 		observed.X = append(observed.X, float64(rank))
@@ -53,7 +56,7 @@ func (s *Summary) popularityFigure() (plots.Drawing, error) {
 	if s.Zipf != nil {
 		f.AddLine(s.fittedLine(observed.X))
 	}
-	return f.Draw("popularity", plots.SVG, plots.PNG)
+	return f.Draw("popularity", o, canvas.SVG, canvas.PNG)
 }
 
 // noun says what an object of the trace is.
@@ -94,7 +97,7 @@ func (s *Summary) fittedLine(ranks []float64) plots.Line {
 
 type distributionFigure struct {
 	file, title, axis string
-	unit              plots.Unit
+	unit              axes.Unit
 	curves            []curve
 }
 
@@ -104,10 +107,10 @@ type curve struct {
 }
 
 // draw returns nil if the trace has none of the distributions.
-func (d distributionFigure) draw(trace string) (*plots.Drawing, error) {
+func (d distributionFigure) draw(trace string, o look.Options) (*plots.Drawing, error) {
 	f := plots.New(d.title+": "+trace, d.axis, "share that is at most this")
-	f.SetX(plots.Log, d.unit)
-	f.SetY(plots.Linear, plots.Percent)
+	f.SetX(axes.Log, d.unit)
+	f.SetY(axes.Linear, axes.Percent)
 	f.Plot.Y.Min, f.Plot.Y.Max = 0, 1
 	drawn := 0
 	for i, c := range d.curves {
@@ -126,7 +129,7 @@ func (d distributionFigure) draw(trace string) (*plots.Drawing, error) {
 	if drawn == 0 {
 		return nil, nil
 	}
-	drawing, err := f.Draw(d.file, plots.SVG, plots.PNG)
+	drawing, err := f.Draw(d.file, o, canvas.SVG, canvas.PNG)
 	return &drawing, err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
+	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -252,7 +253,7 @@ const (
 // Write writes stat.json, stat.csv, distributions.csv (all bins), the figures and a page with all of it into dir, which
 // is created if missing. After an error none of them has changed, unless renaming one of them itself failed.
 func (s *Summary) Write(dir string, about About) error {
-	drawn, err := s.figures()
+	drawn, err := s.figures(about.Figures)
 	if err != nil {
 		return err
 	}
@@ -321,6 +322,7 @@ type About struct {
 	Read    []records.Setting // what was read, and how
 	Version string            // of the program
 	Command string            // that made the summary
+	Figures look.Options
 }
 
 func (s *Summary) page(about About, drawn []plots.Drawing) page.Page {

@@ -3,11 +3,13 @@ package tracestat
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // PromptSummary describes the prompts of a trace, besides their blocks, which are its objects.
@@ -25,6 +27,10 @@ type PromptSummary struct {
 	SharedTokens      *int64   `json:"shared_tokens"`
 	SharedPrefixRatio *float64 `json:"shared_prefix_ratio"` // SharedTokens / InputTokens
 	DistinctTokens    *int64   `json:"distinct_tokens"`     // of all blocks, each counted once: the footprint
+	// SharedWithAnswers is SharedTokens if the cache also keeps the blocks that answers fill, and AnswerBlocks is how
+	// many blocks only answers have; nil if nothing is known of answers, or they are off.
+	SharedWithAnswers *int64 `json:"shared_tokens_with_answers,omitempty"`
+	AnswerBlocks      *int64 `json:"answer_blocks,omitempty"`
 
 	KeysAndValues *KeyValueSummary `json:"keys_and_values"` // nil if the model is unknown
 
@@ -96,6 +102,30 @@ func (s *PromptSummary) addTokens(t *traces.Trace, p *prompts.Columns) {
 	}
 	ratio := float64(shared) / float64(s.InputTokens)
 	s.BlockTokens, s.SharedTokens, s.DistinctTokens, s.SharedPrefixRatio = &size, &shared, &distinct, &ratio
+}
+
+// addAnswers counts what earlier prompts and their answers have of each prompt.
+func (s *PromptSummary) addAnswers(t *traces.Trace) {
+	p := prompts.Of(t.Kind)
+	var shared int64
+	var seen stream.Bitset
+	for i := range t.Groups {
+		blocks, _ := t.Group(i)
+		asked := len(blocks)
+		if n := p.AnswerBlocks(i); n > 0 {
+			asked = p.Full(i, blocks)
+			blocks = blocks[:asked+n]
+		}
+		leading := 0
+		for leading < asked && seen.Has(int(blocks[leading])) {
+			leading++
+		}
+		shared += min(int64(leading)*int64(p.BlockTokens), int64(p.InputTokens[i]))
+		for _, o := range blocks {
+			seen.Set(int(o))
+		}
+	}
+	s.SharedWithAnswers, s.AnswerBlocks = &shared, new(int64(t.NumObjects-t.Requested().NumObjects))
 }
 
 func summarizeKeyValues(t *traces.Trace, p *prompts.Columns) *KeyValueSummary {
@@ -171,6 +201,11 @@ func (s *PromptSummary) rows() []row {
 			row{"shared prefixes", fmt.Sprintf("%s tokens (%s)", show.Count(*s.SharedTokens),
 				show.Share(*s.SharedPrefixRatio))},
 			row{"distinct tokens", show.Count(*s.DistinctTokens)})
+		if s.SharedWithAnswers != nil {
+			rows = slices.Insert(rows, len(rows)-1, row{"shared with answers", fmt.Sprintf("%s tokens (%s)",
+				show.Count(*s.SharedWithAnswers), show.Share(float64(*s.SharedWithAnswers)/float64(s.InputTokens)))})
+			rows = append(rows, row{"blocks of answers alone", show.Count(*s.AnswerBlocks)})
+		}
 	} else {
 		rows = append(rows, row{"shared prefixes", "unknown: the trace has no contents"})
 	}

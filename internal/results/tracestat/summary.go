@@ -93,6 +93,8 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 	if len(t.Objects) == 0 {
 		return nil, fmt.Errorf("%s: the trace has no requests", t.Name)
 	}
+	answered := t
+	t = t.Requested()
 	rate := t.SampleRate
 	if rate == 0 {
 		rate = 1
@@ -115,6 +117,9 @@ func Summarize(t *traces.Trace) (*Summary, error) {
 			s.kindName = k.name
 			break
 		}
+	}
+	if p, ok := s.Kind.(*PromptSummary); ok && answered != t {
+		p.addAnswers(answered)
 	}
 	if prompts.IsLengthsOnly(t.Kind) { // objects stand for prompts, and say nothing
 		s.ReuseTimeRequests, s.ReuseTimeSeconds = nil, nil

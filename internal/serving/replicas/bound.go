@@ -16,10 +16,9 @@ import (
 // prompts they belong to. Requests of the warm-up do not count, so the optimum must not spend room on them: of the
 // requests to a block that no counted one separates, only the last is left, which can load the block.
 func (k *Cluster) mostHits() int64 {
-	sequence := k.sequence()
-	next := oracle.NextUse(sequence, k.Trace.NumObjects)
+	sequence, objects := k.sequence()
+	next := oracle.NextUse(sequence, objects)
 	entry, _ := policies.Registry.Find(policies.Optimum(policies.Rules{Bypass: true}))
-	objects := k.Trace.NumObjects
 	capacity := min(int64(objects), k.whole())
 	optimum, err := entry.New(policies.Config{Capacity: capacity, Unit: true, Objects: objects, Requests: len(sequence),
 		Params: policies.Values{}, NextUse: next, Sequence: sequence})
@@ -42,17 +41,29 @@ func (k *Cluster) whole() int64 {
 }
 
 // sequence returns the requested blocks in the order in which prompts began, without those of the warm-up that are
-// followed by another such one.
-func (k *Cluster) sequence() []policies.Object {
-	inOrder := make([]policies.Object, 0, len(k.Trace.Objects))
+// followed by another such one, and how many objects they are. A block that an answer writes is another object from
+// then on, so that the write is no hit, and what is kept until then is worth nothing.
+func (k *Cluster) sequence() (inOrder []policies.Object, objects int) {
+	inOrder, objects = make([]policies.Object, 0, len(k.Trace.Objects)), k.Trace.NumObjects
+	lives := map[policies.Object]policies.Object{} // what answers have written
 	for _, i := range k.order {
 		blocks, _ := k.Trace.Group(int(i))
-		inOrder = append(inOrder, blocks...)
+		full := k.columns.Full(int(i), blocks)
+		for b, o := range blocks {
+			if b >= full && b < full+k.columns.AnswerBlocks(int(i)) {
+				lives[o] = policies.Object(objects)
+				objects++
+			}
+			if life, ok := lives[o]; ok {
+				o = life
+			}
+			inOrder = append(inOrder, o)
+		}
 	}
 	if k.Warmup == 0 {
-		return inOrder
+		return inOrder, objects
 	}
-	uncounted := make([]bool, k.Trace.NumObjects) // per block: its next request does not count
+	uncounted := make([]bool, objects) // per block: its next request does not count
 	at, kept := len(inOrder), len(inOrder)
 	for p := len(k.order) - 1; p >= 0; p-- {
 		i := int(k.order[p])
@@ -69,5 +80,5 @@ func (k *Cluster) sequence() []policies.Object {
 			uncounted[o] = !counts
 		}
 	}
-	return inOrder[kept:]
+	return inOrder[kept:], objects
 }

@@ -173,6 +173,9 @@ func (k *Cluster) Assign(i int, now time.Duration) (node int) {
 	}
 	k.counting = k.counting || k.counts(i)
 	blocks, _ := k.Trace.Group(i)
+	if k.columns.AnswerBlocks(i) > 0 {
+		blocks = blocks[:k.columns.Full(i, blocks)]
+	}
 	session := -1
 	if k.columns.Sessions != nil {
 		session = int(k.columns.Sessions[i])

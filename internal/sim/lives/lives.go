@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -33,12 +34,16 @@ func (m measured) of(seconds bool) metric.Metric {
 	return m.inRequests
 }
 
-func measure(name, title, doc string, column metric.Column) measured {
+func measure(name, title, drawn, doc string, column metric.Column) measured {
 	metricIn := func(unit, head string, of metric.Metric) metric.Metric {
 		suffix := "_" + head
 		of.Name, of.Title, of.Labels, of.Merge = name+suffix, title+" ("+unit+")", "percentile", metric.Apart
 		of.Doc = doc + ", in " + unit + ": percentiles, within 0.4%"
 		of.Column = column
+		of.Figure = metric.Figure{Title: strings.ToUpper(drawn[:1]) + drawn[1:], File: name, Axis: drawn}
+		if of.Unit != metric.Seconds {
+			of.Figure.Axis += " (" + unit + ")"
+		}
 		if column.At > 0 {
 			of.Column.Labels, of.Column.Head = median, title+" ("+head+")"
 		}
@@ -49,15 +54,16 @@ func measure(name, title, doc string, column metric.Column) measured {
 }
 
 var (
-	age = measure("evicted_age", "age", "time from the load of an object to its eviction",
+	age = measure("evicted_age", "age", "age at eviction", "time from the load of an object to its eviction",
 		metric.Column{At: 86, Weight: 44})
-	idle = measure("evicted_idle", "idle", "time from the last request for an object to its eviction",
+	idle = measure("evicted_idle", "idle", "idle time at eviction",
+		"time from the last request for an object to its eviction",
 		metric.Column{At: 87, Weight: 46})
-	stay = measure("time_in_cache", "time in the cache", "time from the load of an object until it leaves for any "+
-		"reason; what the log deletes or expires leaves with the next request", metric.Column{})
+	stay = measure("time_in_cache", "time in the cache", "time in the cache", "time from the load of an object until "+
+		"it leaves for any reason; what the log deletes or expires leaves with the next request", metric.Column{})
 
 	neverHit = metric.Metric{Name: "never_hit", Title: "never hit", Unit: metric.Share, Digits: 2, Better: metric.Lower,
-		Merge: metric.Apart, Column: metric.Column{At: 88, Weight: 48},
+		Merge: metric.Apart, Column: metric.Column{At: 88, Weight: 48}, Figure: metric.Figure{Title: "Never hit"},
 		Doc: "share of the objects that leave the cache without a hit since their load"}
 	neverHitBytes = metric.Metric{Name: "never_hit_bytes", Title: "never hit bytes", Unit: metric.Share, Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart,
@@ -65,6 +71,7 @@ var (
 	deadShare = metric.Metric{Name: "dead_share", Title: "dead", Unit: metric.Share, Digits: 2, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 89, Weight: 42, Note: "dead: share of what is in the cache that is " +
 			"not hit again before it leaves"},
+		Figure: metric.Figure{Title: "Dead room", Axis: "share of the cache that is dead"},
 		Doc: "share of the room of objects, over the requests that they stay, after their last hit: what is in the cache " +
 			"and not hit again before it leaves"}
 )

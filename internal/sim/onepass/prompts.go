@@ -22,6 +22,8 @@ type promptStack struct {
 
 	all       cache.Counts // that do not depend on the capacity
 	blocks    *hitCounts
+	kept      int64   // blocks of prompts and answers that the cache keeps
+	answers   []int64 // per distance: blocks that answers write again; nil if there are none
 	tokens    []int64 // per distance: those of the blocks
 	filled    []int64 // per distance of last blocks: the tokens that would fit into them
 	again     []int64 // per distance: blocks that are resident when their own turn comes; nil if these are blocks
@@ -34,6 +36,9 @@ func newPromptStack(t *traces.Trace, in cache.Spec, capacities []int64, window i
 		capacities: capacities, window: window, blocks: newHitCounts(capacities, t.NumObjects),
 		tokens: memory.Column[int64](t.NumObjects), filled: memory.Column[int64](t.NumObjects),
 		oversized: make([]int64, len(capacities))}
+	if s.kind.Answered() {
+		s.answers = memory.Column[int64](t.NumObjects)
+	}
 	if order == cache.LastStays {
 		s.again = memory.Column[int64](t.NumObjects)
 	}
@@ -54,6 +59,11 @@ func (s *promptStack) Serve(objects []uint32, counted bool) error {
 }
 
 func (s *promptStack) servePrompt(blocks []uint32, counted bool) {
+	requested, asked := s.kind.Requested(s.prompt, blocks), len(blocks)
+	if answer := s.kind.AnswerBlocks(s.prompt); answer > 0 { // a last, partial block is filled by the answer
+		asked = s.kind.Full(s.prompt, blocks)
+		blocks = blocks[:asked+answer]
+	}
 	var distances, again []uint32
 	if s.order == cache.FirstStays {
 		distances = s.stack.FirstStays(blocks)
@@ -64,18 +74,23 @@ func (s *promptStack) servePrompt(blocks []uint32, counted bool) {
 		return
 	}
 	tokens := int64(s.kind.InputTokens[s.prompt])
-	s.all.Requests += int64(len(blocks))
+	s.all.Requests += int64(requested)
+	s.kept += int64(len(blocks))
 	s.all.Prompts++
 	s.all.Tokens += tokens
 	deepest := uint32(0)
 	for i, d := range distances {
 		deepest = max(deepest, d) // a block hits only behind others that hit
+		if i >= asked {
+			s.answers[deepest]++
+			continue
+		}
 		s.blocks.counts[s.blocks.places[deepest]]++
 		s.tokens[deepest] += min(int64(i+1)*int64(s.kind.BlockTokens), tokens) - min(int64(i)*int64(s.kind.BlockTokens),
 			tokens)
 	}
-	empty := s.kind.EmptyTokens(s.prompt, len(blocks))
-	if s.all.EmptyTokens += empty; len(distances) == len(blocks) {
+	empty := s.kind.EmptyTokens(s.prompt, requested)
+	if s.all.EmptyTokens += empty; len(distances) == requested && requested == len(blocks) {
 		s.filled[deepest] += empty // from there on the last block hits
 	}
 	if s.kind.Rounded != nil {
@@ -105,14 +120,17 @@ func (s *promptStack) Hits() (hits, hitBytes []int64, err error) {
 func (s *promptStack) Counts() []cache.Counts {
 	all := slices.Repeat([]cache.Counts{s.all}, len(s.capacities))
 	hits, tokens, filled := s.blocks.perCapacity(), HitsIn(s.capacities, s.tokens), HitsIn(s.capacities, s.filled)
-	again := HitsIn(s.capacities, s.again)
+	again, answers := HitsIn(s.capacities, s.again), make([]int64, len(all))
+	if s.answers != nil {
+		answers = HitsIn(s.capacities, s.answers)
+	}
 	for k := range all {
 		n := &all[k]
 		n.Hits, n.HitTokens, n.Oversized = hits[k], tokens[k], s.oversized[k]
 		n.EmptyTokens -= filled[k]
-		n.Evictions = n.Misses() - n.Oversized
+		n.Evictions = s.kept - n.Hits - answers[k] - n.Oversized
 		if s.again != nil {
-			n.Evictions = n.Requests - again[k]
+			n.Evictions = s.kept - again[k]
 		}
 	}
 	return all

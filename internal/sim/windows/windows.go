@@ -33,8 +33,13 @@ var (
 		Figure: metric.Figure{Axis: "marginal benefit (hits per second)"}}
 )
 
+// begins is the date of the first request, which figures over time show.
+var begins = metric.Metric{Name: series.Begins, Unit: metric.Seconds, Digits: 0, Merge: metric.Apart,
+	Doc: "time of the first request in seconds since 1970 (UTC), in series with windows of time; absent unless the " +
+		"clock of the trace has dates"}
+
 func init() {
-	metric.Register("series", windowRequests, occupancy, quota, benefit, kv.QuerySimilarity, kv.QueryCosines)
+	metric.Register("series", begins, windowRequests, occupancy, quota, benefit, kv.QuerySimilarity, kv.QueryCosines)
 }
 
 // Sampler divides the replay of a cell into windows and stores what happened in each. Windows restart with each part of
@@ -323,5 +328,18 @@ func (s *Sampler) Latencies(all []models.Timed) {
 	}
 }
 
-// Rows returns the rows of the series so far.
-func (s *Sampler) Rows() []series.Row { return s.rows }
+// Dates are plausible if they are within these years. Other clocks begin at 0, or anywhere.
+var (
+	firstDate = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+	lastDate  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+)
+
+// SetBegin sets the metric of when a trace with dates begins.
+func (s *Sampler) SetBegin(v *metric.Values) {
+	if s.window.Span > 0 && s.trace != nil && s.files == 0 && firstDate <= s.start && s.start < lastDate {
+		v.Set(begins, float64(s.start)/1e9)
+	}
+}
+
+// Rows returns the rows of the series so far, of as many windows as are to be kept.
+func (s *Sampler) Rows() []series.Row { return s.window.Merged(s.rows) }

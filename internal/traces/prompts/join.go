@@ -69,6 +69,13 @@ func (p *Columns) Join(tokens int, objects []uint32, groups, starts []int) (Join
 		known, whole := leading(&before, prompt), leading(&after, joined.Objects[joined.Groups[i]:])
 		columns.Rounded[i] = columns.tokensIn(i, known*p.BlockTokens) - columns.tokensIn(i, whole*tokens)
 	}
+	columns.stated = p.stated.joined(p, n, numbers, len(joined.Lasts), func(i int) []uint32 {
+		end := len(objects)
+		if i+1 < len(groups) {
+			end = groups[i+1]
+		}
+		return objects[groups[i]:end]
+	})
 	return joined, columns.setMemory(joined.Objects, joined.Groups)
 }
 

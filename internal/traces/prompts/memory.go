@@ -8,10 +8,16 @@ import (
 	"github.com/cachesim/cachesim/internal/base/memory"
 )
 
-// Line implements stream.Described.
-func (p *Columns) Line() string {
+// Lines implements stream.Described.
+func (p *Columns) Lines() (lines []string) {
+	if p.scopes > 1 {
+		lines = append(lines, fmt.Sprintf("models: prompts of %d models, adapters or salts share no blocks", p.scopes))
+	}
+	if p.answers.Mode != "" {
+		lines = append(lines, p.answers.line())
+	}
 	if p.Memory.BlockBytes == 0 {
-		return ""
+		return lines
 	}
 	each := memory.Bytes(int64(math.Round(p.Memory.TokenBytes))) + " per token"
 	if !p.LengthsOnly {
@@ -22,7 +28,7 @@ func (p *Columns) Line() string {
 		text += fmt.Sprintf("; under vllm in a pool of blocks of %d tokens in the layers of a group, %s each, for %s",
 			pool.Tokens, memory.Bytes(int64(pool.Bytes)), pool.About())
 	}
-	return text
+	return append(lines, text)
 }
 
 // PromptBytes returns the bytes of the keys and values of a prompt of so many tokens that has just been computed.
@@ -106,6 +112,9 @@ func (p *Columns) shareWithin(window int, objects []uint32, groups []int) float6
 			end = groups[i+1]
 		}
 		left[objects[end-1]] = reach
+		if group := objects[groups[i]:end]; p.AnswerBlocks(i) > 0 { // a last, partial block may follow
+			left[group[p.Full(i, group)+p.AnswerBlocks(i)-1]] = reach
+		}
 	}
 	followed := make([]bool, len(p.Parents))
 	for _, parent := range p.Parents {
@@ -129,4 +138,32 @@ func (p *Columns) shareWithin(window int, objects []uint32, groups []int) float6
 		}
 	}
 	return float64(within) / float64(len(p.Parents))
+}
+
+// SharedBlocks returns how many blocks several conversations have, and how many blocks the longest prompt has. The
+// trace has objects, and its prompts begin at groups.
+func (p *Columns) SharedBlocks(objects []uint32, groups []int) (shared, longest int) {
+	const none, several = -1, -2
+	of := make([]int32, len(p.Parents)) // per block: the conversation that requests it
+	for o := range of {
+		of[o] = none
+	}
+	for i, from := range groups {
+		end := len(objects)
+		if i+1 < len(groups) {
+			end = groups[i+1]
+		}
+		longest = max(longest, end-from)
+		for _, o := range objects[from:end] {
+			switch of[o] {
+			case none:
+				of[o] = p.Sessions[i]
+			case several, p.Sessions[i]:
+			default:
+				of[o] = several
+				shared++
+			}
+		}
+	}
+	return shared, longest
 }

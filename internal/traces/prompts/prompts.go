@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/base/memory"
+	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -20,6 +22,7 @@ type Kind struct {
 	// length, and nothing can be said about hits.
 	LengthsOnly bool
 	Priorities  bool // prompts have priorities: Head.Priority
+	Answers     bool // the tokens of some answers are known: Head.Answer
 }
 
 // KindOf returns the kind of requests that are blocks of prompts; ok is false if they are not.
@@ -74,8 +77,12 @@ func (k Kind) Units(sampled bool) (stream.Units, error) {
 }
 
 func (k Kind) NewColumns(fields stream.Fields) stream.ColumnsBuilder {
-	return &builder{Columns: Columns{BlockTokens: k.BlockTokens, LengthsOnly: k.LengthsOnly}, kind: k, clock: fields.Time,
-		sessions: map[uint64]int32{}}
+	b := &builder{Columns: Columns{BlockTokens: k.BlockTokens, LengthsOnly: k.LengthsOnly}, kind: k, clock: fields.Time,
+		sessions: map[uint64]int32{}, known: map[uint64]struct{}{}}
+	if k.Answers {
+		b.texts = &answerBuilder{}
+	}
+	return b
 }
 
 func (k Kind) Table() *stream.Table { return nil }
@@ -86,6 +93,7 @@ type units struct {
 	names  *names // nil if keys are not needed
 	number uint32 // of the last block
 	left   int    // blocks of the prompt that are yet to come
+	scopes scopes
 }
 
 // NumberOnly, Number and Objects implement stream.NumberingUnits.
@@ -96,7 +104,9 @@ func (u *units) Objects() int   { return u.chains.ids.Len() }
 // Take implements Units. It replaces the id of a block by its key.
 func (u *units) Take(rec *stream.Record) error {
 	if rec.Begins {
-		u.left = HeadOf(rec).Blocks
+		head := HeadOf(rec)
+		u.left = head.Blocks
+		rec.Num = scoped(rec.Num, u.scopes.of(head))
 	}
 	u.left--
 	number, isNew, ok := u.chains.next(rec.Num, rec.Begins)
@@ -108,6 +118,28 @@ func (u *units) Take(rec *stream.Record) error {
 		return stream.ErrTooManyObjects
 	}
 	return nil
+}
+
+// scopes tell what prompts of a trace share blocks. Those with the scope of the first one keep their ids.
+type scopes struct {
+	first uint64
+	begun bool
+}
+
+// of returns the scope of a prompt, relative to that of the first one.
+func (s *scopes) of(head *Head) uint64 {
+	if !s.begun {
+		s.first, s.begun = head.Scope, true
+	}
+	return head.Scope ^ s.first
+}
+
+// scoped returns the id of the first block of a prompt that shares blocks only with prompts of the same scope.
+func scoped(id, scope uint64) uint64 {
+	if scope == 0 {
+		return id
+	}
+	return random.Scramble(id ^ scope)
 }
 
 // SampledBy implements Units: a sample has all prompts of a conversation, or none.
@@ -123,10 +155,20 @@ type Head struct {
 	Session uint64
 	// Priority of the prompt, higher for a more important one; only with Kind.Priorities.
 	Priority int32
+	// Open says that the last token of the prompt is not complete, and becomes another one where the text continues.
+	Open bool
+	// Scope says with which other prompts this one shares blocks: with those of the same model, adapter and salt, of
+	// which it is a hash; 0 if the log names none.
+	Scope uint64
+	Salt  uint64 // of the tenant, if tenants share no blocks: the id of the first block has it
+	// IDs are those of all blocks of the prompt, and Answer those of the blocks that the answer fills, from the one with
+	// the last, partial block of the prompt on; nil if its tokens are unknown. Only with Kind.Answers.
+	IDs, Answer []uint64
 }
 
 func (h *Head) Clone() stream.Extra {
 	copied := *h
+	copied.IDs, copied.Answer = slices.Clone(h.IDs), slices.Clone(h.Answer)
 	return &copied
 }
 
@@ -158,6 +200,16 @@ type Columns struct {
 	// file does.
 	Arrivals []int64
 	Parents  []int32 // per object: the block before it in its prompt, -1 for the first
+
+	outputs      []int32 // per prompt: as OutputTokens, -1 where it is unknown; nil if all or none are
+	stated       *stated // answers whose tokens the log has; nil if there are none, and in the result of Answer
+	answers      AnswerCounts
+	answerBlocks []int32       // per prompt: how many blocks of its group belong to its answer; nil before Answer
+	open         stream.Bitset // prompts whose last token is not complete; not in the result of Answer
+	full         []int32       // per prompt: the full blocks of its group before the answer; nil before Answer
+	scopes       int           // different values of Head.Scope; 0 for one
+	// Rewritten says that some block of an answer was requested or written before.
+	Rewritten bool
 
 	SessionKeys []uint64 // per conversation: its number in the file, or the hash of its name; nil if Sessions is
 
@@ -200,7 +252,8 @@ func (p *Columns) Groups() string { return Kind{}.Name() }
 func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 	part := *p
 	part.InputTokens = p.InputTokens[prompts.From:prompts.To]
-	part.OutputTokens = stream.Cut(p.OutputTokens, prompts)
+	part.OutputTokens, part.outputs = stream.Cut(p.OutputTokens, prompts), stream.Cut(p.outputs, prompts)
+	part.answerBlocks, part.full = stream.Cut(p.answerBlocks, prompts), stream.Cut(p.full, prompts)
 	part.Sessions = stream.Cut(p.Sessions, prompts)
 	part.Priorities = stream.Cut(p.Priorities, prompts)
 	part.Arrivals = stream.Cut(p.Arrivals, prompts)
@@ -230,7 +283,8 @@ func IsLengthsOnly(columns stream.Columns) bool {
 func (p *Columns) Bytes() int64 {
 	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) +
 		stream.ColumnBytes(p.Priorities) + stream.ColumnBytes(p.Arrivals) + stream.ColumnBytes(p.Parents) +
-		stream.ColumnBytes(p.SessionKeys) + stream.ColumnBytes(p.Rounded)
+		stream.ColumnBytes(p.SessionKeys) + stream.ColumnBytes(p.Rounded) +
+		stream.ColumnBytes(p.answerBlocks) + stream.ColumnBytes(p.full)
 }
 
 // builder collects the prompts of a trace while it loads. It implements ColumnsBuilder.
@@ -242,6 +296,8 @@ type builder struct {
 	parents  memory.Chunks[int32] // as Columns.Parents
 	sessions map[uint64]int32     // dense number by key
 	unknown  bool                 // the length of some output is unknown
+	texts    *answerBuilder       // nil if no tokens of answers are known
+	known    map[uint64]struct{}  // scopes
 }
 
 // Add implements ColumnsBuilder. The request is for the next block.
@@ -251,6 +307,9 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 	}
 	if rec.Begins {
 		c.addPrompt(rec)
+	}
+	if c.texts != nil {
+		c.texts.add(rec.Num, object)
 	}
 	if int(object) == c.parents.Len() {
 		parent := int32(-1)
@@ -265,6 +324,13 @@ func (c *builder) Add(rec *stream.Record, object uint32) error {
 
 func (c *builder) addPrompt(rec *stream.Record) {
 	head := HeadOf(rec)
+	if c.texts != nil {
+		c.texts.begin(head, c.kind.BlockTokens)
+	}
+	if head.Open {
+		c.open.Set(len(c.InputTokens))
+	}
+	c.known[head.Scope] = struct{}{}
 	c.InputTokens = append(c.InputTokens, head.InputTokens)
 	c.OutputTokens = append(c.OutputTokens, head.OutputTokens)
 	c.unknown = c.unknown || head.OutputTokens < 0
@@ -292,8 +358,17 @@ func (c *builder) session(key uint64) int32 {
 
 func (c *builder) Finish() stream.Columns {
 	if c.unknown {
+		if slices.ContainsFunc(c.OutputTokens, func(n int32) bool { return n >= 0 }) {
+			c.outputs = c.OutputTokens
+		}
 		c.OutputTokens = nil
 	}
+	if len(c.known) > 1 {
+		c.scopes = len(c.known)
+	}
 	c.Parents = c.parents.Joined()
+	if c.texts != nil {
+		c.stated, c.texts = c.texts.finish(c.Parents), nil
+	}
 	return &c.Columns
 }

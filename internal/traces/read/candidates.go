@@ -100,10 +100,12 @@ func betterColumns(ctx context.Context, path string, r stream.Reading, opts Opti
 	var found []candidate
 	for _, column := range r.Others {
 		rows, distinct := countKeys(ctx, path, r.Format+":key="+params.Quote(column), opts)
-		if distinct < 2 || distinct == rows { // a constant, or as unrepeated as the key
+		name := source.PlainName(column[strings.LastIndexByte(column, '.')+1:])
+		if distinct < 2 || distinct == rows || // as unrepeated as the key, or no key
+			source.IsFormatWord(name) && !slices.Contains(source.KeyNames, name) {
 			continue
 		}
-		known := slices.Index(source.KeyNames, source.PlainName(column))
+		known := slices.Index(source.KeyNames, name)
 		if known < 0 {
 			known = len(source.KeyNames)
 		}

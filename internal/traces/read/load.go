@@ -218,6 +218,11 @@ func (l *loader) finish(err error) (*traces.Trace, error) {
 	l.finishLabels(t)
 	t.Warnings = append(t.Warnings, l.clockWarnings()...)
 	l.warnOfKeys(t)
+	if first := t.Readings[0]; l.sampler == nil {
+		if hint := first.Tracked.Hint(first.Format, len(t.Objects), t.NumObjects); hint != "" {
+			t.Warnings = append(t.Warnings, hint)
+		}
+	}
 	return t, l.ctx.Err()
 }
 

@@ -415,6 +415,7 @@ func (s *scan) readAll(r stream.Reader) error {
 			}
 			if s.salted && rec.Begins {
 				rec.Num = salted(rec.Num, rec.Tenant)
+				prompts.HeadOf(&rec).Salt = saltOf(rec.Tenant)
 			}
 			if s.units != nil {
 				if err := s.units.Take(&rec); err != nil {

@@ -237,8 +237,10 @@ func (y *tenancy) salts() bool {
 // salted returns the id of the first block of a tenant's prompt, in a trace in which tenants share none: all blocks of
 // a prompt are identified by those before them.
 func salted(id uint64, tenant []byte) uint64 {
-	return random.Scramble(id ^ random.Scramble(stream.HashText(tenant)))
+	return random.Scramble(id ^ saltOf(tenant))
 }
+
+func saltOf(tenant []byte) uint64 { return random.Scramble(stream.HashText(tenant)) }
 
 // finishTenants puts the requests of mixed files in order and makes an object of each pair of tenant and key.
 func (l *loader) finishTenants() (err error) {

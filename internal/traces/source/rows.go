@@ -29,7 +29,8 @@ type Rows struct {
 	FirstRow  [][]byte // cut loosely
 	Cells     [][]byte // of the last row; valid until the next
 
-	expected int // cells of a row, as the beginning of the file has them; 0 if unknown
+	expected int      // cells of a row, as the beginning of the file has them; 0 if unknown
+	remarks  [][]byte // lines of comments at the beginning
 
 	quoted *csv.Reader // reads rows with quotes, from feed
 	feed   bytes.Buffer
@@ -393,11 +394,19 @@ func (r *Rows) ChooseColumns(format string, opts params.Values) (ChosenColumns, 
 // noKey says that no column is known to have the key, and which one may have it.
 func (r *Rows) noKey(format string) error {
 	columns := r.describeColumns() // before guess looks at the next rows, which moves the last one
-	advice := fmt.Sprintf("name one with --input-format %s:key=NAME, or key=NUMBER, counted from 1", format)
-	if guess := r.guess(); guess != "" {
-		advice = fmt.Sprintf("judging by the first rows: --input-format %s:%s", format, guess)
+	guess := r.guess()
+	switch {
+	case guess == "" && r.Delimiter == 0: // no text, whose values were not looked at
+		guess = fmt.Sprintf("name one with --input-format %s:key=NAME", format)
+	case guess == "":
+		return r.Src.Errorf("no column looks like keys: %s; if one has them all the same, name it with --input-format "+
+			"%s:key=NAME, or key=NUMBER, counted from 1 (columns %s)", KeyIs, format, columns)
+	case strings.ContainsAny(guess, "|"): // for a shell
+		guess = fmt.Sprintf("judging by the first rows: --input-format '%s:%s'", format, guess)
+	default:
+		guess = fmt.Sprintf("judging by the first rows: --input-format %s:%s", format, guess)
 	}
-	return r.Src.Errorf("cannot tell which column has the key; %s (columns %s)", advice, columns)
+	return r.Src.Errorf("cannot tell which column has the key; %s (columns %s)", guess, columns)
 }
 
 // chooseKey returns the columns whose values make up the key, nil if the user named none and no name is known. A key is
@@ -406,7 +415,7 @@ func (r *Rows) chooseKey(choice string) (parts []int, err error) {
 	names := strings.Split(choice, "+")
 	switch {
 	case choice == "":
-		if i := r.Known(KeyNames); i >= 0 {
+		if i := r.Known(KeyNames); i >= 0 && !(PlainName(r.Header[i]) == "name" && NamesLogger(r.Header)) {
 			return []int{i}, nil
 		}
 		return nil, nil
@@ -666,6 +675,13 @@ func (r *Rows) Begin(opts params.Values) error {
 	lines := WithoutComments(WithoutBlankEnd(head.Lines))
 	if r.Comments = len(lines) < len(WithoutBlankEnd(head.Lines)); len(lines) == 0 || IsBinary(head.Bytes) {
 		return r.Src.Errorf("want rows of text, the first of at most %d bytes", HeadLen)
+	}
+	if r.Comments {
+		for _, line := range head.Lines {
+			if len(line) > 0 && line[0] == '#' {
+				r.remarks = append(r.remarks, bytes.Clone(line))
+			}
+		}
 	}
 	r.Delimiter = ','
 	if guess, ok := GuessDelimiter(lines); ok {

@@ -34,10 +34,9 @@ type Warner interface {
 	Warnings() []string
 }
 
-// Described is implemented by Columns with properties that the user gave and no file states.
+// Described is implemented by Columns with properties that no file states: the user gave them, or they were inferred.
 type Described interface {
-	// Line says them in one line; "" if there are none.
-	Line() string
+	Lines() []string
 }
 
 // SampledBuilder is implemented by ColumnsBuilders that also know of units without requests, such as unread files.

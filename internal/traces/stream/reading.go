@@ -37,11 +37,12 @@ type Reading struct {
 
 	Others []string // unread columns that may be keys, as the option key takes them
 
-	LeftOut int64   // rows that are not requests
-	Why     string  // why they were left out
-	Reasons []Tally // likewise, if there are several reasons: each with its rows
-	Notable []Tally // requests that are no plain reads: "3 conditional"
-	Cut     int64   // reads of files that were cut at the end of their file
+	LeftOut int64    // rows that are not requests
+	Why     string   // why they were left out
+	Reasons []Tally  // likewise, if there are several reasons: each with its rows
+	Notable []Tally  // requests that are no plain reads: "3 conditional"
+	Tracked *Tracked // by parameters in URLs; nil if the keys have none
+	Cut     int64    // reads of files that were cut at the end of their file
 
 	Lines   int64    // lines of text, once the files have been read
 	Bad     int64    // lines that could not be read, and were left out
@@ -52,6 +53,23 @@ type Reading struct {
 	Overhead int64
 
 	From any // what the last of the files was read from; nil when all have been read
+}
+
+// Tracked counts requests with parameters that say where a visitor came from, in all files that were read together.
+type Tracked struct {
+	Requests int64
+	Saved    int64 // at least so many keys would be fewer without the parameters
+}
+
+// Hint says how to leave the parameters out, if that changes the number of keys by a hundredth; "" otherwise.
+func (t *Tracked) Hint(format string, requests, keys int) string {
+	const fewest = 5
+	if t == nil || t.Saved < fewest || 100*t.Saved < int64(keys) {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s requests have tracking parameters (utm_source, gclid, ...), without which at "+
+		"least %s of %s keys would be the same as others; --input-format %s:query=drop:tracking leaves them out",
+		Thousands(t.Requests), Thousands(requests), Thousands(t.Saved), Thousands(keys), format)
 }
 
 // Tally counts rows or requests of one sort.

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -25,6 +26,9 @@ func (w Workload) Check() error {
 	}
 	if err := CheckKV(w.KV); err != nil {
 		return fmt.Errorf("kv: %w", err)
+	}
+	if err := prompts.CheckAnswers(w.Answers); err != nil {
+		return fmt.Errorf("answers: %w", err)
 	}
 	if err := w.CheckEmbeddings(); err != nil {
 		return fmt.Errorf("embeddings %s: %w", w.Embeddings, err)

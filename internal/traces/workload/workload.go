@@ -25,6 +25,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/embed"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/read/formats"
@@ -49,6 +50,8 @@ type Workload struct {
 	// KV describes the keys and values of prompts for package llm, such as "model=llama-3.1-70b,type=fp8"; "": they are
 	// unknown, and capacities count blocks.
 	KV string `json:"kv,omitempty"`
+	// Answers is how answers to prompts are replayed, one of prompts.AnswerModes but the first, which is "".
+	Answers string `json:"answers,omitempty"`
 	// Checksum is of all files in Paths, as ReadChecksum returns it; "" accepts any.
 	Checksum string `json:"checksum,omitempty"`
 }
@@ -356,6 +359,9 @@ func (w Workload) load(ctx context.Context, dirs []string, options traces.LoadOp
 	if err := keyValues.set(t); err != nil {
 		return nil, sum, err
 	}
+	if t, err = t.WithAnswers(cmp.Or(w.Answers, prompts.AnswersKept)); err != nil {
+		return nil, sum, fmt.Errorf("answers=%s: %w", w.Answers, err)
+	}
 	switch {
 	case !options.Embeddings:
 	case w.EmbeddingsFile() != "":
@@ -591,11 +597,15 @@ func FromRecord(rec *records.Record) (Workload, error) {
 		Generator: rec.TraceGenerator,
 		Checksum:  rec.TraceChecksum,
 		KV:        rec.KV,
+		Answers:   prompts.Answers(rec.Answers),
 		Selection: traces.Selection{
 			Format: rec.InputFormat, Merge: rec.Merged, PerFile: rec.PerFile, Limit: int(rec.Limit),
 			SampleRate: rec.SampleRate, SampleSeed: rec.SampleSeed, Tenants: rec.Tenants, By: rec.By,
 			Writes: rec.WriteMode, ObjectOverhead: rec.ObjectOverhead,
 		},
+	}
+	if _, ofPrompts := rec.Get("prompts"); ofPrompts && rec.Answers == "" {
+		w.Answers = prompts.AnswersOff
 	}
 	if rec.Embeddings != queries.EmbeddingsInTrace {
 		w.Embeddings = rec.Embeddings

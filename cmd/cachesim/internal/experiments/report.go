@@ -1,10 +1,12 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,18 +22,20 @@ import (
 )
 
 type sweepReportFlags struct {
-	format commandline.Format
-	strict bool
+	format  commandline.Format
+	strict  bool
+	figures commandline.Figures
 }
 
 func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	f.format.Register(cmd, checks.Formats...)
 	cmd.Flags().BoolVar(&f.strict, "strict", false,
 		"exit with 1 if a claim has another verdict than expected: usually, if it does not hold")
+	f.figures.Register(cmd.Flags())
 }
 
 func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.Collection, quiet bool) error {
-	summary, err := writeReport(cmd.Context(), s, c)
+	summary, err := f.write(cmd.Context(), s, c)
 	if err != nil {
 		return err
 	}
@@ -46,9 +50,11 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.C
 	return f.judge(cmd, summary)
 }
 
-func writeReport(ctx context.Context, s *sweep.Sweep, c *sweep.Collection) (report.Summary, error) {
+func (f *sweepReportFlags) write(ctx context.Context, s *sweep.Sweep, c *sweep.Collection) (report.Summary, error) {
 	return reporting(ctx, func() (report.Summary, error) {
-		return report.Write(s.Dir, report.InputOf(s, c, version.Program()))
+		in := report.InputOf(s, c, version.Program())
+		in.Figures = f.figures.Options
+		return report.Write(s.Dir, in)
 	})
 }
 
@@ -93,7 +99,23 @@ func (f *sweepReportFlags) judge(cmd *cobra.Command, summaries ...report.Summary
 }
 
 func (f *sweepReportFlags) check(file *experiment.File) error {
-	return f.refuse(len(file.Claims) == 0, file.Name+" has none")
+	return cmp.Or(f.refuse(len(file.Claims) == 0, file.Name+" has none"), f.checkFigures(file))
+}
+
+// checkFigures reads the flags about figures. A policy to highlight must be in one of the experiments.
+func (f *sweepReportFlags) checkFigures(files ...*experiment.File) error {
+	if err := f.figures.Check("the folder of the experiment"); err != nil {
+		return err
+	}
+	var recs []records.Record
+	for _, file := range files {
+		for _, p := range file.Policies {
+			name, _, _ := strings.Cut(p.Policy, "(")
+			recs = append(recs, records.Record{Policy: name, Label: p.Label()})
+		}
+		recs = append(recs, records.Record{Policy: records.ReferencePolicy(), Label: records.ReferencePolicy()})
+	}
+	return f.figures.CheckNames(recs)
 }
 
 // refuse refuses a format for claims under a condition, and says why.

@@ -92,6 +92,9 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkFigures(files...); err != nil {
+		return err
+	}
 	if err := f.device.Open(cmd, f.quiet); err != nil {
 		return err
 	}
@@ -210,5 +213,5 @@ func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (r
 	if err != nil {
 		return report.Summary{}, err
 	}
-	return writeReport(cmd.Context(), s, collection)
+	return f.write(cmd.Context(), s, collection)
 }

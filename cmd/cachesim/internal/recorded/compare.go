@@ -22,6 +22,7 @@ type compareFlags struct {
 	format     commandline.Format
 	out        string
 	quiet      bool
+	figures    commandline.Figures
 }
 
 // NewCompareCommand returns the command compare.
@@ -51,6 +52,7 @@ Exit codes: 0, 1 if a cell moved by more than --tolerance, 2 for wrong usage.`,
 		Example: `  cachesim compare old new
   cachesim compare old new --tolerance 0.1pp --fail-if worse --format junit
   cachesim compare results --against fifo -o figures
+  cachesim compare results --against fifo --highlight s3fifo --figure width=3.3in,font=8pt,format=pdf -o figures
   cachesim compare out 'hit_rate_1000.csv:trace=oltp.zst,name=Caffeine'
   cachesim compare out libcachesim/result --only policy=lru,s3fifo
   cachesim compare plain prefetched --ignore prefetcher`,
@@ -76,6 +78,7 @@ Exit codes: 0, 1 if a cell moved by more than --tolerance, 2 for wrong usage.`,
 	flags.BoolVar(&o.AllowTraceChange, "allow-trace-change", false, "compare results on different traces of one name")
 	f.format.RegisterOnly(cmd, compare.Formats)
 	flags.StringVarP(&f.out, "output", "o", "", "folder for tables and figures; created if it does not exist")
+	f.figures.Register(flags)
 	flags.BoolVar(&f.quiet, "quiet", false, "no notes")
 	_ = cmd.RegisterFlagCompletionFunc("fail-if", cobra.FixedCompletions(compare.FailIfs,
 		cobra.ShellCompDirectiveNoFileComp))
@@ -95,7 +98,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		commandline.Note(cmd, f.quiet, show.Printable(text))
 	}
 	if f.out != "" {
-		if err := c.Write(f.out); err != nil {
+		if err := c.Write(f.out, f.figures.Options); err != nil {
 			return err
 		}
 	}
@@ -108,6 +111,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 
 // check rejects what is wrong whatever the runs contain.
 func (f *compareFlags) check(args []string) (sources []compare.Source, err error) {
+	if err := f.figures.Check(f.out); err != nil {
+		return nil, err
+	}
 	gate := &f.options.Gate
 	for _, text := range f.tolerances {
 		rule, err := baseline.ParseRule(text)

@@ -175,13 +175,14 @@ func TestTextFormatsRefuse(t *testing.T) {
 		"cachelib, key":        {cacheLibHeader + "1,,3,GET,1,1\n", "", "line 2: the key is empty"},
 		"cachelib, no rows":    {"", "cachelib", "the file is empty"},
 		"csv, ragged":          {"key,size\n1,2\n3\n", "", "line 3: 1 columns, but the lines before have 2"},
-		"csv, ragged numbers":  {"1,2,x\n1,2\n", "", "cannot tell which column has the key"},
+		"csv, ragged numbers":  {"1,2,x\n1,2\n", "", "no column looks like keys"},
 		"csv, short write":     {"key,op,size\na,set,1\na,get\nb,set\n", "", "line 4: 2 columns"},
 		"csv, cut off":         {"key,op,size\na,set,1\na,get\nb\n", "", "line 4: 1 columns"},
 		"csv, short, op first": {"op,key,size\nset,a,1\nget\n", "", "line 3: 1 columns"},
 		"csv, one more":        {"key,op,size\na,set,1\na,get,1,1\n", "", "line 3: 4 columns"},
 		"csv, too many":        {"key,size\n1,2,3\n", "csv", "line 2: 3 columns"},
-		"csv, no key": {"when,what\n1,2\n", "", `cannot tell which column has the key; name one with ` +
+		"csv, no key": {"when,what\n1,2\n", "", `no column looks like keys: a key is what is requested (a URL, ` +
+			`an object, a block), and takes many values that repeat; if one has them all the same, name it with ` +
 			`--input-format csv:key=NAME`},
 		"csv, no names":        {"1,2,x\n3,4,y\n", "", `(columns 1: "1", 2: "2", 3: "x")`},
 		"csv, unknown column":  {"key,size\n1,2\n", "csv:key=kye", `unknown column "kye"; did you mean "key"?`},

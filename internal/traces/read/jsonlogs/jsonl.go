@@ -184,8 +184,8 @@ func noKey(first *survey) error {
 	case option == "" && len(first.names()) == 0:
 		return errors.New("want JSON objects, one on a line, with fields that have values")
 	case option == "":
-		return fmt.Errorf("cannot tell which field has the key; name one with --input-format %s:key=PATH (fields %s)",
-			jsonlName, suggest.List(first.names()))
+		return fmt.Errorf("no field looks like keys: %s; if one has them all the same, name it with --input-format "+
+			"%s:key=PATH (fields %s)", source.KeyIs, jsonlName, suggest.List(first.names()))
 	case len(others) == 0:
 		return fmt.Errorf("cannot tell which field has the key; judging by the first lines: %s", option)
 	}
@@ -214,7 +214,7 @@ func chooseField(first *survey, option, choice string) (path, error) {
 func (v *survey) known(option string) *surveyed {
 	for _, name := range source.KnownNames(option) {
 		for _, f := range v.fields {
-			if len(f.path) == 1 && f.plain == name && f.fits(option) {
+			if len(f.path) == 1 && f.plain == name && f.fits(option) && !(name == "name" && source.NamesLogger(v.names())) {
 				return f
 			}
 		}

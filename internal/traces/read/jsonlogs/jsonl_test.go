@@ -73,9 +73,9 @@ func TestJSONLinesRefuse(t *testing.T) {
 	requests := request(0) + request(1) + request(2) + request(3) + request(4) + request(5)
 	for name, c := range map[string]struct{ content, format, want string }{
 		"fields that repeat are suggested": {strings.ReplaceAll(requests, `"id"`, `"no"`), "",
-			`judging by the first lines: --input-format 'jsonl:key=.req.path' (or .req.addr, .n, .no)`},
+			`judging by the first lines: --input-format 'jsonl:key=.req.path' (or .req.addr)`},
 		"no field":        {`{"a":[],"b":{}}`, "", "want JSON objects, one on a line, with fields that have values"},
-		"only odd fields": {`{"a":1.5}`, "", "name one with --input-format jsonl:key=PATH (fields .a)"},
+		"only odd fields": {`{"a":1.5}`, "", "name it with --input-format jsonl:key=PATH (fields .a)"},
 		"a log within JSON": {`{"@timestamp":1,"message":"10.0.0.1 - - [x] \"GET / HTTP/1.1\" 200 5"}`, "",
 			".message has lines of another log: jq -r .message FILE | cachesim run -"},
 		"JSON within JSON": {`{"kubernetes":{"pod.name":"{\"a\":1}"}}`, "",

@@ -20,15 +20,12 @@ const (
 
 // surveyed is what the first lines have at a path.
 type surveyed struct {
-	path     path
-	name     string // the path as text
-	plain    string // the last name, as PlainName writes it
-	first    value  // of the first line that has it
-	lines    int    // that have a text or a number there
-	numbers  int    // of them whole numbers
-	dates    int    // of them points in time: dates, or numbers since 1970
-	distinct map[string]struct{}
-	nested   bool
+	path        path
+	name        string // the path as text
+	plain       string // the last name, as PlainName writes it
+	first       value  // of the first line that has it
+	nested      bool
+	source.Seen // of the lines that have a text or a number there
 }
 
 // survey has the fields of the first lines, in the order in which they come.
@@ -127,10 +124,10 @@ func (v *survey) at(p path) *surveyed {
 	case known:
 		return v.fields[i]
 	case len(v.fields) == surveyedFields:
-		return &surveyed{distinct: map[string]struct{}{}}
+		return new(surveyed)
 	}
 	v.places[name] = len(v.fields)
-	f := &surveyed{path: slices.Clone(p), name: name, plain: source.PlainName(p.last()), distinct: map[string]struct{}{}}
+	f := &surveyed{path: slices.Clone(p), name: name, plain: source.PlainName(p.last())}
 	v.fields = append(v.fields, f)
 	return f
 }
@@ -139,13 +136,7 @@ func (f *surveyed) see(found value) {
 	if f.first.kind == missing {
 		f.first = value{found.kind, slices.Clone(found.text)}
 	}
-	f.lines++
-	f.distinct[string(found.text)] = struct{}{}
-	if source.IsMoment(found.text) {
-		f.dates++
-	} else if _, whole := source.ParseWhole(found.text); whole {
-		f.numbers++
-	}
+	f.See(found.text)
 }
 
 // field returns what is known of a path, nil if no line has it.
@@ -165,26 +156,33 @@ func (v *survey) names() (names []string) {
 	return names
 }
 
-// keys returns the fields that may be a key, best first: those that repeat, known names, and more distinct values.
+// keys returns the fields that may be a key, best first: known names, and more distinct values.
 func (v *survey) keys() (keys []*surveyed) {
 	for _, f := range v.fields {
-		if f.lines > 0 && f.dates < f.lines && len(f.distinct) > 1 && f.isKey() {
+		if f.Rows > 0 && f.MayBeKey(f.plain, f.inside()) && f.isKey() {
 			keys = append(keys, f)
 		}
 	}
 	rank := func(f *surveyed) int {
-		switch known := slices.Index(source.KeyNames, f.plain); {
-		case len(f.distinct) == f.lines:
-			return 2000
-		case known >= 0:
+		if known := slices.Index(source.KeyNames, f.plain); known >= 0 {
 			return known
 		}
-		return 1000
+		return len(source.KeyNames)
 	}
 	slices.SortStableFunc(keys, func(a, b *surveyed) int {
-		return cmp.Or(rank(a)-rank(b), len(b.distinct)-len(a.distinct))
+		return cmp.Or(rank(a)-rank(b), len(b.Distinct)-len(a.Distinct))
 	})
 	return keys
+}
+
+// inside returns the name of the object that a field is in, "" for a field of the line.
+func (f *surveyed) inside() string {
+	for i := len(f.path) - 2; i >= 0; i-- {
+		if f.path[i].name != "" {
+			return f.path[i].name
+		}
+	}
+	return ""
 }
 
 // isKey reports whether all values are texts or whole numbers, and the name is not known for something else.
@@ -205,7 +203,7 @@ func (f *surveyed) isKey() bool {
 // to the top wins.
 func (v *survey) named(option string, fits func(*surveyed) bool) (best *surveyed) {
 	for _, f := range v.fields {
-		if f.lines == 0 || !slices.Contains(source.KnownNames(option), f.plain) || !fits(f) {
+		if f.Rows == 0 || !slices.Contains(source.KnownNames(option), f.plain) || !fits(f) {
 			continue
 		}
 		if best == nil || len(f.path) < len(best.path) {
@@ -238,10 +236,10 @@ func (v *survey) suggestion(format string) (option string, others []string) {
 		return "", nil
 	}
 	option = format + ":key=" + keys[0].name
-	if f := v.named("time", func(f *surveyed) bool { return f.dates == f.lines }); f != nil {
+	if f := v.named("time", func(f *surveyed) bool { return f.Times == f.Rows }); f != nil {
 		option += ",time=" + f.name
 	}
-	if f := v.named("size", func(f *surveyed) bool { return f.numbers == f.lines }); f != nil {
+	if f := v.named("size", func(f *surveyed) bool { return f.Wholes == f.Rows }); f != nil {
 		option += ",size=" + f.name
 	}
 	for _, f := range keys[1:min(len(keys), mostSuggested)] {

@@ -22,6 +22,7 @@ type conversationColumns struct {
 	role, text *list
 	turnTime   *list   // nil without
 	time       *cursor // of the conversation; nil without
+	model      *cursor // that answers; nil without
 	turns      []promptlogs.Turn
 	room       []byte // for the texts of a row
 }
@@ -122,6 +123,12 @@ func (p *reader) openConversations(all []*parquet.Column, column *parquet.Column
 			p.chosen = append(p.chosen, c.time)
 		}
 	}
+	if i := slices.IndexFunc(all, func(c *parquet.Column) bool { return c.Name() == "model" }); i >= 0 {
+		if model := (&cursor{column: all[i]}); model.acceptText() == nil {
+			c.model = model
+			p.chosen = append(p.chosen, model)
+		}
+	}
 	values := params.Values{}
 	for _, option := range promptlogs.ConversationOptions() {
 		values[option.Name] = opts[nameHere(option)]
@@ -201,6 +208,12 @@ func (c *conversationColumns) readRow() (whole promptlogs.Turn, err error) {
 			at++
 			return err
 		})
+	}
+	if err == nil && c.model != nil {
+		var name parquet.Value
+		if name, err = c.model.nextOrNull(); err == nil {
+			whole.Model, err = add(name)
+		}
 	}
 	if err != nil || c.time == nil {
 		return whole, err

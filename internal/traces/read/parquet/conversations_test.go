@@ -62,7 +62,7 @@ func TestConversations(t *testing.T) {
 	tr, got := loadConversations(t, smallWildChat(t), "parquet:block-tokens=4")
 	want := &prompts.Columns{BlockTokens: 4, InputTokens: []int32{4, 4, 12}, OutputTokens: []int32{4, 4, 0},
 		Sessions: []int32{0, 1, 1}, Arrivals: []int64{10e9, 20e9, 30e9}, Parents: []int32{-1, 0, 1}}
-	if want.SessionKeys = got.SessionKeys; !reflect.DeepEqual(got, want) {
+	if want.SessionKeys = got.SessionKeys; !reflect.DeepEqual(got.WithoutAnswers(""), want) {
 		t.Errorf("prompts %+v, want %+v", got, want)
 	}
 	if got := tr.ReadAs(); got != "parquet, sorted by time; prompts in blocks of 4 tokens, 4 bytes as a token, "+

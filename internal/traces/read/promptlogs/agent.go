@@ -23,6 +23,7 @@ var agentFormat = source.Format{
 		{Name: "seed", Default: 0, Min: 0, Doc: "seed of the random starts"},
 		{Name: "max-gap", Default: 300.0, Min: 0, Max: 1e9, Doc: "longest time between two requests of a session in " +
 			"seconds; longer ones are shortened; 0: no limit"},
+		shareParam(),
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
@@ -43,13 +44,15 @@ type agentReader struct {
 	now         int64  // of the last request, on the clock of the trace
 	stated      int64  // the same on the clock of the file
 	maxGap      int64  // 0: none
+	opts        params.Values
+	served      served // what serves the request that is being read
 }
 
 func openAgent(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	number := src.NextNumber()
 	a := &agentReader{
 		src: src, scope: scopeOf(number), maxGap: int64(opts.Float("max-gap") * 1e9),
-		now: sessionStart(opts.Text("arrivals"), number, opts.Float("rate"), uint64(opts.Int("seed"))),
+		opts: opts, now: sessionStart(opts.Text("arrivals"), number, opts.Float("rate"), uint64(opts.Int("seed"))),
 	}
 	if err := a.readHead(); err != nil {
 		return nil, stream.Fields{}, err
@@ -152,6 +155,7 @@ func (a *agentReader) request(p *prompt) error {
 	s := &a.scanner
 	stated := int64(-1)
 	p.InputTokens, p.OutputTokens, p.Session = 0, -1, a.session
+	a.served.reset()
 	hasBlocks := false
 	err := s.Object(func(key []byte) (err error) {
 		switch string(key) {
@@ -165,7 +169,10 @@ func (a *agentReader) request(p *prompt) error {
 			hasBlocks = true
 			p.blocks, err = s.IDs(p.blocks[:0])
 		default:
-			err = s.Skip()
+			ok := false
+			if ok, err = a.served.read(string(key), s); !ok {
+				err = s.Skip()
+			}
 		}
 		return err
 	})
@@ -178,6 +185,7 @@ func (a *agentReader) request(p *prompt) error {
 	case stated < a.stated:
 		return fmt.Errorf("t goes back from %v to %v seconds", float64(a.stated)/1e9, float64(stated)/1e9)
 	}
+	p.Scope = a.served.scope(a.opts)
 	for i, id := range p.blocks {
 		p.blocks[i] = random.Scramble(id ^ a.scope)
 	}

@@ -174,6 +174,9 @@ func readAIBrix(s *source.JSONScanner) (q aibrixRequest, err error) {
 		case "session_id":
 			return q.readSession(s)
 		}
+		if ok, err := q.served.read(string(key), s); ok {
+			return err
+		}
 		return s.Skip()
 	})
 	return q, err

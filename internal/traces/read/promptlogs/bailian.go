@@ -12,6 +12,7 @@ var bailianFormat = source.Format{
 	Options: []params.Param{
 		{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens, Doc: "tokens in a block"},
 		{Name: "time-unit", Default: "s", Choices: timeUnits, Doc: "unit of timestamp"},
+		shareParam(),
 		tenantParam(),
 	},
 	JSON:   true,

@@ -69,7 +69,8 @@ func openChat(src *source.Source, opts params.Values) (stream.Reader, stream.Fie
 	src.Reading.Layout, src.Reading.Time = "sorted by time", "time in "+opts.Text("time-unit")
 	src.Reading.Key = "words and other characters as tokens"
 	slices.SortStableFunc(c.turns, func(a, b chatTurn) int { return cmp.Compare(a.time, b.time) })
-	return opened(src.NextNumber(), c, prompts.Kind{BlockTokens: c.blockTokens, Sessions: true}, true, c.tenant)
+	return opened(src.NextNumber(), c, prompts.Kind{BlockTokens: c.blockTokens, Sessions: true, Answers: true}, true,
+		c.tenant)
 }
 
 // readTurns reads all lines: they are not sorted by time.
@@ -148,9 +149,13 @@ func (c *chatReader) next(p *prompt) error {
 	p.time, p.tenant = turn.time, turn.tenant
 	p.blocks = append(p.blocks, chain.blocks...)
 	if turn.hasOutput {
-		before := chain.tokens
+		before, blocks := chain.tokens, len(chain.blocks)
 		chain.add(turn.output)
 		p.OutputTokens = int32(chain.tokens - before)
+		p.Answer = chain.blocks[blocks:max(blocks, (chain.tokens-1)/chain.size):len(chain.blocks)]
+		if p.Answer == nil {
+			p.Answer = []uint64{}
+		}
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ func textOptions(more ...params.Param) []params.Param {
 		{Name: tokenizerOption, Default: "", File: true, Doc: "the model's tokenizer.json, of Hugging Face, which " +
 			"cuts texts " +
 			"into tokens; by default a token is 4 bytes"},
+		shareParam(),
 	}, more...)
 }
 
@@ -64,13 +65,18 @@ type request struct {
 	output     int32    // tokens, if the log counts them; -1 otherwise
 	answer     []byte   // the text of an output without a count; nil if there is none
 	answerIDs  []uint64 // likewise, its tokens
+	calls      bool     // the answer calls tools, as the log writes it and not as the model did
+	most       int32    // tokens that the answer may have; 0 if the log does not say
+	served     served
 	leftOut    string   // why this is no prompt; "" if it is one
 	parts      []string // what was left out of it: images, audio, ...
 }
 
 // reset empties a request, and keeps its room.
 func (q *request) reset() {
-	*q = request{messages: q.messages[:0], ids: q.ids[:0], answerIDs: q.answerIDs[:0], parts: q.parts[:0], output: -1}
+	q.served.reset()
+	*q = request{messages: q.messages[:0], ids: q.ids[:0], answerIDs: q.answerIDs[:0], parts: q.parts[:0], output: -1,
+		served: q.served}
 }
 
 // collected is a prompt with what else is known of it.
@@ -78,6 +84,7 @@ type collected struct {
 	prompt
 	hasSession bool
 	thread     uint64 // conversation by its prefix
+	tail       tail
 }
 
 // collector makes prompts of the requests of a file and keeps their blocks. So times, conversations and what was left
@@ -110,6 +117,7 @@ type collector struct {
 	timeKind string
 
 	byIDs, byText, inTurns, answered int // prompts with ids, with texts, with messages, with a known output
+	stated                           int // answers whose tokens are known
 
 	when   time.Time // of the current prompt; zero without, or if the template does not need it
 	room   []byte    // for texts
@@ -181,9 +189,11 @@ func (c *collector) add(q *request) error {
 	}
 	p.blocks = c.blocks()
 	if !c.whole {
-		p.thread = c.threads.of(c.hashes, whole)
+		p.thread = c.threads.of(c.hashes, whole, p.Scope)
 	}
-	if p.OutputTokens, err = c.outputOf(q); err != nil {
+	p.tail = c.tailOf(q)
+	p.Open = p.tail.open()
+	if err = c.setAnswer(&p, q); err != nil {
 		return err
 	}
 	if p.OutputTokens >= 0 {
@@ -206,16 +216,28 @@ func (c *collector) named(name string) {
 	c.names[name] = len(c.prompts)
 }
 
-// finish sets the length of the answer to a request; false if none of this name was added.
-func (c *collector) finish(name string, output int32) bool {
+// finish sets the answer to a request; false if none of this name was added.
+func (c *collector) finish(name string, q *request) (found bool, err error) {
 	at, ok := c.names[name]
-	if !ok || at >= len(c.prompts) || c.prompts[at].OutputTokens >= 0 || output < 0 {
-		return ok
+	if !ok || at >= len(c.prompts) || c.prompts[at].OutputTokens >= 0 {
+		return ok, nil
 	}
-	c.prompts[at].OutputTokens = output
+	if err := c.setAnswer(&c.prompts[at], q); err != nil || c.prompts[at].OutputTokens < 0 {
+		return true, err
+	}
 	c.answered++
 	c.finished++
-	return true
+	return true, nil
+}
+
+// tailOf returns where the tokens of the prompt end that was tokenized last.
+func (c *collector) tailOf(q *request) tail {
+	n := len(c.tokens)
+	t := tail{last: c.tokens[n-1], tokens: int32(n), text: len(q.ids) == 0 && c.tokenizer == nil}
+	if n > 1 {
+		t.before = c.hashes[n-2]
+	}
+	return t
 }
 
 // dropUnfinished leaves out the requests without an answer, if the log has answers on lines of their own.
@@ -249,7 +271,7 @@ func (c *collector) addLengths(q *request, input int32) error {
 // promptOf returns the prompt of a request, without blocks and output.
 func (c *collector) promptOf(q *request, tokens int32) (p collected, err error) {
 	p = collected{hasSession: q.hasSession}
-	p.Head, p.tenant = prompts.Head{InputTokens: tokens, Session: q.session}, c.ofTenant
+	p.Head, p.tenant = prompts.Head{InputTokens: tokens, Session: q.session, Scope: q.served.scope(c.opts)}, c.ofTenant
 	p.time, err = c.timeOf(q)
 	return p, err
 }
@@ -436,7 +458,8 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 			"used", int64(len(c.prompts)-c.answered))
 	}
 	c.src.Reading.Key = c.describe(sessions)
-	return opened(c.src.NextNumber(), c, prompts.Kind{BlockTokens: c.size, Sessions: true}, c.timed, c.tenant)
+	return opened(c.src.NextNumber(), c, prompts.Kind{BlockTokens: c.size, Sessions: true, Answers: c.stated > 0},
+		c.timed, c.tenant)
 }
 
 // nothing says why there are no prompts.

@@ -62,6 +62,7 @@ type Turn struct {
 	When       []byte // its time, a date or a number of units; nil without
 	Time       int64  // likewise in nanoseconds, if Timed
 	Timed      bool
+	Model      []byte // that answers, of a conversation; nil if the data set does not say
 }
 
 // Conversations makes prompts of conversations.
@@ -105,7 +106,7 @@ func (c *Conversations) Add(turns []Turn, conversation Turn) error {
 			}
 			q.session, q.hasSession = session, true
 			q.when, q.at, q.timed = turn.When, turn.Time, turn.Timed
-			q.answer, q.output = slices.Clip(turn.Text), -1
+			q.answer, q.output, q.served.model = slices.Clip(turn.Text), -1, conversation.Model
 			if turn.Text == nil {
 				q.answer = []byte{}
 			}
@@ -158,6 +159,8 @@ func openConversations(src *source.Source, opts params.Values) (stream.Reader, s
 			case "timestamp":
 				whole.When, err = timeText(s)
 				return err
+			case "model":
+				return readText(s, &whole.Model)
 			}
 			return s.Skip()
 		})

@@ -82,6 +82,8 @@ func (e *litellmEntry) read(s *source.JSONScanner) error {
 			return err
 		case "cache_hit":
 			return e.readCacheHit(s)
+		case "model":
+			return e.readModel(s)
 		case "messages", "proxy_server_request":
 			return e.readInput(s)
 		case "response":
@@ -154,7 +156,7 @@ func (e *litellmEntry) readInputJSON(s *source.JSONScanner) error {
 		return s.Object(func(key []byte) error {
 			switch string(key) {
 			case "messages", "prompt", "tools", "functions", "input", "instructions", "system", "previous_response_id",
-				"chat_template_kwargs":
+				"chat_template_kwargs", "cache_salt", "max_tokens", "max_completion_tokens":
 				return e.field(key, s)
 			}
 			return s.Skip()

@@ -19,6 +19,7 @@ var mooncakeFormat = source.Format{
 		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: the value of block_size, or " +
 			"else 512 if it fits the first lines, or else the one power of two from 16 to 4096 that does"},
 		{Name: "time-unit", Default: "ms", Choices: timeUnits, Doc: "unit of timestamp"},
+		shareParam(),
 		tenantParam(),
 	},
 	JSON:   true,
@@ -53,6 +54,9 @@ type mooncakeReader struct {
 	// otherwise.
 	chats  map[uint64]uint64
 	tenant *tenantField
+	opts   params.Values
+	served served              // what serves the prompt that is being read
+	later  map[uint64]struct{} // chats that others continue, and that have not come
 }
 
 type mooncakeFields uint8
@@ -86,9 +90,9 @@ func openLines(name string) func(*source.Source, params.Values) (stream.Reader, 
 
 func openMooncake(name string, src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 	r := &mooncakeReader{name: name, src: src, timeUnit: source.TimeUnits[opts.Text("time-unit")],
-		blockTokens: opts.Int("block"), tenant: newTenantField(src, opts)}
+		blockTokens: opts.Int("block"), tenant: newTenantField(src, opts), opts: opts}
 	if name == bailianName {
-		r.chats = map[uint64]uint64{}
+		r.chats, r.later = map[uint64]uint64{}, map[uint64]struct{}{}
 	}
 	lines, err := r.firstLines()
 	if err != nil {
@@ -211,10 +215,17 @@ func (r *mooncakeReader) readLine(p *prompt) error {
 func (r *mooncakeReader) conversation(chat, parent uint64) uint64 {
 	const none = math.MaxUint64 // -1, the parent of first chats
 	first := chat
-	if parent != none {
+	if _, ok := r.later[chat]; ok {
+		r.src.Reading.Notable = stream.Count(r.src.Reading.Notable, "that earlier ones continue", 1)
+	}
+	if parent == chat {
+		r.src.Reading.Notable = stream.Count(r.src.Reading.Notable, "that continue themselves", 1)
+	} else if parent != none {
 		first = parent
 		if known, ok := r.chats[parent]; ok {
 			first = known
+		} else {
+			r.later[parent] = struct{}{}
 		}
 	}
 	r.chats[chat] = first
@@ -242,10 +253,12 @@ func (f mooncakeFields) firstName() string {
 func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
 	r.scanner = source.JSONScanner{Text: text}
 	line.OutputTokens = -1
+	r.served.reset()
 	err := r.scanner.Object(func(key []byte) error { return r.field(string(key), line) })
 	if err == nil {
 		err = r.scanner.End()
 	}
+	line.Scope = r.served.scope(r.opts)
 	if err == nil {
 		line.tenant, err = r.tenant.of(text)
 	}
@@ -274,6 +287,9 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 	case "parent_chat_id":
 		return r.readChat(&line.parent)
 	default:
+		if ok, err := r.served.read(key, s); ok {
+			return err
+		}
 		return s.Skip()
 	}
 	field := mooncakeFields(1) << slices.Index(mooncakeNames, key)

@@ -2,6 +2,7 @@ package promptlogs
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
@@ -126,7 +127,12 @@ var errNoInput = errors.New("neither messages, prompt nor input (those of a batc
 func (b *body) readEntry(s *source.JSONScanner) error {
 	return s.Object(func(key []byte) (err error) {
 		if envelopes[string(key)] && b.enters(s) {
-			defer b.leave()
+			was := b.answering
+			b.answering = was || strings.HasPrefix(string(key), "response")
+			defer func() {
+				b.answering = was
+				b.leave()
+			}()
 			return b.readEntry(s)
 		}
 		switch string(key) {

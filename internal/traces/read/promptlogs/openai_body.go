@@ -22,6 +22,8 @@ type body struct {
 	previous   string    // the response that the request continues
 	responseID string    // the name of the answer
 	reply      []message // the answer
+	thought    []byte    // what the model thought before its answer
+	answering  bool      // what is being read is an answer, whose model may have another name than the request's
 }
 
 // mostEnvelopes are how many objects within each other may be around a request or an answer.
@@ -43,6 +45,7 @@ func (b *body) reset() {
 	b.prompts, b.idLists = b.prompts[:0], b.idLists[:0]
 	b.created, b.hasInput, b.depth = nil, false, 0
 	b.system, b.previous, b.responseID, b.reply = nil, "", "", nil
+	b.thought, b.answering = nil, false
 }
 
 // addBody adds the prompts of a request, which may continue earlier ones.
@@ -57,6 +60,9 @@ func (c *collector) addBody(earlier *responses, b *body) error {
 func (b *body) each(add func(*request) error) error {
 	if b.when == nil {
 		b.when = b.created
+	}
+	if b.answer != nil {
+		b.answer = thinks(b.thought, b.answer)
 	}
 	if len(b.messages) > 0 {
 		if len(b.system) > 0 {
@@ -101,8 +107,9 @@ func init() {
 		},
 		"instructions": (*body).readSystem, "system": (*body).readSystem, "conversation": (*body).readConversation,
 		"previous_response_id": (*body).readPrevious, "output": (*body).readReplies,
-		"content": (*body).readAnthropicAnswer, "id": (*body).readResponseID, "url": (*body).readModel,
-		"model": (*body).readModel,
+		"content": (*body).readAnthropicAnswer, "id": (*body).readResponseID, "url": (*body).readURL,
+		"model": (*body).readModel, "max_tokens": (*body).readMost, "max_completion_tokens": (*body).readMost,
+		"max_output_tokens": (*body).readMost,
 	}
 }
 
@@ -111,7 +118,22 @@ func (b *body) field(key []byte, s *source.JSONScanner) error {
 	if read, ok := bodyFields[string(key)]; ok {
 		return read(b, s)
 	}
+	if ok, err := b.served.read(string(key), s); ok {
+		return err
+	}
 	return s.Skip()
+}
+
+// readMost reads how many tokens the answer may have. What is no such number says nothing.
+func (b *body) readMost(s *source.JSONScanner) error {
+	if c := s.Peek(); c < '0' || c > '9' {
+		return s.Skip()
+	}
+	text, err := s.Number()
+	if n, ok := source.ParseWhole(text); ok && n <= maxTokens {
+		b.most = int32(n)
+	}
+	return err
 }
 
 // readError reads why a request failed, if it did.
@@ -272,11 +294,18 @@ func (b *body) readChoices(s *source.JSONScanner) error {
 func (b *body) readReply(s *source.JSONScanner) error {
 	return eachField(s, func(key []byte) error {
 		switch string(key) {
-		case "content", "reasoning_content":
+		case "content":
 			return b.readAnswer(s)
+		case "reasoning_content":
+			thought, err := optional(s)
+			if b.thought = append(b.thought, thought...); len(thought) > 0 {
+				b.addAnswer(nil)
+			}
+			return err
 		case "tool_calls":
 			calls, err := rawValue(s)
 			b.addAnswer(calls)
+			b.calls = b.calls || calls != nil
 			return err
 		}
 		return s.Skip()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -111,13 +112,27 @@ func (b *body) readResponseID(s *source.JSONScanner) error {
 	return err
 }
 
-// readModel reads the name of a model or of a part of the API.
+// readModel reads the name of a model. That of the request counts, rather than that of the answer.
 func (b *body) readModel(s *source.JSONScanner) error {
 	name, err := optionalName(s)
+	b.notOfEmbeddings(name)
+	if name != "" && (!b.answering || len(b.served.model) == 0) {
+		b.served.model = append(b.served.model[:0], name...)
+	}
+	return err
+}
+
+// readURL reads the name of a part of the API.
+func (b *body) readURL(s *source.JSONScanner) error {
+	name, err := optionalName(s)
+	b.notOfEmbeddings(name)
+	return err
+}
+
+func (b *body) notOfEmbeddings(name string) {
 	if strings.Contains(name, "embed") || strings.Contains(name, "moderation") {
 		b.leaveOutAs(otherCalls)
 	}
-	return err
 }
 
 const otherCalls = "of other calls, such as embeddings"
@@ -161,6 +176,7 @@ func (b *body) readReplies(s *source.JSONScanner) error {
 	b.reply, b.messages, b.parts = b.messages, own, b.parts[:parts]
 	for _, m := range b.reply {
 		b.addAnswer(m.Text)
+		b.calls = b.calls || m.Role != chattemplate.Assistant || bytes.Contains(m.Raw, []byte("call"))
 	}
 	return err
 }
@@ -177,6 +193,7 @@ func (b *body) readAnthropicAnswer(s *source.JSONScanner) error {
 	b.addAnswer(text)
 	for _, use := range found.uses {
 		b.addAnswer(use.Raw)
+		b.calls = true
 	}
 	return err
 }

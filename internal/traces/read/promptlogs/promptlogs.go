@@ -45,6 +45,7 @@ type reader struct {
 	tenant  []byte // of the prompt
 	scope   uint64 // keeps the own blocks of different files apart
 	ownUsed uint64 // own blocks made so far
+	answers bool   // the tokens of some answers are known
 }
 
 // opened returns the reader of a file's prompts.
@@ -52,7 +53,7 @@ func opened(number int, from promptSource, kind prompts.Kind, clock bool, tenant
 	stream.Fields, error) {
 	fields := prompts.FieldsOf(kind, clock)
 	fields.Tenant = tenant != nil
-	return &reader{source: from, scope: scopeOf(number)}, fields, nil
+	return &reader{source: from, scope: scopeOf(number), answers: kind.Answers}, fields, nil
 }
 
 // scopeOf returns a value that keeps the ids of files apart. It is mixed with an id by xor and random.Scramble.
@@ -67,6 +68,9 @@ func (r *reader) Read(rec *stream.Record) error {
 			return err
 		}
 		r.addOwnBlock()
+		if r.answers {
+			r.prompt.IDs = r.prompt.blocks
+		}
 		r.tenant = append(r.tenant[:0], r.prompt.tenant...)
 	}
 	*rec = stream.Record{Time: r.prompt.time, Num: r.prompt.blocks[r.at], Begins: begins, Tenant: r.tenant}

@@ -197,7 +197,11 @@ func (r *sglangReader) readValue(name string, s *pylog.Scanner) error {
 	}
 	from := s.Pos
 	err := s.Skip()
-	r.noteMedia(name, s.Text[from:s.Pos])
+	value := s.Text[from:s.Pos]
+	if field, ok := servedFields[name]; ok && string(value) != "None" {
+		*field(&r.body.served) = append([]byte(nil), value...)
+	}
+	r.noteMedia(name, value)
 	return err
 }
 
@@ -323,8 +327,7 @@ func (r *sglangReader) addFinished() error {
 		r.body.when = receipt.when
 		return r.addLength()
 	case known:
-		r.finish(r.rid, r.result.output)
-		return nil
+		return r.setResult()
 	}
 	if err := r.setArrival(); err != nil {
 		return err
@@ -333,11 +336,20 @@ func (r *sglangReader) addFinished() error {
 		r.seen++
 		return r.addLength()
 	}
+	answer, ids := r.body.answer, r.body.answerIDs // set below, with its length
+	r.body.answer, r.body.answerIDs = nil, nil
 	if err := r.addRequest(); err != nil {
 		return err
 	}
-	r.finish(r.rid, r.result.output)
-	return nil
+	r.body.answer, r.body.answerIDs = answer, ids
+	return r.setResult()
+}
+
+// setResult sets the answer to the request that is finished.
+func (r *sglangReader) setResult() error {
+	r.body.output = r.result.output
+	_, err := r.finish(r.rid, &r.body.request)
+	return err
 }
 
 // addLength adds a request with a length alone.
@@ -429,6 +441,16 @@ func (r *sglangReader) readObject(s *source.JSONScanner) error {
 				r.body.session, r.body.hasSession = stream.HashText(session), true
 			}
 			return err
+		case "sampling_params":
+			return eachField(s, func(key []byte) error {
+				if string(key) == "max_new_tokens" {
+					return r.body.readMost(s)
+				}
+				return s.Skip()
+			})
+		}
+		if ok, err := r.body.served.read(string(key), s); ok {
+			return err
 		}
 		s.Peek() // passes over white space
 		from := s.Pos
@@ -481,7 +503,13 @@ func isCutJSON(text []byte) bool {
 // readOut reads how many tokens an answer has.
 func (r *sglangReader) readOut(s *source.JSONScanner) error {
 	return eachField(s, func(key []byte) error {
-		if string(key) != "meta_info" {
+		switch string(key) {
+		case "text":
+			return r.body.readAnswer(s)
+		case "output_ids":
+			return readIDs(s, &r.body.answerIDs)
+		case "meta_info":
+		default:
 			return s.Skip()
 		}
 		return eachField(s, func(key []byte) error {

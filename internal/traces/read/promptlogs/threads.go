@@ -6,7 +6,8 @@ type threads struct {
 	size int // tokens in a block
 	// ends has the last prompt that ended so, by the hash of the tokens that are compared.
 	ends map[uint64]ended
-	// tails says at which lengths prompts end after a full block, given by its hash: bit n for n modulo 64 tokens.
+	// tails says at which lengths prompts end after a full block, given by its hash: bit n for n modulo 64 tokens. All
+	// hashes are mixed with what the prompts are served by, as others are no turns of one conversation.
 	tails map[uint64]uint64
 	begun uint64 // conversations
 }
@@ -24,24 +25,24 @@ func newThreads(size int) *threads {
 // of returns the conversation of a prompt, given by hashes of its first 1, 2, 3, ... tokens. Only the first whole
 // tokens are compared with later prompts, as the last one may have another end there. Prompts shorter than a block
 // begin too many others by chance: nothing continues them.
-func (t *threads) of(hashes []uint64, whole int) uint64 {
-	conversation, ok := t.find(hashes)
+func (t *threads) of(hashes []uint64, whole int, scope uint64) uint64 {
+	conversation, ok := t.find(hashes, scope)
 	if !ok {
 		conversation = t.begun
 		t.begun++
 	}
 	if full := whole / t.size * t.size; full > 0 {
-		t.ends[hashes[whole-1]] = ended{conversation, len(hashes)}
-		t.tails[hashes[full-1]] |= 1 << ((whole - full) % 64)
+		t.ends[hashes[whole-1]^scope] = ended{conversation, len(hashes)}
+		t.tails[hashes[full-1]^scope] |= 1 << ((whole - full) % 64)
 	}
 	return conversation
 }
 
 // find returns the conversation of the longest prompt that this one begins with.
-func (t *threads) find(hashes []uint64) (conversation uint64, ok bool) {
+func (t *threads) find(hashes []uint64, scope uint64) (conversation uint64, ok bool) {
 	longest := len(hashes) - 1
 	for full := longest / t.size * t.size; full > 0; full -= t.size {
-		tails := t.tails[hashes[full-1]]
+		tails := t.tails[hashes[full-1]^scope]
 		if tails == 0 {
 			continue
 		}
@@ -49,7 +50,7 @@ func (t *threads) find(hashes []uint64) (conversation uint64, ok bool) {
 			if tails>>((end-full)%64)&1 == 0 {
 				continue
 			}
-			if earlier, ok := t.ends[hashes[end-1]]; ok && earlier.tokens < len(hashes) {
+			if earlier, ok := t.ends[hashes[end-1]^scope]; ok && earlier.tokens < len(hashes) {
 				return earlier.conversation, true
 			}
 		}

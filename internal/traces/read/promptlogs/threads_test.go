@@ -50,7 +50,7 @@ func TestThreadsAsBruteForce(t *testing.T) {
 				hash = random.Scramble(hash ^ random.Scramble(token))
 				hashes[i] = hash
 			}
-			if got := found.of(hashes, whole); got != want {
+			if got := found.of(hashes, whole, 0); got != want {
 				t.Fatalf("prompt %v of %v belongs to %d, want %d", tokens, all, got, want)
 			}
 			all = append(all, earlier{tokens, whole, want})

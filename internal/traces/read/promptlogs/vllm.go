@@ -102,6 +102,7 @@ func (r *vllmReader) read(line []byte) error {
 	if err := r.readIDs(s, q); err != nil {
 		return err
 	}
+	r.readServed(s.Text[s.Pos:], q)
 	r.measure(q)
 	id, _, _ := bytes.Cut(name, []byte(":"))
 	id, _, _ = bytes.Cut(id, []byte(" "))
@@ -122,6 +123,29 @@ func (r *vllmReader) readIDs(s *pylog.Scanner, q *request) (err error) {
 		}
 	}
 	return nil
+}
+
+// readServed reads the adapter, the salt and the most tokens of the answer, which follow a prompt.
+func (r *vllmReader) readServed(rest []byte, q *request) {
+	for _, field := range []struct {
+		name string
+		to   *[]byte
+		ends string
+	}{{"lora_request: ", &q.served.adapter, ")"}, {"cache_salt: ", &q.served.salt, ",."}} {
+		if _, value, ok := bytes.Cut(rest, []byte(field.name)); ok && !bytes.HasPrefix(value, []byte("None")) {
+			if end := bytes.IndexAny(value, field.ends); end >= 0 {
+				value = value[:end]
+			}
+			*field.to = append((*field.to)[:0], value...)
+		}
+	}
+	if _, value, ok := bytes.Cut(rest, []byte("max_tokens=")); ok {
+		if end := bytes.IndexAny(value, ",)"); end >= 0 {
+			if n, ok := source.ParseWhole(value[:end]); ok && n <= maxTokens {
+				q.most = int32(n)
+			}
+		}
+	}
 }
 
 // measure counts the prompts that are as long as the longest: vLLM cuts what it prints without a sign of it.
@@ -161,12 +185,9 @@ func (r *vllmReader) readAnswer(line []byte) error {
 		}
 	}
 	id, _, _ := bytes.Cut(name, []byte(" "))
-	output, err := r.outputOf(q)
-	if err != nil {
-		return err
+	known, err := r.finish(string(id), q)
+	if !known && err == nil {
+		_, err = r.finish(string(id)+"-0", q) // the first prompt of a completion
 	}
-	if !r.finish(string(id), output) {
-		r.finish(string(id)+"-0", output) // the first prompt of a completion
-	}
-	return nil
+	return err
 }

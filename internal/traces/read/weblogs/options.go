@@ -12,8 +12,10 @@ import (
 // RuleOptions are the options of every format of access logs.
 func RuleOptions() []params.Param {
 	return []params.Param{
-		{Name: "query", Default: "keep", Choices: []string{"keep", "drop", "sort"}, Doc: "the query of a URL in the key: " +
-			"keep it, drop it, or sort its parameters, so that their order makes no difference"},
+		{Name: "query", Default: "keep", Doc: "the query of a URL in the key: keep it, drop it, or sort its " +
+			"parameters, so that their order makes no difference; drop:NAMES keeps it without these parameters, joined by | " +
+			"and with * for any letters (drop:utm_*|gclid), and drop:tracking without well-known ones that say where a " +
+			"visitor came from; sort+drop:NAMES does both"},
 		{Name: "uncached", Default: "lookup", Choices: []string{"lookup", "load", "drop"}, Doc: "what requests are of " +
 			"which the server's cache kept no copy (BYPASS, pass, dynamic, no-store): lookup, which hit if the object is " +
 			"there, and load nothing; load, as others; or drop, which leaves them out"},

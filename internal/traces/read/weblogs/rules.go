@@ -3,7 +3,6 @@ package weblogs
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,10 +18,12 @@ type Rules struct {
 	columns  Columns
 	methods  methodList
 	statuses *statusSet
-	query    string
+	query    queryRule
 	uncached string
 	tenant   string       // "" for none, or one of chooseTenant's
 	sizes    *sizes.Table // of objects that were sent before; nil if nothing uses sizes
+
+	tracker *tracker // nil if the rules leave no tracking parameters
 
 	key   []byte // room for a key that is no part of the line
 	host  []byte // room for the tenant or label
@@ -32,7 +33,7 @@ type Rules struct {
 // NewRules returns the rules that the options of a format state (RuleOptions), for a log with these columns, and says
 // in the reading of src what they are. The caller says there where the columns are.
 func NewRules(src *source.Source, opts params.Values, columns Columns) (*Rules, error) {
-	r := &Rules{src: src, columns: columns, query: opts.Text("query"), uncached: opts.Text("uncached")}
+	r := &Rules{src: src, columns: columns, uncached: opts.Text("uncached")}
 	err := CheckRules(opts)
 	if err == nil {
 		r.tenant, err = chooseTenant(opts.Text("tenant"), columns)
@@ -40,12 +41,17 @@ func NewRules(src *source.Source, opts params.Values, columns Columns) (*Rules, 
 	if err != nil {
 		return nil, src.Errorf("%w", err)
 	}
+	r.query, _ = parseQuery(opts.Text("query"))
 	r.methods, _ = parseMethods(opts.Text("methods"))
 	r.statuses, _ = parseStatuses(opts.Text("statuses"))
 	if columns.Size && !src.In.NoSizes {
 		r.sizes = src.Shared("sizes of objects in access logs", func() any {
 			return sizes.NewTable(src.In.Budget.Part(sizes.Share, sizes.Most))
 		}).(*sizes.Table)
+	}
+	if len(r.query.less) == 0 && !r.query.drop {
+		r.tracker = src.Shared("tracking parameters in access logs", newTracker).(*tracker)
+		src.Reading.Tracked = r.tracker.counts
 	}
 	r.state(opts)
 	return r, nil
@@ -57,6 +63,9 @@ func CheckRules(opts params.Values) error {
 	_, err := parseMethods(opts.Text("methods"))
 	if err == nil {
 		_, err = parseStatuses(opts.Text("statuses"))
+	}
+	if err == nil {
+		_, err = parseQuery(opts.Text("query"))
 	}
 	return err
 }
@@ -94,7 +103,7 @@ func (r *Rules) state(opts params.Values) {
 	if r.columns.Host {
 		reading.Key = "key host and path"
 	}
-	reading.Key += map[string]string{"drop": " without", "sort": " with sorted", "keep": " with"}[r.query] + " query"
+	reading.Key += r.query.describe()
 	if r.tenant != "" {
 		reading.Tenant = "tenant " + r.tenant
 	}
@@ -138,11 +147,17 @@ func (r *Rules) Record(e *Entry, rec *stream.Record) error {
 	if len(e.Host)+len(e.Target)+len(e.Query) > longestKey {
 		return r.LeaveOut(longURLs)
 	}
-	key := r.keyOf(e)
+	key, changed := r.keyOf(e)
 	if len(key) == 0 { // without the query, which is dropped
 		return r.LeaveOut(noURL)
 	}
 	rec.SetKey(key)
+	if changed {
+		r.src.Reading.Notable = stream.Count(r.src.Reading.Notable, "with parameters that do not belong to the key", 1)
+	}
+	if r.tracker != nil {
+		r.tracker.see(key)
+	}
 	if e.Served == stream.ServedPass {
 		switch r.uncached {
 		case "drop":
@@ -258,14 +273,14 @@ func (r *Rules) setSize(e *Entry, rec *stream.Record, key []byte) {
 }
 
 // keyOf returns the key of a request: its host, if that is known, and its path with its query. It is part of the line
-// where that has the key in one piece.
-func (r *Rules) keyOf(e *Entry) []byte {
+// where that has the key in one piece. changed says that parameters of the query are no part of the key.
+func (r *Rules) keyOf(e *Entry) (key []byte, changed bool) {
 	host, path := splitURL(e.Target)
 	if host == nil && IsKnown(e.Host) {
 		host = e.Host
 	}
-	if host == nil && !IsKnown(e.Query) && (r.query == "keep" || bytes.IndexByte(path, '?') < 0) {
-		return path
+	if host == nil && !IsKnown(e.Query) && (r.query.keeps() || bytes.IndexByte(path, '?') < 0) {
+		return path, false
 	}
 	r.key = r.key[:0]
 	if host != nil {
@@ -278,8 +293,8 @@ func (r *Rules) keyOf(e *Entry) []byte {
 		query = bytes.TrimPrefix(e.Query, []byte("?"))
 	}
 	r.key = append(r.key, path...)
-	r.appendQuery(query)
-	return r.key
+	changed = r.appendQuery(query)
+	return r.key, changed
 }
 
 // splitURL cuts a URL into host and path. Without a scheme it is all path.
@@ -318,27 +333,6 @@ func (r *Rules) hostOf(e *Entry) []byte {
 	}
 	r.host = appendHost(r.host[:0], host)
 	return r.host
-}
-
-// appendQuery appends a query to the key, as the option wants it.
-func (r *Rules) appendQuery(query []byte) {
-	if len(query) == 0 || r.query == "drop" {
-		return
-	}
-	r.key = append(r.key, '?')
-	if r.query == "keep" {
-		r.key = append(r.key, query...)
-		return
-	}
-	r.parts = r.parts[:0]
-	for part := range bytes.SplitSeq(query, []byte("&")) {
-		r.parts = append(r.parts, part)
-	}
-	slices.SortFunc(r.parts, bytes.Compare)
-	for _, part := range r.parts {
-		r.key = append(append(r.key, part...), '&')
-	}
-	r.key = r.key[:len(r.key)-1]
 }
 
 // addressOf returns the address of a client without its port, which some logs state: 10.0.0.1:2817, [::1]:2817. Of the

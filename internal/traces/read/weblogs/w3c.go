@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ var w3cFormat = source.Format{
 	Writes:  stream.WritesInvalidate,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		fields := firstFields(head)
+		if fields == nil {
+			return isCloudFront(head.Lines)
+		}
 		return bytes.Contains(fields, []byte("cs-")) || bytes.Contains(fields, []byte("sc-"))
 	}),
 	Open: openW3C,
@@ -45,6 +49,60 @@ func firstFields(head source.Head) []byte {
 	return nil
 }
 
+// cloudFrontColumns are those of CloudFront's standard logs, in their order. Older logs end before later ones.
+const cloudFrontColumns = "" +
+	"date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) " +
+	"cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header " +
+	"cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher " +
+	"x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port " +
+	"time-to-first-byte x-edge-detailed-result-type sc-content-type sc-content-len sc-range-start " +
+	"sc-range-end"
+
+// firstRequest returns the first line before any that names columns, without other directives; nil if there is none.
+func firstRequest(lines [][]byte) []byte {
+	for _, line := range lines {
+		switch {
+		case bytes.HasPrefix(line, []byte(fieldsDirective)):
+			return nil
+		case len(line) > 0 && line[0] != '#':
+			return line
+		}
+	}
+	return nil
+}
+
+// cloudFrontLine is the beginning of a line of CloudFront: date, time, edge, bytes, address, method, host, path and
+// status.
+var cloudFrontLine = regexp.MustCompile(`^\d{4}-\d\d-\d\d\t\d\d:\d\d:\d\d\t[A-Z]{3}\d+[A-Z0-9-]*\t` +
+	`\d+\t[0-9A-Fa-f.:]+\t[A-Z]+\t\S+\t/\S*\t\d{3}\t`)
+
+// fewestCloudFront is how many columns the oldest logs of CloudFront have.
+const fewestCloudFront = 12
+
+// cloudFrontNames returns the names of the columns of a line that has the shape of CloudFront's; "" for another line.
+func cloudFrontNames(line []byte) string {
+	names := strings.Fields(cloudFrontColumns)
+	columns := bytes.Count(line, []byte("\t")) + 1
+	if columns < fewestCloudFront || columns > len(names) || !cloudFrontLine.Match(line) {
+		return ""
+	}
+	return strings.Join(names[:columns], " ")
+}
+
+// isCloudFront reports whether most of the first lines are of CloudFront, without a line that names the columns.
+func isCloudFront(lines [][]byte) bool {
+	requests, fit := 0, 0
+	for _, line := range firstRequests(source.WithoutBlankEnd(lines)) {
+		if len(line) > 0 && line[0] == '#' {
+			continue
+		}
+		if requests++; cloudFrontNames(line) != "" {
+			fit++
+		}
+	}
+	return fit > 0 && 2*fit >= requests
+}
+
 // w3cReader reads a log whose columns are named by lines before the requests. They may change.
 type w3cReader struct {
 	parser  parser
@@ -60,7 +118,11 @@ func openW3C(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	names := firstFields(head)
+	names, about := firstFields(head), description{}
+	if first := firstRequest(head.Lines); first != nil && cloudFrontNames(first) != "" {
+		names = []byte(cloudFrontNames(first))
+		about.about = fmt.Sprintf("columns of CloudFront by their shape, since no %s comes before them", fieldsDirective)
+	}
 	if names == nil {
 		return nil, stream.Fields{}, src.Errorf("no line that begins with %s within %d bytes: want the names of the "+
 			"columns, as IIS and CloudFront write them", fieldsDirective, source.HeadLen)
@@ -77,7 +139,7 @@ func openW3C(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 	if r.rules, err = NewRules(src, opts, columns); err != nil {
 		return nil, stream.Fields{}, err
 	}
-	r.bySpace.state(src.Reading, description{})
+	r.bySpace.state(src.Reading, about)
 	return source.ReadLines(src, r.parse), r.rules.Fields(), nil
 }
 

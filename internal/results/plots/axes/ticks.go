@@ -1,14 +1,16 @@
-package plots
+// Package axes places ticks at round values of units: numbers, bytes, shares, times and dates.
+package axes
 
 import (
 	"cmp"
 	"math"
 	"strconv"
+	"time"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/records"
 )
 
 // Scale is how values are spread along an axis.
@@ -30,25 +32,23 @@ const (
 	Plain               // 0.5, 200, 53,000: of a unit that the axis names, as in ms, to which no k or M is added
 )
 
-// maxLabels is the number of labels that fit along an axis of a single plot.
-const maxLabels = 8
+// MaxLabels is the number of labels that fit along an axis of a single plot.
+const MaxLabels = 8
 
-const (
-	// tickGap is the least room between two labels of the horizontal axis.
-	tickGap = vg.Length(8)
-	// axisShare is the part of the width of a figure that is left for its axis.
-	axisShare = 0.85
-)
-
-// ticker places ticks at round values of its unit. It implements plot.Ticker.
-type ticker struct {
-	scale Scale
-	unit  Unit
-	most  int // labels that fit; 0 for maxLabels
+// Ticker places ticks at round values of its unit. It implements plot.Ticker.
+type Ticker struct {
+	Scale Scale
+	Unit  Unit
+	Most  int       // labels that fit; 0 for MaxLabels
+	Steps []float64 // round distances of ticks, if not those of any number
+	From  time.Time // at which the axis, which counts seconds, has 0; zero unless it has dates
 }
 
-func (t ticker) Ticks(low, high float64) []plot.Tick {
-	if t.scale == Linear {
+func (t Ticker) Ticks(low, high float64) []plot.Tick {
+	switch {
+	case !t.From.IsZero():
+		return dateTicks(t.From, low, high, t.room())
+	case t.Scale == Linear:
 		return t.linearTicks(low, high)
 	}
 	// The densest level that fits has the labels. With fewer than three, a reader cannot tell that it is logarithmic.
@@ -65,12 +65,12 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 	return t.linearTicks(low, high) // too narrow for the round values of a logarithmic axis
 }
 
-func (t ticker) room() int { return cmp.Or(t.most, maxLabels) }
+func (t Ticker) room() int { return cmp.Or(t.Most, MaxLabels) }
 
-func (t ticker) linearTicks(low, high float64) []plot.Tick {
+func (t Ticker) linearTicks(low, high float64) []plot.Tick {
 	least := (high - low) / float64(t.room()-2)
-	unit, format := 1.0, t.unit.format
-	if t.unit == Seconds { // all labels in one unit: 20 min, 40 min, 60 min
+	unit, format := 1.0, t.Unit.Format
+	if t.Unit == Seconds { // all labels in one unit: 20 min, 40 min, 60 min
 		u := clockUnitOf(least)
 		unit, format = u.seconds, u.format
 	}
@@ -81,7 +81,7 @@ func (t ticker) linearTicks(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
 		v := i*step + 0 // no negative zero
-		if t.scale == Log && v <= 0 {
+		if t.Scale == Log && v <= 0 {
 			continue
 		}
 		ticks = append(ticks, plot.Tick{Value: v, Label: format(v)})
@@ -90,9 +90,14 @@ func (t ticker) linearTicks(low, high float64) []plot.Tick {
 }
 
 // step returns the smallest round distance of ticks that is at least least.
-func (t ticker) step(least float64) float64 {
-	if t.unit == Bytes {
+func (t Ticker) step(least float64) float64 {
+	if t.Unit == Bytes {
 		return math.Exp2(math.Ceil(math.Log2(max(least, 1))))
+	}
+	for _, step := range t.Steps {
+		if step >= least*(1-1e-9) {
+			return step
+		}
 	}
 	return decimalStep(least)
 }
@@ -109,8 +114,8 @@ func decimalStep(least float64) float64 {
 }
 
 // logLevels returns sets of round values between low and high, from the densest to the sparsest.
-func (t ticker) logLevels(low, high float64) [][]float64 {
-	switch t.unit {
+func (t Ticker) logLevels(low, high float64) [][]float64 {
+	switch t.Unit {
 	case Bytes:
 		var levels [][]float64
 		for _, every := range []float64{1, 2, 3, 5, 10, 20} {
@@ -118,7 +123,8 @@ func (t ticker) logLevels(low, high float64) [][]float64 {
 		}
 		return levels
 	case Seconds:
-		return [][]float64{between(durations, low, high), between(wholeDurations, low, high)}
+		return [][]float64{between(fineDurations, low, high), between(durations, low, high),
+			between(wholeDurations, low, high)}
 	}
 	levels := [][]float64{powers(10, 1, []float64{1, 2, 5}, low, high)}
 	for _, every := range []float64{1, 2, 3, 4, 5, 6, 7, 8, 10, 20, 50, 100} {
@@ -130,6 +136,10 @@ func (t ticker) logLevels(low, high float64) [][]float64 {
 var (
 	durations = []float64{1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 6 * 3600, 86400,
 		7 * 86400, 30 * 86400, 365 * 86400}
+	// for an axis of few of those
+	fineDurations = []float64{1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300,
+		600, 1200, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 14 * 86400, 30 * 86400, 90 * 86400,
+		365 * 86400}
 	wholeDurations = []float64{1e-9, 1e-6, 1e-3, 1, 60, 3600, 86400, 30 * 86400, 365 * 86400}
 )
 
@@ -157,10 +167,10 @@ func between(values []float64, low, high float64) []float64 {
 }
 
 // label returns labelled ticks at major and bare ones at minor.
-func (t ticker) label(major, minor []float64) []plot.Tick {
+func (t Ticker) label(major, minor []float64) []plot.Tick {
 	var ticks []plot.Tick
 	for _, v := range major {
-		ticks = append(ticks, plot.Tick{Value: v, Label: t.unit.format(v)})
+		ticks = append(ticks, plot.Tick{Value: v, Label: t.Unit.Format(v)})
 	}
 	for _, v := range minor {
 		ticks = append(ticks, plot.Tick{Value: v})
@@ -168,18 +178,18 @@ func (t ticker) label(major, minor []float64) []plot.Tick {
 	return ticks
 }
 
-// format writes a value for people: short, with a unit.
-func (u Unit) format(v float64) string {
+// Format writes a value for people: short, with a unit.
+func (u Unit) Format(v float64) string {
 	switch u {
 	case Percent:
-		return short(v*100) + "%"
+		return Short(v*100) + "%"
 	case Bytes:
 		return scaled(v, 1024, []string{" B", " KiB", " MiB", " GiB", " TiB", " PiB"})
 	case Seconds:
 		return clockUnitOf(v).format(v)
 	case Plain:
 		if math.Abs(v) < 1000 {
-			return short(v)
+			return Short(v)
 		}
 		return show.Count(int64(math.Round(v)))
 	}
@@ -208,7 +218,7 @@ func (u clockUnit) format(v float64) string {
 	if v == 0 {
 		return "0"
 	}
-	return short(v/u.seconds) + " " + u.name
+	return Short(v/u.seconds) + " " + u.name
 }
 
 // scaled divides v by base until it is short and adds the suffix of that power.
@@ -218,24 +228,27 @@ func scaled(v, base float64, suffixes []string) string {
 		v /= base
 		i++
 	}
-	return short(v) + suffixes[i]
+	return Short(v) + suffixes[i]
 }
 
-// short writes at most four significant digits, without an exponent.
-func short(v float64) string {
+// Short writes at most four significant digits, without an exponent.
+func Short(v float64) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// haveRoom reports whether the labels of these ticks of the horizontal axis would not touch.
-func (f *Figure) haveRoom(ticks []plot.Tick) bool {
-	a := f.Plot.X
-	for i := 1; i < len(ticks); i++ {
-		left, right := ticks[i-1], ticks[i]
-		room := vg.Length(a.Norm(right.Value)-a.Norm(left.Value)) * axisShare * f.width
-		if room < (a.Tick.Label.Width(left.Label)+a.Tick.Label.Width(right.Label))/2+tickGap {
-			return false
-		}
+// Exact writes a value with more digits than the labels of an axis have.
+func (u Unit) Exact(v float64) string {
+	switch u {
+	case Percent:
+		return strconv.FormatFloat(v*100, 'f', 2, 64) + "%"
+	case Bytes:
+		return show.Capacity(int64(math.Round(v)), records.Bytes)
+	case Seconds:
+		return u.Format(v)
 	}
-	return true
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return show.Count(int64(v))
+	}
+	return Short(v)
 }
