@@ -231,6 +231,7 @@ func (p *Columns) Answer(mode string, objects []uint32, groups, starts []int) (A
 	l := &linker{p: p, mode: mode, objects: objects, groups: groups, from: make([]int, len(groups)),
 		blocks: make([]int32, len(groups)), before: make([]int32, len(groups)), ended: map[ending]ended{}}
 	l.counts.Mode, l.counts.Prompts = mode, len(groups)
+	l.ends = make(stream.Bitset, len(p.Parents)/64+1)
 	if mode == AnswersKept {
 		l.link(starts)
 	}
@@ -415,7 +416,8 @@ func (l *linker) build(starts []int) (Answered, error) {
 	}
 	a.Objects = make([]uint32, 0, len(l.objects)+len(l.objects)/4)
 	a.From = make([]uint32, 0, cap(a.Objects))
-	var seen stream.Bitset // blocks that were requested or written before
+	seen := make(stream.Bitset, len(p.Parents)/64+1) // blocks that were requested or written before
+	a.Loads = make(stream.Bitset, cap(a.Objects)/64+1)
 	for i, at := range l.groups {
 		if len(starts) > 0 && starts[0] == at {
 			a.Starts, starts = append(a.Starts, len(a.Objects)), starts[1:]
@@ -454,9 +456,11 @@ func (l *linker) build(starts []int) (Answered, error) {
 
 // copy appends blocks of a prompt that begin at a position of the prompts alone.
 func (a *Answered) copy(blocks []uint32, at int) {
+	n := len(a.From)
 	a.Objects = append(a.Objects, blocks...)
-	for k := range blocks {
-		a.From = append(a.From, uint32(at+k))
+	a.From = slices.Grow(a.From, len(blocks))[:n+len(blocks)]
+	for k := range a.From[n:] {
+		a.From[n+k] = uint32(at + k)
 	}
 }
 
