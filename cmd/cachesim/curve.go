@@ -35,7 +35,7 @@ type curveFlags struct {
 	replayFlags
 	policies string
 	parts    partFlags
-	cache    cache.Spec
+	chosen   sim.Parts // apart from the policies
 	metric   string
 	points   int
 	samples  int
@@ -72,6 +72,9 @@ With --cache prefix the curve is that of prompts, and with --kv in GiB. There, t
 capacities, unless whole nodes are evicted (evict=node): docs/optimum.md has the proof. In other caches LRU is replayed
 at each capacity.
 
+With --admit an admission decides which missed objects the cache exact loads. LRU behind one has no pass over the trace
+either: it is replayed at each capacity, at fewer --points.
+
 If capacities count bytes, LRU is exact in one pass from the size of the largest object upwards, provided that no object
 changes its size; otherwise it is replayed.
 
@@ -83,13 +86,14 @@ With --format csv or json the output is the records: LRU at every point, and eve
   cachesim curve trace.zst --policy opt,arc,s3fifo --capacity 1%..50%x1.5
   cachesim curve trace.zst --policy arc,w-tinylfu --sample 0.01 --samples 10
   cachesim curve access.log --bytes --metric byte_hit_ratio
+  cachesim curve access.log --bytes --admit second --policy s3fifo
   cachesim curve prompts.jsonl.zst --cache prefix --kv model=llama-3.1-70b --capacity 8GiB..4TiBx2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd, defaultCurveCapacities)
 	f.format.Register(cmd)
-	f.parts.register(cmd, ofOne, sim.CacheKind)
+	f.parts.register(cmd, ofOne, sim.CacheKind, sim.AdmissionKind)
 	flags := cmd.Flags()
 	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
 	flags.Lookup("cache").Usage = "the kind of cache, one of them: what counts as a hit, and what can be evicted"
@@ -115,18 +119,18 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	bytes := capacity.NeedBytes(capacities, mode)
-	if err := f.chooseCache(cmd); err != nil {
+	if err := f.chooseParts(cmd, bytes); err != nil {
 		return err
 	}
-	if err := f.billing.CheckCaches([]cache.Spec{f.cache}, mode); err != nil {
+	if err := f.billing.CheckCaches([]cache.Spec{f.chosen.Cache}, mode); err != nil {
 		return err
 	}
-	specs, err := curve.Policies(f.policies, bytes, f.cache)
+	specs, err := curve.Policies(f.policies, bytes, f.chosen)
 	if err != nil {
 		return err
 	}
 	ratio, err := curve.RatioNamed(f.metric)
-	if err = cmp.Or(err, ratio.CheckCapacities(bytes, f.cache)); err != nil {
+	if err = cmp.Or(err, ratio.CheckCapacities(bytes, f.chosen.Cache)); err != nil {
 		return fmt.Errorf("--metric %s: %w", f.metric, err)
 	}
 	if err := f.checkSamples(cmd); err != nil {
@@ -146,7 +150,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	// The trace is loaded whole; samples are drawn from it by key.
 	w.SampleRate, w.SampleSeed = 0, 0
 	design := f.design(mode)
-	design.Setups = []experiment.Setup{{Parts: sim.Parts{Cache: f.cache}}}
+	design.Setups = []experiment.Setup{{Parts: f.chosen}}
 	design.Entrants = append(curve.OnePass(), experiment.Entrants(specs, nil)...)
 	needs := design.Needs(bytes)
 	needs.Keys = needs.Keys || f.trace.sample > 0
@@ -154,10 +158,10 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := ratio.CheckTrace(t, f.cache); err != nil {
+	if err := ratio.CheckTrace(t, f.chosen.Cache); err != nil {
 		return fmt.Errorf("--metric %s: %w", f.metric, err)
 	}
-	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Cache: f.cache, Specs: specs, Ratio: ratio}
+	c := curve.Curve{Trace: t.Name, Rate: f.trace.sample, Parts: f.chosen, Specs: specs, Ratio: ratio}
 	if c.Capacities, err = curve.Capacities(capacities, mode, t); err != nil {
 		return err
 	}
@@ -168,7 +172,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	grid := curve.Grid(t, f.cache, c.Capacities, f.points)
+	grid := curve.Grid(t, f.chosen.Cache, c.Capacities, f.points)
 	planned, stopped := 0, error(nil)
 	known := search.Known{}
 	if c.Rate > 0 {
@@ -200,22 +204,24 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 // replayedPoints is the default of --points where each is a replay.
 const replayedPoints = 20
 
-// chooseCache reads the cache. Where no pass over the trace gives LRU at all capacities, fewer further ones are
+// chooseParts reads the parts. Where no pass over the trace gives LRU at all capacities, fewer further ones are
 // replayed, unless the user says how many.
-func (f *curveFlags) chooseCache(cmd *cobra.Command) error {
-	parts := sim.Parts{Cache: cache.ExactSpec()}
-	if err := f.parts.single(&parts); err != nil {
+func (f *curveFlags) chooseParts(cmd *cobra.Command, bytes bool) error {
+	f.chosen.Cache = cache.ExactSpec()
+	if err := f.parts.single(&f.chosen); err != nil {
 		return err
 	}
-	f.cache = parts.Cache
-	_, exact := curve.Exact(f.cache)
-	switch own, ok := sim.OwnCapacity(f.cache); {
+	if err := curve.CheckAdmission(f.chosen, bytes); err != nil {
+		return err
+	}
+	_, exact := curve.Exact(f.chosen)
+	switch own, ok := sim.OwnCapacity(f.chosen.Cache); {
 	case ok:
 		return fmt.Errorf("--cache %s: its parameters set its capacity, %s, so there is no curve; use cachesim run",
-			f.cache, own)
-	case f.cache.Entry.NeedsPrompts() && f.trace.sample > 0:
+			f.chosen.Cache, own)
+	case f.chosen.Cache.Entry.NeedsPrompts() && f.trace.sample > 0:
 		return fmt.Errorf("--sample %v: a sample of blocks would split the prompts of the cache %s; remove --sample (one "+
-			"pass gives lru at all capacities)", f.trace.sample, f.cache.Name())
+			"pass gives lru at all capacities)", f.trace.sample, f.chosen.Cache.Name())
 	case !exact && !cmd.Flags().Changed("points"):
 		f.points = replayedPoints
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ type explainFlags struct {
 	parts    partFlags
 	explain  explain.Options
 	streams  bool
-	key      string
+	keys     []string
 }
 
 func newExplainCommand() *cobra.Command {
@@ -38,13 +39,17 @@ cache that prefetches, which were loaded ahead of their requests.
 Use it for examples in a paper, for a first look at your own policy, and to find the request at which two policies
 diverge. --from and --to choose the requests to print; all requests before them are replayed too.
 
-With --key it answers why the requests for one key missed: a line for each miss says when and for which object it was
-evicted, or that it expired, was deleted, was not loaded or is requested for the first time.
+With --key it answers why the requests for a key missed: a line for each miss says when and for which object it was
+evicted, or that it expired, was deleted, was not loaded or is requested for the first time. Several keys are followed
+in one replay.
+
+With --admit an admission decides which missed objects the cache exact loads, as in run; what it keeps out is named.
 
 With --streams it prints what the cache igtcache thinks of each directory and file instead: the pattern, the test that
 led to it, and the share of the capacity.`,
 		Example: `  cachesim explain trace.csv --policy arc --capacity 10 --to 100
-  cachesim explain access.log --bytes --capacity 1% --key /logo.png
+  cachesim explain access.log --bytes --capacity 1% --key /logo.png --key /style.css
+  cachesim explain access.log --bytes --capacity 1% --admit second --key /logo.png
   cachesim explain rac-example --cache 'semantic(match=identity)' --policy rac --capacity 6
   cachesim explain reads.csv --bytes --cache igtcache --streams
   cachesim explain trace.zst --policy s3fifo --format json | jq -c 'select(.loaded == false and .hit == false)'`,
@@ -60,12 +65,12 @@ led to it, and the share of the capacity.`,
 	f.format.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.policy, "policy", "lru", "the policy, with parameters as in 's3fifo(small=0.1)'")
-	f.parts.register(cmd, ofOne, sim.CacheKind, sim.PredictorKind)
+	f.parts.register(cmd, ofOne, sim.CacheKind, sim.PredictorKind, sim.AdmissionKind)
 	flags.IntVar(&f.explain.From, "from", 0, "position of the first request to print; the first of the trace is 0")
 	flags.IntVar(&f.explain.To, "to", 0, "position at which to stop, exclusive (0: the end of the trace)")
 	flags.BoolVar(&f.streams, "streams", false, "print instead how each directory and file is read, and its share of the "+
 		"cache, at the end or at --to: for caches that divide it among streams of accesses")
-	flags.StringVar(&f.key, "key", "", "print instead why the requests for this key missed")
+	flags.StringArrayVar(&f.keys, "key", nil, "print instead why the requests for this key missed; may be repeated")
 	completePolicies(cmd)
 	return cmd
 }
@@ -85,7 +90,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	needs := sim.Needs([]sim.Parts{cell.Parts}, capacity.NeedBytes(capacities, mode))
-	needs.Keys, needs.Clock = true, needs.Clock || f.key != ""
+	needs.Keys, needs.Clock = true, needs.Clock || len(f.keys) > 0
 	t, _, err := f.trace.load(cmd, w, read.Options{Needs: needs}, false)
 	if err != nil {
 		return err
@@ -100,11 +105,14 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	cell.Capacity = resolved[0]
 	f.explain.Format = string(f.format)
 	options := sim.ReplayerOptions{Note: func(text string) { commandline.Note(cmd, f.trace.quiet, text) }}
+	if text := explain.SampleNote(t); text != "" {
+		options.Note(text)
+	}
 	if f.streams {
 		return explain.PrintStreams(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
 	}
-	if f.key != "" {
-		return explain.PrintWhy(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain, f.key)
+	if len(f.keys) > 0 {
+		return explain.PrintWhy(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain, f.keys...)
 	}
 	return explain.Print(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
 }
@@ -125,10 +133,10 @@ func (f *explainFlags) cell(cmd *cobra.Command) (c sim.Cell, capacities []capaci
 	case err != nil:
 	case len(capacities) != 1:
 		err = fmt.Errorf("--capacity %s: want one capacity", f.capacity.list)
-	case cmd.Flags().Changed("key") && f.key == "":
+	case slices.Contains(f.keys, ""):
 		err = errors.New("--key is empty; want a key of the trace")
-	case f.streams && f.key != "":
-		err = fmt.Errorf("--streams prints streams of many keys; remove it, or --key %s", f.key)
+	case f.streams && len(f.keys) > 0:
+		err = fmt.Errorf("--streams prints streams of many keys; remove it, or --key %s", f.keys[0])
 	case f.streams && f.explain.From != 0:
 		err = fmt.Errorf("--from %d: --streams prints the state at one position, --to", f.explain.From)
 	case f.explain.From < 0 || f.explain.To < 0 || f.explain.To > 0 && f.explain.To <= f.explain.From:

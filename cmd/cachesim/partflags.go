@@ -62,7 +62,7 @@ func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
 func (f *partFlags) single(parts *sim.Parts) error {
 	for _, kind := range sim.Kinds {
 		text := f.texts[kind]
-		if text == nil || kind.AskedBy != nil && !kind.AskedBy(parts.Policy.Entry) {
+		if text == nil || kind.AskedBy != nil && !kind.AskedBy(parts.Policy.Entry) || *text == "" && kind.Default == "" {
 			continue
 		}
 		part, err := kind.Parse(*text)

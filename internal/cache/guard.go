@@ -74,6 +74,9 @@ func (g *guardedPolicy) Admit(r policies.Request) bool {
 		if r.Pos >= g.guard.warmup {
 			g.refused++
 		}
+		if told, ok := g.pool.observer.(RefusalObserver); ok {
+			told.NotAdmitted(asked.Object)
+		}
 		return false
 	}
 	return g.inner == nil || g.inner.Admit(r)

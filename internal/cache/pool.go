@@ -66,6 +66,12 @@ type HitObserver interface {
 	Hit(o policies.Object)
 }
 
+// RefusalObserver is an Observer that is also notified of missed objects that an admission keeps out of the pool.
+type RefusalObserver interface {
+	Observer
+	NotAdmitted(o policies.Object)
+}
+
 // Departure says why an object left a pool.
 type Departure uint8
 

@@ -109,7 +109,8 @@ var PartKinds = []PartKind{
 		Flag: PartFlag{Name: "admit", List: "list of admissions: which missed objects the cache exact loads, and what the " +
 			"cache tiers writes to flash, disks and remote stores, as in 'none,second' (default: everything; see cachesim " +
 			"admissions)",
-			One: "the admission of the cache"},
+			One: "the admission in front of the cache exact: which missed objects it loads, as in 'second' (default: all; " +
+				"see cachesim admissions)"},
 	},
 	{
 		Name: "model", Plural: "models", Field: func(r *Record) *string { return &r.Model }, Decides: "what takes time",

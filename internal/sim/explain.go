@@ -22,6 +22,7 @@ type Decision struct {
 	Hit     bool            // Entry answered
 	Entry   policies.Object // only with Hit; another than Query where similar ones answer
 	Loaded  bool            // Query is resident now and was not before
+	Refused bool            // the admission in front of the cache kept Query out
 	Evicted []Left          // in the order of their eviction
 	Removed []Left          // before the request: deleted, made invalid by a write, or expired
 	// Prefetched are the objects that were loaded ahead of their requests after this one, in this order.
@@ -196,8 +197,8 @@ func (p *placeInWhole) stranger(address uint64) policies.Object {
 	return o
 }
 
-// witness records what happens in a pool at a request. It implements cache.HitObserver, cache.LoadObserver and
-// cache.Observer.
+// witness records what happens in a pool at a request. It implements cache.HitObserver, cache.LoadObserver,
+// cache.RefusalObserver and cache.Observer.
 type witness struct {
 	seen      Decision
 	place     *placeInWhole
@@ -224,6 +225,8 @@ func (w *witness) Loaded(o policies.Object, _ int64, why policies.Reason) {
 	}
 	w.seen.Loaded = true
 }
+
+func (w *witness) NotAdmitted(policies.Object) { w.seen.Refused = true }
 
 func (w *witness) Left(o policies.Object, _ int64, why cache.Departure) {
 	cause := why.String()

@@ -196,6 +196,7 @@ var (
 	PredictorKind = KindOf("predictor")
 	AllocatorKind = KindOf("allocator")
 	RouterKind    = KindOf("router")
+	AdmissionKind = KindOf("admission")
 )
 
 // KindOf returns the kind with that name; it panics if there is none.

@@ -180,21 +180,30 @@ func Split(text string, sep rune) ([]string, error) {
 		}
 	}
 	if depth != 0 {
-		return nil, fmt.Errorf("%q: unbalanced parentheses", text)
+		return nil, fmt.Errorf("%q: %w", text, unbalanced(text, 0))
 	}
 	return append(items, text[start:]), nil
 }
 
 // SplitCall cuts "name(args)" into its name and arguments. A bare name has no arguments.
 func SplitCall(text string) (name, args string, err error) {
-	name, args, hasArgs := strings.Cut(strings.TrimSpace(text), "(")
+	text = strings.TrimSpace(text)
+	name, args, hasArgs := strings.Cut(text, "(")
 	name = strings.TrimSpace(name)
+	if err := checkQuotes(text, name); err != nil {
+		return "", "", fmt.Errorf("%q: %w", text, err)
+	}
 	if !hasArgs {
 		return name, "", nil
 	}
 	args, closed := strings.CutSuffix(args, ")")
 	if !closed {
-		return "", "", fmt.Errorf("%q: text after the closing parenthesis", strings.TrimSpace(text))
+		if err := unbalanced(text, 0); err != nil {
+			return "", "", fmt.Errorf("%q: %w", text, err)
+		}
+		last := strings.LastIndexByte(text, ')') + 1
+		return "", "", fmt.Errorf("%q: text after the closing parenthesis: %q from column %d; remove it, or put a comma "+
+			"before the next part of a list", text, text[last:], column(text, last))
 	}
 	return name, args, nil
 }

@@ -86,6 +86,37 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// What has no counterpart is named, with its column.
+func TestUnbalancedTextsAreLocated(t *testing.T) {
+	for text, want := range map[string]string{
+		"a(b":       `"a(b": unbalanced parentheses: the ( in column 2 is not closed; add a )`,
+		"é,b(c=1,d": "the ( in column 4 is not closed",
+		"a(b(c)":    "the ( in column 2 is not closed",
+		"a(b=(c":    "2 are not closed, the first in column 2; add 2 )",
+		"a),b":      "the ) in column 2 closes none; remove it, or add a ( before it",
+		"'a(b=1'":   "the ( in column 3 is not closed; add a ), and remove the quotes ' around it",
+		"'a(b=1)'":  "the quotes ' around it are part of the text; remove them",
+		`"a"`:       `the quotes " around it are part of the text; remove them`,
+		"'a":        "the quote ' in column 1 has no counterpart; remove it",
+		"a'":        "the quote ' in column 2 has no counterpart; remove it",
+		"a'b'c":     "the name has the quote ' in column 2; remove it",
+		"a(b=1)c":   `text after the closing parenthesis: "c" from column 7`,
+		"a(b='x)":   "", // of the arguments
+		"a(b=1)":    "",
+	} {
+		_, err := Split(text, ',')
+		if err == nil {
+			_, _, err = SplitCall(text)
+		}
+		switch want {
+		case "":
+			must.Do(t, err)
+		default:
+			must.Fail(t, err, want, text)
+		}
+	}
+}
+
 func TestSplitCall(t *testing.T) {
 	for text, want := range map[string][2]string{"lru": {"lru", ""}, " x( k=1 ) ": {"x", " k=1 "}, "x()": {"x", ""},
 		"m(a(b=1))": {"m", "a(b=1)"}} {

@@ -1,9 +1,11 @@
 package params
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // cutArg cuts the first argument off a list, at a comma outside parentheses. A value in single or double quotes may
@@ -33,10 +35,57 @@ func cutArg(args string) (arg, rest string, more bool, err error) {
 		}
 	}
 	if depth != 0 {
-		return "", "", false, fmt.Errorf("%q: unbalanced parentheses", args)
+		return "", "", false, fmt.Errorf("%q: %w", args, unbalanced(args, end))
 	}
 	return args, "", false, nil
 }
+
+// unbalanced says which parenthesis of a text, from a byte on, has no counterpart, and where; nil if all have one.
+func unbalanced(text string, from int) error {
+	var open []int
+	for i := from; i < len(text); i++ {
+		switch {
+		case text[i] == '(':
+			open = append(open, i)
+		case text[i] == ')' && len(open) == 0:
+			return fmt.Errorf("unbalanced parentheses: the ) in column %d closes none; remove it, or add a ( before it",
+				column(text, i))
+		case text[i] == ')':
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	said := fmt.Sprintf("unbalanced parentheses: the ( in column %d is not closed; add a )", column(text, open[0]))
+	if n := len(open); n > 1 {
+		said = fmt.Sprintf("unbalanced parentheses: %d are not closed, the first in column %d; add %d )", n,
+			column(text, open[0]), n)
+	}
+	if first := text[from:]; first != "" && isQuote(first[0]) {
+		said += fmt.Sprintf(", and remove the quotes %c around it", first[0])
+	}
+	return errors.New(said)
+}
+
+// checkQuotes rejects a name with quotes, such as that of a part in quotes which the shell has left in place.
+func checkQuotes(text, name string) error {
+	at := strings.IndexAny(name, "'\"")
+	switch last := len(text) - 1; {
+	case at < 0:
+		return nil
+	case at == 0 && last > 0 && text[last] == text[0]:
+		return fmt.Errorf("the quotes %c around it are part of the text; remove them", text[0])
+	case strings.Count(text, name[at:at+1])%2 == 1:
+		return fmt.Errorf("the quote %c in column %d has no counterpart; remove it", name[at], column(text, at))
+	}
+	return fmt.Errorf("the name has the quote %c in column %d; remove it", name[at], column(text, at))
+}
+
+func isQuote(c byte) bool { return c == '\'' || c == '"' }
+
+// column returns the column of a byte of a text, counted in characters from 1.
+func column(text string, at int) int { return utf8.RuneCountInString(text[:at]) + 1 }
 
 // takesRest reports whether the first argument of a list is all of it.
 func takesRest(ps []Param, args string) bool {
@@ -68,7 +117,7 @@ func openingQuote(args string) int {
 		return -1
 	}
 	value := strings.TrimLeft(args[equals+1:], " \t")
-	if value == "" || value[0] != '\'' && value[0] != '"' {
+	if value == "" || !isQuote(value[0]) {
 		return -1
 	}
 	return len(args) - len(value)

@@ -56,8 +56,13 @@ func Capacities(specs []capacity.Spec, mode capacity.Mode, t *traces.Trace) ([]c
 	return capacities, nil
 }
 
-// Exact returns why LRU is exact at every capacity in a cache or, if it has to be replayed at each, why not.
-func Exact(in cache.Spec) (why string, ok bool) {
+// Exact returns why LRU is exact at every capacity with some parts or, if it has to be replayed at each, why not.
+func Exact(parts sim.Parts) (why string, ok bool) {
+	in := parts.Cache
+	if parts.Admission != nil { // a larger cache need not hold what a smaller one does
+		return fmt.Sprintf("replayed at each capacity, as no pass over the trace gives it at all of them behind the "+
+			"admission %s", parts.Admission), false
+	}
 	if cache.IsExact(in) {
 		return "exact at every capacity", true
 	}
@@ -72,6 +77,15 @@ func Exact(in cache.Spec) (why string, ok bool) {
 	}
 	return fmt.Sprintf("replayed at each capacity, as no pass over the trace gives it at all of them in the cache %s", in),
 		false
+}
+
+// CheckAdmission rejects an admission that LRU cannot have with the other parts; bytes says that capacities count them.
+func CheckAdmission(parts sim.Parts, bytes bool) error {
+	if parts.Admission == nil {
+		return nil
+	}
+	parts.Policy = OnePass()[0].Spec
+	return sim.CheckParts(sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}})
 }
 
 // Grid returns about n further capacities in geometric steps: from one object, one block of the cache or the largest
@@ -122,8 +136,8 @@ const (
 // Policies parses a list of policies, or returns the default if it is empty. LRU is left out, as it is part of every
 // curve.
 //
-// In caches other than the exact one, the default has no policy that does not work there.
-func Policies(list string, bytes bool, in cache.Spec) ([]policies.Spec, error) {
+// The default has no policy that does not work with the parts.
+func Policies(list string, bytes bool, parts sim.Parts) ([]policies.Spec, error) {
 	isDefault := list == ""
 	switch {
 	case list != "":
@@ -139,7 +153,8 @@ func Policies(list string, bytes bool, in cache.Spec) ([]policies.Spec, error) {
 			"--predictor with the same capacities", specs[i])
 	}
 	return slices.DeleteFunc(specs, func(s policies.Spec) bool {
-		cell := sim.Cell{Parts: sim.Parts{Cache: in, Policy: s}, Capacity: capacity.Capacity{Bytes: bytes}}
+		cell := sim.Cell{Parts: parts, Capacity: capacity.Capacity{Bytes: bytes}}
+		cell.Policy = s
 		return s.Entry.OnePass || isDefault && sim.CheckParts(cell) != nil
 	}), err
 }

@@ -27,12 +27,13 @@ import (
 	"github.com/cachesim/cachesim/internal/results/plots/canvas"
 	"github.com/cachesim/cachesim/internal/results/plots/look"
 	"github.com/cachesim/cachesim/internal/results/target"
+	"github.com/cachesim/cachesim/internal/sim"
 )
 
 type Curve struct {
 	Trace      string
-	Rate       float64 // of the samples; 0 if the whole trace was replayed
-	Cache      cache.Spec
+	Rate       float64             // of the samples; 0 if the whole trace was replayed
+	Parts      sim.Parts           // of all its replays, apart from the policy
 	Ratio      Ratio               // of the table and, from samples, of the figure
 	Capacities []capacity.Capacity // of the table, ascending
 	Specs      []policies.Spec     // next to LRU
@@ -134,8 +135,11 @@ func (c *Curve) Print(w io.Writer, format string) error {
 
 func (c *Curve) title() string {
 	in := ""
-	if !cache.IsExact(c.Cache) {
-		in = " in the cache " + c.Cache.String()
+	if !cache.IsExact(c.Parts.Cache) {
+		in = " in the cache " + c.Parts.Cache.String()
+	}
+	if c.Parts.Admission != nil {
+		in += ", admission " + c.Parts.Admission.String()
 	}
 	title := fmt.Sprintf("%s: %s requests, %ss%s", show.Printable(c.Trace), show.Count(c.requests()), c.Ratio.noun(), in)
 	if sizes := c.Exact[0].Sizes; sizes != "" {
@@ -229,7 +233,7 @@ func (c *Curve) heading(s policies.Spec) string {
 // footer gives the origin of the values and their error.
 func (c *Curve) footer() string {
 	if c.Rate == 0 {
-		why, _ := Exact(c.Cache)
+		why, _ := Exact(c.Parts)
 		return "lru: " + why + "; the others are replayed at these"
 	}
 	seeds := c.seeds()

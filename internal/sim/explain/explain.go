@@ -57,6 +57,7 @@ type decision struct {
 	Hit      bool     `json:"hit"`
 	Entry    string   `json:"entry,omitempty"` // that answered
 	Loaded   bool     `json:"loaded"`
+	Refused  bool     `json:"refused,omitempty"` // by the admission
 	Evicted  []string `json:"evicted,omitempty"`
 	Removed  []string `json:"removed,omitempty"` // before the request
 	// Prefetched is what was loaded ahead of its request afterwards.
@@ -109,6 +110,7 @@ func newPrinter(out io.Writer, format string, t *traces.Trace, ahead bool) *prin
 
 func (p *printer) print(d sim.Decision) error {
 	row := decision{Position: d.Pos, Request: p.trace.Keys[d.Query].String(), Hit: d.Hit, Loaded: d.Loaded,
+		Refused: d.Refused,
 		Evicted: p.namesOf(d, d.Evicted), Removed: p.namesOf(d, d.Removed), Prefetched: p.names(d, d.Prefetched)}
 	if d.Hit {
 		row.Entry = p.trace.Keys[d.Entry].String()
@@ -141,6 +143,8 @@ func (d decision) outcome() string {
 		return "hit by " + d.Entry
 	case d.Loaded:
 		return "miss"
+	case d.Refused:
+		return "miss, not admitted"
 	}
 	return "miss, not loaded"
 }

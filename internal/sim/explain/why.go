@@ -22,35 +22,72 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// PrintWhy replays the cell on the trace, which must have its keys, and prints why the requests for one key missed: a
-// row for each miss among the requests wanted, and a sentence about all of them. It returns an error if the trace does
-// not request the key, and stops early with ctx's error.
+// PrintWhy replays the cell on the trace, which must have its keys, and prints why the requests for some keys missed: a
+// row for each miss among the requests wanted, and a sentence about all those for each key. It returns an error if the
+// trace does not request a key, and stops early with ctx's error.
 func PrintWhy(ctx context.Context, w io.Writer, t *traces.Trace, cell sim.Cell, replayer sim.ReplayerOptions, o Options,
-	key string) error {
-	object, err := objectOf(t, key)
+	keys ...string) error {
+	fates, err := fatesOf(t, cell, keys)
 	if err != nil {
 		return err
 	}
-	f := &fate{trace: t, capacity: cell.Capacity.Simulated, bytes: cell.Capacity.Bytes, object: object, key: key,
-		loaded: never, last: never, left: never}
 	var misses []miss
 	err = sim.NewReplayer(t, replayer).Explain(ctx, cell, func(d sim.Decision) error {
 		if o.To > 0 && d.Pos >= o.To {
 			return errEnough
 		}
-		if m, missed := f.follow(d); missed && d.Pos >= o.From {
-			misses = append(misses, m)
+		for _, f := range fates {
+			if m, missed := f.follow(d); missed && d.Pos >= o.From {
+				misses = append(misses, m)
+			}
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	return printMisses(w, misses, o.Format, f.summary(misses))
+	p := printedMisses{misses: misses, severalKeys: len(fates) > 1}
+	for _, f := range fates {
+		p.summaries = append(p.summaries, f.summary(misses))
+	}
+	return p.print(w, o.Format)
+}
+
+// fatesOf returns what follows each of the keys, once if one is given twice.
+func fatesOf(t *traces.Trace, cell sim.Cell, keys []string) (fates []*fate, err error) {
+	for i, key := range keys {
+		if slices.Contains(keys[:i], key) {
+			continue
+		}
+		object, err := objectOf(t, key)
+		if err != nil {
+			return nil, err
+		}
+		f := &fate{trace: t, capacity: cell.Capacity.Simulated, bytes: cell.Capacity.Bytes, object: object, key: key,
+			loaded: never, last: never, left: never}
+		if cell.Admission != nil {
+			f.admission = cell.Admission.String()
+		}
+		fates = append(fates, f)
+	}
+	return fates, nil
+}
+
+// SampleNote says that positions and counts are those of a sample; "" if the trace is whole.
+func SampleNote(t *traces.Trace) string {
+	if t.SampleRate == 0 || t.SampleRate == 1 {
+		return ""
+	}
+	return fmt.Sprintf("explain counts the requests of the sample (--sample %v), as its positions do; in the whole trace "+
+		"about %.3g times as many lie between two of them", t.SampleRate, 1/t.SampleRate)
 }
 
 // objectOf returns the number of a key.
 func objectOf(t *traces.Trace, key string) (policies.Object, error) {
+	of := t.Name
+	if SampleNote(t) != "" {
+		of = "the sample of " + of
+	}
 	like := ""
 	for o, k := range t.Keys {
 		text := k.String()
@@ -62,16 +99,16 @@ func objectOf(t *traces.Trace, key string) (policies.Object, error) {
 		}
 	}
 	if like != "" {
-		return 0, fmt.Errorf("--key %q: %s does not request it; did you mean %q?", key, t.Name, like)
+		return 0, fmt.Errorf("--key %q: %s does not request it; did you mean %q?", key, of, like)
 	}
 	var some []string
 	for _, k := range t.Keys[:min(1000, len(t.Keys))] {
 		some = append(some, k.String())
 	}
 	if near, ok := suggest.Nearest(key, some); ok {
-		return 0, fmt.Errorf("--key %q: %s does not request it; did you mean %q?", key, t.Name, near)
+		return 0, fmt.Errorf("--key %q: %s does not request it; did you mean %q?", key, of, near)
 	}
-	return 0, fmt.Errorf("--key %q: %s does not request it; its first key is %q", key, t.Name, some[0])
+	return 0, fmt.Errorf("--key %q: %s does not request it; its first key is %q", key, of, some[0])
 }
 
 // miss is a request for the key that missed.
@@ -82,6 +119,7 @@ type miss struct {
 	Cause      string  `json:"cause"`
 	Ago        int     `json:"requests_ago,omitempty"` // since the cause, in requests of the whole trace
 	Why        string  `json:"why"`
+	Key        string  `json:"key"`
 }
 
 // never is the position of what has not happened.
@@ -96,11 +134,12 @@ const (
 
 // fate follows one object through a replay.
 type fate struct {
-	trace    *traces.Trace
-	capacity int64
-	bytes    bool
-	object   policies.Object
-	key      string
+	trace     *traces.Trace
+	capacity  int64
+	bytes     bool
+	object    policies.Object
+	key       string
+	admission string // in front of the cache; "" if there is none
 
 	requests, hits int
 	sinceMiss      int  // hits
@@ -145,6 +184,8 @@ func (f *fate) settle(d sim.Decision) {
 			f.detail = "that request loads nothing"
 		case f.bytes && f.trace.Size(d.Pos) > f.capacity:
 			f.detail = fmt.Sprintf("it has %s, more than the cache", show.Size(f.trace.Size(d.Pos), 4))
+		case d.Refused:
+			f.detail = "the admission " + f.admission + " kept it out"
 		default:
 			f.detail = "the policy kept it out"
 		}
@@ -177,7 +218,7 @@ func (f *fate) leave(d sim.Decision, left []sim.Left) {
 
 // miss says why the object is not in the cache at a position.
 func (f *fate) miss(pos int) miss {
-	m := miss{Position: pos, HitsBefore: f.sinceMiss, Cause: firstRequest, Why: firstRequest}
+	m := miss{Key: f.key, Position: pos, HitsBefore: f.sinceMiss, Cause: firstRequest, Why: firstRequest}
 	if f.trace.Times != nil {
 		m.Seconds = float64(f.trace.Times[pos]) / float64(time.Second)
 	}
@@ -233,6 +274,9 @@ func (f *fate) summary(misses []miss) string {
 	ago := map[string][]int{}
 	var causes []string
 	for _, m := range misses {
+		if m.Key != f.key {
+			continue
+		}
 		if ago[m.Cause] == nil {
 			causes = append(causes, m.Cause)
 		}
@@ -256,33 +300,52 @@ func (f *fate) summary(misses []miss) string {
 	return text
 }
 
-func printMisses(w io.Writer, misses []miss, format, summary string) error {
+// printedMisses are misses of one key or several, with a sentence for each key.
+type printedMisses struct {
+	misses      []miss
+	severalKeys bool
+	summaries   []string
+}
+
+func (p printedMisses) print(w io.Writer, format string) error {
 	return tabular.Printed{
-		Table: func(w io.Writer, format string) error { return tableMisses(w, misses, format, summary) },
-		CSV:   func(w io.Writer) error { return writeMisses(w, misses) },
-		JSON:  tabular.EachJSON(misses),
+		Table: p.table,
+		CSV:   p.csv,
+		JSON:  tabular.EachJSON(p.misses),
 	}.Print(w, format)
 }
 
-func writeMisses(w io.Writer, misses []miss) error {
-	rows := [][]string{{"position", "seconds", "hits_before", "cause", "requests_ago", "why"}}
-	for _, m := range misses {
+func (p printedMisses) csv(w io.Writer) error {
+	rows := [][]string{{"position", "seconds", "hits_before", "cause", "requests_ago", "why", "key"}}
+	for _, m := range p.misses {
 		rows = append(rows, []string{strconv.Itoa(m.Position), strconv.FormatFloat(m.Seconds, 'f', -1, 64),
-			strconv.Itoa(m.HitsBefore), m.Cause, strconv.Itoa(m.Ago), m.Why})
+			strconv.Itoa(m.HitsBefore), m.Cause, strconv.Itoa(m.Ago), m.Why, m.Key})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-func tableMisses(w io.Writer, misses []miss, format, summary string) error {
-	if len(misses) > 0 {
-		table := tabular.Grid{Heads: []tabular.Head{{Name: "position"}, {Name: "hits before"},
-			{Name: "why it missed", IsText: true, Weight: tabular.Key, Wrap: 40}}}
-		for _, m := range misses {
-			table.Rows = append(table.Rows, []string{show.Count(int64(m.Position)), show.Count(int64(m.HitsBefore)), m.Why})
-		}
-		if _, err := fmt.Fprintln(w, table.In(format, terminal.Width(w))); err != nil {
+func (p printedMisses) table(w io.Writer, format string) error {
+	if len(p.misses) > 0 {
+		grid := tabular.GridOf(p.columns(), p.misses)
+		if _, err := fmt.Fprintln(w, grid.In(format, terminal.Width(w))); err != nil {
 			return err
 		}
 	}
-	return tabular.PrintLines(w, format == "markdown", terminal.Width(w), []string{summary})
+	return tabular.PrintLines(w, format == "markdown", terminal.Width(w), p.summaries)
+}
+
+func (p printedMisses) columns() []tabular.Column[miss] {
+	count := func(n int) string { return show.Count(int64(n)) }
+	columns := []tabular.Column[miss]{
+		{Head: tabular.Head{Name: "position"}, Cell: func(m miss) string { return count(m.Position) }},
+		{Head: tabular.Head{Name: "key", IsText: true, Weight: tabular.Key, Wrap: 20},
+			Cell: func(m miss) string { return show.Printable(m.Key) }},
+		{Head: tabular.Head{Name: "hits before"}, Cell: func(m miss) string { return count(m.HitsBefore) }},
+		{Head: tabular.Head{Name: "why it missed", IsText: true, Weight: tabular.Key, Wrap: 30},
+			Cell: func(m miss) string { return m.Why }},
+	}
+	if !p.severalKeys {
+		columns = slices.Delete(columns, 1, 2)
+	}
+	return columns
 }

@@ -3,7 +3,9 @@ package explain_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -96,4 +98,45 @@ func TestWhyIsNaive(t *testing.T) {
 			t.Fatalf("%s, capacity %d, key %d, removals %v:\n%+v, want\n%+v", text, room, key, tr.Removals, got, want)
 		}
 	})
+}
+
+// TestWhyNotAdmitted: what an admission keeps out is named, and several keys are followed in one replay.
+func TestWhyNotAdmitted(t *testing.T) {
+	tr := simtest.FromKeys("abacaba")
+	for o := range tr.NumObjects {
+		tr.Keys = append(tr.Keys, stream.Key{Num: uint64(o)})
+	}
+	show := func(format string, keys ...string) string {
+		var out bytes.Buffer
+		cell := simtest.Cell(t, "lru", capacity.Of(1, false), "admission=second")
+		must.Do(t, explain.PrintWhy(t.Context(), &out, tr, cell,
+			sim.ReplayerOptions{}, explain.Options{Format: format}, keys...))
+		return out.String()
+	}
+	want := `position,seconds,hits_before,cause,requests_ago,why,key
+0,0,0,first request,0,first request,0
+1,0,0,first request,0,first request,1
+2,0,0,not loaded,2,"not loaded 2 requests before, the admission second kept it out",0
+5,0,0,not loaded,4,"not loaded 4 requests before, the admission second kept it out",1
+6,0,1,evicted,1,"evicted 1 request before, to load 1; it was in the cache for 3 requests, ` +
+		"idle for the last 1 request\",0\n"
+	if got := show("csv", "0", "1", "0"); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	for _, line := range []string{"0: 4 requests, 1 hit; misses: ",
+		"1: 2 requests, 0 hits; misses: ", " position  key  "} {
+		if got := show("table", "0", "1"); !strings.Contains(got, line) {
+			t.Errorf("no %q in\n%s", line, got)
+		}
+	}
+	if note := explain.SampleNote(tr); note != "" {
+		t.Errorf("a whole trace has the note %s", note)
+	}
+	tr.SampleRate = 0.5
+	if note := explain.SampleNote(tr); !strings.Contains(note, "(--sample 0.5)") || !strings.Contains(note, "2 times") {
+		t.Errorf("a sample has the note %s", note)
+	}
+	err := explain.PrintWhy(t.Context(), io.Discard, tr, simtest.Cell(t, "lru", capacity.Of(1, false)),
+		sim.ReplayerOptions{}, explain.Options{}, "7")
+	must.Fail(t, err, "the sample of ", "a key that the sample lacks")
 }

@@ -449,7 +449,7 @@ func TestErrors(t *testing.T) {
 		"zipf(size=lognormel())":            `did you mean "lognormal"`,
 		"zipf(size=-4)":                     "bytes=-4: want a number from 1",
 		"zipf(size=fixed(4))":               "want name=value",
-		"zipf(size=lognormal(mean":          "text after the closing parenthesis",
+		"zipf(size=lognormal(mean":          "2 are not closed, the first in column 5",
 		"zipf(size=lognormal(min=9,max=3))": "min=9 is above max=3",
 		"zipf-scan(scan-share=1.5)":         "from 0 to 1",
 		"mixed(phases=uniform(objects=200000000):1;uniform(objects=200000001):1)": "more than 268435456 objects",

@@ -81,13 +81,52 @@ func suggestPattern(head source.Head) string {
 			}
 		}
 	}
+	pattern := strings.Join(parts, ".*")
 	if !hasKey {
+		pattern = datedPattern(head.Lines)
+	}
+	switch {
+	case pattern != "":
+	case len(head.Lines) > 0 && dated.Match(head.Lines[0]):
+		return `regex:pattern=(?<time>\S+ \S+) (?<key>\S+)`
+	default:
 		return `regex:pattern=(?<time>\S+) (?<key>\S+)`
 	}
-	pattern := strings.Join(parts, ".*")
 	matches := regexp.MustCompile(pattern).Match
 	if slices.ContainsFunc(source.WithoutBlankEnd(head.Lines), func(line []byte) bool { return !matches(line) }) {
 		return "regex:unmatched=skip,pattern=" + pattern
 	}
 	return "regex:pattern=" + pattern
+}
+
+// dated is a line that begins with a date and a time of day, with a blank between.
+var dated = regexp.MustCompile(`^\d{4}[-/]\d{2}[-/]\d{2} \d{2}:\d{2}:\d{2}\S*(\s.*)$`)
+
+var (
+	blanksAndWord = regexp.MustCompile(`\s+\S+`)
+	method        = regexp.MustCompile(`^(?:GET|PUT|POST|HEAD|DELETE)$`)
+)
+
+// datedPattern returns a pattern for lines of words behind a date and a time of day, if one of the words is a path; ""
+// if it knows none. The path is the key, and a method of HTTP before it the operation.
+func datedPattern(lines [][]byte) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	cut := dated.FindSubmatch(lines[0])
+	if cut == nil {
+		return ""
+	}
+	pattern := `^(?<time>\S+ \S+)`
+	for _, word := range blanksAndWord.FindAll(cut[1], -1) {
+		switch word = bytes.TrimSpace(word); {
+		case word[0] == '/':
+			return pattern + `\s+(?<key>/\S*)`
+		case method.Match(word):
+			pattern += `\s+(?<op>\S+)`
+		default:
+			pattern += `\s+\S+`
+		}
+	}
+	return ""
 }

@@ -37,6 +37,26 @@ func TestAdviceCanBePasted(t *testing.T) {
 			`--input-format 'regex:pattern=\bpath="?(?<key>[^" ]+)'`, `regex:pattern=\bpath="?(?<key>[^" ]+)`, 2},
 		"other lines between": {"at key=/x\nslow\nat key=/y\n", `'regex:unmatched=skip,pattern=\bkey="?(?<key>[^" ]+)'`,
 			`regex:unmatched=skip,pattern=\bkey="?(?<key>[^" ]+)`, 2},
+		"a date with a blank": {"2023/11/08 10:00:01  200 GET 10.1.2.3 /cas/ae\n" +
+			"2023/11/08 10:00:02  200 PUT 10.1.2.3 /cas/be\n2023/11/08 10:00:04 GRPC AC HIT dec0\n",
+			`'regex:unmatched=skip,pattern=^(?<time>\S+ \S+)\s+\S+\s+(?<op>\S+)\s+\S+\s+(?<key>/\S*)'`,
+			`regex:unmatched=skip,pattern=^(?<time>\S+ \S+)\s+\S+\s+(?<op>\S+)\s+\S+\s+(?<key>/\S*)`, 2},
+		"a date with a blank in a table": {"2023-11-08 10:00:01.5 7 /cas/ae\n2023-11-08 10:00:02.5 9 /cas/be\n",
+			`begins with a date and a time; let a regular expression cut the lines: --input-format ` +
+				`'regex:pattern=^(?<time>\S+ \S+)\s+\S+\s+(?<key>/\S*)'`,
+			`regex:pattern=^(?<time>\S+ \S+)\s+\S+\s+(?<key>/\S*)`, 2},
+		"a date and no path": {"2023-11-08 10:00:01 started the server\n",
+			`'regex:pattern=(?<time>\S+ \S+) (?<key>\S+)'`, "", -1},
+		"a debug log of memcached": {"slab class   1: chunk size        96\n" +
+			"<31 get /a\n>31 sending key /a\n>31 END\n" +
+			"<31 gets /b\n>31 END\n<31 set /b 0 0 3\n>31 STORED\n<31 version\n",
+			"is a debug log of memcached (-vv), which has neither times nor the sizes of what is read; log its requests with " +
+				"both: send it watch fetchers mutations",
+			`regex:unmatched=skip,pattern=^<\d+ (?<op>get|set|add|replace|append|prepend|incr|decr|delete)s? (?<key>\S+)`, 3},
+		"a session of Claude Code": {`{"type": "summary", "summary": "x"}` + "\n" +
+			`{"parentUuid": null, "sessionId": "s-1", ` +
+			`"type": "user", "message": {"role": "user", "content": "Fix it."}, "uuid": "u0"}` + "\n",
+			"is a session of Claude Code, which has messages and no requests", "", -1},
 		"sentences": {"started the server\nread /x\n",
 			`cut the lines: --input-format 'regex:pattern=(?<time>\S+) (?<key>\S+)'`,
 			"", -1},

@@ -29,6 +29,9 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 		return source.Format{}, s.Errorf("holds only %q, the first bytes of a Parquet file: the file is cut off",
 			head.Bytes)
 	}
+	if log, ok := unreadableOf(head.Bytes); ok {
+		return source.Format{}, s.Errorf("%w", log)
+	}
 	together := s.In.Together
 	if together.Recognised.Has(head, s.FormatName) {
 		return *together.Recognised.Format, nil
@@ -45,6 +48,10 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 	if !slices.ContainsFunc(candidates, func(f source.Format) bool { return !isTable(f) }) {
 		if log, ok := statisticsOf(head.Bytes); ok {
 			return source.Format{}, s.Errorf("%w", log)
+		}
+		if datedPattern(head.Lines) != "" {
+			return source.Format{}, s.Errorf("looks like %s, which begins with a date and a time; let a regular expression "+
+				"cut the lines: --input-format '%s'", describe(head), suggestPattern(head))
 		}
 	}
 	switch len(candidates) {

@@ -1,0 +1,49 @@
+package formats
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// unreadable is a kind of log that no format reads, with what to do instead. It is one where a line matches.
+type unreadable struct {
+	what    string
+	pattern *regexp.Regexp
+	instead string
+}
+
+// Error says what the log is, and what to do instead.
+func (u unreadable) Error() string { return "is " + u.what + "; " + u.instead }
+
+var unreadables = []unreadable{
+	{"a debug log of memcached (-vv), which has neither times nor the sizes of what is read",
+		regexp.MustCompile(`^<\d+ (?:gets?|gats?|set|add|replace|append|prepend|cas|incr|decr|touch|delete|m[gsdan]) \S|` +
+			`^<\d+ (?:server listening|new [a-z-]+ client connection)`),
+		"log its requests with both: send it watch fetchers mutations, as in (echo watch fetchers mutations; cat) | " +
+			"nc HOST 11211 > memcached.log; to count objects in this one, of which each get of several keys has the first: " +
+			"--input-format 'regex:unmatched=skip,pattern=^<\\d+ (?<op>get|set|add|replace|append|prepend|incr|decr|delete)s? " +
+			"(?<key>\\S+)'"},
+	{"a session of Claude Code, which has messages and no requests",
+		regexp.MustCompile(`^\{.*"parentUuid": ?(?:null|").*"sessionId": ?"|^\{.*"sessionId": ?".*"parentUuid": ?(?:null|")`),
+		"no format reads it; what was sent at each answer is the messages before it, without the system prompt and the " +
+			"tools, which it lacks: jq -cs '" + promptsOfSession + "' FILE | cachesim run - --input-format openai " +
+			"--cache prefix"},
+}
+
+// promptsOfSession is a program for jq that writes the prompts of a session of Claude Code as requests with messages.
+// An answer has a line for each of its blocks, with one id: only the first of them is a request.
+const promptsOfSession = `[.[]|select(.message.role)] as $m|range($m|length)|. as $i|$m[$i]|` +
+	`select(.type=="assistant" and .message.id!=$m[$i-1].message.id)|` +
+	`{timestamp,model:.message.model,messages:[$m[:$i][].message|{role,content}]}`
+
+// unreadableOf returns what a log that begins with head is; false if no line of it tells.
+func unreadableOf(head []byte) (unreadable, bool) {
+	for _, u := range unreadables {
+		for line := range bytes.Lines(head) {
+			if u.pattern.Match(bytes.TrimRight(line, "\r\n")) {
+				return u, true
+			}
+		}
+	}
+	return unreadable{}, false
+}
