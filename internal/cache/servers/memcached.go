@@ -44,7 +44,7 @@ var memcachedKind = Kind{
 func itemLimit(v params.Values) (int64, error) {
 	limit, err := redisUnits(v.Text("I"))
 	if err != nil || limit < 1<<10 || limit > 1<<30 {
-		return 0, fmt.Errorf("I=%s: want 1k to 1g, such as 1m", v.Text("I"))
+		return 0, fmt.Errorf("%s=%s: want 1k to 1g, such as 1m", "I", v.Text("I"))
 	}
 	return limit, nil
 }

@@ -46,7 +46,6 @@ type varnish struct {
 	nukes                             int
 	interval, grace, keep, shortlived int64
 	ends                              dense.KeyedHeap // by when their memory is freed
-	transient                         int64           // bytes beside the limit
 }
 
 // tick frees what has expired.
