@@ -261,6 +261,15 @@ func (p *Cache) Counters() []policies.Counter {
 	return append(p.store.contents().Counters(), p.Sharing.Counters()...)
 }
 
+// Remark says where answers are left out although the trace has them.
+func (p *Cache) Remark() string {
+	if _, inGroups := p.store.(*grouped); inGroups && p.Columns.Answered() {
+		return "answers are not kept in vLLM's pool of groups, so that a server hits more than vllm has here; --answers " +
+			"off compares all policies without them"
+	}
+	return ""
+}
+
 func (p *Cache) Used() int64                           { return p.store.contents().Used() }
 func (p *Cache) Resident() int64                       { return p.Used() }
 func (p *Cache) Has(o policies.Object) bool            { return p.store.contents().Resident(o) }

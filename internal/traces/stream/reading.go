@@ -67,9 +67,9 @@ func (t *Tracked) Hint(format string, requests, keys int) string {
 	if t == nil || t.Saved < fewest || 100*t.Saved < int64(keys) {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s requests have tracking parameters (utm_source, gclid, ...), without which at "+
-		"least %s of %s keys would be the same as others; --input-format %s:query=drop:tracking leaves them out",
-		Thousands(t.Requests), Thousands(requests), Thousands(t.Saved), Thousands(keys), format)
+	return fmt.Sprintf("%s of %s requests have tracking parameters (utm_source, ...); --input-format "+
+		"%s:query=drop:tracking saves %s of %s keys or more",
+		Thousands(t.Requests), Thousands(requests), format, Thousands(t.Saved), Thousands(keys))
 }
 
 // Tally counts rows or requests of one sort.

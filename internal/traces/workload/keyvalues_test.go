@@ -18,7 +18,8 @@ const (
 	twoPrompts = `{"timestamp": 0, "input_length": 1024, "output_length": 5, "hash_ids": [1, 2]}
 {"timestamp": 1, "input_length": 1024, "output_length": 5, "hash_ids": [1, 3]}
 `
-	smallModel = `{"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 16}`
+	smallModel = `{"architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2, "num_attention_heads": 4,
+		"hidden_size": 16}`
 )
 
 // TestKeysAndValues: the description is part of the workload, its file is looked for and summed like a trace, and a

@@ -10,6 +10,9 @@ import (
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
+// mostListed is how many files a page names one by one.
+const mostListed = 3
+
 // Settings describes for a report the trace, its format, its contents and what was left out.
 func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 	add := func(name, value string) {
@@ -18,7 +21,11 @@ func (w Workload) Settings(t *traces.Trace) (settings []records.Setting) {
 		}
 	}
 	add("trace", t.Name)
-	if files := strings.Join(w.Files, ", "); files != t.Name {
+	files := strings.Join(w.Files, ", ")
+	if len(w.Files) > mostListed { // the command has all of them
+		files = traces.NameOf(w.Files)
+	}
+	if files != t.Name {
 		add("files", files)
 	}
 	if w.Generator != t.Name {
