@@ -36,7 +36,7 @@ func withRun(root *cobra.Command, args []string) []string {
 		return args
 	}
 	if name := args[first]; name != "-" && !workload.IsGenerator(name) && !namesFiles(name) {
-		return args
+		return args[first : first+1] // the flags are those of run, and not what is wrong
 	}
 	return append([]string{"run", "--brief"}, args...)
 }

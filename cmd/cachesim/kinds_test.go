@@ -178,7 +178,8 @@ func TestNewKindNeedsItsEntryAlone(t *testing.T) {
 	args := []string{"run", "reads.csv", "--tenant", "job", "--capacity", "10", "-o", "ran",
 		"--policy", "made-policy,fpb", "--tuner", "made-tuner,made-tuner(gain=2)"}
 	for _, kind := range sim.Kinds {
-		if kind.Name == "retriever" || kind.Name == "router" { // of the heads and prompts below; other caches refuse one
+		switch kind.Name { // of the heads and prompts below; others refuse them
+		case "retriever", "router", "reuse":
 			continue
 		}
 		args = append(args, "--"+commandline.FlagOf(kind), "made-"+kind.Name)

@@ -24,7 +24,10 @@ type racedCache struct {
 	run      []string // further flags of run
 }
 
-// raced has every kind of cache.
+// racedSizes is a trace with sizes, for servers, which count bytes.
+const racedSizes = "zipf(objects=2000,requests=6000,size=lognormal)"
+
+// raced has every kind of cache. Servers are named as policies, beside others.
 var raced = []racedCache{
 	{kind: "exact", trace: "zipf(objects=200,requests=3000)", capacity: "10,50", policies: "lru,s3fifo,arc,opt"},
 	{kind: "exact", trace: "zipf-drift(objects=200,requests=3000)", capacity: "10,50", policies: "lru,arc",
@@ -43,6 +46,16 @@ var raced = []racedCache{
 	{kind: "tiers", cache: "tiers(host=4x)", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,s3fifo"},
 	{kind: "attention", trace: "attention(layers=2,query-heads=4,kv-heads=2,head-dim=16,context=200,steps=8)",
 		capacity: "20%,40%", policies: "lru,lfu", model: "decode(model=llama3-8b)"},
+	{kind: "redis", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "redis(rate=1000),lru"},
+	{kind: "valkey", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "valkey(rate=1000),arc"},
+	{kind: "memcached", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "memcached,lru"},
+	{kind: "varnish", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "varnish(rate=1000),lru"},
+	{kind: "nginx", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "nginx(rate=1000),lru"},
+	{kind: "squid", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "squid(rate=1000),lru"},
+	{kind: "trafficserver", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "trafficserver,fifo"},
+	{kind: "rocksdb", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "rocksdb,lru"},
+	{kind: "postgresql", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "postgresql,clock"},
+	{kind: "innodb", cache: "exact", trace: racedSizes, capacity: "1MiB,2MiB", policies: "innodb(rate=1000),lru"},
 	{kind: "pools", trace: "recommender(epochs=2,users=300,requests=2000)", policies: "lru,s3fifo", model: "recommender"},
 }
 

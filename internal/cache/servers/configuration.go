@@ -37,7 +37,7 @@ func (s *settings) set(name, value string) {
 type line struct {
 	pattern *regexp.Regexp
 	server  string
-	name    string // of the parameter; memory for that of the memory
+	name    string // of the parameter; memory for that of the memory, "" for what only tells the server
 	value   func(string) string
 }
 
@@ -86,6 +86,7 @@ var lines = []line{
 	of(`maxmemory-samples\s+([0-9]+)`, "redis", "samples", asIs),
 	of(`lfu-log-factor\s+([0-9]+)`, "redis", "lfu-log-factor", asIs),
 	of(`lfu-decay-time\s+([0-9]+)`, "redis", "lfu-decay-time", asIs),
+	of(`(?:dbfilename|rdbcompression|appendonly|tcp-backlog|databases)\s+(\S+)`, "redis", "", asIs),
 	of(`STAT (?:limit_maxbytes|maxbytes) ([0-9]+)`, "memcached", memory, func(v string) string { return v + "b" }),
 	of(`STAT growth_factor ([0-9.]+)`, "memcached", "f", asIs),
 	of(`STAT chunk_size ([0-9]+)`, "memcached", "n", asIs),
@@ -163,9 +164,11 @@ func (s *settings) read(row string) {
 		if m == nil || s.server == "valkey" && l.name == "version" && l.server == "redis" || !s.is(l.server) {
 			continue
 		}
-		if value := l.value(m[1]); l.name == memory {
+		switch value := l.value(m[1]); l.name {
+		case "":
+		case memory:
 			s.memory = value
-		} else {
+		default:
 			s.set(l.name, value)
 		}
 	}

@@ -417,6 +417,10 @@ func TestImport(t *testing.T) {
 	if got != "redis" || !unlimited || err != nil {
 		t.Errorf("without a limit: %s, %v, %v", got, unlimited, err)
 	}
+	got, unlimited, err = servers.Import(strings.NewReader("port 6379\nappendonly no\n# maxmemory <bytes>\n"), "f")
+	if got != "redis" || !unlimited || err != nil {
+		t.Errorf("a configuration as it comes: %s, %v, %v", got, unlimited, err)
+	}
 	_, _, err = servers.Import(strings.NewReader("hello\n"), "f")
 	must.Fail(t, err, "f: has no settings of a server")
 	_, _, err = servers.Import(strings.NewReader("maxmemory 1gb\nmaxmemory-samples 1000000\n"), "f")
