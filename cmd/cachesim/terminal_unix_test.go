@@ -36,7 +36,7 @@ var terminalCommands = []string{
 	"run mixed.csv --tenant column(name=customer) --allocate shared,equal,ucp(every=500),optimal --capacity 20",
 	"run mixed.csv other.csv --per-file --policy lru,opt --capacity 10",
 	"run mixed.csv --cache sets(batch=4),sets(batch=8) --model sls --policy lru,opt --capacity 64",
-	"run prompts.jsonl --cache prefix --model prefill(concurrency=8,model=qwen3-8b) --policy lru,laru,opt --capacity 64,256",
+	"run prompts.jsonl --cache prefix --model prefill(model=qwen3-8b) --policy lru,laru,opt --capacity 64,256",
 	"run dialogue(topics=10,requests=2000,capacity=100) --cache semantic,semantic(tau=0.8) --policy lru,rac,infinite " +
 		"--capacity 50",
 	"stat mixed.csv", "stat prompts.jsonl", "stat dialogue(topics=10,requests=2000,capacity=100)",
