@@ -57,6 +57,7 @@ const (
 	casBytes    = 8
 	hotPercent  = 20 // of a class's bytes in HOT, and in WARM, at most
 	warmPercent = 40
+	mostClasses = 63
 	moveWindow  = 30 // seconds over which automove looks
 	bumpSeconds = 60 // of no_modern
 )
@@ -132,8 +133,10 @@ func newMemcached(c cache.Config) (program, error) {
 		s.header -= casBytes
 	}
 	factor := v.Float("f")
-	for size := int64(itemHeader + v.Int("n")); float64(size) < float64(largestSlab)/factor; size = int64(float64(size) *
-		factor) {
+	for size := int64(itemHeader + v.Int("n")); len(s.sizes) < mostClasses-1; size = int64(float64(size) * factor) {
+		if float64(size) >= float64(largestSlab)/factor {
+			break
+		}
 		size = roundUp(size, 8)
 		s.sizes = append(s.sizes, size)
 	}
