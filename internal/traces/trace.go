@@ -151,6 +151,14 @@ func (t *Trace) Bytes() int64 {
 	return bytes
 }
 
+// Key returns the key of an object: its number where the keys of the files were not requested.
+func (t *Trace) Key(object int) stream.Key {
+	if t.Keys != nil {
+		return t.Keys[object]
+	}
+	return stream.Key{Num: uint64(object)}
+}
+
 // HasSizes reports whether requests carry sizes.
 func (t *Trace) HasSizes() bool { return t.ObjectSizes != nil }
 

@@ -1,6 +1,6 @@
-// Package servers holds caches that do with their memory what Redis, Valkey, memcached, Varnish, nginx and Squid do:
+// Package servers holds caches that do with their memory what programs such as Redis, memcached, Varnish and nginx do:
 // what an item takes, when it is evicted or expires, and what is refused. Their capacity is the program's own setting
-// (maxmemory, -m, malloc, max_size, cache_mem), in bytes.
+// (maxmemory, -m, malloc, max_size), in bytes. Kinds lists them.
 package servers
 
 import (
@@ -97,13 +97,7 @@ func newServer(c cache.Config, p program) *Server {
 func keyBytes(t *traces.Trace) []int64 {
 	all := make([]int64, t.NumObjects)
 	for o := range all {
-		if t.Keys == nil {
-			all[o] = 16
-		} else if text := t.Keys[o].Text; text != "" {
-			all[o] = int64(len(text))
-		} else {
-			all[o] = int64(len(t.Keys[o].String()))
-		}
+		all[o] = int64(len(t.Key(o).String()))
 	}
 	return all
 }

@@ -24,7 +24,7 @@ func newGeometry(t *traces.Trace, capacity int64, v params.Values) (*slabs.Geome
 	}
 	g.Home = make([]uint32, t.NumObjects)
 	for o := range g.Home {
-		hash, slab := place(keyOf(t, o))
+		hash, slab := place(t.Key(o))
 		g.Home[o] = hash%uint32(g.Sets)*uint32(g.Slabs) + uint32(slab%uint64(g.Slabs))
 	}
 	return &g, nil
@@ -43,13 +43,6 @@ func divide(capacity int64, v params.Values) (slabs.Geometry, error) {
 	return g, nil
 }
 
-func keyOf(t *traces.Trace, object int) stream.Key {
-	if t.Keys != nil {
-		return t.Keys[object]
-	}
-	return stream.Key{Num: uint64(object)}
-}
-
 // place returns the numbers that, modulo the number of sets and of slabs, are where a key belongs.
 func place(key stream.Key) (hash uint32, slab uint64) {
 	if key.Text != "" {
@@ -62,7 +55,7 @@ func place(key stream.Key) (hash uint32, slab uint64) {
 func places(t *traces.Trace) (hashes []uint32, slabs []uint64) {
 	hashes, slabs = make([]uint32, t.NumObjects), make([]uint64, t.NumObjects)
 	for o := range hashes {
-		hashes[o], slabs[o] = place(keyOf(t, o))
+		hashes[o], slabs[o] = place(t.Key(o))
 	}
 	return hashes, slabs
 }
