@@ -178,11 +178,7 @@ func lmcache(policy string, look policies.Look, summary string) policies.Entry {
 		Name: "lmcache-" + policy, Look: look, Summary: summary, Source: lmcacheSource, ShortInside: true,
 		Units: policies.UnitsObjects,
 		ShortFor: func(policies.Values) (string, policies.Values, policies.Spec) {
-			inside, err := policies.Registry.Parse(policy)
-			if err != nil {
-				panic("engines: " + err.Error()) // it is registered by package policies itself
-			}
-			return cacheName, ofChunks, inside
+			return cacheName, ofChunks, policies.Known(policy)
 		},
 	}
 }
