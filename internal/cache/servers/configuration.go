@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 )
@@ -20,17 +21,7 @@ const mostConfiguration = 1 << 22
 type settings struct {
 	server string
 	memory string // the value of its memory; "" if it has none, 0 for no limit
-	values [][2]string
-}
-
-// set notes a setting, the last of which counts.
-func (s *settings) set(name, value string) {
-	i := slices.IndexFunc(s.values, func(v [2]string) bool { return v[0] == name })
-	if i < 0 {
-		s.values = append(s.values, [2]string{name, value})
-		return
-	}
-	s.values[i][1] = value
+	values map[string]string
 }
 
 // line is a setting as a program writes it: a pattern with the name and the value, and what it is here.
@@ -45,13 +36,12 @@ const memory = "memory"
 
 func asIs(value string) string { return value }
 
-// onOff reads yes and no, 1 and 0.
-func onOff(value string) string {
-	if value == "yes" || value == "1" || value == "2" || value == "on" {
-		return "on"
-	}
-	return "off"
+// isOn reads yes and no, 1 and 0; isOff is its opposite.
+func isOn(value string) string {
+	return strconv.FormatBool(slices.Contains([]string{"yes", "1", "2", "on"}, value))
 }
+
+func isOff(value string) string { return strconv.FormatBool(isOn(value) == "false") }
 
 // versionOf returns the newest version that is not newer than a text.
 func versionOf(versions []version) func(string) string {
@@ -77,54 +67,52 @@ func of(pattern, server, name string, value func(string) string) line {
 	return line{regexp.MustCompile(`(?i)^\s*` + pattern), server, name, value}
 }
 
-// lines are what configurations and statistics say. Those of INFO come first: they name the server.
-var lines = []line{
-	of(`valkey_version:(\S+)`, "valkey", "version", versionOf(valkeyVersions)),
-	of(`redis_version:(\S+)`, "redis", "version", versionOf(redisVersions)),
-	of(`maxmemory[: ]\s*"?([0-9][0-9a-z]*)`, "redis", memory, asIs),
-	of(`maxmemory[-_]policy[: ]\s*"?([a-z-]+)`, "redis", "policy", asIs),
-	of(`maxmemory-samples\s+([0-9]+)`, "redis", "samples", asIs),
-	of(`lfu-log-factor\s+([0-9]+)`, "redis", "lfu-log-factor", asIs),
-	of(`lfu-decay-time\s+([0-9]+)`, "redis", "lfu-decay-time", asIs),
-	of(`(?:dbfilename|rdbcompression|appendonly|tcp-backlog|databases)\s+(\S+)`, "redis", "", asIs),
-	of(`STAT (?:limit_maxbytes|maxbytes) ([0-9]+)`, "memcached", memory, func(v string) string { return v + "b" }),
-	of(`STAT growth_factor ([0-9.]+)`, "memcached", "f", asIs),
-	of(`STAT chunk_size ([0-9]+)`, "memcached", "n", asIs),
-	of(`STAT item_size_max ([0-9]+)`, "memcached", "I", asIs),
-	of(`STAT cas_enabled (\S+)`, "memcached", "C", func(v string) string { return onOff(otherThan(v)) }),
-	of(`STAT slab_automove (\S+)`, "memcached", "automove", onOff),
-	of(`STAT lru_segmented (\S+)`, "memcached", "no_modern", func(v string) string { return onOff(otherThan(v)) }),
-	of(`.*\bmax_size=([0-9]+[kmgKMG]?)`, "nginx", memory, asIs),
-	of(`.*\bkeys_zone=[^:\s]+:([0-9]+[kmgKMG]?)`, "nginx", "keys_zone", asIs),
-	of(`.*\binactive=([0-9a-z]+)`, "nginx", "inactive", asIs),
-	of(`.*\bmanager_files=([0-9]+)`, "nginx", "manager_files", asIs),
-	of(`proxy_cache_min_uses\s+([0-9]+)`, "nginx", "min_uses", asIs),
-	of(`cache_mem\s+([0-9]+ *[kmg]?b?)`, "squid", memory, asIs),
-	of(`memory_replacement_policy\s+(lru|heap +\S+)`, "squid", "policy", asIs),
-	of(`maximum_object_size_in_memory\s+([0-9]+ *[kmg]?b)`, "squid", "max_in_memory", asIs),
-	of(`.*-s\s*(?:\w+=)?malloc,([0-9]+[kmgt]?)`, "varnish", memory, asIs),
-	of(`.*\blru_interval[ =]+([0-9.]+)`, "varnish", "lru_interval", asIs),
-	of(`.*\bnuke_limit[ =]+([0-9]+)`, "varnish", "nuke_limit", asIs),
-	of(`.*\bdefault_grace[ =]+([0-9.]+)`, "varnish", "grace", asIs),
-	of(`.*\bdefault_keep[ =]+([0-9.]+)`, "varnish", "keep", asIs),
-	of(`.*\bshortlived[ =]+([0-9.]+)`, "varnish", "shortlived", asIs),
-}
-
-func otherThan(answer string) string {
-	if onOff(answer) == "on" {
-		return "no"
+// lines are what configurations and statistics say. Those of INFO come first: they name the server. Only Import needs
+// them compiled.
+var lines = sync.OnceValue(func() []line {
+	return []line{
+		of(`valkey_version:(\S+)`, "valkey", "version", versionOf(valkeyVersions)),
+		of(`redis_version:(\S+)`, "redis", "version", versionOf(redisVersions)),
+		of(`maxmemory[: ]\s*"?([0-9][0-9a-z]*)`, "redis", memory, asIs),
+		of(`maxmemory[-_]policy[: ]\s*"?([a-z-]+)`, "redis", "policy", asIs),
+		of(`maxmemory-samples\s+([0-9]+)`, "redis", "samples", asIs),
+		of(`lfu-log-factor\s+([0-9]+)`, "redis", "lfu-log-factor", asIs),
+		of(`lfu-decay-time\s+([0-9]+)`, "redis", "lfu-decay-time", asIs),
+		of(`(?:dbfilename|rdbcompression|appendonly|tcp-backlog|databases)\s+(\S+)`, "redis", "", asIs),
+		of(`STAT (?:limit_maxbytes|maxbytes) ([0-9]+)`, "memcached", memory, func(v string) string { return v + "b" }),
+		of(`STAT growth_factor ([0-9.]+)`, "memcached", "f", asIs),
+		of(`STAT chunk_size ([0-9]+)`, "memcached", "n", asIs),
+		of(`STAT item_size_max ([0-9]+)`, "memcached", "I", asIs),
+		of(`STAT cas_enabled (\S+)`, "memcached", "C", isOff),
+		of(`STAT slab_automove (\S+)`, "memcached", "automove", isOn),
+		of(`STAT lru_segmented (\S+)`, "memcached", "no_modern", isOff),
+		of(`.*\bmax_size=([0-9]+[kmgKMG]?)`, "nginx", memory, asIs),
+		of(`.*\bkeys_zone=[^:\s]+:([0-9]+[kmgKMG]?)`, "nginx", "keys_zone", asIs),
+		of(`.*\binactive=([0-9a-z]+)`, "nginx", "inactive", asIs),
+		of(`.*\bmanager_files=([0-9]+)`, "nginx", "manager_files", asIs),
+		of(`proxy_cache_min_uses\s+([0-9]+)`, "nginx", "min_uses", asIs),
+		of(`cache_mem\s+([0-9]+ *[kmg]?b?)`, "squid", memory, asIs),
+		of(`memory_replacement_policy\s+(lru|heap +\S+)`, "squid", "policy", asIs),
+		of(`maximum_object_size_in_memory\s+([0-9]+ *[kmg]?b)`, "squid", "max_in_memory", asIs),
+		of(`.*-s\s*(?:\w+=)?malloc,([0-9]+[kmgt]?)`, "varnish", memory, asIs),
+		of(`.*\blru_interval[ =]+([0-9.]+)`, "varnish", "lru_interval", asIs),
+		of(`.*\bnuke_limit[ =]+([0-9]+)`, "varnish", "nuke_limit", asIs),
+		of(`.*\bdefault_grace[ =]+([0-9.]+)`, "varnish", "grace", asIs),
+		of(`.*\bdefault_keep[ =]+([0-9.]+)`, "varnish", "keep", asIs),
+		of(`.*\bshortlived[ =]+([0-9.]+)`, "varnish", "shortlived", asIs),
 	}
-	return "yes"
-}
+})
 
 // space reads varnishstat: the bytes that malloc has given and those that are left are its size.
-var space = regexp.MustCompile(`^\s*SMA\.s0\.g_(bytes|space)\s+([0-9]+)`)
+var space = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*SMA\.s0\.g_(?:bytes|space)\s+([0-9]+)`)
+})
 
 // Import reads the settings of a server from its configuration (redis.conf, nginx.conf, squid.conf, the command line of
 // varnishd) or from what it says of itself (INFO, stats settings, param.show, varnishstat), and returns it as ParseList
 // reads it. unlimited says that the server has no limit, or that the text does not state it.
 func Import(r io.Reader, name string) (server string, unlimited bool, err error) {
-	s := settings{}
+	s := settings{values: map[string]string{}}
 	var malloc int64
 	text := bufio.NewScanner(io.LimitReader(r, mostConfiguration))
 	text.Buffer(nil, mostConfiguration)
@@ -133,8 +121,8 @@ func Import(r io.Reader, name string) (server string, unlimited bool, err error)
 		if strings.HasPrefix(strings.TrimSpace(row), "#") {
 			continue
 		}
-		if m := space.FindStringSubmatch(row); m != nil && s.is("varnish") {
-			n, _ := strconv.ParseInt(m[2], 10, 64)
+		if m := space().FindStringSubmatch(row); m != nil && s.is("varnish") {
+			n, _ := strconv.ParseInt(m[1], 10, 64)
 			malloc += n
 			s.memory = strconv.FormatInt(malloc, 10)
 		}
@@ -159,7 +147,7 @@ func (s *settings) is(server string) bool {
 }
 
 func (s *settings) read(row string) {
-	for _, l := range lines {
+	for _, l := range lines() {
 		m := l.pattern.FindStringSubmatch(row)
 		if m == nil || s.server == "valkey" && l.name == "version" && l.server == "redis" || !s.is(l.server) {
 			continue
@@ -169,7 +157,7 @@ func (s *settings) read(row string) {
 		case memory:
 			s.memory = value
 		default:
-			s.set(l.name, value)
+			s.values[l.name] = value
 		}
 	}
 }
@@ -187,11 +175,11 @@ func (s *settings) text(name string) (server string, unlimited bool, err error) 
 		all = append(all, k.Memory+"="+value)
 	}
 	for _, p := range k.Params {
-		i := slices.IndexFunc(s.values, func(v [2]string) bool { return v[0] == p.Name })
-		if i < 0 {
+		written, ok := s.values[p.Name]
+		if !ok {
 			continue
 		}
-		value := strings.Join(strings.Fields(s.values[i][1]), "-")
+		value := strings.Join(strings.Fields(written), "-")
 		parsed, err := p.Parse(value)
 		if err != nil {
 			return "", false, fmt.Errorf("%s: %w", name, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
@@ -105,14 +106,16 @@ func (k Kind) paramOf(setting string) string {
 }
 
 // memoryRange is FROM..TOxFACTOR or FROM..TO+STEP.
-var memoryRange = regexp.MustCompile(`^(.+?)\.\.(.+?)(x|\+)([^x+]+)$`)
+var memoryRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+?)\.\.(.+?)(x|\+)([^x+]+)$`)
+})
 
 // mostMemories is how many values a range may have.
 const mostMemories = 1000
 
 func (l *Listed) addMemory(k Kind, text string) error {
 	for value := range strings.SplitSeq(text, "|") {
-		parts := memoryRange.FindStringSubmatch(value)
+		parts := memoryRange().FindStringSubmatch(value)
 		if parts == nil {
 			bytes, err := k.Unit(value)
 			if err != nil {
