@@ -2,6 +2,7 @@ package servers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -15,7 +16,7 @@ var postgresqlKind = Kind{
 	Summary: "PostgreSQL's shared buffers: a clock sweeps over pages of 8 kB with counts of uses up to 5",
 	Source: "storage/buffer/freelist.c, bufmgr.c of PostgreSQL 17, from the source alone; without the rings of scans, " +
 		"and without the page cache of the system behind it",
-	Memory: "shared_buffers", Unit: redisUnits, Look: policies.Look{Color: policies.Indigo, Mark: policies.Diamond},
+	Memory: "shared_buffers", Unit: bytesOf, Look: policies.Look{Color: policies.Indigo, Mark: policies.Diamond},
 	Params: []params.Param{{Name: "block_size", Default: 8192, Min: 512, Max: 1 << 16, Doc: "bytes of a page"}},
 	New: func(c cache.Config) (program, error) {
 		b, err := newBuffers(c, c.Params.Int("block_size"))
@@ -27,7 +28,7 @@ var innodbKind = Kind{
 	Name:    "innodb",
 	Summary: "InnoDB's buffer pool: pages of 16 kB enter in the middle of an LRU, and are young after a second",
 	Source:  "buf/buf0lru.cc, buf0buf.ic of MySQL 8.4, from the source alone; without read-ahead",
-	Memory:  "innodb_buffer_pool_size", Unit: redisUnits,
+	Memory:  "innodb_buffer_pool_size", Unit: bytesOf,
 	Look: policies.Look{Color: policies.Pink, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "page_size", Default: 16384, Min: 4096, Max: 1 << 16, Doc: "innodb_page_size"},
@@ -61,10 +62,8 @@ type buffers struct {
 }
 
 func newBuffers(c cache.Config, page int) (buffers, error) {
-	b := buffers{page: int64(page), most: c.Capacity / int64(page), sizes: make([]int64, c.Trace.NumObjects)}
-	for o := range b.sizes {
-		b.sizes[o] = -1
-	}
+	b := buffers{page: int64(page), most: c.Capacity / int64(page),
+		sizes: slices.Repeat([]int64{-1}, c.Trace.NumObjects)}
 	if b.most == 0 {
 		return b, fmt.Errorf("a memory of %d bytes has no page of %d", c.Capacity, page)
 	}

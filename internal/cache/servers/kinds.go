@@ -15,7 +15,7 @@ import (
 // Kind is a server: what its cache, and the policy that stands for it, are made of.
 type Kind struct {
 	Name, Summary, Source string
-	// Memory is the setting that is the capacity, and Unit reads its value: see Setting.
+	// Memory is the setting that is the capacity, and Unit reads its value.
 	Memory string
 	Unit   func(text string) (bytes int64, err error)
 	Params []params.Param
@@ -30,26 +30,17 @@ type Kind struct {
 
 // Kinds are the servers, in the order of lists.
 var Kinds = []Kind{
-	with(redisEntry("redis", "Redis: bytes of items, sampled eviction by a clock of seconds, lazy and active expiry",
-		redisVersions), policies.Look{Color: policies.Vermilion, Mark: policies.Diamond}, true),
-	with(redisEntry("valkey", "Valkey: as redis, with keys inside objects and a table of buckets", valkeyVersions),
-		policies.Look{Color: policies.Blue, Mark: policies.Diamond}, true),
+	redisKind("redis", "Redis: bytes of items, sampled eviction by a clock of seconds, lazy and active expiry",
+		redisVersions, policies.Vermilion),
+	redisKind("valkey", "Valkey: as redis, with keys inside objects and a table of buckets", valkeyVersions,
+		policies.Blue),
 	memcachedKind, varnishKind, nginxKind, squidKind, trafficserverKind, rocksdbKind, postgresqlKind, innodbKind,
-}
-
-func with(k Kind, look policies.Look, inside bool) Kind {
-	k.Look, k.Inside = look, inside
-	return k
 }
 
 // Caches are the kinds of caches of all servers.
 var Caches = func() (all []cache.Entry) {
-	for i, k := range Kinds {
-		e := k.cache()
-		if i == 0 {
-			e.Metrics = metrics
-		}
-		all = append(all, e)
+	for _, k := range Kinds {
+		all = append(all, k.cache())
 	}
 	return all
 }()

@@ -42,7 +42,7 @@ var memcachedKind = Kind{
 }
 
 func itemLimit(v params.Values) (int64, error) {
-	limit, err := redisUnits(v.Text("I"))
+	limit, err := bytesOf(v.Text("I"))
 	if err != nil || limit < 1<<10 || limit > 1<<30 {
 		return 0, fmt.Errorf("%s=%s: want 1k to 1g, such as 1m", "I", v.Text("I"))
 	}
@@ -82,13 +82,13 @@ type memcached struct {
 	modern  bool
 	inside  *classPolicies // nil: segments
 	move    bool
-	moved   int
 
 	lists  dense.Lists // class*segments + segment
 	info   []mcItem    // per object
 	items  int64
 	values int64
 	second int64 // by the server's clock; automove looks once in each
+	looks  int   // of automove
 	served int64 // requests
 }
 
@@ -98,7 +98,6 @@ type slabClass struct {
 	evicted     int64
 	before      int64 // evicted before the last second
 	history     [moveWindow]slabSecond
-	seconds     int
 }
 
 // slabSecond is what automove saw of a class in a second.
@@ -436,8 +435,7 @@ func (s *memcached) automove(now uint32) {
 		if all > 0 {
 			at.share = float64(evicted) / float64(all)
 		}
-		c.history[c.seconds%moveWindow] = at
-		c.seconds++
+		c.history[s.looks%moveWindow] = at
 		age, seconds, part := c.recently()
 		if age > oldest && c.pages > 2 {
 			source, oldest = i, age
@@ -446,7 +444,8 @@ func (s *memcached) automove(now uint32) {
 			target, youngest, needs = i, age, at.evicted
 		}
 	}
-	if source >= 0 && target >= 0 && s.classes[0].seconds >= moveWindow && needs &&
+	s.looks++
+	if source >= 0 && target >= 0 && s.looks >= moveWindow && needs &&
 		float64(youngest) < float64(oldest)*0.8 {
 		s.movePage(source, target)
 	}
@@ -466,7 +465,6 @@ func (c *slabClass) recently() (age int64, seconds int, part float64) {
 
 // movePage moves a page. Its items go, hot or not: as if they were drawn at random.
 func (s *memcached) movePage(source, target int) {
-	s.moved++
 	from, to := &s.classes[source], &s.classes[target]
 	perPage := slabPage / s.sizes[source]
 	var all []policies.Object

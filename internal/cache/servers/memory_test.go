@@ -43,7 +43,7 @@ func TestBlocksOfJemalloc(t *testing.T) {
 func TestSettings(t *testing.T) {
 	for text, want := range map[string]int64{"8mb": 8 << 20, "1gb": 1 << 30, "256 MB": 256 << 20, "10g": 10 << 30,
 		"1.5k": 1536, "4096": 4096, "-1": 0, "": 0, "8mx": 0, "1e400g": 0, "0": 0} {
-		if got, err := redisUnits(text); got != want || (err == nil) != (want > 0) {
+		if got, err := bytesOf(text); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
 		}
 	}

@@ -14,7 +14,7 @@ var nginxKind = Kind{
 	Name:    "nginx",
 	Summary: "nginx proxy_cache: files in blocks; max_size is kept by a manager that looks every 10 s",
 	Source:  "ngx_http_file_cache.c of nginx 1.22; held against it. How long a sweep takes depends on the machine",
-	Memory:  "max_size", Unit: redisUnits, Look: policies.Look{Color: policies.Orange, Mark: policies.Diamond},
+	Memory:  "max_size", Unit: bytesOf, Look: policies.Look{Color: policies.Orange, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "inactive", Default: "10m", Doc: "what was not asked for that long is removed"},
 		{Name: "min_uses", Default: 1, Min: 1, Max: 1 << 20, Doc: "proxy_cache_min_uses: requests from which a document is " +
@@ -27,7 +27,7 @@ var nginxKind = Kind{
 		rateParam,
 	},
 	Check: func(v params.Values) error {
-		if _, err := redisUnits(v.Text("keys_zone")); err != nil && v.Text("keys_zone") != "0" {
+		if _, err := bytesOf(v.Text("keys_zone")); err != nil && v.Text("keys_zone") != "0" {
 			return fmt.Errorf("keys_zone=%s: %w", v.Text("keys_zone"), err)
 		}
 		_, err := nginxTime(v.Text("inactive"))
@@ -50,7 +50,7 @@ type nginx struct {
 	leastUses       uint32
 	inactive        int64
 	files           int
-	sleep, look     int64 // nanoseconds between batches, and between looks
+	sleep           int64 // nanoseconds between batches
 	next            int64 // when the manager looks next
 	began           bool
 	trims           bool // the zone was full: the manager keeps an eighth free
@@ -67,8 +67,8 @@ func newNginx(c cache.Config) (program, error) {
 	s := &nginx{documents: newDocuments(c, 0), headers: int64(v.Int("headers")), block: int64(v.Int("block")),
 		keys: dense.NewLists(c.Trace.NumObjects, 1), uses: make([]uint32, c.Trace.NumObjects),
 		used: make([]int64, c.Trace.NumObjects), mostKeys: never, leastUses: uint32(v.Int("min_uses")),
-		files: v.Int("manager_files"), sleep: seconds(v, "manager_sleep"), look: nginxLook}
-	zone, _ := redisUnits(v.Text("keys_zone")) // checked
+		files: v.Int("manager_files"), sleep: seconds(v, "manager_sleep")}
+	zone, _ := bytesOf(v.Text("keys_zone")) // checked
 	if zone > 0 {
 		s.mostKeys = max(1, zone*keysPerMB>>20)
 	}
@@ -88,7 +88,7 @@ func (s *nginx) tick(now int64) {
 			s.next += s.sleep
 			continue
 		}
-		s.next += s.look * max(1, (now-s.next)/s.look)
+		s.next += nginxLook * max(1, (now-s.next)/nginxLook)
 	}
 }
 

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -73,7 +74,7 @@ func (s *redis) scan(now int64) bool {
 		drawn, found := min(scanKeys, len(s.expiring.All)), 0
 		for range drawn {
 			o := s.expiring.All[s.draws.Below(uint64(len(s.expiring.All)))]
-			if s.ends[o] < now && !contains(dead[:found], o) {
+			if s.ends[o] < now && !slices.Contains(dead[:found], o) {
 				dead[found] = o
 				found++
 			}
@@ -82,15 +83,6 @@ func (s *redis) scan(now int64) bool {
 			s.expire(o)
 		}
 		if found*deadTenths <= drawn {
-			return true
-		}
-	}
-	return false
-}
-
-func contains(objects []policies.Object, o policies.Object) bool {
-	for _, other := range objects {
-		if other == o {
 			return true
 		}
 	}
@@ -236,9 +228,11 @@ type sampled struct {
 	score   scorer
 	draws   random.Draws
 	samples int
-	pool    []candidate // by score; the last is evicted next
-	size    int
+	pool    []candidate // at most poolSize, by score; the last is evicted next
 }
+
+// poolSize is how many candidates are kept between evictions.
+const poolSize = 16
 
 type candidate struct {
 	score  int64
@@ -280,7 +274,7 @@ func (e *sampled) keep(c candidate) {
 		at++
 	}
 	switch {
-	case len(e.pool) < e.size:
+	case len(e.pool) < poolSize:
 		e.pool = append(e.pool, c)
 		copy(e.pool[at+1:], e.pool[at:])
 		e.pool[at] = c
@@ -313,7 +307,6 @@ type frequency struct {
 	minutes  []int64 // per object: when the counter was last changed
 	decay    int64   // nanoseconds until a counter falls by 1; 0: never
 	factor   float64 // lfu-log-factor
-	offset   int64   // of the minute
 	draws    random.Draws
 }
 
@@ -324,7 +317,7 @@ func (f *frequency) minute(now int64) int64 {
 	if f.decay == 0 {
 		return 0
 	}
-	return (now + f.offset) / f.decay
+	return now / f.decay
 }
 
 func (f *frequency) decayed(o policies.Object, now int64) int64 {

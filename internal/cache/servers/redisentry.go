@@ -60,9 +60,10 @@ func redisParams(versions []version) []params.Param {
 	}
 }
 
-func redisEntry(name, summary string, versions []version) Kind {
+func redisKind(name, summary string, versions []version, color policies.Color) Kind {
 	return Kind{
-		Name: name, Summary: summary, Source: redisSource, Memory: "maxmemory", Unit: redisUnits,
+		Name: name, Summary: summary, Source: redisSource, Memory: "maxmemory", Unit: bytesOf, Inside: true,
+		Look:   policies.Look{Color: color, Mark: policies.Diamond},
 		Params: redisParams(versions),
 		Check: func(v params.Values) error {
 			if q := v.Int("quantum"); q != 8 && q != 16 {
@@ -115,7 +116,7 @@ func (s *redis) newEvictor(c cache.Config) (evictor, error) {
 		return newInside(c, s.room(), func(o policies.Object) int64 { return s.bytes[o] })
 	}
 	v, n := c.Params, c.Trace.NumObjects
-	e := &sampled{draws: random.NewDraws(c.Seed), samples: v.Int("samples"), size: poolSize}
+	e := &sampled{draws: random.NewDraws(c.Seed), samples: v.Int("samples")}
 	_, rule, _ := strings.Cut(v.Text("policy"), "-")
 	switch rule {
 	case "random":
@@ -130,9 +131,6 @@ func (s *redis) newEvictor(c cache.Config) (evictor, error) {
 	}
 	return e, nil
 }
-
-// poolSize is how many candidates are kept between evictions.
-const poolSize = 16
 
 // matching returns which objects have a key that matches a pattern; "" matches none.
 func matching(pattern string, t *traces.Trace) func(o policies.Object) bool {
@@ -177,8 +175,9 @@ func (e *inside) hit(r *request) {
 }
 
 func (e *inside) insert(r *request) {
-	e.policy.Miss(e.request(r))
-	e.policy.Insert(e.request(r))
+	asked := e.request(r)
+	e.policy.Miss(asked)
+	e.policy.Insert(asked)
 }
 
 func (e *inside) removed(o policies.Object) { e.policy.Remove(o) }

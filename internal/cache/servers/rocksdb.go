@@ -14,7 +14,7 @@ var rocksdbKind = Kind{
 	Name:    "rocksdb",
 	Summary: "RocksDB's block cache: shards by hash, each an LRU with a midpoint; a block that was hit goes to the top",
 	Source:  "cache/lru_cache.cc, cache/sharded_cache.cc of RocksDB 11.9, from the source alone; without HyperClockCache",
-	Memory:  "capacity", Unit: redisUnits, Look: policies.Look{Color: policies.Olive, Mark: policies.Diamond},
+	Memory:  "capacity", Unit: bytesOf, Look: policies.Look{Color: policies.Olive, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "num_shard_bits", Default: -1, Min: -1, Max: 19, Doc: "logarithm of the number of shards; -1: as many as " +
 			"have 512 kB each, at most 64"},

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// redisUnits reads a number of bytes as most servers do: 8mb, 64M, 1g, 256 MB, with factors of 1,024. Redis' 8m and 8k
+// bytesOf reads a number of bytes as most servers do: 8mb, 64M, 1g, 256 MB, with factors of 1,024. Redis' 8m and 8k
 // are the exception, and read so here: nobody means 8,000,000.
-func redisUnits(text string) (int64, error) {
+func bytesOf(text string) (int64, error) {
 	s := strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")
 	factor := int64(1)
@@ -38,7 +38,7 @@ func megabytes(text string) (int64, error) {
 	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
 		text = strconv.Itoa(n) + "m"
 	}
-	return redisUnits(text)
+	return bytesOf(text)
 }
 
 // nginxTime reads a time as nginx.conf has it, in nanoseconds: 30s, 10m, 1h, 1d, 1h30m, 500ms; a number

@@ -12,7 +12,7 @@ var squidKind = Kind{
 	Name:    "squid",
 	Summary: "Squid's memory cache: pages of 4 kB, and one walk of evictions a second",
 	Source:  "store/Controller.cc, repl/heap of Squid 5.7; held against it, without a cache_dir",
-	Memory:  "cache_mem", Unit: redisUnits, Look: policies.Look{Color: policies.Magenta, Mark: policies.Diamond},
+	Memory:  "cache_mem", Unit: bytesOf, Look: policies.Look{Color: policies.Magenta, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "policy", Default: "lru", Choices: []string{"lru", "heap-LFUDA", "heap-GDSF"},
 			Doc: "memory_replacement_policy; in memory alone both heaps are LFUDA"},
@@ -22,7 +22,7 @@ var squidKind = Kind{
 		rateParam,
 	},
 	Check: func(v params.Values) error {
-		_, err := redisUnits(v.Text("max_in_memory"))
+		_, err := bytesOf(v.Text("max_in_memory"))
 		return err
 	},
 	CheckTrace: func(v params.Values, t *traces.Trace) error {
@@ -30,7 +30,7 @@ var squidKind = Kind{
 	},
 	New: func(c cache.Config) (program, error) {
 		v := c.Params
-		largest, err := redisUnits(v.Text("max_in_memory"))
+		largest, err := bytesOf(v.Text("max_in_memory"))
 		s := &squid{documents: newDocuments(c, icons), headers: int64(v.Int("headers")), largest: largest,
 			byHeap: v.Text("policy") != "lru", walked: -1, walks: v.Float("walks")}
 		if s.byHeap {

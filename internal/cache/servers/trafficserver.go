@@ -10,7 +10,7 @@ var trafficserverKind = Kind{
 	Name:    "trafficserver",
 	Summary: "Apache Traffic Server: a disk that is written in order, so that the oldest document goes, whatever was hit",
 	Source:  "iocore/cache of Traffic Server 9.2.9, from the source alone; RAM has nothing that the disk lacks",
-	Memory:  "storage", Unit: redisUnits, Look: policies.Look{Color: policies.Cyan, Mark: policies.Diamond},
+	Memory:  "storage", Unit: bytesOf, Look: policies.Look{Color: policies.Cyan, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "headers", Default: 600, Min: 0, Max: 1 << 20, Doc: "bytes of a document beside its body"},
 		{Name: "min_average_object_size", Default: 8000, Min: 1, Max: 1 << 30, Doc: "bytes of disk for each entry of the " +

@@ -12,7 +12,7 @@ var varnishKind = Kind{
 	Name:    "varnish",
 	Summary: "Varnish with malloc storage: a hit moves a document at most every 2 s; a fetch evicts at most 50 documents",
 	Source:  "storage_simple.c, storage_lru.c, cache_expire.c of Varnish 7.1; held against it, but for grace",
-	Memory:  "malloc", Unit: redisUnits, Look: policies.Look{Color: policies.Violet, Mark: policies.Diamond},
+	Memory:  "malloc", Unit: bytesOf, Look: policies.Look{Color: policies.Violet, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "headers", Default: 256, Min: 0, Max: 1 << 20, Doc: "bytes of a document beside its body: 256 with five " +
 			"short headers"},
