@@ -335,7 +335,7 @@ func (f *frequency) touch(o policies.Object, now int64) {
 	f.minutes[o] = f.minute(now)
 	if counter < math.MaxUint8 {
 		const odds = 1 << 31
-		chance := 1 / (float64(max(0, counter-newCounter))*f.factor + 1)
+		chance := 1 / (float64(float64(max(0, counter-newCounter))*f.factor) + 1)
 		if float64(f.draws.Below(odds)) < chance*odds {
 			counter++
 		}
