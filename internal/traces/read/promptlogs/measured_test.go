@@ -48,11 +48,12 @@ func TestMeasuredTokensAreRead(t *testing.T) {
 			`"cacheWriteInputTokens":1}}}`, known(6, 11)},
 		"OpenTelemetry": {"openai", entry + `"attributes":{"gen_ai.usage.input_tokens":"90",` +
 			`"gen_ai.usage.cache_read.input_tokens":"64"}}`, known(64, 90)},
-		"unknown":               {"openai", entry + `"usage":{"prompt_tokens":303}}`, prompts.Measured{}},
-		"null":                  {"openai", entry + `"usage":{"prompt_tokens":303,"cached_tokens":null}}`, prompts.Measured{}},
-		"more than all":         {"openai", entry + `"usage":{"prompt_tokens":303,"cached_tokens":304}}`, prompts.Measured{}},
-		"less than none":        {"openai", entry + `"usage":{"prompt_tokens":303,"cached_tokens":-1}}`, prompts.Measured{}},
-		"huge":                  {"openai", entry + `"usage":{"prompt_tokens":1e300,"cached_tokens":1e300}}`, prompts.Measured{}},
+		"unknown":        {"openai", entry + `"usage":{"prompt_tokens":303}}`, prompts.Measured{}},
+		"null":           {"openai", entry + `"usage":{"prompt_tokens":303,"cached_tokens":null}}`, prompts.Measured{}},
+		"more than all":  {"openai", entry + `"usage":{"prompt_tokens":303,"cached_tokens":304}}`, prompts.Measured{}},
+		"less than none": {"openai", entry + `"usage":{"prompt_tokens":303,"cached_tokens":-1}}`, prompts.Measured{}},
+		"huge": {"openai", entry + `"usage":{"prompt_tokens":1e300,"cached_tokens":1e300}}`,
+			prompts.Measured{}},
 		"more than the trace's": {"openai", entry + `"usage":{"cached_tokens":5}}`, prompts.Measured{}},
 		"LiteLLM": {"litellm", spend + `"prompt_tokens":90,"metadata":{"usage_object":{"prompt_tokens_details":` +
 			`{"cached_tokens":64},"cache_read_input_tokens":64,"cache_creation_input_tokens":9}}}`, known(64, 90)},
@@ -67,18 +68,18 @@ func TestMeasuredTokensAreRead(t *testing.T) {
 			known(2, 0)},
 		"agents": {"agent", `{"id":"a","block_size":4,"requests":[{"t":0,"in":8,"out":1,"hash_ids":[1,2],"usage":{` +
 			`"cache_read_input_tokens":4,"input_tokens":4}}]}`, known(4, 8)},
-		"SGLang, JSON": {"sglang", `{"timestamp": "2026-01-01T00:00:00", "event": "request.received", ` + sglang + `}` + "\n" +
+		"SGLang, JSON": {"sglang", `{"timestamp": "2026-01-01T00:00:00", "event": "request.received", ` + sglang + "}\n" +
 			`{"timestamp": "2026-01-01T00:00:01", "event": "request.finished", ` + sglang + `, "out": {"meta_info": ` +
 			`{"prompt_tokens": 90, "completion_tokens": 1, "cached_tokens": 64}}}`, known(64, 90)},
 		"SGLang, text": {"sglang", "[2026-01-01 00:00:00] Receive: obj=GenerateReqInput(rid='a', text='abcdabcd')\n" +
 			"[2026-01-01 00:00:01] Finish: obj=GenerateReqInput(rid='a', text='abcdabcd'), out={'meta_info': " +
 			"{'prompt_tokens': 90, 'completion_tokens': 1, 'cached_tokens': 64}}", known(64, 90)},
-		"LMCache": {"vllm", vllm + "LMCache INFO: Reqid: cmpl-1-0, Total tokens 900, LMCache hit tokens: 768, need to load: " +
-			"256 (vllm_v1_adapter.py:1201)", known(768, 900)},
-		"LMCache, more in vLLM": {"vllm", vllm + "LMCache INFO: Reqid: cmpl-1-0, Total tokens 700, LMCache hit tokens: 512, " +
-			"need to load: -176 (vllm_v1_adapter.py:1201)", known(688, 700)},
-		"LMCache, another request": {"vllm", vllm + "LMCache INFO: Reqid: cmpl-2-0, Total tokens 700, LMCache hit tokens: " +
-			"512, need to load: -176", prompts.Measured{}},
+		"LMCache": {"vllm", vllm + "LMCache INFO: Reqid: cmpl-1-0, Total tokens 900, LMCache hit tokens: 768, need to " +
+			"load: 256 (vllm_v1_adapter.py:1201)", known(768, 900)},
+		"LMCache, more in vLLM": {"vllm", vllm + "LMCache INFO: Reqid: cmpl-1-0, Total tokens 700, LMCache hit tokens: " +
+			"512, need to load: -176 (vllm_v1_adapter.py:1201)", known(688, 700)},
+		"LMCache, another request": {"vllm", vllm + "LMCache INFO: Reqid: cmpl-2-0, Total tokens 700, LMCache hit " +
+			"tokens: 512, need to load: -176", prompts.Measured{}},
 		"lengths": {"lengths", "ContextTokens,GeneratedTokens,cached_tokens\n90,1,64", known(64, 0)},
 	} {
 		tr := tracetest.MustLoadText(t, c.content+"\n", read.Options{Selection: read.Selection{Format: c.format},
