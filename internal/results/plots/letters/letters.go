@@ -1,5 +1,5 @@
-// Package letters writes the texts of figures so that they fit: in smaller letters, in several lines, or cut. Lengths are
-// those of the figure, in points.
+// Package letters writes the texts of figures so that they fit: in smaller letters, in several lines, or cut. Lengths
+// are those of the figure, in points.
 package letters
 
 import (
