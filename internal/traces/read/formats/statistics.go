@@ -134,8 +134,8 @@ func statisticsOf(head []byte) (statistics, bool) {
 var promptFields = []string{"messages", "prompt", "input", "input_ids", "prompt_token_ids", "contents", "hash_ids",
 	"input_length", "conversation", "conversations", "text"}
 
-// usageOf returns what a log is whose lines count the tokens of prompts that were found in a cache, without the prompts;
-// false if it is another one.
+// usageOf returns what a log is whose lines count the tokens of prompts that were found in a cache, without the
+// prompts; false if it is another one.
 func usageOf(head source.Head) (statistics, bool) {
 	l := statistics{what: "numbers of tokens that a server or an API found in its cache", lacks: "come without prompts",
 		instead: "log the requests beside them, with messages or prompt, to replay them", of: "tokens",

@@ -29,9 +29,9 @@ func (c *collector) setMeasured(p *collected, q *request) {
 // lmcacheMark is in lines of LMCache beside those of vLLM.
 const lmcacheMark = "LMCache hit tokens: "
 
-// readLMCache reads what LMCache found of a prompt that vLLM has logged: "Reqid: cmpl-1-0, Total tokens 700, LMCache hit
-// tokens: 512, need to load: -176". Tokens that vLLM has found itself need not be loaded, so that more of these leave
-// less than nothing to load.
+// readLMCache reads what LMCache found of a prompt that vLLM has logged: "Reqid: cmpl-1-0, Total tokens 700, LMCache
+// hit tokens: 512, need to load: -176". What vLLM has found itself need not be loaded, so that less than nothing is to
+// be loaded if that is more.
 func (r *vllmReader) readLMCache(line []byte) (read bool) {
 	_, rest, ok := bytes.Cut(line, []byte("Reqid: "))
 	name, rest, found := bytes.Cut(rest, []byte(", Total tokens "))
