@@ -8,6 +8,31 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
+// mostNested is how many objects within each other may be around a field of tokens.
+const mostNested = 8
+
+// ReadUsage reads the field of a name, and those within it, for what they say of the tokens of a prompt.
+func ReadUsage(u *prompts.Usage, name []byte, s *source.JSONScanner) error {
+	return readUsage(u, name, s, mostNested)
+}
+
+func readUsage(u *prompts.Usage, name []byte, s *source.JSONScanner, depth int) (err error) {
+	begins, counts := s.Peek(), prompts.CountsTokens(name)
+	var text []byte
+	switch {
+	case begins == '{' && depth > 0:
+		return s.Object(func(key []byte) error { return readUsage(u, key, s, depth-1) })
+	case counts && (begins == '-' || begins >= '0' && begins <= '9'):
+		text, err = s.Number()
+	case counts && begins == '"': // of exports that write all values as texts
+		text, err = s.String()
+	default:
+		return s.Skip()
+	}
+	u.SetText(string(name), text)
+	return err
+}
+
 // measured returns what the fields of a log say that its server found of a prompt. What cannot be is counted, and
 // unknown.
 func measured(u *prompts.Usage, tokens int32, reading *stream.Reading) prompts.Measured {
