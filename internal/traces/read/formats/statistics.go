@@ -87,9 +87,11 @@ var statisticsKinds = []statisticsKind{
 	{"statistics of vLLM", regexp.MustCompile(`Avg prompt throughput: .*Prefix cache hit rate: ([0-9.]+)%`), shares,
 		"tokens", "start the server with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG"},
 	{"statistics of SGLang", regexp.MustCompile(`(?:Prefill|Decode) batch\b.*?(?:#new-token: ([0-9]+), ` +
-		`#cached-token: ([0-9]+)|token usage)`), missesAndHits, "tokens", "start the server with --log-requests --log-requests-level 3"},
+		`#cached-token: ([0-9]+)|token usage)`), missesAndHits, "tokens",
+		"start the server with --log-requests --log-requests-level 3"},
 	{"statistics of LMCache", regexp.MustCompile(`Total tokens ([0-9]+), LMCache hit tokens: ([0-9]+)`), allAndHits,
-		"tokens", "log the requests of the engine in front of it: vLLM's --enable-log-requests with VLLM_LOGGING_LEVEL=DEBUG"},
+		"tokens",
+		"log the requests of the engine in front of it: vLLM's --enable-log-requests with VLLM_LOGGING_LEVEL=DEBUG"},
 	{"statistics of a Redis server (INFO)", regexp.MustCompile(`^keyspace_(?:hits|misses):([0-9]+)`),
 		namedCounts("keyspace_hits:", "keyspace_misses:"), "requests", "record its requests with redis-cli MONITOR"},
 	{"statistics of memcached (stats)", regexp.MustCompile(`^STAT get_(?:hits|misses) ([0-9]+)`),
