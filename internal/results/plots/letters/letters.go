@@ -1,5 +1,5 @@
 // Package letters writes the texts of figures so that they fit: in smaller letters, in several lines, or cut. Lengths
-// are those of the figure, in points.
+// are those of the figure, in points. It is a package of its own since it knows nothing of figures.
 package letters
 
 import (
