@@ -3,8 +3,6 @@ package prompts
 import (
 	"math"
 	"strconv"
-
-	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // Measured is what the server that wrote a log found of a prompt in its own cache.
@@ -87,60 +85,27 @@ var usageNames = map[string]usageRole{
 	"inputTokens":                               inputTokens,
 }
 
-// IsUsage reports whether a field has the tokens of a prompt that were found, and not only all of them.
-func IsUsage(name string) bool {
-	role, known := usageNames[name]
-	return known && (role == foundTokens || role == readTokens)
-}
-
 // Usage is what the fields of a request or its answer count, the first of each kind.
 type Usage struct {
 	of    [usageRoles]int64
 	known [usageRoles]bool
 }
 
-// mostNested is how many objects within each other may be around a field.
-const mostNested = 8
-
-// Read reads the field of a name, and those within it; others are skipped.
-func (u *Usage) Read(name []byte, s *source.JSONScanner) error {
-	return u.readWithin(name, s, mostNested)
-}
-
-func (u *Usage) readWithin(name []byte, s *source.JSONScanner, depth int) error {
-	begins := s.Peek()
-	if begins == '{' && depth > 0 {
-		return s.Object(func(key []byte) error { return u.readWithin(key, s, depth-1) })
-	}
-	role, counts := usageNames[string(name)]
-	switch {
-	case counts && (begins == '-' || begins >= '0' && begins <= '9'):
-		text, err := s.Number()
-		u.take(role, text)
-		return err
-	case counts && begins == '"': // of exports that write all values as texts
-		text, err := s.String()
-		u.take(role, text)
-		return err
-	}
-	return s.Skip()
-}
-
-// take keeps a number, if it is the first of its kind.
-func (u *Usage) take(role usageRole, text []byte) {
-	n, err := strconv.ParseFloat(string(text), 64)
-	if err == nil && !u.known[role] {
-		u.of[role], u.known[role] = int64(max(-1, min(n, 1<<40))), true
-	}
+// CountsTokens reports whether a field counts the tokens of a prompt.
+func CountsTokens(name []byte) bool {
+	_, counts := usageNames[string(name)]
+	return counts
 }
 
 // Set sets the number of the field of a name.
 func (u *Usage) Set(name string, n int64) { u.SetText(name, strconv.AppendInt(nil, n, 10)) }
 
-// SetText is Set for a number as it is written; what is no number says nothing.
+// SetText is Set for a number as it is written, if it is the first of its kind; what is no number says nothing.
 func (u *Usage) SetText(name string, text []byte) {
-	if role, known := usageNames[name]; known {
-		u.take(role, text)
+	role, known := usageNames[name]
+	n, err := strconv.ParseFloat(string(text), 64)
+	if known && err == nil && !u.known[role] {
+		u.of[role], u.known[role] = int64(max(-1, min(n, 1<<40))), true
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read/promptlogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -71,7 +72,8 @@ func (l statistics) overTime() string {
 	return " (in their order " + strings.Join(ratios, ", ") + ")"
 }
 
-// statisticsKind is a kind of log. A line that matches the pattern has statistics; observe reads them from the whole log.
+// statisticsKind is a kind of log. A line that matches the pattern has statistics; observe reads them from the whole
+// log.
 type statisticsKind struct {
 	what    string
 	pattern *regexp.Regexp
@@ -84,9 +86,11 @@ type statisticsKind struct {
 var statisticsKinds = []statisticsKind{
 	{"statistics of vLLM", regexp.MustCompile(`Avg prompt throughput: .*Prefix cache hit rate: ([0-9.]+)%`), shares,
 		"tokens", "start the server with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG"},
-	{"statistics of SGLang", regexp.MustCompile(`(?:Prefill|Decode) batch\b.*?(?:#new-token: ([0-9]+), #cached-token: ([0-9]+)|` +
-		`token usage)`), missesAndHits, "tokens", "start the server with --log-requests --log-requests-level 3"},
-	{"statistics of LMCache", regexp.MustCompile(`Total tokens ([0-9]+), LMCache hit tokens: ([0-9]+)`), allAndHits, "tokens",
+	{"statistics of SGLang", regexp.MustCompile(`(?:Prefill|Decode) batch\b.*?(?:#new-token: ([0-9]+), ` +
+		`#cached-token: ([0-9]+)|token usage)`), missesAndHits, "tokens",
+		"start the server with --log-requests --log-requests-level 3"},
+	{"statistics of LMCache", regexp.MustCompile(`Total tokens ([0-9]+), LMCache hit tokens: ([0-9]+)`), allAndHits,
+		"tokens",
 		"log the requests of the engine in front of it: vLLM's --enable-log-requests with VLLM_LOGGING_LEVEL=DEBUG"},
 	{"statistics of a Redis server (INFO)", regexp.MustCompile(`^keyspace_(?:hits|misses):([0-9]+)`),
 		namedCounts("keyspace_hits:", "keyspace_misses:"), "requests", "record its requests with redis-cli MONITOR"},
@@ -134,8 +138,8 @@ func statisticsOf(head []byte) (statistics, bool) {
 var promptFields = []string{"messages", "prompt", "input", "input_ids", "prompt_token_ids", "contents", "hash_ids",
 	"input_length", "conversation", "conversations", "text"}
 
-// usageOf returns what a log is whose lines count the tokens of prompts that were found in a cache, without the prompts;
-// false if it is another one.
+// usageOf returns what a log is whose lines count the tokens of prompts that were found in a cache, without the
+// prompts; false if it is another one.
 func usageOf(head source.Head) (statistics, bool) {
 	l := statistics{what: "numbers of tokens that a server or an API found in its cache", lacks: "come without prompts",
 		instead: "log the requests beside them, with messages or prompt, to replay them", of: "tokens",
@@ -144,7 +148,7 @@ func usageOf(head source.Head) (statistics, bool) {
 		s, u, has := &source.JSONScanner{Text: line}, prompts.Usage{}, false
 		err := s.Object(func(key []byte) error {
 			has = has || slices.Contains(promptFields, string(key))
-			return u.Read(key, s)
+			return promptlogs.ReadUsage(&u, key, s)
 		})
 		if err != nil || has {
 			return l, false

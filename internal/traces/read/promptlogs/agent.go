@@ -173,7 +173,7 @@ func (a *agentReader) request(p *prompt) error {
 		default:
 			ok := false
 			if ok, err = a.served.read(string(key), s); !ok {
-				err = a.usage.Read(key, s)
+				err = ReadUsage(&a.usage, key, s)
 			}
 		}
 		return err

@@ -117,7 +117,7 @@ func (c *chatReader) parse(text []byte) (chatTurn, error) {
 			turn.hasOutput = true
 			turn.output, err = s.String()
 		default:
-			err = turn.usage.Read(key, s)
+			err = ReadUsage(&turn.usage, key, s)
 		}
 		return err
 	})

@@ -100,7 +100,7 @@ func (e *litellmEntry) read(s *source.JSONScanner) error {
 				return s.Skip()
 			})
 		}
-		return e.usage.Read(key, s)
+		return ReadUsage(&e.usage, key, s)
 	})
 }
 
@@ -178,6 +178,6 @@ func (e *litellmEntry) readResponse(s *source.JSONScanner) error {
 		case "choices", "output", "content", "id":
 			return e.field(key, s)
 		}
-		return e.usage.Read(key, s)
+		return ReadUsage(&e.usage, key, s)
 	})
 }

@@ -8,6 +8,31 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
+// mostNested is how many objects within each other may be around a field of tokens.
+const mostNested = 8
+
+// ReadUsage reads the field of a name, and those within it, for what they say of the tokens of a prompt.
+func ReadUsage(u *prompts.Usage, name []byte, s *source.JSONScanner) error {
+	return readUsage(u, name, s, mostNested)
+}
+
+func readUsage(u *prompts.Usage, name []byte, s *source.JSONScanner, depth int) (err error) {
+	begins, counts := s.Peek(), prompts.CountsTokens(name)
+	var text []byte
+	switch {
+	case begins == '{' && depth > 0:
+		return s.Object(func(key []byte) error { return readUsage(u, key, s, depth-1) })
+	case counts && (begins == '-' || begins >= '0' && begins <= '9'):
+		text, err = s.Number()
+	case counts && begins == '"': // of exports that write all values as texts
+		text, err = s.String()
+	default:
+		return s.Skip()
+	}
+	u.SetText(string(name), text)
+	return err
+}
+
 // measured returns what the fields of a log say that its server found of a prompt. What cannot be is counted, and
 // unknown.
 func measured(u *prompts.Usage, tokens int32, reading *stream.Reading) prompts.Measured {
@@ -29,9 +54,9 @@ func (c *collector) setMeasured(p *collected, q *request) {
 // lmcacheMark is in lines of LMCache beside those of vLLM.
 const lmcacheMark = "LMCache hit tokens: "
 
-// readLMCache reads what LMCache found of a prompt that vLLM has logged: "Reqid: cmpl-1-0, Total tokens 700, LMCache hit
-// tokens: 512, need to load: -176". Tokens that vLLM has found itself need not be loaded, so that more of these leave
-// less than nothing to load.
+// readLMCache reads what LMCache found of a prompt that vLLM has logged: "Reqid: cmpl-1-0, Total tokens 700, LMCache
+// hit tokens: 512, need to load: -176". What vLLM has found itself need not be loaded, so that less than nothing is to
+// be loaded if that is more.
 func (r *vllmReader) readLMCache(line []byte) (read bool) {
 	_, rest, ok := bytes.Cut(line, []byte("Reqid: "))
 	name, rest, found := bytes.Cut(rest, []byte(", Total tokens "))

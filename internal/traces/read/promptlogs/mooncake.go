@@ -293,7 +293,7 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 		if ok, err := r.served.read(key, s); ok {
 			return err
 		}
-		return r.usage.Read([]byte(key), s)
+		return ReadUsage(&r.usage, []byte(key), s)
 	}
 	field := mooncakeFields(1) << slices.Index(mooncakeNames, key)
 	if err == nil && line.has&field != 0 {

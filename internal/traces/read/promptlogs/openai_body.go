@@ -122,7 +122,7 @@ func (b *body) field(key []byte, s *source.JSONScanner) error {
 	if ok, err := b.served.read(string(key), s); ok {
 		return err
 	}
-	return b.usage.Read(key, s)
+	return ReadUsage(&b.usage, key, s)
 }
 
 // readMost reads how many tokens the answer may have. What is no such number says nothing.
@@ -336,7 +336,7 @@ func (b *body) readUsage(s *source.JSONScanner) error {
 		if string(key) == "completion_tokens" || string(key) == "output_tokens" {
 			return readCount(s, &b.output)
 		}
-		return b.usage.Read(key, s)
+		return ReadUsage(&b.usage, key, s)
 	})
 }
 

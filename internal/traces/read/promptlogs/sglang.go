@@ -535,7 +535,7 @@ func (r *sglangReader) readOut(s *source.JSONScanner) error {
 				}
 				return nil
 			}
-			return r.body.usage.Read(key, s)
+			return ReadUsage(&r.body.usage, key, s)
 		})
 	})
 }
