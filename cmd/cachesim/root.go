@@ -186,6 +186,7 @@ compares them with the offline optimum.`,
 	root.AddCommand(
 		newRunCommand(),
 		newExplainCommand(),
+		newAuditCommand(),
 		recorded.NewPlotCommand(),
 		newGenCommand(),
 		newConvertCommand(),

@@ -91,7 +91,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 			break
 		}
 	}
-	r.view(c.Capacity).logged().AddTo(&rec.Values, c.Capacity.Bytes)
+	r.view(c.Capacity).logged().AddTo(&rec.Values, c.Capacity.Bytes, c.Cache.Entry.ServesPrompts(r.trace))
 	if cache.ServesQueries(c.Cache) {
 		rec.Embeddings = queries.Of(r.trace.Kind).Embeddings
 	}

@@ -91,6 +91,14 @@ var (
 		Doc: "the share of them that it answered"}
 	LoggedByteHitRatio = Metric{Name: "logged_byte_hit_ratio", Checked: true, Unit: Share, Digits: 2, Merge: Apart,
 		Doc: "the share of their bytes that it answered"}
+	LoggedPrompts = Metric{Name: "logged_prompts", Checked: true, Unit: Count, Merge: Apart,
+		Doc: "counted prompts of which the log says how many tokens its server found in its cache"}
+	LoggedTokens = Metric{Name: "logged_tokens", Checked: true, Unit: Count, Merge: Apart,
+		Doc: "the tokens of these prompts, as the server counts them"}
+	LoggedHitTokens = Metric{Name: "logged_hit_tokens", Checked: true, Unit: Count, Merge: Apart,
+		Doc: "those of them that it found"}
+	LoggedTokenHitRatio = Metric{Name: "logged_token_hit_ratio", Checked: true, Unit: Share, Digits: 2, Merge: Apart,
+		Doc: "logged_hit_tokens / logged_tokens"}
 )
 
 // Taken is declared by servers, whose setting may be no limit.
@@ -112,7 +120,8 @@ func init() {
 	Register("traces with writes", Reads, ReadHits, ReadHitRatio, Writes, WriteHits, WriteHitRatio)
 	Register("traces with requests that only look", Lookups)
 	Register("traces with deletions, invalidations or times to live", Removals)
-	Register("logs of servers with a cache", LoggedRequests, LoggedHitRatio, LoggedByteHitRatio)
+	Register("logs of servers with a cache", LoggedRequests, LoggedHitRatio, LoggedByteHitRatio,
+		LoggedPrompts, LoggedTokens, LoggedHitTokens, LoggedTokenHitRatio)
 	Register("every replay", NsPerRequest)
 }
 

@@ -79,11 +79,14 @@ type Window struct {
 
 // Names are the metrics that series may have. The cache and the model of a replay determine which of them it has.
 var Names = []string{"hit_ratio", "byte_hit_ratio", "token_hit_ratio", "evictions", "occupancy", "quota", "benefit",
-	"window_requests", MissesPerSecond, MissedBytes,
+	Requests, MissesPerSecond, MissedBytes,
 	"latency_mean_ms", "latency_p99_ms", "link_utilisation", "read_throughput_mbs", "job_hit_ratio",
 	"p99_ms", "slo_satisfied", "kv_hit_ratio", "emb_hit_ratio", "ratio", "ratio_best", "hot_share", "refill_gbs",
 	"miss_gbs", "rate", "loaded_per_set", "new_per_set", "recall", "lost_mass", "output_error", "query_similarity",
 	"query_cosines"}
+
+// Requests is how many requests a window of time has: the same whatever the cache is.
+const Requests = "window_requests"
 
 // What the origin behind a cache sees in a window of time: series that only windows have which name them.
 const (

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/show"
@@ -59,6 +60,7 @@ type Figure struct {
 	Alt     string // replaces the drawing if it cannot be seen
 	Caption string
 	SVG     HTML
+	Narrow  HTML // the same, drawn for a small screen; "" if there is none
 	Files   []Link
 	Note    string // what its points do not show; "" for nothing
 	Least   int    // width in rem on a small screen, where the drawing is scrolled within its frame
@@ -87,10 +89,24 @@ func NewTable(caption string, g tabular.Grid, notes ...string) *Table {
 	}
 	for _, row := range g.Rows {
 		if len(row) > 0 {
-			t.Rows = append(t.Rows, row)
+			t.Rows = append(t.Rows, t.named(row))
 		}
 	}
 	return t
+}
+
+// named returns the next row with the cells at its beginning that a terminal leaves out, since they are as in the row
+// above: a page can sort its rows.
+func (t *Table) named(row []string) []string {
+	if len(t.Rows) == 0 || row[0] != "" {
+		return row
+	}
+	above := t.Rows[len(t.Rows)-1]
+	row = slices.Clone(row)
+	for i := 0; i < len(row) && row[i] == ""; i++ {
+		row[i] = above[i]
+	}
+	return row
 }
 
 // Answers returns the parts that show sentences that people came for.
@@ -149,7 +165,7 @@ func (t Table) Line(i int) string {
 // Drawn returns the figure of a drawing whose files are in a folder next to the page, or with "" in the page's own.
 func Drawn(d plots.Drawing, folder string) *Figure {
 	// package plots has escaped what is in its texts
-	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: HTML(d.SVG())}
+	f := &Figure{Name: d.Name, Caption: d.Title + ".", SVG: HTML(d.SVG()), Narrow: HTML(d.Narrow())}
 	f.Least = max(leastDrawing, int(math.Ceil(d.Width/pointsPerRem)))
 	f.Alt = f.Caption + " The tables of this page and the files beside it have the numbers."
 	if d.Told < d.Points {
@@ -195,10 +211,10 @@ func bounded(sections []Section) []Section {
 				part.Table = &t
 			case part.Figure != nil:
 				// A figure that is left out counts, too: once one is, none of the later ones takes its place.
-				drawn += len(part.Figure.SVG)
+				drawn += len(part.Figure.SVG) + len(part.Figure.Narrow)
 				if drawn > mostDrawing {
 					f := *part.Figure
-					f.SVG, f.LeftOut = "", true
+					f.SVG, f.Narrow, f.LeftOut = "", "", true
 					part.Figure = &f
 				}
 			}

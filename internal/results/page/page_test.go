@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots"
@@ -273,6 +275,28 @@ func TestPagesHaveTheColoursOfFigures(t *testing.T) {
 		if strings.Contains(style, change) {
 			t.Errorf("the style sheet has %s, which changes the colours of lines", change)
 		}
+	}
+}
+
+// A small screen shows the figure that was drawn for it.
+func TestSmallScreensHaveFiguresOfTheirOwn(t *testing.T) {
+	f := &Figure{Name: "f", Alt: "a", SVG: "<svg>wide</svg>", Narrow: "<svg>narrow</svg>"}
+	text := written(t, Page{Sections: []Section{{Parts: []Part{{Figure: f}}}}})
+	for _, want := range []string{"<svg>wide</svg></div>", `<div class="drawing narrow" role="img" aria-label="a">`,
+		".drawing:has(+ .narrow) { display: none; }"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
+// A row of a page has the cells that a terminal leaves out where they repeat.
+func TestRowsOfAPageAreWhole(t *testing.T) {
+	g := tabular.Grid{Heads: []tabular.Head{{Name: "capacity"}, {Name: "policy"}, {Name: "misses"}},
+		Rows: [][]string{{"10", "lru", "3"}, {"", "", "2"}, nil, {"20", "lru", "1"}, {"", "arc", ""}}}
+	want := [][]string{{"10", "lru", "3"}, {"10", "lru", "2"}, {"20", "lru", "1"}, {"20", "arc", ""}}
+	if got := NewTable("", g).Rows; !reflect.DeepEqual(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
 	}
 }
 

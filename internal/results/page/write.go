@@ -138,6 +138,11 @@ func (f *Figure) write(w *Writer) {
 				"style", fmt.Sprintf("--least: %drem", f.Least)},
 				func() { w.HTML(f.SVG) })
 			w.Line()
+			if f.Narrow != "" {
+				w.Element("div", Attributes{"class", "drawing narrow", "role", "img", "aria-label", f.Alt},
+					func() { w.HTML(f.Narrow) })
+				w.Line()
+			}
 		}
 		w.Element("figcaption", nil, func() {
 			w.Text(f.Caption)

@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/letters"
 )
 
 const (
@@ -62,7 +63,7 @@ func (f *Figure) AddRows(p plot.Plotter, names []string) {
 func (f *Figure) nameRows() {
 	shortened := make([]string, len(f.rows))
 	for i, name := range f.rows {
-		shortened[i] = shorten(name, f.legend.style, min(labelWidth, f.width*5/9))
+		shortened[i] = letters.Shorten(name, f.legend.style, min(labelWidth, f.width*5/9))
 	}
 	f.Plot.NominalY(shortened...)
 	f.Plot.Y.Min, f.Plot.Y.Max = -0.6, float64(len(f.rows))-0.4
@@ -398,7 +399,7 @@ func (f *Figure) nominalX(names []string) {
 	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
 	var ticks []plot.Tick
 	for i, name := range names {
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: shorten(name, axis.Tick.Label, categoryWidth)})
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: letters.Shorten(name, axis.Tick.Label, categoryWidth)})
 	}
 	axis.Tick.Marker = plot.ConstantTicks(ticks)
 	axis.Tick.Length, axis.Tick.LineStyle.Width = 3, 0 // a gap

@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/results/plots/axes"
 	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/letters"
 	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
@@ -108,6 +107,8 @@ func (f *Figure) fit(o look.Options, width vg.Length) {
 // labelsAlong is how many labels fit along an axis; 0 for as many as usual.
 func (f *Figure) labelsAlong(axis *plot.Axis) int {
 	switch {
+	case f.options.Width == 0 && f.heading != "" && axis == &f.Plot.X && f.xUnit == axes.Bytes:
+		return panelLabels - 1 // 512 MiB is longer than 512
 	case f.options.Width == 0 && f.heading != "" && axis == &f.Plot.X:
 		return panelLabels
 	case f.options.Width == 0:
@@ -120,17 +121,17 @@ func (f *Figure) labelsAlong(axis *plot.Axis) int {
 
 func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 	f := &Figure{
-		Plot: plot.New(), bands: &bands{}, legend: newLegend(), ends: &endLabels{style: textStyle(8)}, width: width,
+		Plot: plot.New(), bands: &bands{}, legend: newLegend(), ends: &endLabels{style: letters.Style(8)}, width: width,
 		height: height,
 	}
 	p := f.Plot
-	p.Title.TextStyle.Font = sans(12)
+	p.Title.TextStyle.Font = letters.Sans(12)
 	p.Title.Padding = 8
 	f.setTitle(title)
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font = sans(11)
+		axis.Label.TextStyle.Font = letters.Sans(11)
 		axis.Label.Padding = 4
-		axis.Tick.Label.Font = sans(10)
+		axis.Tick.Label.Font = letters.Sans(10)
 	}
 	f.xLabel, f.yLabel, f.spots = xLabel, yLabel, &spots{figure: f}
 	f.SetX(axes.Linear, axes.Number)
@@ -144,12 +145,12 @@ func newFigure(title, xLabel, yLabel string, width, height vg.Length) *Figure {
 func (f *Figure) setTitle(title string) {
 	f.title = title
 	p := f.Plot
-	if p.Title.TextStyle.Font = sans(12); f.options.Width > 0 {
+	if p.Title.TextStyle.Font = letters.Sans(12); f.options.Width > 0 {
 		// in the middle of the plot without the label of its axis
-		p.Title.Text = wrapped(title, p.Title.TextStyle, f.width-f.yLabelWidth())
+		p.Title.Text = letters.Wrapped(title, p.Title.TextStyle, f.width-f.yLabelWidth())
 		return
 	}
-	p.Title.Text, p.Title.TextStyle = fitted(title, p.Title.TextStyle, f.width)
+	p.Title.Text, p.Title.TextStyle = letters.Fitted(title, p.Title.TextStyle, f.width)
 }
 
 // SetX sets the scale of the horizontal axis and the unit that its values are in.
@@ -266,7 +267,7 @@ func (f *Figure) plotHeight() vg.Length {
 		return f.least
 	}
 	// of a title of several lines
-	more := textStyle(12).FontExtents().Height * vg.Length(strings.Count(f.Plot.Title.Text, "\n"))
+	more := letters.Style(12).FontExtents().Height * vg.Length(strings.Count(f.Plot.Title.Text, "\n"))
 	return max(f.height, f.least) + more
 }
 
@@ -282,7 +283,7 @@ func noteHeight(note string, width vg.Length) vg.Length {
 	if note == "" {
 		return 0
 	}
-	lines := strings.Count(wrapped(note, noteStyle(), width), "\n")
+	lines := strings.Count(letters.Wrapped(note, noteStyle(), width), "\n")
 	return noteStyle().FontExtents().Height*vg.Length(lines+1) + margin
 }
 
@@ -319,7 +320,7 @@ func blank(c draw.Canvas, margin vg.Length) draw.Canvas {
 
 func drawNote(c draw.Canvas, note string) {
 	style := noteStyle()
-	lines := strings.Split(wrapped(note, style, c.Max.X-c.Min.X), "\n")
+	lines := strings.Split(letters.Wrapped(note, style, c.Max.X-c.Min.X), "\n")
 	style.YAlign = draw.YBottom
 	for i, line := range lines {
 		up := style.FontExtents().Height * vg.Length(len(lines)-1-i)
@@ -357,7 +358,7 @@ func (f *Figure) drawXLabel(plotted draw.Canvas) {
 	if style.Width(f.xLabel) > axis.Max.X-axis.Min.X+margin {
 		axis = plotted
 	}
-	label, style := fitted(f.xLabel, style, axis.Max.X-axis.Min.X+margin)
+	label, style := letters.Fitted(f.xLabel, style, axis.Max.X-axis.Min.X+margin)
 	plotted.FillText(style, vg.Point{X: axis.Center().X, Y: plotted.Min.Y - f.xLabelHeight()}, label)
 }
 
@@ -371,74 +372,9 @@ func (f *Figure) drawYLabel(plotted draw.Canvas) {
 	if style.Width(f.yLabel) > axis.Max.Y-axis.Min.Y {
 		axis = plotted
 	}
-	label, style := fitted(f.yLabel, style, axis.Max.Y-axis.Min.Y)
+	label, style := letters.Fitted(f.yLabel, style, axis.Max.Y-axis.Min.Y)
 	style.Rotation = math.Pi / 2
 	plotted.FillText(style, vg.Point{X: left, Y: axis.Center().Y}, label)
 }
 
-func sans(size vg.Length) font.Font {
-	return font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
-}
-
-func textStyle(size vg.Length) text.Style {
-	return text.Style{Color: ink, Font: sans(size), Handler: plot.DefaultTextHandler}
-}
-
-func noteStyle() text.Style { return textStyle(9) }
-
-// leastText is the size of the smallest letters.
-const leastText = vg.Length(8)
-
-// fitted returns s in letters so small that it fits into width, and cuts it if even the smallest are too large.
-func fitted(s string, style text.Style, width vg.Length) (string, text.Style) {
-	for style.Font.Size > leastText && style.Width(s) > width {
-		style.Font.Size -= 0.5
-	}
-	return shorten(s, style, width), style
-}
-
-// mostLines is how many lines a text has that is too long for one.
-const mostLines = 4
-
-// wrapped breaks s between words into lines that fit into width. What has no room in mostLines is cut.
-func wrapped(s string, style text.Style, width vg.Length) string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		longer := strings.TrimSpace(line + " " + word)
-		if line == "" || len(lines) == mostLines-1 || style.Width(drawable(longer, style)) <= width {
-			line = longer
-			continue
-		}
-		lines, line = append(lines, line), word
-	}
-	lines = append(lines, line)
-	for i := range lines {
-		lines[i] = shorten(lines[i], style, width)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// shorten cuts s so that it fits into width, and replaces what cannot be drawn.
-func shorten(s string, style text.Style, width vg.Length) string {
-	s = drawable(s, style)
-	if style.Width(s) <= width {
-		return s
-	}
-	r := []rune(s)
-	for len(r) > 0 && style.Width(string(r)+"...") > width {
-		r = r[:len(r)-1]
-	}
-	return string(r) + "..."
-}
-
-// drawable replaces what cannot be drawn.
-func drawable(s string, style text.Style) string {
-	face := font.DefaultCache.Lookup(style.Font, style.Font.Size).Face
-	return strings.Map(func(r rune) rune {
-		if glyph, err := face.GlyphIndex(nil, r); err != nil || glyph == 0 {
-			return '?'
-		}
-		return r
-	}, show.Printable(s))
-}
+func noteStyle() text.Style { return letters.Style(9) }

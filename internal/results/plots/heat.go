@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results"
 	"github.com/cachesim/cachesim/internal/results/plots/axes"
 	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/letters"
 	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
@@ -317,7 +318,7 @@ func labelsOf(places []place) (labels []string) {
 // everyNth returns ticks at every n-th of the places 0, 1, 2.
 func everyNth(labels []string, n int, style text.Style) (ticks []plot.Tick) {
 	for i := 0; i < len(labels); i += n {
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: shorten(labels[i], style, categoryWidth)})
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: letters.Shorten(labels[i], style, categoryWidth)})
 	}
 	return ticks
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/letters"
 )
 
 const (
@@ -38,7 +39,7 @@ type legendEntry struct {
 	strong bool
 }
 
-func newLegend() legend { return legend{style: textStyle(10)} }
+func newLegend() legend { return legend{style: letters.Style(10)} }
 
 func (l *legend) add(label string, thumbs ...plot.Thumbnailer) {
 	l.entries = append(l.entries, legendEntry{label: label, thumbs: thumbs})
@@ -83,7 +84,7 @@ func (l *legend) columns(n int) []plot.Legend {
 		column.ThumbnailWidth = thumbWidth
 		column.Padding = 2
 		for _, e := range part {
-			column.Add(shorten(e.label, l.style, room), e.thumbs...)
+			column.Add(letters.Shorten(e.label, l.style, room), e.thumbs...)
 		}
 		columns = append(columns, column)
 	}
@@ -155,7 +156,7 @@ type endLabel struct {
 }
 
 func (e *endLabels) add(x, y float64, name string) {
-	e.labels = append(e.labels, endLabel{x, y, shorten(name, e.style, cmp.Or(e.most, endLabelWidth))})
+	e.labels = append(e.labels, endLabel{x, y, letters.Shorten(name, e.style, cmp.Or(e.most, endLabelWidth))})
 }
 
 // pitch is the distance from one name to the next, at least.

@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results/plots/axes"
 	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/letters"
 	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
@@ -363,7 +364,7 @@ var (
 // write writes the values in their cells if there is room for all of them.
 func (g *cells) write(c draw.Canvas, p *plot.Plot) {
 	const gap = 4
-	style := textStyle(9)
+	style := letters.Style(9)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	size := g.box(c, p, 0, 0, 1, 1).Size()
 	if style.FontExtents().Height+gap > size.Y || size.X < gap {
@@ -435,9 +436,9 @@ func (b *colorBar) ticks() []plot.Tick {
 func (b *colorBar) width() vg.Length {
 	widest := vg.Length(0)
 	for _, t := range b.ticks() {
-		widest = max(widest, textStyle(10).Width(t.Label))
+		widest = max(widest, letters.Style(10).Width(t.Label))
 	}
-	return margin + colorBarWidth + colorTick + 2 + widest + margin/2 + textStyle(11).FontExtents().Height
+	return margin + colorBarWidth + colorTick + 2 + widest + margin/2 + letters.Style(11).FontExtents().Height
 }
 
 // draw draws the bar on the right of an area.
@@ -451,7 +452,7 @@ func (b *colorBar) draw(c draw.Canvas, beside vg.Rectangle) {
 	}
 	c.DrawImage(bar, colors)
 	frame(c, bar)
-	style := textStyle(10)
+	style := letters.Style(10)
 	style.YAlign = draw.YCenter
 	for _, t := range b.ticks() {
 		length := colorTick
@@ -462,7 +463,7 @@ func (b *colorBar) draw(c draw.Canvas, beside vg.Rectangle) {
 		c.StrokeLine2(thin(), bar.Max.X, y, bar.Max.X+length, y)
 		c.FillText(style, vg.Point{X: bar.Max.X + colorTick + 2, Y: y + style.FontExtents().Descent/2}, t.Label)
 	}
-	label, style := fitted(b.label, textStyle(11), max(bar.Max.Y-bar.Min.Y, plotHeight/2))
+	label, style := letters.Fitted(b.label, letters.Style(11), max(bar.Max.Y-bar.Min.Y, plotHeight/2))
 	style.Rotation, style.XAlign = math.Pi/2, draw.XCenter
 	right := bar.Min.X + b.width() - margin - style.FontExtents().Descent
 	c.FillText(style, vg.Point{X: right, Y: (bar.Min.Y + bar.Max.Y) / 2}, label)

@@ -20,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/letters"
 	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
@@ -68,7 +69,7 @@ func textAreas(t *testing.T, svg string) (areas []textArea, width float64) {
 			continue
 		}
 		text, size := html.UnescapeString(part[4]), number(part[3])
-		style := textStyle(vg.Length(size))
+		style := letters.Style(vg.Length(size))
 		x, y := number(part[1]), number(part[2])
 		areas = append(areas, textArea{text, x, x + style.Width(text).Points(), y - 0.7*size, y + 0.15*size, size})
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
@@ -56,7 +57,7 @@ func AllOverTime(ctx context.Context, recs []records.Record, rows []series.Row,
 				return nil, err
 			}
 			f := OverTime{Name: name, File: "series_" + fileName(name) + of.suffix,
-				Title: sentence(name) + " over time: " + trace, Styles: styles, Rows: byCell, Options: o}
+				Title: titleOverTime(name) + ": " + trace, Styles: styles, Rows: byCell, Options: o}
 			d, err := f.Draw(drawn, canvas.SVG, canvas.PNG)
 			if err != nil {
 				return nil, err
@@ -77,6 +78,20 @@ func (f OverTime) Draw(recs []records.Record, usual ...canvas.Format) (Drawing, 
 func sentence(metric string) string {
 	name := records.MetricName(metric)
 	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+func titleOverTime(name string) string {
+	m, _ := metric.Lookup(name)
+	return cmp.Or(m.Figure.Title, sentence(name)) + " over time"
+}
+
+// axisOverTime returns the label of the vertical axis and the unit of its ticks. Seconds whose metric has a name for
+// axes without a unit are written as people write times: 6 h, 2 d.
+func axisOverTime(name string) (label string, unit axes.Unit) {
+	if m, _ := metric.Lookup(name); m.Unit == metric.Seconds && m.Figure.Axis != "" {
+		return m.Figure.Axis, axes.Seconds
+	}
+	return records.AxisName(name), unitOf(name)
 }
 
 // namesOf returns the names of the series that records have, in order of first appearance.
@@ -124,13 +139,21 @@ func (f OverTime) sheet(recs []records.Record) (*sheet, error) {
 	logY := wanted && !slices.ContainsFunc(panels, func(p timePanel) bool {
 		return slices.ContainsFunc(p.lines, func(l timeLine) bool { return slices.Min(l.y) <= 0 })
 	})
+	label, _ := axisOverTime(f.Name)
 	for _, p := range panels {
-		figure := newPanel(f.Options, f.Title+", "+p.heading, p.heading, clock.Label, records.AxisName(f.Name), len(panels))
+		title := f.Title
+		if p.heading != "" {
+			title += ", " + p.heading
+		}
+		figure := newPanel(f.Options, title, p.heading, clock.Label, label, len(panels))
 		f.draw(figure, p, clock, styles, logY)
 		s.panels = append(s.panels, figure)
 	}
 	s.share(false)
 	s.note = joined(noteOf(panels), s.scalesNote())
+	if f.onlyMedian(f.Rows) {
+		s.note = joined("medians", s.note)
+	}
 	if wanted && !logY {
 		s.note = joined(s.note, "some values are 0, so the vertical axis is not logarithmic")
 	}
@@ -158,7 +181,7 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 			drawn = append(drawn, r)
 		}
 	}
-	axes := differing(drawn)
+	axes, onlyMedian := differing(drawn), f.onlyMedian(byCell)
 	for i := range recs {
 		r := &recs[i]
 		heading := "capacity " + cmp.Or(r.CapacityText, show.Capacity(r.Capacity, r.CapacityUnit))
@@ -166,6 +189,9 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 			heading = r.Trace + ", " + heading
 		}
 		for _, line := range f.linesOf(byCell[r.Cell]) {
+			if onlyMedian {
+				line.name = ""
+			}
 			line.name, line.record = lineName(r, line.name, len(policies) > 1, axes), r
 			at := slices.IndexFunc(panels, func(p timePanel) bool { return p.heading == heading })
 			if at < 0 {
@@ -175,12 +201,50 @@ func (f OverTime) panels(recs []records.Record, byCell map[string][]series.Row) 
 			panels[at].add(line)
 		}
 	}
+	if f.Name == series.Requests {
+		panels = once(panels)
+	}
 	for _, p := range panels {
 		for i := range p.lines {
 			p.lines[i].thin()
 		}
 	}
 	return panels
+}
+
+// median is the label of rows that need none: a figure of medians alone says so in its note.
+const median = "p50"
+
+// onlyMedian reports whether all rows of the figure are medians.
+func (f OverTime) onlyMedian(byCell map[string][]series.Row) bool {
+	some := false
+	for _, rows := range byCell {
+		for _, row := range rows {
+			if row.Name == f.Name && row.Label != median {
+				return false
+			}
+			some = some || row.Name == f.Name
+		}
+	}
+	return some
+}
+
+// once returns one panel with one line if all lines are equal, as where each policy replays the same windows.
+func once(panels []timePanel) []timePanel {
+	for _, p := range panels {
+		for _, l := range p.lines {
+			first := panels[0].lines[0]
+			if !slices.Equal(l.x, first.x) || !slices.Equal(l.y, first.y) {
+				return panels
+			}
+		}
+	}
+	if len(panels) == 0 {
+		return nil
+	}
+	first := panels[0].lines[0]
+	first.name = "" // there is nothing to tell apart
+	return []timePanel{{lines: []timeLine{first}}}
 }
 
 // differing returns the names of the axes on which records have different places, or on which only some have one.
@@ -295,7 +359,8 @@ func (s Styles) unmarked(panels []timePanel) Styles {
 
 // draw draws the lines of a panel.
 func (f OverTime) draw(figure *Figure, p timePanel, c axes.Clock, styles Styles, logY bool) {
-	figure.SetY(axes.Linear, unitOf(f.Name))
+	_, unit := axisOverTime(f.Name)
+	figure.SetY(axes.Linear, unit)
 	figure.Plot.X.Tick.Marker = c.Ticker(figure.labelsAlong(&figure.Plot.X))
 	if c.From != nil {
 		figure.from = *c.From
@@ -312,7 +377,7 @@ func (f OverTime) draw(figure *Figure, p timePanel, c axes.Clock, styles Styles,
 	}
 	figure.Plot.X.Min = min(f.From/c.Unit, figure.Plot.X.Min) // windows begin before the times at which they end
 	if logY {
-		figure.SetY(axes.Log, unitOf(f.Name))
+		figure.SetY(axes.Log, unit)
 		return
 	}
 	figure.Plot.Y.Min = min(0, figure.Plot.Y.Min)

@@ -95,3 +95,41 @@ func TestOverTimeKeepsTwoEqualTenants(t *testing.T) {
 		t.Errorf("%+v, want two lines", lines)
 	}
 }
+
+// Requests in a window are the same for every policy and capacity, and are one line; equal hit ratios stay apart.
+func TestOverTimeDrawsRequestsOnce(t *testing.T) {
+	var recs []records.Record
+	var rows []series.Row
+	for _, cell := range []string{"lru,10", "arc,10", "lru,20", "arc,20"} {
+		recs = append(recs, records.Record{Trace: "t", Label: cell[:3], CapacityText: cell[4:], Cell: cell, Series: "1h"})
+		for _, name := range []string{series.Requests, "hit_ratio"} {
+			rows = append(rows, series.Row{Cell: cell, Time: 10, Name: name, Value: 7},
+				series.Row{Cell: cell, Time: 20, Name: name, Value: 8})
+		}
+	}
+	for name, want := range map[string]int{series.Requests: 1, "hit_ratio": 4} {
+		lines := 0
+		for _, p := range (OverTime{Name: name}).panels(recs, series.ByCell(rows)) {
+			lines += len(p.lines)
+		}
+		if lines != want {
+			t.Errorf("%s: %d lines, want %d", name, lines, want)
+		}
+	}
+}
+
+// Where all rows are medians, lines are named by their policies alone, and the axis says times as people do.
+func TestOverTimeOfMedians(t *testing.T) {
+	recs := []records.Record{{Trace: "t", Label: "lru", CapacityText: "10", Cell: "a"},
+		{Trace: "t", Label: "arc", CapacityText: "10", Cell: "b"}}
+	rows := []series.Row{{Cell: "a", Time: 10, Name: "evicted_age_s", Label: "p50", Value: 7200},
+		{Cell: "b", Time: 10, Name: "evicted_age_s", Label: "p50", Value: 3600}}
+	s := must.Get(OverTime{Name: "evicted_age_s", Rows: series.ByCell(rows)}.sheet(recs))(t)
+	var names []string
+	for _, entry := range s.legend().entries {
+		names = append(names, entry.label)
+	}
+	if want := []string{"lru", "arc"}; !slices.Equal(names, want) || s.note != "medians" {
+		t.Errorf("lines %q with the note %q, want %q and medians", names, s.note, want)
+	}
+}

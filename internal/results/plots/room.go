@@ -1,7 +1,9 @@
 package plots
 
-import "gonum.org/v1/plot"
-import "gonum.org/v1/plot/vg"
+import (
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+)
 
 // leastPanel is the least width of a panel beside another one, at the usual size of letters.
 const leastPanel = 1.9 * vg.Inch

@@ -21,6 +21,8 @@ type Drawing struct {
 	Width float64 // in points
 	Files []File
 	svg   []byte // for a page, if it is none of the files
+	// narrow draws it for a small screen; nil if one figure serves all screens.
+	narrow func() (Drawing, error)
 	// Points is how many points the drawing has, and Told how many of them say their values in the SVG.
 	Points, Told int
 }
@@ -42,6 +44,19 @@ func (d Drawing) SVG() []byte {
 		return themed(svg[at:])
 	}
 	return nil
+}
+
+// Narrow returns the svg element of the same figure, drawn for a small screen: its legend is below. It is nil if the
+// figure has a width of its own, or cannot be drawn so narrow.
+func (d Drawing) Narrow() []byte {
+	if d.narrow == nil {
+		return nil
+	}
+	narrow, err := d.narrow()
+	if err != nil {
+		return nil
+	}
+	return narrow.SVG()
 }
 
 // Outputs returns writers of the files of drawings.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/cachesim/cachesim/internal/results/plots/canvas"
+	"github.com/cachesim/cachesim/internal/results/plots/letters"
 	"github.com/cachesim/cachesim/internal/results/plots/look"
 )
 
@@ -142,7 +143,22 @@ func drawn(name string, o look.Options, s *sheet, err error, usual []canvas.Form
 	return s.render(name, usual)
 }
 
+// narrowWidth is that of figures on a telephone: letters are as large as the text around them.
+const narrowWidth = 3.9 * vg.Inch
+
+// render draws the sheet. One without a width can be drawn again for a small screen.
 func (s *sheet) render(name string, usual []canvas.Format) (Drawing, error) {
+	d, err := s.renderOnce(name, usual)
+	if err == nil && s.options.Width == 0 {
+		d.narrow = func() (Drawing, error) {
+			s.options.Width, s.options.Height, s.options.NoTitle = narrowWidth, 0, true // the page has a caption
+			return s.renderOnce(name, []canvas.Format{canvas.SVG})
+		}
+	}
+	return d, err
+}
+
+func (s *sheet) renderOnce(name string, usual []canvas.Format) (Drawing, error) {
 	for _, f := range s.panels {
 		if err := f.check(); err != nil {
 			if len(s.panels) > 1 {
@@ -199,15 +215,15 @@ func (s *sheet) width() vg.Length {
 
 // shownTitle is the title as it is drawn; "" for none.
 func (s *sheet) shownTitle() (string, text.Style) {
-	style := textStyle(12)
+	style := letters.Style(12)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
 	switch {
 	case s.options.NoTitle:
 		return "", style
 	case s.options.Width > 0:
-		return wrapped(s.title, style, s.width()), style
+		return letters.Wrapped(s.title, style, s.width()), style
 	}
-	return fitted(s.title, style, s.width())
+	return letters.Fitted(s.title, style, s.width())
 }
 
 func (s *sheet) titleHeight() vg.Length {
@@ -215,7 +231,7 @@ func (s *sheet) titleHeight() vg.Length {
 	if title == "" {
 		return 0
 	}
-	return textStyle(12).FontExtents().Height*vg.Length(1+strings.Count(title, "\n")) + margin
+	return letters.Style(12).FontExtents().Height*vg.Length(1+strings.Count(title, "\n")) + margin
 }
 
 // heightOfOthers is the height of everything but the panels.
@@ -309,7 +325,7 @@ func (s *sheet) xLabelsDiffer() bool {
 	return slices.ContainsFunc(s.panels, func(f *Figure) bool { return f.xLabel != s.panels[0].xLabel })
 }
 
-func panelTitle() text.Style { return textStyle(10.5) }
+func panelTitle() text.Style { return letters.Style(10.5) }
 
 // drawHeading writes the name of a panel above the area that it was drawn in.
 func (f *Figure) drawHeading(plotted draw.Canvas) {
@@ -317,6 +333,6 @@ func (f *Figure) drawHeading(plotted draw.Canvas) {
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	data := f.Plot.DataCanvas(plotted)
 	room := data.Max.X - data.Min.X + panelGap
-	heading, style := fitted(f.heading, style, room)
+	heading, style := letters.Fitted(f.heading, style, room)
 	plotted.FillText(style, vg.Point{X: data.Center().X, Y: data.Max.Y + headingGap}, heading)
 }

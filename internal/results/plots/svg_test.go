@@ -62,3 +62,35 @@ func TestSpotsAreFew(t *testing.T) {
 		}
 	}
 }
+
+// A figure for a small screen has the same lines, and its legend below; one whose width is chosen stays as it is.
+func TestNarrow(t *testing.T) {
+	draw := func(o look.Options) Drawing {
+		f := New("title", "capacity", "hit ratio")
+		f.SetX(axes.Log, axes.Bytes)
+		f.SetY(axes.Linear, axes.Percent)
+		for i, name := range []string{"lru", "w-tinylfu", "s3fifo", "belady-size"} {
+			f.AddLine(Line{Label: name, X: []float64{1024, 1 << 30}, Y: []float64{0.25, 0.5}, Style: SeriesStyle(i)})
+		}
+		return must.Get(f.Draw("f", o, canvas.SVG))(t)
+	}
+	d := draw(look.Options{})
+	wide, narrow := string(d.SVG()), string(d.Narrow())
+	if want := `<svg width="280.8pt"`; !strings.HasPrefix(narrow, want) || d.Width < 400 {
+		t.Errorf("the figure begins with %.60s and is %.0f wide, want %s and more than 400", narrow, d.Width, want)
+	}
+	for _, count := range []string{`data-line="lru"`, `data-line="belady-size"`, `class="spot"`} {
+		if n, want := strings.Count(narrow, count), strings.Count(wide, count); n != want || n == 0 {
+			t.Errorf("%d times %s, want %d", n, count, want)
+		}
+	}
+	if again := string(d.SVG()); again != wide {
+		t.Error("drawing it narrow changed the wide one")
+	}
+	if strings.Contains(narrow, ">title<") {
+		t.Error("it has a title, which the page says below")
+	}
+	if n := draw(look.Options{Width: 3.3 * 72}).Narrow(); n != nil {
+		t.Error("a figure of a chosen width is drawn twice")
+	}
+}

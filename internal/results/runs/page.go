@@ -50,7 +50,7 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 		add("labels", "Hits by label", []page.Part{{Table: page.NewTable(by.Title, by.Grid)}})
 	}
 	if len(r.Missed.Rows) > 0 {
-		add("missed", missedTitle, []page.Part{{Table: page.NewTable("", r.Missed)}})
+		add("missed", missedTitle, []page.Part{{Table: page.NewTable(missedTitle, r.Missed)}})
 	}
 	add("figures", "Figures", page.Drawings(drawn))
 	add("replayed", "What was replayed", []page.Part{{Settings: append(slices.Clone(r.Replayed), r.settings()...)}})

@@ -170,3 +170,20 @@ func TestShortAnswersKeepTheBestAndLRU(t *testing.T) {
 		t.Error("the whole answer has changed")
 	}
 }
+
+// Two capacities that are written alike are not both named.
+func TestBasis(t *testing.T) {
+	a := Answer{Unit: records.Bytes}
+	for _, c := range []struct {
+		need Need
+		want string
+	}{
+		{Need{Above: Point{64 << 20, 0.5}, Below: Point{32 << 20, 0.4}, Exact: true}, "64 MiB has 50.00%, 32 MiB has 40.00%"},
+		{Need{Above: Point{64 << 20, 0.5}, Below: Point{64<<20 - 1, 0.5}, Exact: true}, "64 MiB has 50.00%, less has less"},
+		{Need{Below: Point{64 << 20, 0.5}}, "64 MiB has 50.00%"},
+	} {
+		if got := a.Basis(c.need); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.need, got, c.want)
+		}
+	}
+}

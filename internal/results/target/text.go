@@ -182,7 +182,10 @@ func (a Answer) Basis(n Need) string {
 	if n.Above.Capacity > 0 {
 		parts = append(parts, has(n.Above))
 	}
-	if n.Below.Capacity > 0 {
+	switch {
+	case n.Exact && n.Above.Capacity > 0 && a.capacity(n.Below.Capacity) == a.capacity(n.Above.Capacity):
+		parts = append(parts, "less has less") // the two differ in bytes that are not written
+	case n.Below.Capacity > 0:
 		parts = append(parts, has(n.Below))
 	}
 	return strings.Join(parts, ", ")

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -60,10 +61,24 @@ func MostRunning(t *traces.Trace, prompts int) (most int64) {
 }
 
 // Logged is what the server that wrote a log found in its own cache.
-type Logged struct{ requests, hits, bytes, hitBytes int64 }
+type Logged struct {
+	requests, hits, bytes, hitBytes int64
+	prompts, tokens, hitTokens      int64 // as the server counts tokens
+}
 
-// LoggedIn counts the requests after the warm-up that belong to hits and misses, as far as the log says what was found.
+// LoggedIn counts the requests after the warm-up that belong to hits and misses, as far as the log says what was found,
+// and the prompts after as many.
 func LoggedIn(t *traces.Trace, warmup int) (n Logged) {
+	if p := prompts.Of(t.Kind); p != nil {
+		for i := warmup; i < len(t.Groups); i++ {
+			if p.Measured(i).Known {
+				found, tokens := p.Found(i)
+				n.prompts++
+				n.tokens += tokens
+				n.hitTokens += found
+			}
+		}
+	}
 	for pos := warmup; pos < len(t.Served); pos++ {
 		found := t.Served[pos]
 		if found == stream.ServedUnknown || found == stream.ServedPass || t.Fills() && t.IsWrite(pos) {
@@ -83,8 +98,15 @@ func LoggedIn(t *traces.Trace, warmup int) (n Logged) {
 	return n
 }
 
-// AddTo sets the metrics of the log, if it says anything; sized says that capacities count bytes.
-func (n Logged) AddTo(v *metric.Values, sized bool) {
+// AddTo sets the metrics of the log, if it says anything; sized says that capacities count bytes, and whole that the
+// cache serves whole prompts.
+func (n Logged) AddTo(v *metric.Values, sized, whole bool) {
+	if n.prompts > 0 && whole {
+		v.SetInt(metric.LoggedPrompts, n.prompts)
+		v.SetInt(metric.LoggedTokens, n.tokens)
+		v.SetInt(metric.LoggedHitTokens, n.hitTokens)
+		v.Set(metric.LoggedTokenHitRatio, metric.Divide(float64(n.hitTokens), float64(n.tokens)))
+	}
 	if n.requests == 0 {
 		return
 	}

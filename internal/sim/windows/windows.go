@@ -19,8 +19,8 @@ import (
 
 // Metrics of series. Those that records also have refer to the requests of a window.
 var (
-	windowRequests = metric.Metric{Name: "window_requests", Unit: metric.Count, Merge: metric.Sum,
-		Doc: "requests in a window of time"}
+	windowRequests = metric.Metric{Name: series.Requests, Unit: metric.Count, Merge: metric.Sum,
+		Doc: "requests in a window of time", Figure: metric.Figure{Axis: "requests in a window"}}
 	occupancy = metric.Metric{Name: "occupancy", Unit: metric.Share, Digits: 2, Merge: metric.Apart,
 		Doc:    "share of the capacity that is used at the end of a window",
 		Figure: metric.Figure{Axis: "share of the capacity that is used"}}

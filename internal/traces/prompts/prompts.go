@@ -161,6 +161,8 @@ type Head struct {
 	// which it is a hash; 0 if the log names none.
 	Scope uint64
 	Salt  uint64 // of the tenant, if tenants share no blocks: the id of the first block has it
+	// Measured is what the server found of it.
+	Measured Measured
 	// IDs are those of all blocks of the prompt, and Answer those of the blocks that the answer fills, from the one with
 	// the last, partial block of the prompt on; nil if its tokens are unknown. Only with Kind.Answers.
 	IDs, Answer []uint64
@@ -201,8 +203,9 @@ type Columns struct {
 	Arrivals []int64
 	Parents  []int32 // per object: the block before it in its prompt, -1 for the first
 
-	outputs      []int32 // per prompt: as OutputTokens, -1 where it is unknown; nil if all or none are
-	stated       *stated // answers whose tokens the log has; nil if there are none, and in the result of Answer
+	outputs      []int32    // per prompt: as OutputTokens, -1 where it is unknown; nil if all or none are
+	stated       *stated    // answers whose tokens the log has; nil if there are none, and in the result of Answer
+	measured     []Measured // per prompt; nil if the log says it of none
 	answers      AnswerCounts
 	answerBlocks []int32       // per prompt: how many blocks of its group belong to its answer; nil before Answer
 	open         stream.Bitset // prompts whose last token is not complete; not in the result of Answer
@@ -258,6 +261,7 @@ func (p *Columns) Slice(_, prompts stream.Span) stream.Columns {
 	part.Priorities = stream.Cut(p.Priorities, prompts)
 	part.Arrivals = stream.Cut(p.Arrivals, prompts)
 	part.Rounded = stream.Cut(p.Rounded, prompts)
+	part.measured = stream.Cut(p.measured, prompts)
 	return &part
 }
 
@@ -284,7 +288,7 @@ func (p *Columns) Bytes() int64 {
 	return stream.ColumnBytes(p.InputTokens) + stream.ColumnBytes(p.OutputTokens) + stream.ColumnBytes(p.Sessions) +
 		stream.ColumnBytes(p.Priorities) + stream.ColumnBytes(p.Arrivals) + stream.ColumnBytes(p.Parents) +
 		stream.ColumnBytes(p.SessionKeys) + stream.ColumnBytes(p.Rounded) +
-		stream.ColumnBytes(p.answerBlocks) + stream.ColumnBytes(p.full)
+		stream.ColumnBytes(p.measured) + stream.ColumnBytes(p.answerBlocks) + stream.ColumnBytes(p.full)
 }
 
 // builder collects the prompts of a trace while it loads. It implements ColumnsBuilder.
@@ -331,6 +335,7 @@ func (c *builder) addPrompt(rec *stream.Record) {
 		c.open.Set(len(c.InputTokens))
 	}
 	c.known[head.Scope] = struct{}{}
+	c.addMeasured(head.Measured)
 	c.InputTokens = append(c.InputTokens, head.InputTokens)
 	c.OutputTokens = append(c.OutputTokens, head.OutputTokens)
 	c.unknown = c.unknown || head.OutputTokens < 0

@@ -44,6 +44,15 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 			return source.Format{}, err
 		}
 	}
+	isPlain := func(f source.Format) bool { return f.Name == "jsonl" }
+	if !slices.ContainsFunc(candidates, func(f source.Format) bool { return !isPlain(f) }) {
+		if log, ok := usageOf(head); ok {
+			return source.Format{}, s.Errorf("%w", log)
+		}
+		if log, ok := statisticsOf(head.Bytes); ok && len(candidates) > 0 {
+			return source.Format{}, s.Errorf("%w", log)
+		}
+	}
 	isTable := func(f source.Format) bool { return f.Name == csvFormat.Name || f.Name == "plain" }
 	if !slices.ContainsFunc(candidates, func(f source.Format) bool { return !isTable(f) }) {
 		if log, ok := statisticsOf(head.Bytes); ok {

@@ -3,56 +3,120 @@ package formats
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read/promptlogs"
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // statistics is what a log is that counts requests instead of naming them, as servers and tools write by default.
 type statistics struct {
 	what    string
-	stated  string // the hit ratio in words; "" if the log states none
+	lacks   string // what its lines do without
+	stated  []observed
 	lines   int    // of which it is
 	instead string // how to log requests
+	of      string // what the ratio is of; "" if the log states none
+	latest  bool   // the last line states the ratio of all
 }
+
+// observed is what a line states: hits among all.
+type observed struct{ hits, all float64 }
 
 // Error says what the log is, what it states, and how to log requests.
 func (l statistics) Error() string {
-	text := "begins with statistics of " + l.what + ", which name no requests"
-	if l.stated != "" {
-		text += fmt.Sprintf("; by its first %d lines %s", l.lines, l.stated)
+	text := "begins with " + l.what + ", which " + l.lacks
+	if ratio, ok := l.ratio(l.stated); ok {
+		text += fmt.Sprintf("; by its first %d lines %s of the %s hit", l.lines, ratio, l.of)
+		if l.latest {
+			text += ", as the last line states"
+		}
+		text += l.overTime()
 	}
 	return text + "; " + l.instead + "; if requests come later, name their format with --input-format"
 }
 
-// statisticsKind is a kind of log. A line that matches the pattern has statistics; hits reads them from the whole log.
+// ratio returns the hit ratio of what some lines state.
+func (l statistics) ratio(stated []observed) (text string, ok bool) {
+	var sum observed
+	for _, o := range stated {
+		if l.latest {
+			sum = observed{}
+		}
+		sum.hits += o.hits
+		sum.all += o.all
+	}
+	return fmt.Sprintf("%.1f%%", 100*sum.hits/sum.all), sum.all > 0
+}
+
+// mostParts is how many hit ratios show how they changed.
+const mostParts = 8
+
+// overTime says how the hit ratio changed, in parts of as many lines.
+func (l statistics) overTime() string {
+	if len(l.stated) < 2 {
+		return ""
+	}
+	var ratios []string
+	parts := min(mostParts, len(l.stated))
+	for k := range parts {
+		if ratio, ok := l.ratio(l.stated[k*len(l.stated)/parts : (k+1)*len(l.stated)/parts]); ok {
+			ratios = append(ratios, ratio)
+		}
+	}
+	return " (in their order " + strings.Join(ratios, ", ") + ")"
+}
+
+// statisticsKind is a kind of log. A line that matches the pattern has statistics; observe reads them from the whole
+// log.
 type statisticsKind struct {
 	what    string
 	pattern *regexp.Regexp
-	hits    func(k *statisticsKind, log []byte) string
+	observe func(k *statisticsKind, log []byte) []observed
+	of      string
 	instead string
 }
 
+// statisticsKinds are kinds of logs. Requests of vLLM without their prompts come last, since statistics say more.
 var statisticsKinds = []statisticsKind{
-	{"vLLM", regexp.MustCompile(`Avg prompt throughput: .*Prefix cache hit rate: ([0-9.]+)%`), lastStated,
-		"start the server with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG"},
-	{"SGLang", regexp.MustCompile(`(?:Prefill|Decode) batch\b.*?(?:#new-token: ([0-9]+), #cached-token: ([0-9]+)|` +
-		`token usage)`), missesAndHits, "start the server with --log-requests --log-requests-level 3"},
-	{"LMCache", regexp.MustCompile(`Total tokens ([0-9]+), LMCache hit tokens: ([0-9]+)`), allAndHits,
+	{"statistics of vLLM", regexp.MustCompile(`Avg prompt throughput: .*Prefix cache hit rate: ([0-9.]+)%`), shares,
+		"tokens", "start the server with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG"},
+	{"statistics of SGLang", regexp.MustCompile(`(?:Prefill|Decode) batch\b.*?(?:#new-token: ([0-9]+), ` +
+		`#cached-token: ([0-9]+)|token usage)`), missesAndHits, "tokens",
+		"start the server with --log-requests --log-requests-level 3"},
+	{"statistics of LMCache", regexp.MustCompile(`Total tokens ([0-9]+), LMCache hit tokens: ([0-9]+)`), allAndHits,
+		"tokens",
 		"log the requests of the engine in front of it: vLLM's --enable-log-requests with VLLM_LOGGING_LEVEL=DEBUG"},
-	{"a Redis server (INFO)", regexp.MustCompile(`^keyspace_(?:hits|misses):([0-9]+)`), namedCounts("keyspace_hits:",
-		"keyspace_misses:"), "record its requests with redis-cli MONITOR"},
-	{"memcached (stats)", regexp.MustCompile(`^STAT get_(?:hits|misses) ([0-9]+)`), namedCounts("STAT get_hits ",
-		"STAT get_misses "), "record its requests with watch fetchers mutations"},
-	{"Varnish (varnishstat)", regexp.MustCompile(`^MAIN\.cache_(?:hit|miss)\s+([0-9]+)`), namedCounts("MAIN.cache_hit ",
-		"MAIN.cache_miss "), "record its requests with varnishncsa"},
-	{"nginx (stub_status)", regexp.MustCompile(`^Active connections: [0-9]+`), noneStated,
+	{"statistics of a Redis server (INFO)", regexp.MustCompile(`^keyspace_(?:hits|misses):([0-9]+)`),
+		namedCounts("keyspace_hits:", "keyspace_misses:"), "requests", "record its requests with redis-cli MONITOR"},
+	{"statistics of memcached (stats)", regexp.MustCompile(`^STAT get_(?:hits|misses) ([0-9]+)`),
+		namedCounts("STAT get_hits ", "STAT get_misses "), "requests",
+		"record its requests with watch fetchers mutations"},
+	{"statistics of Varnish (varnishstat)", regexp.MustCompile(`^MAIN\.cache_(?:hit|miss)\s+([0-9]+)`),
+		namedCounts("MAIN.cache_hit ", "MAIN.cache_miss "), "requests", "record its requests with varnishncsa"},
+	{"statistics of nginx (stub_status)", regexp.MustCompile(`^Active connections: [0-9]+`), noneStated, "",
 		"log its requests with access_log"},
-	{"ZFS (arcstat)", regexp.MustCompile(`^\s*time\s.*\bread\s.*(?:\barcsz\b|\bmiss%|\bhit%)`), arcstatRatio,
-		"it logs no requests; record those of its disks with blktrace, or of its clients with strace"},
-	{"memory and processors (vmstat)", regexp.MustCompile(`^procs -+memory`), noneStated, "record requests with blktrace"},
-	{"devices (iostat)", regexp.MustCompile(`^Device:?\s.*(?:tps|r/s)`), noneStated, "record requests with blktrace"},
+	{"statistics of ZFS (arcstat)", regexp.MustCompile(`^\s*time\s.*\bread\s.*(?:\barcsz\b|\bmiss%|\bhit%)`), arcstatReads,
+		"reads", "it logs no requests; record those of its disks with blktrace, or of its clients with strace"},
+	{"statistics of memory and processors (vmstat)", regexp.MustCompile(`^procs -+memory`), noneStated, "",
+		"record requests with blktrace"},
+	{"statistics of devices (iostat)", regexp.MustCompile(`^Device:?\s.*(?:tps|r/s)`), noneStated, "",
+		"record requests with blktrace"},
+	{"requests of vLLM", regexp.MustCompile(`Received request [^ ]+: params: `), noneStated, "",
+		"start the server with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG, which logs prompts"},
+}
+
+// lacks says what statistics of a kind do without.
+func (k *statisticsKind) lacks() string {
+	if strings.HasPrefix(k.what, "requests") {
+		return "have no prompts at this level"
+	}
+	return "name no requests"
 }
 
 // statisticsOf returns what a log that begins with head is; false if no line of it has statistics.
@@ -61,11 +125,39 @@ func statisticsOf(head []byte) (statistics, bool) {
 		k := &statisticsKinds[i]
 		for line := range bytes.Lines(head) {
 			if k.pattern.Match(bytes.TrimRight(line, "\r\n")) {
-				return statistics{k.what, k.hits(k, head), bytes.Count(head, []byte("\n")), k.instead}, true
+				stated := k.observe(k, head)
+				return statistics{what: k.what, lacks: k.lacks(), stated: stated, lines: bytes.Count(head, []byte("\n")),
+					instead: k.instead, of: k.of, latest: i == 0}, true
 			}
 		}
 	}
 	return statistics{}, false
+}
+
+// promptFields are the names of fields that have prompts, or conversations.
+var promptFields = []string{"messages", "prompt", "input", "input_ids", "prompt_token_ids", "contents", "hash_ids",
+	"input_length", "conversation", "conversations", "text"}
+
+// usageOf returns what a log is whose lines count the tokens of prompts that were found in a cache, without the
+// prompts; false if it is another one.
+func usageOf(head source.Head) (statistics, bool) {
+	l := statistics{what: "numbers of tokens that a server or an API found in its cache", lacks: "come without prompts",
+		instead: "log the requests beside them, with messages or prompt, to replay them", of: "tokens",
+		lines: len(head.Lines)}
+	for _, line := range source.WithoutBlankEnd(head.Lines) {
+		s, u, has := &source.JSONScanner{Text: line}, prompts.Usage{}, false
+		err := s.Object(func(key []byte) error {
+			has = has || slices.Contains(promptFields, string(key))
+			return promptlogs.ReadUsage(&u, key, s)
+		})
+		if err != nil || has {
+			return l, false
+		}
+		if m, _ := u.Measured(math.MaxInt32); m.Known && m.Tokens > 0 {
+			l.stated = append(l.stated, observed{float64(m.Cached), float64(m.Tokens)})
+		}
+	}
+	return l, len(l.stated) > 0
 }
 
 // matches calls f with the groups of each line that matches.
@@ -81,33 +173,29 @@ func (k *statisticsKind) matches(log []byte, f func(groups []string)) {
 	}
 }
 
-// lastStated returns the ratio that the last line states.
-func lastStated(k *statisticsKind, log []byte) (stated string) {
-	k.matches(log, func(groups []string) { stated = groups[0] + "% of the tokens hit, as the last line states" })
+// shares are the percentages that lines state.
+func shares(k *statisticsKind, log []byte) (stated []observed) {
+	k.matches(log, func(groups []string) { stated = append(stated, observed{countIn(groups[0]), 100}) })
 	return stated
 }
 
-func missesAndHits(k *statisticsKind, log []byte) string {
-	var misses, hits float64
+func missesAndHits(k *statisticsKind, log []byte) (stated []observed) {
 	k.matches(log, func(groups []string) {
-		misses += countIn(groups[0])
-		hits += countIn(groups[1])
+		if misses, hits := countIn(groups[0]), countIn(groups[1]); misses+hits > 0 {
+			stated = append(stated, observed{hits, hits + misses})
+		}
 	})
-	return ratioStated(hits, hits+misses, "tokens")
+	return stated
 }
 
-func allAndHits(k *statisticsKind, log []byte) string {
-	var all, hits float64
-	k.matches(log, func(groups []string) {
-		all += countIn(groups[0])
-		hits += countIn(groups[1])
-	})
-	return ratioStated(hits, all, "tokens")
+func allAndHits(k *statisticsKind, log []byte) (stated []observed) {
+	k.matches(log, func(groups []string) { stated = append(stated, observed{countIn(groups[1]), countIn(groups[0])}) })
+	return stated
 }
 
-// namedCounts returns the ratio of the last counts with two names.
-func namedCounts(hitName, missName string) func(*statisticsKind, []byte) string {
-	return func(_ *statisticsKind, log []byte) string {
+// namedCounts returns the last counts with two names.
+func namedCounts(hitName, missName string) func(*statisticsKind, []byte) []observed {
+	return func(_ *statisticsKind, log []byte) []observed {
 		var hits, misses float64
 		for line := range strings.Lines(string(log)) {
 			line = strings.Join(strings.Fields(line), " ")
@@ -117,13 +205,12 @@ func namedCounts(hitName, missName string) func(*statisticsKind, []byte) string 
 				misses = countIn(text)
 			}
 		}
-		return ratioStated(hits, hits+misses, "requests")
+		return []observed{{hits, hits + misses}}
 	}
 }
 
-// arcstatRatio sums up the columns read and miss.
-func arcstatRatio(k *statisticsKind, log []byte) string {
-	var read, miss float64
+// arcstatReads are the columns read and miss.
+func arcstatReads(k *statisticsKind, log []byte) (stated []observed) {
 	var columns []string
 	for line := range strings.Lines(string(log)) {
 		fields := strings.Fields(line)
@@ -137,13 +224,14 @@ func arcstatRatio(k *statisticsKind, log []byte) string {
 			}
 			return 0
 		}
-		read += at("read")
-		miss += at("miss")
+		if read := at("read"); read > 0 {
+			stated = append(stated, observed{read - at("miss"), read})
+		}
 	}
-	return ratioStated(read-miss, read, "reads")
+	return stated
 }
 
-func noneStated(*statisticsKind, []byte) string { return "" }
+func noneStated(*statisticsKind, []byte) []observed { return nil }
 
 // countIn reads a count such as 12 or 2.1K; 0 if it is none.
 func countIn(text string) float64 {
@@ -158,11 +246,4 @@ func countIn(text string) float64 {
 		return 0
 	}
 	return x * unit
-}
-
-func ratioStated(hits, all float64, of string) string {
-	if all <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.1f%% of the %s hit", 100*hits/all, of)
 }

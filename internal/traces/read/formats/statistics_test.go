@@ -3,6 +3,8 @@ package formats
 import (
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 // Each kind of log, with what it states, worked out by hand.
@@ -13,13 +15,12 @@ func TestStatisticsAreRecognised(t *testing.T) {
 			"INFO 10-02 09:14:21 [loggers.py:127] Engine 000: Avg prompt throughput: 4990.7 tokens/s, Avg generation " +
 			"throughput: 1010.9 tokens/s, Running: 124 reqs, GPU KV cache usage: 79.5%, Prefix cache hit rate: 28.4%\n",
 			"statistics of vLLM, which name no requests; by its first 2 lines 28.4% of the tokens hit, as the last line " +
-				"states; " +
-				"start the server " +
-				"with --enable-log-requests"},
+				"states (in their order 0.3%, 28.4%); start the server with --enable-log-requests"},
 		{"[2025-10-02 09:14:11 TP0] Prefill batch. #new-seq: 1, #new-token: 4096, #cached-token: 0, token usage: 0.00, \n" +
 			"[2025-10-02 09:14:21 TP0] Prefill batch. #new-seq: 1, #new-token: 384, #cached-token: 3712, token usage: 0.01\n" +
 			"[2025-10-02 09:14:22 TP0] Decode batch. #running-req: 1, #token: 4100, token usage: 0.01\n",
-			"SGLang, which name no requests; by its first 3 lines 45.3% of the tokens hit; start the server"},
+			"SGLang, which name no requests; by its first 3 lines 45.3% of the tokens hit (in their order 0.0%, 90.6%); " +
+				"start the server"},
 		{"[2025-10-02 09:14:11,101] LMCache INFO: Reqid: a, Total tokens 700, LMCache hit tokens: 512, need to load: -176\n" +
 			"[2025-10-02 09:14:12,101] LMCache INFO: Reqid: b, Total tokens 900, LMCache hit tokens: 768, need to load: 256\n",
 			"LMCache, which name no requests; by its first 2 lines 80.0% of the tokens hit"},
@@ -32,6 +33,11 @@ func TestStatisticsAreRecognised(t *testing.T) {
 		{"Active connections: 291 \nserver accepts handled requests\n", "(stub_status), which name no requests; log its"},
 		{"procs -----------memory---------- ---swap--\n r  b   swpd   free\n", "(vmstat), which name no requests"},
 		{"Device             tps    kB_read/s\nsda  1.0 2.0\n", "(iostat), which name no requests; record requests"},
+		{"INFO 10-02 09:14:11 [logger.py:43] Received request cmpl-1-0: params: SamplingParams(n=1), lora_request: None.\n",
+			"begins with requests of vLLM, which have no prompts at this level; start the server with " +
+				"--enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG"},
+		{`{"level":"INFO","message":"Received request cmpl-1-0: params: SamplingParams(n=1), lora_request: None."}` + "\n",
+			"begins with requests of vLLM"},
 		{"", ""},
 		{"time,key,size\n1,read,2\n", ""},
 		{"time read miss\n1 a 0\n", ""},
@@ -54,4 +60,24 @@ func FuzzStatistics(f *testing.F) {
 			t.Errorf("%q: %+v", head, log)
 		}
 	})
+}
+
+// TestUsageIsRecognised: lines with what an API found in its cache and without prompts are no requests.
+func TestUsageIsRecognised(t *testing.T) {
+	const first = `{"object":"chat.completion","model":"m","usage":{"prompt_tokens":300,"prompt_tokens_details":` +
+		`{"cached_tokens":0}}}` + "\n"
+	for log, want := range map[string]string{
+		first + strings.ReplaceAll(first, `_tokens":0`, `_tokens":150`): "which come without prompts; by its first 2 lines " +
+			"25.0% of the tokens hit (in their order 0.0%, 50.0%); log the requests beside them",
+		`{"type":"usage","input_tokens":4,"cache_read_input_tokens":12,"cache_creation_input_tokens":0}` + "\n": "75.0% of",
+		first + `{"messages":[],"usage":{"prompt_tokens":300,"cached_tokens":0}}` + "\n":                        "",
+		first + "x\n":                          "",
+		`{"usage":{"prompt_tokens":1}}` + "\n": "",
+		"":                                     "",
+	} {
+		l, ok := usageOf(source.NewHead([]byte(log), true))
+		if ok != (want != "") || ok && !strings.Contains(l.Error(), want) {
+			t.Errorf("%q: %t, %q; want %q", log, ok, l, want)
+		}
+	}
 }

@@ -214,12 +214,19 @@ func chooseField(first *survey, option, choice string) (path, error) {
 func (v *survey) known(option string) *surveyed {
 	for _, name := range source.KnownNames(option) {
 		for _, f := range v.fields {
-			if len(f.path) == 1 && f.plain == name && f.fits(option) && !(name == "name" && source.NamesLogger(v.names())) {
+			if len(f.path) == 1 && f.plain == name && f.fits(option) && !(option == "key" && f.isConstant()) &&
+				!(name == "name" && source.NamesLogger(v.names())) {
 				return f
 			}
 		}
 	}
 	return nil
+}
+
+// isConstant reports whether so many lines have one value that it is a word of the format, and no key.
+func (f *surveyed) isConstant() bool {
+	const fewest = 10
+	return f.Rows >= fewest && len(f.Distinct) == 1
 }
 
 // fits reports whether a field may be used for an option, judging by its first value.

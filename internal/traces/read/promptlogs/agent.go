@@ -45,7 +45,8 @@ type agentReader struct {
 	stated      int64  // the same on the clock of the file
 	maxGap      int64  // 0: none
 	opts        params.Values
-	served      served // what serves the request that is being read
+	served      served        // what serves the request that is being read
+	usage       prompts.Usage // what its server counted in it
 }
 
 func openAgent(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -156,6 +157,7 @@ func (a *agentReader) request(p *prompt) error {
 	stated := int64(-1)
 	p.InputTokens, p.OutputTokens, p.Session = 0, -1, a.session
 	a.served.reset()
+	a.usage = prompts.Usage{}
 	hasBlocks := false
 	err := s.Object(func(key []byte) (err error) {
 		switch string(key) {
@@ -171,7 +173,7 @@ func (a *agentReader) request(p *prompt) error {
 		default:
 			ok := false
 			if ok, err = a.served.read(string(key), s); !ok {
-				err = s.Skip()
+				err = ReadUsage(&a.usage, key, s)
 			}
 		}
 		return err
@@ -185,7 +187,7 @@ func (a *agentReader) request(p *prompt) error {
 	case stated < a.stated:
 		return fmt.Errorf("t goes back from %v to %v seconds", float64(a.stated)/1e9, float64(stated)/1e9)
 	}
-	p.Scope = a.served.scope(a.opts)
+	p.Scope, p.Measured = a.served.scope(a.opts), measured(&a.usage, p.InputTokens, a.src.Reading)
 	for i, id := range p.blocks {
 		p.blocks[i] = random.Scramble(id ^ a.scope)
 	}

@@ -52,6 +52,7 @@ type chatTurn struct {
 	input, output []byte
 	hasOutput     bool
 	tenant        string
+	usage         prompts.Usage
 }
 
 func openChat(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -116,7 +117,7 @@ func (c *chatReader) parse(text []byte) (chatTurn, error) {
 			turn.hasOutput = true
 			turn.output, err = s.String()
 		default:
-			err = s.Skip()
+			err = ReadUsage(&turn.usage, key, s)
 		}
 		return err
 	})
@@ -147,6 +148,7 @@ func (c *chatReader) next(p *prompt) error {
 	}
 	p.Head = prompts.Head{InputTokens: int32(chain.tokens), OutputTokens: -1, Session: turn.session}
 	p.time, p.tenant = turn.time, turn.tenant
+	p.Measured = measured(&turn.usage, p.InputTokens, c.src.Reading)
 	p.blocks = append(p.blocks, chain.blocks...)
 	if turn.hasOutput {
 		before, blocks := chain.tokens, len(chain.blocks)

@@ -68,8 +68,9 @@ type request struct {
 	calls      bool     // the answer calls tools, as the log writes it and not as the model did
 	most       int32    // tokens that the answer may have; 0 if the log does not say
 	served     served
-	leftOut    string   // why this is no prompt; "" if it is one
-	parts      []string // what was left out of it: images, audio, ...
+	usage      prompts.Usage // what the server counted in the prompt
+	leftOut    string        // why this is no prompt; "" if it is one
+	parts      []string      // what was left out of it: images, audio, ...
 }
 
 // reset empties a request, and keeps its room.
@@ -219,8 +220,11 @@ func (c *collector) named(name string) {
 // finish sets the answer to a request; false if none of this name was added.
 func (c *collector) finish(name string, q *request) (found bool, err error) {
 	at, ok := c.names[name]
-	if !ok || at >= len(c.prompts) || c.prompts[at].OutputTokens >= 0 {
-		return ok, nil
+	if !ok || at >= len(c.prompts) {
+		return false, nil
+	}
+	if c.setMeasured(&c.prompts[at], q); c.prompts[at].OutputTokens >= 0 {
+		return true, nil
 	}
 	if err := c.setAnswer(&c.prompts[at], q); err != nil || c.prompts[at].OutputTokens < 0 {
 		return true, err
@@ -272,6 +276,7 @@ func (c *collector) addLengths(q *request, input int32) error {
 func (c *collector) promptOf(q *request, tokens int32) (p collected, err error) {
 	p = collected{hasSession: q.hasSession}
 	p.Head, p.tenant = prompts.Head{InputTokens: tokens, Session: q.session, Scope: q.served.scope(c.opts)}, c.ofTenant
+	c.setMeasured(&p, q)
 	p.time, err = c.timeOf(q)
 	return p, err
 }

@@ -18,7 +18,9 @@ var (
 		"promptlen", "inputlen", "numprefilltokens", "requestnumprefilltokens"}
 	outputNames = []string{"generatedtokens", "generationtokens", "responsetokens", "completiontokens", "outputtokens",
 		"outputlength", "outputlen", "numdecodetokens", "requestnumdecodetokens"}
-	arrivalNames      = []string{"timestamp", "time", "arrivaltime", "arrivedat", "starttime", "launchtime"}
+	arrivalNames = []string{"timestamp", "time", "arrivaltime", "arrivedat", "starttime", "launchtime"}
+	cachedNames  = []string{"cachedtokens", "numcachedtokens", "cachedprompttokens", "cachereadinputtokens",
+		"prompttokensdetailscachedtokens", "cachedinputtokens"}
 	conversationNames = []string{"sessionid", "conversationid", "userid"}
 )
 
@@ -60,6 +62,7 @@ func lengthsHeader(head source.Head) (header []string, delimiter byte, ok bool) 
 type lengthsReader struct {
 	rows                         *source.Rows
 	input, output, time, session int // columns, -1 without
+	cached                       int // likewise
 	timeUnit                     int64
 }
 
@@ -74,7 +77,7 @@ func openLengths(src *source.Source, opts params.Values) (stream.Reader, stream.
 		return nil, stream.Fields{}, err
 	}
 	r := &lengthsReader{rows: rows, input: rows.Known(inputNames), output: rows.Known(outputNames),
-		time: rows.Known(arrivalNames), session: rows.Known(conversationNames)}
+		time: rows.Known(arrivalNames), session: rows.Known(conversationNames), cached: rows.Known(cachedNames)}
 	reading := src.Reading
 	reading.Why = "prompts of no tokens"
 	reading.Key = fmt.Sprintf("lengths %s and %s", rows.Header[r.input], rows.Header[r.output])
@@ -125,6 +128,11 @@ func (r *lengthsReader) read(p *prompt, input []byte) (err error) {
 		if p.time, err = source.ParseTime(source.TrimBlanks(r.rows.Cells[r.time]), r.timeUnit); err != nil {
 			return fmt.Errorf("%s: %w", name(r.time), err)
 		}
+	}
+	if r.cached >= 0 {
+		u := prompts.Usage{}
+		u.SetText("cached_tokens", source.TrimBlanks(r.rows.Cells[r.cached]))
+		p.Measured = measured(&u, p.InputTokens, r.rows.Src.Reading)
 	}
 	if r.session >= 0 {
 		p.Session = r.sessionOf(source.TrimBlanks(r.rows.Cells[r.session]))

@@ -69,7 +69,10 @@ func (e *litellmEntry) read(s *source.JSONScanner) error {
 				return e.readSession(s)
 			}
 		case "prompt_tokens":
-			return readCount(s, &e.input)
+			if err = readCount(s, &e.input); e.input >= 0 {
+				e.usage.Set("prompt_tokens", int64(e.input))
+			}
+			return err
 		case "completion_tokens":
 			return readCount(s, &e.output)
 		case "call_type", "status":
@@ -97,7 +100,7 @@ func (e *litellmEntry) read(s *source.JSONScanner) error {
 				return s.Skip()
 			})
 		}
-		return s.Skip()
+		return ReadUsage(&e.usage, key, s)
 	})
 }
 
@@ -175,6 +178,6 @@ func (e *litellmEntry) readResponse(s *source.JSONScanner) error {
 		case "choices", "output", "content", "id":
 			return e.field(key, s)
 		}
-		return s.Skip()
+		return ReadUsage(&e.usage, key, s)
 	})
 }

@@ -56,6 +56,7 @@ type mooncakeReader struct {
 	tenant *tenantField
 	opts   params.Values
 	served served              // what serves the prompt that is being read
+	usage  prompts.Usage       // what its server counted in it
 	later  map[uint64]struct{} // chats that others continue, and that have not come
 }
 
@@ -208,6 +209,7 @@ func (r *mooncakeReader) readLine(p *prompt) error {
 		line.Session = r.conversation(line.chat, line.parent)
 	}
 	*p = line.prompt
+	p.Measured = measured(&r.usage, p.InputTokens, r.src.Reading)
 	return nil
 }
 
@@ -254,6 +256,7 @@ func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
 	r.scanner = source.JSONScanner{Text: text}
 	line.OutputTokens = -1
 	r.served.reset()
+	r.usage = prompts.Usage{}
 	err := r.scanner.Object(func(key []byte) error { return r.field(string(key), line) })
 	if err == nil {
 		err = r.scanner.End()
@@ -290,7 +293,7 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 		if ok, err := r.served.read(key, s); ok {
 			return err
 		}
-		return s.Skip()
+		return ReadUsage(&r.usage, []byte(key), s)
 	}
 	field := mooncakeFields(1) << slices.Index(mooncakeNames, key)
 	if err == nil && line.has&field != 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/traces/chattemplate"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
@@ -81,7 +82,7 @@ func (b *body) each(add func(*request) error) error {
 			b.text, b.ids = nil, b.idLists[i-len(b.prompts)]
 		}
 		if n > 1 { // they share an answer, whose length is then unknown
-			b.output, b.answer, b.answerIDs = -1, nil, nil
+			b.output, b.answer, b.answerIDs, b.usage = -1, nil, nil, prompts.Usage{}
 		}
 		if err := add(&b.request); err != nil {
 			return err
@@ -121,7 +122,7 @@ func (b *body) field(key []byte, s *source.JSONScanner) error {
 	if ok, err := b.served.read(string(key), s); ok {
 		return err
 	}
-	return s.Skip()
+	return ReadUsage(&b.usage, key, s)
 }
 
 // readMost reads how many tokens the answer may have. What is no such number says nothing.
@@ -329,13 +330,13 @@ func (b *body) addAnswer(text []byte) {
 	b.answer = append(b.answer, text...)
 }
 
-// readUsage reads how many tokens the server counted in the answer.
+// readUsage reads how many tokens the server counted in the answer and in the prompt.
 func (b *body) readUsage(s *source.JSONScanner) error {
 	return eachField(s, func(key []byte) error {
 		if string(key) == "completion_tokens" || string(key) == "output_tokens" {
 			return readCount(s, &b.output)
 		}
-		return s.Skip()
+		return ReadUsage(&b.usage, key, s)
 	})
 }
 

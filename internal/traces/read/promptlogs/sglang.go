@@ -294,6 +294,9 @@ func (r *sglangReader) readFinish(line, before []byte) (err error) {
 			}
 		}
 	}
+	for _, name := range []string{"prompt_tokens", "cached_tokens"} {
+		r.body.usage.SetText(name, lastNumber(line[s.Pos:], name))
+	}
 	if text := lastNumber(line[s.Pos:], "e2e_latency"); text != nil {
 		if r.result.latency, err = strconv.ParseFloat(string(text), 64); err != nil {
 			return fmt.Errorf("e2e_latency %.40q: want seconds", text)
@@ -515,7 +518,11 @@ func (r *sglangReader) readOut(s *source.JSONScanner) error {
 		return eachField(s, func(key []byte) error {
 			switch string(key) {
 			case "prompt_tokens":
-				return readCount(s, &r.result.input)
+				err := readCount(s, &r.result.input)
+				if r.result.input >= 0 {
+					r.body.usage.Set("prompt_tokens", int64(r.result.input))
+				}
+				return err
 			case "completion_tokens":
 				return readCount(s, &r.result.output)
 			case "e2e_latency":
@@ -528,7 +535,7 @@ func (r *sglangReader) readOut(s *source.JSONScanner) error {
 				}
 				return nil
 			}
-			return s.Skip()
+			return ReadUsage(&r.body.usage, key, s)
 		})
 	})
 }

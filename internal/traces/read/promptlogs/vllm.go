@@ -14,13 +14,13 @@ import (
 var vllmFormat = source.Format{
 	Name:    "vllm",
 	Options: textOptions(),
+	JSON:    true,
 	Whole:   true,
 	Detect: source.CertainIf(func(head source.Head) bool {
 		_, _, ok := vllmRequest(head.Bytes)
 		return ok
 	}),
-	Impossible: source.NoTextTrace,
-	Open:       openVLLM,
+	Open: openVLLM,
 }
 
 // vllmMarks are what lines with prompts have before and behind the name of the request.
@@ -81,6 +81,7 @@ func (r *vllmReader) read(line []byte) error {
 	if r.first == nil {
 		r.first = bytes.Clone(line)
 	}
+	line = pylog.Console(line)
 	before, name, ok := vllmRequest(line)
 	if !ok {
 		return r.readAnswer(line)
@@ -164,6 +165,9 @@ func (r *vllmReader) measure(q *request) {
 
 // readAnswer reads a line with an answer; others are left out.
 func (r *vllmReader) readAnswer(line []byte) error {
+	if r.readLMCache(line) {
+		return nil
+	}
 	_, after, ok := bytes.Cut(line, []byte("Generated response "))
 	name, _, found := bytes.Cut(after, []byte(": output: "))
 	if !ok || !found || bytes.HasSuffix(name, []byte(" (streaming delta)")) {

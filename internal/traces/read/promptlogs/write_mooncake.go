@@ -73,6 +73,12 @@ func (m *mooncakeWriter) begin(head *prompts.Head, time int64) {
 	if head.OutputTokens >= 0 {
 		field("output_length", uint64(head.OutputTokens))
 	}
+	if head.Measured.Known {
+		field("cached_tokens", uint64(head.Measured.Cached))
+	}
+	if head.Measured.Tokens > 0 {
+		field("prompt_tokens", uint64(head.Measured.Tokens))
+	}
 	if m.kind.Sessions {
 		field("session_id", head.Session)
 	}

@@ -52,3 +52,17 @@ func TestClock(t *testing.T) {
 		}
 	}
 }
+
+// TestConsole: a logger that writes JSON is read like one that writes to the console.
+func TestConsole(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"timestamp": "2026-01-01T00:00:00Z", "level": "INFO", "message": "a \"b\""}`: `2026-01-01T00:00:00Z a "b"`,
+		`{"event":"x","asctime":"2026-01-01 00:00:00,5","lineno":3}`:                   "2026-01-01 00:00:00,5 x",
+		`{"msg":"x"}`: " x", `{"level":"INFO"}`: `{"level":"INFO"}`, `{"message":"x"`: `{"message":"x"`,
+		"plain": "plain", "": "",
+	} {
+		if got := string(Console([]byte(line))); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

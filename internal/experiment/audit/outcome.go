@@ -1,0 +1,75 @@
+package audit
+
+import "math"
+
+// Outcome is what a server says that it found, beside what a replay of the same requests found. Both are counted in
+// units: a request is one, a prompt has as many as tokens.
+type Outcome struct {
+	Items    int   // requests, prompts, or spans of time of which the server has told totals
+	Units    int64 // of all items
+	Measured int64 // units that the server found
+	Replayed int64 // units that the replay found
+	Apart    int64 // the sum over the items of |measured - replayed|
+
+	squares float64 // the sum of the squares of these differences
+}
+
+// Add adds an item.
+func (o *Outcome) Add(units, measured, replayed int64) {
+	o.Items++
+	o.Units += units
+	o.Measured += measured
+	o.Replayed += replayed
+	apart := measured - replayed
+	o.squares += float64(float64(apart) * float64(apart))
+	o.Apart += max(apart, -apart)
+}
+
+func (o Outcome) share(units int64) float64 {
+	if o.Units == 0 {
+		return 0
+	}
+	return float64(units) / float64(o.Units)
+}
+
+// HitRatio is what the server found, as a share.
+func (o Outcome) HitRatio() float64 { return o.share(o.Measured) }
+
+// ReplayedRatio is what the replay found, as a share.
+func (o Outcome) ReplayedRatio() float64 { return o.share(o.Replayed) }
+
+// Gap is how much more the server found than the replay, as a share; negative if it found less.
+func (o Outcome) Gap() float64 { return o.share(o.Measured - o.Replayed) }
+
+// Agreement is the share of the units of which both say the same.
+func (o Outcome) Agreement() float64 { return 1 - o.share(o.Apart) }
+
+// GapError is the standard error of Gap, if what differs does so independently from item to item.
+func (o Outcome) GapError() float64 {
+	if o.Units == 0 {
+		return 0
+	}
+	return math.Sqrt(o.squares) / float64(o.Units)
+}
+
+// leastItems is from how many items on it can be told whether two replays differ by more than chance.
+const leastItems = 30
+
+// IsCoarse reports whether the server has told so little, such as one total, that only the gap says something.
+func (o Outcome) IsCoarse() bool { return o.Items < leastItems }
+
+// distance is how far the replay is from the server: the share on which they disagree, and the gap. The first tells a
+// cause from another with as many hits, and the second keeps a replay of other hits from being preferred to one that is
+// only unlucky, as with a server that evicts at random.
+func (o Outcome) distance() float64 { return 1 - o.Agreement() + math.Abs(o.Gap()) }
+
+// deviations is by how many standard deviations o is nearer to the server than another outcome, at least: the items on
+// which they differ are at most those on which either is wrong.
+func (o Outcome) deviations(other Outcome) float64 {
+	sd := math.Sqrt(o.squares + other.squares)
+	if sd == 0 {
+		return 0
+	}
+	gap := func(o Outcome) float64 { return math.Abs(float64(o.Measured - o.Replayed)) }
+	return max(float64(other.Apart-o.Apart), gap(other)-gap(o)) / sd
+}

@@ -1,0 +1,167 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/show"
+)
+
+// Words are what sentences about a finding call things.
+type Words struct {
+	Units    string                      // "requests", "tokens"
+	Settings string                      // what the replay follows: "nginx at 1 GiB"
+	Money    func(points float64) string // what so many points of hit ratio cost; nil without prices
+}
+
+// Sentences says what the server found, what its settings would give, and what explains the gap: the first is what a
+// person would say.
+func (f Finding) Sentences(w Words) []string {
+	s := f.Stated
+	first := fmt.Sprintf("The server hit %s of %s %s; its settings (%s) would give %s", percent(s.HitRatio()),
+		show.Count(s.Units), w.Units, w.Settings, percent(s.ReplayedRatio()))
+	if f.hasGap() {
+		first += fmt.Sprintf(", %s %s", points(s.Gap()), f.direction())
+		if w.Money != nil {
+			first += ", which " + w.Money(100*s.Gap())
+		}
+	}
+	return append([]string{first + "."}, f.reasons(w)...)
+}
+
+// hasGap reports whether the ratios differ by what a person would mind.
+func (f Finding) hasGap() bool { return math.Abs(f.Stated.Gap()) >= leastGain }
+
+// direction says on which side of the server the settings are.
+func (f Finding) direction() string {
+	if f.Stated.Gap() < 0 {
+		return "more"
+	}
+	return "less"
+}
+
+// reasons says what explains the gap.
+func (f Finding) reasons(w Words) []string {
+	switch {
+	case len(f.Steps) > 0 && f.Stated.IsCoarse():
+		return f.coarse(w)
+	case len(f.Steps) > 0:
+		return []string{f.explained(), f.agreement(w)}
+	case f.Stated.IsCoarse() && !f.hasGap():
+		return []string{"They agree, as far as totals tell."}
+	case f.Stated.IsCoarse():
+		return []string{fmt.Sprintf("Nothing that was tried explains the gap (%s).", f.attempts())}
+	case f.Stated.Agreement() >= 1-wellAgreed:
+		return []string{fmt.Sprintf("They agree on %s of the %s: there is nothing to explain.",
+			percent(f.Stated.Agreement()), w.Units)}
+	}
+	return []string{fmt.Sprintf("They agree on %s of the %s. Nothing that was tried explains the rest (%s).",
+		percent(f.Stated.Agreement()), w.Units, f.attempts())}
+}
+
+// wellAgreed is the share of the units on which server and replay may differ where both follow the same rules: clocks
+// and the order of requests that overlap are not in the log.
+const wellAgreed = 0.02
+
+// attempts says what was tried.
+func (f Finding) attempts() string {
+	var names []string
+	for _, t := range f.Alone {
+		if t.Says != "" && t.Failed == "" {
+			names = append(names, t.Name)
+		}
+	}
+	return fmt.Sprintf("%s in %s: %s", show.Counted(len(names), "cause"), show.Counted(f.Replays, "replay"),
+		strings.Join(names, ", "))
+}
+
+// explained says which part of the gap each cause explains. Where the ratios do not differ, the causes are what makes
+// server and replay disagree.
+func (f Finding) explained() string {
+	if !f.hasGap() {
+		says := make([]string, len(f.Steps))
+		for i, step := range f.Steps {
+			says[i] = step.Says
+		}
+		return fmt.Sprintf("The ratios are nearly the same, but of other requests, because of %s.",
+			listed(says))
+	}
+	var parts []string
+	for i, step := range f.Steps {
+		part := fmt.Sprintf("%s by %s", number(f.Points(i)), step.Says)
+		if i == 0 {
+			part = fmt.Sprintf("%s of the %s are explained by %s", number(f.Points(i)), points(f.Stated.Gap()), step.Says)
+		}
+		parts = append(parts, part)
+	}
+	return fmt.Sprintf("%s; %s are not explained.", strings.Join(parts, ", "), number(f.Unexplained()))
+}
+
+// agreement says how many units server and replay see alike.
+func (f Finding) agreement(w Words) string {
+	return fmt.Sprintf("Server and replay agree on %s of the %s, with the settings as stated on %s.",
+		percent(f.Last().Agreement()), w.Units, percent(f.Stated.Agreement()))
+}
+
+// coarse lists what would explain a gap of which only totals are known.
+func (f Finding) coarse(w Words) []string {
+	alone := slices.Clone(f.Alone)
+	alone = slices.DeleteFunc(alone, func(t Tried) bool {
+		return t.Says == "" || t.Failed != "" || !explains(f.Stated, t.Outcome)
+	})
+	says := make([]string, len(alone))
+	for i, t := range alone {
+		says[i] = fmt.Sprintf("%s (%s)", t.Says, percent(t.Outcome.ReplayedRatio()))
+	}
+	return []string{fmt.Sprintf("The server has told totals only, which many causes fit. By itself each of these brings "+
+		"the replay nearer: %s. A log that says of each of the %s whether it hit tells which it is.",
+		strings.Join(says, "; "), w.Units)}
+}
+
+// Points returns how many points of the gap a step explains; those of all steps and Unexplained are the gap.
+func (f Finding) Points(step int) float64 {
+	before := f.Stated
+	if step > 0 {
+		before = f.Steps[step-1].Outcome
+	}
+	return f.toward(before, f.Steps[step].Outcome)
+}
+
+// PointsAlone returns how many points of the gap a cause explains by itself.
+func (f Finding) PointsAlone(t Tried) float64 { return f.toward(f.Stated, t.Outcome) }
+
+// Unexplained returns how many points of the gap remain.
+func (f Finding) Unexplained() float64 { return f.toward(f.Last(), Outcome{}) }
+
+// toward returns by how many points the gap shrinks between two outcomes.
+func (f Finding) toward(before, after Outcome) float64 {
+	shrinks := 100 * (before.Gap() - after.Gap())
+	if f.Stated.Gap() < 0 {
+		return -shrinks
+	}
+	return shrinks
+}
+
+// listed writes a list: "a, b and c".
+func listed(texts []string) string {
+	last := len(texts) - 1
+	if last < 1 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
+
+// points writes the size of a gap.
+func points(gap float64) string { return number(100*math.Abs(gap)) + " points" }
+
+func number(x float64) string {
+	text := fmt.Sprintf("%.1f", x)
+	if text == "-0.0" {
+		return "0.0"
+	}
+	return text
+}
