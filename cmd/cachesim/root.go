@@ -139,6 +139,7 @@ const commandsScreen = `Usage: cachesim LOG...              the answer on one sc
   cachesim curve access.log         hit ratios over all capacities
   cachesim stat access.log          requests, objects, bytes, popularity, reuse
   cachesim explain access.log       why requests hit and miss, one by one
+  cachesim audit access.log         why did the server hit less than a replay?
   cachesim compare old new          what differs between runs
   cachesim check baseline.jsonl     in CI: has a hit ratio changed?
   cachesim reproduce --list         published figures that it can reproduce

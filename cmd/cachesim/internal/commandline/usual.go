@@ -8,6 +8,7 @@ var Usual = map[string]string{
 	"run":          "policy capacity bytes cost target server by lives output format",
 	"curve":        "policy capacity bytes points sample cost target kv output format",
 	"explain":      "key policy capacity bytes admit from to streams input-format format",
+	"audit":        "server policy capacity bytes admit by cost rate output format",
 	"stat":         "output kv input-format object-size sample format",
 	"check":        "tolerance update allow-trace-change new-traces trace-dir jobs format",
 	"compare":      "against tolerance fail-if only ignore metric rows output highlight format",
@@ -55,6 +56,10 @@ var briefly = map[string]string{
 	"--wait":               "Slurm: submit, wait for the end, collect the records",
 
 	"adversary --capacity":    "objects, as in 2,3,4 or 2..8+1",
+	"audit --capacity":        "100 (objects), 64MiB or 1% (of the trace)",
+	"audit --policy":          "as in lru or s3fifo(small=0.1); see cachesim policies",
+	"audit --rate":            "with --cost: how often requests come, as in 1200/s",
+	"audit --by":              "a column that may matter, as in region",
 	"adversary --policy":      "as in laru,lru (default: all that use a predictor)",
 	"curve --output":          "folder for report.html, records and figures",
 	"explain --capacity":      "100 (objects), 64MiB or 1% (of the trace)",
