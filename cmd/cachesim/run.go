@@ -134,6 +134,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.brief {
+		f.trace.brief = true
 		if err := f.adapt(cmd, args); err != nil {
 			return err
 		}
