@@ -110,7 +110,7 @@ func TestNothingIsLeftOfBars(t *testing.T) {
 	}
 }
 
-// The answer about a log, with all that may be wrong with it, fits a screen of 24 lines with the command and the prompt.
+// The answer about a log, with all that may be wrong with it, fits 24 lines with the command and the prompt.
 func TestTheAnswerFitsAScreen(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("COLUMNS", "")
