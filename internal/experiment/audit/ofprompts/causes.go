@@ -95,7 +95,7 @@ func (l *Log) agreeing(c cause) func(context.Context, trial) (Setup, string, err
 func readings(t *traces.Trace) (causes []cause) {
 	format := t.InputFormat()
 	option := func(kind, name, value, says string) {
-		spec := withOption(format, name, value)
+		spec := audit.WithOption(format, name, value)
 		if formats.Check(spec) == nil && !strings.Contains(format, name+"="+value) {
 			causes = append(causes, plain(kind, name+"="+value, says, func(s *Setup) { s.Workload.Format = spec }))
 		}
@@ -259,10 +259,9 @@ func (s *seen) across(hits func(i int) int64) []int {
 	last := make([]int, s.trace.NumObjects) // per block: the number of the last prompt that has it, plus 1
 	for i := range s.hits {
 		group, _ := s.trace.Group(i)
-		if s.columns.Measured(i).Known {
+		if s.says(i) {
 			_, all := s.columns.Found(i)
-			share := float64(hits(i)) / float64(max(1, all))
-			found := int(share * float64(s.columns.InputTokens[i]) / float64(s.columns.BlockTokens))
+			found := int(hits(i) * int64(s.columns.InputTokens[i]) / max(1, all) / int64(s.columns.BlockTokens))
 			if found = min(found, s.columns.Full(i, group)); found > 0 && last[group[found-1]] > 0 {
 				changes[last[group[found-1]]]++ // from the prompt behind it
 				changes[i+1]--
@@ -278,16 +277,4 @@ func (s *seen) across(hits func(i int) int64) []int {
 		across[i] = open
 	}
 	return across
-}
-
-// withOption returns the name of a format with another value of an option: "openai:block=32".
-func withOption(format, name, value string) string {
-	base, options, _ := strings.Cut(format, ":")
-	kept := []string{name + "=" + value}
-	for option := range strings.SplitSeq(options, ",") {
-		if option != "" && !strings.HasPrefix(option, name+"=") {
-			kept = append(kept, option)
-		}
-	}
-	return base + ":" + strings.Join(kept, ",")
 }

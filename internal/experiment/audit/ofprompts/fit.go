@@ -166,7 +166,7 @@ func (v *searcher) asNear(best int64) (least, most int64) {
 // apart returns how many tokens each prompt is apart, of which the log says something.
 func (s *seen) apart() (all []int64) {
 	for i := range s.hits {
-		if s.columns.Measured(i).Known {
+		if s.says(i) {
 			_, measured, replayed := s.item(i)
 			all = append(all, max(measured-replayed, replayed-measured))
 		}

@@ -32,8 +32,8 @@ func load(ctx context.Context, w workload.Workload) (*traces.Trace, error) {
 // conversations is the workload that servers with faults have answered, at so many prompts per second.
 func conversations(t *testing.T, rate string) *traces.Trace {
 	t.Helper()
-	w := workload.Workload{Generator: "llm(prompts=1500,conversations=150,systems=4,shared=512,prompt-mean=1500," +
-		"output-mean=150,gap-mean=120,gap-sd=400,rate=" + rate + ")"}
+	w := workload.Workload{Generator: "llm(prompts=800,conversations=80,systems=4,shared=512,prompt-mean=1500," +
+		"output-mean=150,gap-mean=70,gap-sd=200,rate=" + rate + ")"}
 	return must.Get(load(t.Context(), w))(t)
 }
 
@@ -102,7 +102,7 @@ func TestFaultsAreFound(t *testing.T) {
 		"replicas=2":        {"0.1", 6000, func(s *Setup) { s.nodes = 2 }},
 		"replicas=4":        {"0.1", 6000, func(s *Setup) { s.nodes = 4 }},
 		"replicas=3,sticky": {"0.1", 3000, func(s *Setup) { s.nodes, s.sticky = 3, true }},
-		"restarts":          {"0.1", 6000, func(s *Setup) { s.restarts = []int{500, 1100} }},
+		"restarts":          {"0.1", 6000, func(s *Setup) { s.restarts = []int{300, 600} }},
 		"capacity":          {"0.1", 6000, func(s *Setup) { *s = s.scaled(700) }},
 		"sglang-lfu":        {"0.1", 1000, func(s *Setup) { s.Cell.Policy = policies.Known("sglang-lfu") }},
 	} {
@@ -116,6 +116,53 @@ func TestFaultsAreFound(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFit: the capacity and the number of servers that wrote a log are among those that fit, and others are not.
+func TestFit(t *testing.T) {
+	tr := conversations(t, "0.1")
+	for _, c := range []struct {
+		servers int
+		units   int64
+	}{{1, 700}, {3, 1500}} {
+		server := setup(logOf(t, tr, func(int, int64) int64 { return -1 }), c.units)
+		server.nodes = c.servers
+		l := &Log{Load: load}
+		seen := must.Get(l.replay(t.Context(), server))(t)
+		w := logOf(t, tr, func(i int, _ int64) int64 { return seen.hits[i] })
+		all, best, err := l.Fit(t.Context(), setup(w, 1), 0)
+		must.Do(t, err)
+		f := all[best]
+		if f.Servers != c.servers || f.Units > c.units*11/10 || f.Units < c.units*9/10 || f.Least > c.units ||
+			f.Most < c.units || f.Most > c.units*3/2 || f.Outcome.Agreement() < 0.99 {
+			t.Errorf("%d servers with %d blocks, %d to %d, which agree on %v; want %+v", f.Servers, f.Units, f.Least, f.Most,
+				f.Outcome.Agreement(), c)
+		}
+		for _, other := range all {
+			if other.Servers != c.servers && other.Fits {
+				t.Errorf("%d servers fit, too: %+v", other.Servers, other.Outcome)
+			}
+		}
+	}
+}
+
+// TestCompare holds a replay beside a log of which some prompts say nothing, by hand.
+func TestCompare(t *testing.T) {
+	tr := conversations(t, "0.1")
+	w := logOf(t, tr, func(i int, tokens int64) int64 { return []int64{-1, 0, tokens}[min(i, 2)] })
+	w.Limit = 400
+	read := must.Get(load(t.Context(), w))(t)
+	b, ok, err := Compare(t.Context(), read, setup(w, 1<<20).Cell, 0, false)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	first := int64(prompts.Of(read.Kind).InputTokens[2])
+	if b.Parted[0].Measured != b.Parted[0].Tokens || b.Outcome.Items != len(read.Groups)-1 || first == 0 {
+		t.Errorf("%+v, %d prompts of %d", b.Parted[0], b.Outcome.Items, len(read.Groups))
+	}
+	if want := "at 1,048,576 blocks with vllm, "; !strings.Contains(b.Sentence(), want) {
+		t.Errorf("%q, want %q", b.Sentence(), want)
 	}
 }
 

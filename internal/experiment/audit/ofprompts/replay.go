@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment/audit"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -74,6 +75,11 @@ func (l *Log) trace(ctx context.Context, s Setup) (*traces.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.served(t)
+}
+
+// served returns the prompts of a log in the blocks, and with the answers, of a setup.
+func (s Setup) served(t *traces.Trace) (_ *traces.Trace, err error) {
 	mode := s.answers
 	if mode == "" {
 		if mode = prompts.AnswersOff; t.Requested() != t {
@@ -81,12 +87,20 @@ func (l *Log) trace(ctx context.Context, s Setup) (*traces.Trace, error) {
 		}
 	}
 	t = t.Requested()
-	if p := prompts.Of(t.Kind); s.block > 0 && s.block != p.BlockTokens {
-		if t, err = t.InBlocks(s.block); err != nil {
+	c := s.Cell.Replayed().Cache
+	block := s.block
+	if of := c.Entry.BlockTokens; block == 0 && of != nil {
+		block = of(c.Params)
+	}
+	if block > 0 && block != prompts.Of(t.Kind).BlockTokens {
+		if t, err = t.InBlocks(block); err != nil {
 			return nil, err
 		}
 	}
-	return t.WithAnswers(mode)
+	if t, err = t.WithAnswers(mode); err == nil && cache.IgnoresAnswers(c, t) {
+		t = t.Requested()
+	}
+	return t, err
 }
 
 // seen is a replay, prompt by prompt.
@@ -94,7 +108,11 @@ type seen struct {
 	trace   *traces.Trace
 	columns *prompts.Columns
 	hits    []int64 // per prompt: tokens
+	warmup  int     // prompts that do not count
 }
+
+// says reports whether a prompt counts, and the log says what was found of it.
+func (s *seen) says(i int) bool { return i >= s.warmup && s.columns.Measured(i).Known }
 
 // Replay replays a setup, and compares it with what the server found.
 func (l *Log) Replay(ctx context.Context, s Setup) (audit.Outcome, error) {
@@ -119,7 +137,7 @@ func (l *Log) replay(ctx context.Context, s Setup) (*seen, error) {
 // outcome adds up all prompts of which the log says what was found.
 func (s *seen) outcome() (o audit.Outcome) {
 	for i := range s.hits {
-		if s.columns.Measured(i).Known {
+		if s.says(i) {
 			o.Add(s.item(i))
 		}
 	}
@@ -176,8 +194,6 @@ func replayEach(ctx context.Context, t *traces.Trace, s Setup) (*seen, error) {
 		}
 		group, _ := t.Group(i)
 		seen.hits[i] = servers.serve(i, group)
-			seen.hits[i] = servers.serve(i, group)
-		}()
 	}
 	return seen, nil
 }
