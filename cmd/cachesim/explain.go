@@ -56,23 +56,28 @@ led to it, and the share of the capacity.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.trace.register(cmd)
-	f.trace.registerWrites(cmd)
-	f.trace.registerSizes(cmd)
+	f.registerCell(cmd)
 	f.trace.registerKV(cmd)
 	f.trace.registerEmbeddings(cmd)
-	f.capacity.register(cmd, "1%")
 	f.format.Register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.policy, "policy", "lru", "the policy, with parameters as in 's3fifo(small=0.1)'")
-	f.parts.register(cmd, ofOne, sim.CacheKind, sim.PredictorKind, sim.AdmissionKind)
 	flags.IntVar(&f.explain.From, "from", 0, "position of the first request to print; the first of the trace is 0")
 	flags.IntVar(&f.explain.To, "to", 0, "position at which to stop, exclusive (0: the end of the trace)")
 	flags.BoolVar(&f.streams, "streams", false, "print instead how each directory and file is read, and its share of the "+
 		"cache, at the end or at --to: for caches that divide it among streams of accesses")
 	flags.StringArrayVar(&f.keys, "key", nil, "print instead why the requests for this key missed; may be repeated")
-	completePolicies(cmd)
 	return cmd
+}
+
+// registerCell adds the flags of a log, and of one cell.
+func (f *explainFlags) registerCell(cmd *cobra.Command) {
+	f.trace.register(cmd)
+	f.trace.registerWrites(cmd)
+	f.trace.registerSizes(cmd)
+	f.capacity.register(cmd, "1%")
+	cmd.Flags().StringVar(&f.policy, "policy", "lru", "the policy, with parameters as in 's3fifo(small=0.1)'")
+	f.parts.register(cmd, ofOne, sim.CacheKind, sim.PredictorKind, sim.AdmissionKind)
+	completePolicies(cmd)
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, args []string) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
@@ -64,7 +65,7 @@ func (f *traceFlags) registerTenants(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tenants, "tenant", "", "how to find a request's tenant: column(name=tenant) of tables, "+
 		"column(name=host) of access logs, column(name=user) of prompts in JSON; prefix(sep=/) of the key, or "+
 		"prefix(shift=32) of numeric keys; file: each trace file is a tenant; job or directory(depth=1) of reads of files")
-	completeNames(cmd, "tenant", read.TenantRuleNames)
+	commandline.CompleteNames(cmd, "tenant", read.TenantRuleNames)
 }
 
 // registerBy adds the flag for commands that count hits by a label.
@@ -270,14 +271,8 @@ func (f *capacityFlags) parse(of *traceFlags) ([]capacity.Spec, capacity.Mode, e
 }
 
 // completePolicies completes the last name in the list of --policy.
-func completePolicies(cmd *cobra.Command) { completeNames(cmd, "policy", policies.Registry.Names) }
-
-// completeNames completes the last name in a list.
-func completeNames(cmd *cobra.Command, flag string, names func() []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string,
-		cobra.ShellCompDirective) {
-		return completeList(typed, names()), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	})
+func completePolicies(cmd *cobra.Command) {
+	commandline.CompleteNames(cmd, "policy", policies.Registry.Names)
 }
 
 func completeTraceFormats(cmd *cobra.Command) {
@@ -301,21 +296,6 @@ func registerOutputFormat(cmd *cobra.Command, format *string) {
 		" (default: from the file name; for -: csv, or mooncake for prompts, queries for queries, reads for reads of "+
 		"files and batches for batches)")
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// completeList returns the list typed so far, with its last entry replaced by each name.
-func completeList(typed string, names []string) []string {
-	head := ""
-	for i, c := range typed {
-		if c == ',' {
-			head = typed[:i+1]
-		}
-	}
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = head + name
-	}
-	return out
 }
 
 // sayTrace prints how a trace was interpreted, and what may be wrong with it, once.

@@ -27,7 +27,7 @@ func (f *partFlags) register(cmd *cobra.Command, usage func(records.PartFlag) st
 	f.texts = map[*sim.Kind]*string{}
 	for _, kind := range kinds {
 		f.texts[kind] = cmd.Flags().String(commandline.FlagOf(kind), kind.Flag.Default, usage(kind.Flag))
-		completeNames(cmd, commandline.FlagOf(kind), kind.Names)
+		commandline.CompleteNames(cmd, commandline.FlagOf(kind), kind.Names)
 	}
 }
 

@@ -69,7 +69,7 @@ at the end of the trace.`,
 	flags.IntVar(&f.warmup, "warmup", 0, "requests before the first of them")
 	flags.StringVarP(&f.out, "output", "o", "", "output folder for accuracy.json, accuracy.csv and the figure (SVG, PNG)")
 	f.figures.RegisterLook(flags)
-	completeNames(cmd, "predictor", predict.Registry.Names)
+	commandline.CompleteNames(cmd, "predictor", predict.Registry.Names)
 	return cmd
 }
 

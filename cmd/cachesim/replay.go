@@ -342,7 +342,8 @@ func (f *replayFlags) printAnswers(out io.Writer, r runs.Results) error {
 
 // noteAnswers notes the answers where the output is data: the target only if the user has asked for it.
 func (f *replayFlags) noteAnswers(cmd *cobra.Command, r runs.Results) {
-	sentences := slices.Concat(tabular.Sentences(r.Costs), tabular.Sentences(r.Rents), tabular.Sentences(cost.Caches(r.Costs)))
+	sentences := slices.Concat(tabular.Sentences(r.Costs), tabular.Sentences(r.Rents),
+		tabular.Sentences(cost.Caches(r.Costs)))
 	if f.target.IsSet || len(r.Costs) > 0 {
 		sentences = append(sentences, tabular.Sentences(r.Reaches)...)
 	}

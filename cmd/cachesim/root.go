@@ -165,6 +165,7 @@ compares them with the offline optimum.
 	root.AddCommand(
 		newRunCommand(),
 		newExplainCommand(),
+		newAuditCommand(),
 		recorded.NewPlotCommand(),
 		newGenCommand(),
 		newConvertCommand(),

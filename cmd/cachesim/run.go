@@ -32,7 +32,7 @@ import (
 type runFlags struct {
 	replayFlags
 	policies string
-	server   serverFlag
+	server   commandline.Server
 	parts    partFlags
 	nodes    string
 	series   overTime
@@ -113,7 +113,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	f.trace.registerTenants(cmd)
 	f.trace.registerBy(cmd)
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaultsUsage)
-	f.server.register(cmd)
+	f.server.Register(cmd)
 	f.parts.register(cmd, ofList, sim.Kinds...)
 	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
 		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the "+
@@ -130,7 +130,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.server.apply(cmd.Flags()); err != nil {
+	if err := f.server.Apply(cmd.Flags()); err != nil {
 		return err
 	}
 	if f.brief {

@@ -156,7 +156,7 @@ func (f *controllerFlags) register(cmd *cobra.Command) {
 		"environments of the event model", trainer.Environments))
 	flags.BoolVar(&f.options.PaperState, "paper-state", false, "with --controller: the policy sees the seven values of "+
 		"the paper only, not what rows and KV hits save on the node")
-	completeNames(cmd, "controller", func() []string { return []string{learnedController} })
+	commandline.CompleteNames(cmd, "controller", func() []string { return []string{learnedController} })
 }
 
 // arguments rejects other controllers, and traces.

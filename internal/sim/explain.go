@@ -104,18 +104,28 @@ func (r *Replayer) followed(c Cell) (Cell, *view, *placeInWhole, error) {
 	return c, r.view(c.Capacity), place, err
 }
 
+// Open returns the empty cache of a cell, and the trace as it sees it, for callers that serve the requests themselves.
+// With an observer the cache exact serves each by itself, and can drop objects; it may be nil.
+func (r *Replayer) Open(ctx context.Context, c Cell, watch cache.Observer) (*traces.Trace, cache.Cache, error) {
+	if err := r.Check(c); err != nil {
+		return nil, nil, err
+	}
+	c.Parts = c.Replayed()
+	v := r.view(c.Capacity)
+	served, _, err := r.build(ctx, c, v.trace, 0, v.nextUse, watch)
+	if err != nil {
+		err = fmt.Errorf("policy %s: %w", c.Policy, err)
+	}
+	return v.trace, served, err
+}
+
 // Streams replays the requests of a cell before a position, all of them if it is 0, and returns what the cache knows of
 // the streams of accesses then.
 func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.StreamState, err error) {
 	return parallel.Await(ctx, func() ([]cache.StreamState, error) {
-		if err := r.Check(c); err != nil {
-			return nil, err
-		}
-		c.Parts = c.Replayed()
-		v := r.view(c.Capacity)
-		served, _, err := r.build(ctx, c, v.trace, 0, v.nextUse, nil)
+		t, served, err := r.Open(ctx, c, nil)
 		if err != nil {
-			return nil, fmt.Errorf("policy %s: %w", c.Policy, err)
+			return nil, err
 		}
 		streaming, ok := served.(cache.Streaming)
 		if !ok {
@@ -123,12 +133,12 @@ func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.Str
 				"of: %s", c.Cache.Name(),
 				strings.Join(cache.NamesThatCan[cache.Streaming](), ", "))
 		}
-		end := len(v.trace.Objects)
+		end := len(t.Objects)
 		if to > 0 {
 			end = min(end, to)
 		}
 		const atATime = 4096
-		f := feed.New(v.trace, served, c.Capacity.Bytes)
+		f := feed.New(t, served, c.Capacity.Bytes)
 		for from := 0; from < end; from += atATime {
 			if err := ctx.Err(); err != nil {
 				return nil, err

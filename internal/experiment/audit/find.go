@@ -130,29 +130,27 @@ func tryAll[S any](ctx context.Context, at Trial[S], causes []Cause[S], jobs int
 }
 
 // What a cause must bring, in shares of what was requested: so much in all, so much of what is open, and so many
-// standard deviations. Of causes that bring nearly the same, the first is chosen: those that need no search come first.
+// standard deviations. Of causes that come nearly as near, the first is chosen: those that need no search come first.
 const (
 	leastGain       = 0.004
 	leastShare      = 0.1
 	leastDeviations = 4
-	nearlySame      = 0.05
+	nearlySame      = 1.2
+	nearlyNothing   = 0.002
 )
 
 // choose returns the cause that brings the replay nearest to the server; ok is false if none brings enough.
 func choose(before Outcome, tried []Tried) (best int, ok bool) {
-	gains := make([]float64, len(tried))
-	most := 0.0
-	for i, t := range tried {
-		if t.Says != "" && t.Failed == "" && explains(before, t.Outcome) {
-			gains[i] = before.distance() - t.Outcome.distance()
-			most = max(most, gains[i])
+	applies := func(t Tried) bool { return t.Says != "" && t.Failed == "" && explains(before, t.Outcome) }
+	least := before.distance()
+	for _, t := range tried {
+		if applies(t) {
+			least = min(least, t.Outcome.distance())
 		}
 	}
-	if most == 0 {
-		return 0, false
-	}
-	best = slices.IndexFunc(gains, func(gain float64) bool { return gain >= most*(1-nearlySame) })
-	return best, true
+	near := math.Max(least*nearlySame, least+nearlyNothing)
+	best = slices.IndexFunc(tried, func(t Tried) bool { return applies(t) && t.Outcome.distance() <= near })
+	return best, best >= 0
 }
 
 // explains reports whether an outcome is nearer to the server than another one by more than chance.

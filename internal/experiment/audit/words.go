@@ -86,7 +86,7 @@ func (f Finding) explained() string {
 			says[i] = step.Says
 		}
 		return fmt.Sprintf("The ratios are nearly the same, but of other requests, because of %s.",
-			strings.Join(says, " and "))
+			listed(says))
 	}
 	var parts []string
 	for i, step := range f.Steps {
@@ -142,6 +142,15 @@ func (f Finding) toward(before, after Outcome) float64 {
 		return -shrinks
 	}
 	return shrinks
+}
+
+// listed writes a list: "a, b and c".
+func listed(texts []string) string {
+	last := len(texts) - 1
+	if last < 1 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }

@@ -158,6 +158,18 @@ func (b Bill) bytesPerRequest(r *records.Record) float64 {
 	return metric.Divide(r.Float(metric.RequestedBytes), r.Float(metric.Requests))
 }
 
+// Misses returns what a share of the requests costs in a month if they miss. bytes is the mean size of a request,
+// unless the bill knows that of the whole trace.
+func (b Bill) Misses(share, bytes float64) (sum float64) {
+	if b.Bytes > 0 {
+		bytes = b.Bytes
+	}
+	for _, u := range b.missing(nil, b.load(share, share*bytes)) {
+		sum += b.cost(u)
+	}
+	return sum
+}
+
 // isNone reports whether a record is of no cache: its policy loads nothing.
 func isNone(r *records.Record) bool {
 	role, _ := records.RoleOf(r.Policy)

@@ -94,6 +94,6 @@ func (r Rent) Sentence() string {
 
 // Explanation says which prices these are, and what would weigh memory against misses.
 func (r Rent) Explanation() []string {
-	return []string{"prices: " + r.Prices.String() + "; misses have none: with miss=0.40/M or egress=0.08/GB the answer is " +
-		"the capacity at which memory and misses together cost least"}
+	return []string{"prices: " + r.Prices.String() + "; misses have none: with miss=0.40/M or egress=0.08/GB the " +
+		"answer is the capacity at which memory and misses together cost least"}
 }

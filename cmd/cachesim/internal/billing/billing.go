@@ -36,6 +36,13 @@ const noCache = "0"
 
 // Register adds the flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
+	f.RegisterPrices(flags)
+	flags.StringVar(&f.today, "today", "", "the capacity in use today (16GiB), or 0 for no cache, replayed and compared "+
+		"with the cheapest one or, without --cost, with that of --target")
+}
+
+// RegisterPrices adds --cost and --rate.
+func (f *Flags) RegisterPrices(flags *pflag.FlagSet) {
 	var presets []string
 	for _, p := range cost.Presets {
 		presets = append(presets, fmt.Sprintf("%s (%s, %s)", p.Name, p.Prices, p.Date))
@@ -46,8 +53,6 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 		strings.Join(presets, ", "))
 	flags.StringVar(&f.rate, "rate", "", "with --cost: how often requests come (1200/s, or per min, h, day), for "+
 		"traces without a clock or instead of it")
-	flags.StringVar(&f.today, "today", "", "the capacity in use today (16GiB), or 0 for no cache, replayed and compared "+
-		"with the cheapest one or, without --cost, with that of --target")
 }
 
 // Asked reports whether the user has given prices.

@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"errors"
@@ -11,18 +11,19 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/servers"
 )
 
-// serverFlag is the flag --server. It is short for policies with the names of servers, and capacities in bytes.
-type serverFlag struct{ list string }
+// Server is the flag --server. It is short for policies with the names of servers, and capacities in bytes.
+type Server struct{ list string }
 
-func (f *serverFlag) register(cmd *cobra.Command) {
+// Register adds the flag.
+func (f *Server) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.list, "server", "", "list of servers with their own settings, such as "+
 		"'redis(maxmemory=1gb..8gbx2,policy=allkeys-lru|allkeys-lfu),memcached(m=4096)': the memory is the capacity "+
 		"(cachesim servers lists all)")
-	completeNames(cmd, "server", servers.Names)
+	CompleteNames(cmd, "server", servers.Names)
 }
 
-// apply sets the flags that the list is short for.
-func (f *serverFlag) apply(flags *pflag.FlagSet) error {
+// Apply sets the flags that the list is short for.
+func (f *Server) Apply(flags *pflag.FlagSet) error {
 	if f.list == "" {
 		return nil
 	}

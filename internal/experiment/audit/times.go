@@ -1,0 +1,235 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// times are causes that go by the clock of the log.
+func (l *Log) times(t *traces.Trace) (causes []Cause[Setup]) {
+	if hasExpiries(t) {
+		causes = append(causes, l.plain("expiry", "ttl=off", "times to live that the server does not follow",
+			func(s *Setup) { *s = s.with(withoutExpiries) }))
+	}
+	if t.Times != nil && l.totals == nil {
+		causes = append(causes, l.restarts())
+	}
+	return causes
+}
+
+// limits are times after which objects expire. Those that people write into configurations come before other causes:
+// at a steady rate of requests, a smaller cache looks like one that drops what nobody asks for in some odd time.
+func (l *Log) limits(t *traces.Trace, usual bool) []Cause[Setup] {
+	if t.Times == nil || l.totals != nil {
+		return nil
+	}
+	return []Cause[Setup]{
+		l.limit("ttl", "a time to live of %s", usual, func(s *Setup, limit time.Duration) { s.ttl = limit },
+			func(seen *seen, pos int) bool { return !seen.found(pos) }),
+		l.limit("inactive", "objects that are dropped when nobody asks for %s", usual, setIdle,
+			func(*seen, int) bool { return true }),
+	}
+}
+
+func hasExpiries(t *traces.Trace) bool {
+	expires := func(r traces.Removal) bool { return r.Why == traces.Expired }
+	return t.Ends != nil || slices.ContainsFunc(t.Removals, expires)
+}
+
+func withoutExpiries(t *traces.Trace) *traces.Trace {
+	other := *t
+	other.Ends = nil
+	other.Removals = slices.DeleteFunc(slices.Clone(t.Removals), func(r traces.Removal) bool {
+		return r.Why == traces.Expired
+	})
+	return &other
+}
+
+// setIdle drops what was not requested for a while. nginx has a setting for it.
+func setIdle(s *Setup, limit time.Duration) {
+	if changed, ok := withSetting(s.Cell.Policy, "inactive", limit.String()); ok {
+		s.Cell.Policy = changed
+		return
+	}
+	s.idle = limit
+}
+
+// limit is that objects expire some time after a request that renews them. That time is read from the log: it is the
+// longest after which the server hit.
+func (l *Log) limit(kind, says string, usual bool, set func(*Setup, time.Duration),
+	renews func(*seen, int) bool) Cause[Setup] {
+	name := kind
+	if !usual {
+		name += " of an odd time"
+	}
+	return l.cause(kind, name, func(ctx context.Context, at *Trial[Setup]) (string, error) {
+		seen, err := l.evidence(ctx, at.Setup)
+		if err != nil {
+			return "", err
+		}
+		longest, beyond := seen.longestAge(renews)
+		if longest <= 0 || float64(beyond) < leastGain*float64(at.Outcome.Units) {
+			return "", nil
+		}
+		longest, rounded := roundTime(longest)
+		if rounded != usual {
+			return "", nil
+		}
+		set(&at.Setup, longest)
+		return fmt.Sprintf(says, timeText(longest)), nil
+	})
+}
+
+// longestAge returns the longest time after which the server hit an object that was renewed, apart from a few outliers,
+// and how many hits of the replay are later than that.
+func (s *seen) longestAge(renews func(*seen, int) bool) (longest time.Duration, beyond int) {
+	renewed := make([]int64, s.trace.NumObjects)
+	known := make([]bool, s.trace.NumObjects)
+	var ages, replayed []time.Duration
+	for pos, o := range s.trace.Objects {
+		if !s.reads(pos) {
+			continue
+		}
+		age := time.Duration(s.trace.Times[pos] - renewed[o])
+		if known[o] && s.counts(pos) {
+			if s.found(pos) {
+				ages = append(ages, age)
+			}
+			if s.hits.Has(pos) {
+				replayed = append(replayed, age)
+			}
+		}
+		if !known[o] || renews(s, pos) {
+			renewed[o], known[o] = s.trace.Times[pos], true
+		}
+	}
+	if len(ages) == 0 {
+		return 0, 0
+	}
+	slices.Sort(ages)
+	const outliers = 0.001
+	longest = ages[len(ages)-1-int(outliers*float64(len(ages)))]
+	for _, age := range replayed {
+		if age > longest {
+			beyond++
+		}
+	}
+	return longest, beyond
+}
+
+// usualTimes are times that people write into configurations.
+var usualTimes = []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second, 10 * time.Second,
+	15 * time.Second, 20 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute, 5 * time.Minute,
+	10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour,
+	6 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 7 * 24 * time.Hour}
+
+// roundTime returns the usual time that is at most a tenth above, if there is one.
+func roundTime(d time.Duration) (_ time.Duration, usual bool) {
+	for _, usual := range usualTimes {
+		if d <= usual && float64(usual) <= 1.1*float64(d) {
+			return usual, true
+		}
+	}
+	return d, false
+}
+
+func timeText(d time.Duration) string {
+	text := d.Round(time.Duration(math.Pow10(int(math.Log10(float64(d)))) / 100)).String()
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "0s"), "m0s")
+	switch {
+	case strings.HasSuffix(text, "h0m"):
+		return strings.TrimSuffix(text, "0m")
+	case text == d.String() || !strings.ContainsAny(text[len(text)-1:], "0123456789"):
+		return text
+	}
+	return d.String()
+}
+
+// restarts is that the cache was emptied at some times.
+func (l *Log) restarts() Cause[Setup] {
+	return l.cause("restarts", "restarts", func(ctx context.Context, at *Trial[Setup]) (string, error) {
+		seen, err := l.evidence(ctx, at.Setup)
+		if err != nil {
+			return "", err
+		}
+		positions := seen.emptied()
+		if len(positions) == 0 {
+			return "", nil
+		}
+		var texts []string
+		for _, pos := range positions {
+			at.Setup.restarts = append(slices.Clip(at.Setup.restarts), seen.trace.Times[pos])
+			texts = append(texts, moment(seen.trace.Times[pos]-seen.trace.Times[0], seen.trace.Times[pos]))
+		}
+		slices.Sort(at.Setup.restarts)
+		return "a cache that was emptied " + listed(texts), nil
+	})
+}
+
+// moment writes a time of a log: as a date, if its clock has dates.
+func moment(since, at int64) string {
+	const dates = int64(100_000_000 * time.Second) // 1973: earlier times are no dates
+	if at > dates {
+		return "at " + time.Unix(0, at).UTC().Format("2006-01-02 15:04:05") + " UTC"
+	}
+	return fmt.Sprintf("%s after the beginning", time.Duration(since).Round(time.Second))
+}
+
+// mostRestarts is how many times are looked for at which the cache was emptied.
+const mostRestarts = 8
+
+// emptied returns positions at which the cache seems to have been emptied, in their order. No object that was requested
+// before such a position hits at its first request behind it, while in the replay many do.
+func (s *seen) emptied() (positions []int) {
+	const least = 15
+	server, replay := s.pairs(s.found), s.pairs(s.hits.Has)
+	for len(positions) < mostRestarts {
+		// A few hits across it may be requests that overlapped.
+		const overlapping = 25
+		held, expected, best, at := 0, 0, least, -1
+		from, to := crossing(server, s.trace), crossing(replay, s.trace)
+		for pos := range s.trace.Objects {
+			held, expected = held+from[pos], expected+to[pos]
+			if score := expected - overlapping*held; score > best {
+				best, at = score, pos
+			}
+		}
+		if at < 0 {
+			break
+		}
+		positions = append(positions, at)
+		replay = slices.DeleteFunc(replay, func(p pair) bool { return p.from < at && at <= p.to })
+	}
+	slices.Sort(positions)
+	return positions
+}
+
+// pair is two requests for an object, one after the other, of which the second hits.
+type pair struct{ from, to int }
+
+func (s *seen) pairs(hit func(pos int) bool) (pairs []pair) {
+	last := make([]int, s.trace.NumObjects) // plus one
+	for pos, o := range s.trace.Objects {
+		if last[o] > 0 && s.counts(pos) && hit(pos) {
+			pairs = append(pairs, pair{last[o] - 1, pos})
+		}
+		last[o] = pos + 1
+	}
+	return pairs
+}
+
+// crossing returns by how many the pairs change at each position that begin before it and end there or behind it.
+func crossing(pairs []pair, t *traces.Trace) (changes []int) {
+	changes = make([]int, len(t.Objects)+1)
+	for _, p := range pairs {
+		changes[p.from+1]++
+		changes[p.to+1]--
+	}
+	return changes
+}
