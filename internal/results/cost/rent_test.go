@@ -10,7 +10,7 @@ import (
 )
 
 // Where misses have no price, the answer is the cheapest way to reach the target: what is taken counts, not what is
-// set,// and what an offline policy needs does not.
+// set, and what an offline policy needs does not.
 func TestRents(t *testing.T) {
 	taking := records.Record{Policy: "memcached", Capacity: 2 * gib, CapacityUnit: records.Bytes}
 	taking.Set(metric.Taken, 5*gib)
