@@ -32,7 +32,8 @@ func withRun(root *cobra.Command, args []string) []string {
 	if first < 0 {
 		return args
 	}
-	if found, _, err := root.Find(args[first : first+1]); err != nil || found != root {
+	if found, _, err := root.Find(args[first : first+1]); err != nil || found != root ||
+		strings.HasPrefix(args[first], cobra.ShellCompRequestCmd) {
 		return args
 	}
 	if name := args[first]; name != "-" && !workload.IsGenerator(name) && !namesFiles(name) {
