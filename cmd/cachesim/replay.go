@@ -232,6 +232,7 @@ func (f *replayFlags) results(cmd *cobra.Command, args []string, w workload.Work
 // replays. It does so only where somebody sees the answer. sampled is as in search.Options, nil without samples.
 func (f *replayFlags) search(cmd *cobra.Command, t *traces.Trace, groups []search.Group, recs []records.Record,
 	o search.Options) (answers []target.Answer, err error) {
+	f.target.IsSet = f.target.IsSet || f.billing.AsksTarget()
 	o.Target, o.Trace, o.Blocks, o.Complete = f.target.Target, t, f.blocks, f.target.IsSet
 	o.Seed = f.trace.seed
 	o.InOnePass = func(c experiment.Cell) bool {
@@ -360,6 +361,7 @@ func (f *replayFlags) write(cmd *cobra.Command, r runs.Results) error {
 func (f *replayFlags) printAnswers(out io.Writer, r runs.Results) error {
 	markdown, width := f.format == "markdown", terminal.TextWidth(out)
 	return cmp.Or(tabular.PrintAnswers(out, r.Costs, markdown, width),
+		tabular.PrintAnswers(out, r.Rents, markdown, width),
 		tabular.PrintAnswers(out, r.Reaches, markdown, width),
 		tabular.PrintAnswers(out, r.Answers, markdown, width),
 		tabular.PrintAnswers(out, cost.Caches(r.Costs), markdown, width),
@@ -368,7 +370,8 @@ func (f *replayFlags) printAnswers(out io.Writer, r runs.Results) error {
 
 // noteAnswers notes the answers where the output is data: the target only if the user has asked for it.
 func (f *replayFlags) noteAnswers(cmd *cobra.Command, r runs.Results) {
-	sentences := slices.Concat(tabular.Sentences(r.Costs), tabular.Sentences(cost.Caches(r.Costs)))
+	sentences := slices.Concat(tabular.Sentences(r.Costs), tabular.Sentences(r.Rents),
+		tabular.Sentences(cost.Caches(r.Costs)))
 	if f.target.IsSet || len(r.Costs) > 0 {
 		sentences = append(sentences, tabular.Sentences(r.Reaches)...)
 	}

@@ -268,7 +268,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	r := f.results(cmd, args, w, t, partial, recs, rows)
-	r.Answers, r.Costs = answers, bill.Answers(recs, f.blocks)
+	r.Answers, r.Costs, r.Rents = answers, bill.Answers(recs, f.blocks), bill.Rents(answers, recs)
 	if f.series.hasOrigin() {
 		r.Reaches = cost.Reaching(r.Costs, recs, bill.Today)
 	}
