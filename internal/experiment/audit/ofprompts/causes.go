@@ -224,8 +224,8 @@ const (
 	mostRestarts = 8
 )
 
-// restarts returns the prompts before which the caches may have been emptied: no later prompt has found a block that was
-// last used before. Of several prompts in a row the one is taken across which the replay hits most often.
+// restarts returns the prompts before which the caches may have been emptied: no later prompt has found a block that
+// was last used before. Of several prompts in a row the one is taken across which the replay hits most often.
 func (s *seen) restarts() (at []int) {
 	server := s.across(func(i int) int64 {
 		_, measured, _ := s.item(i)

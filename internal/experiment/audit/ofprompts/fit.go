@@ -16,8 +16,8 @@ import (
 // Fitted is the capacity at which a number of servers find what the log says, as far as any capacity does.
 type Fitted struct {
 	Servers int
-	// Units of the capacity of each server: where the replay is nearest to the log, and the least and the most of which the
-	// log does not tell that they are farther.
+	// Units of the capacity of each server: where the replay is nearest to the log, and the least and the most of which
+	// the log does not tell that they are farther.
 	Units, Least, Most int64
 	Everything         bool // Most holds all that was requested, so that more is the same
 	Outcome            audit.Outcome

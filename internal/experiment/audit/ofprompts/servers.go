@@ -23,8 +23,8 @@ type node struct {
 	cache  cache.Running
 	atOnce int
 	begun  []int // prompts that run
-	// Of each block, the last arrival of a prompt that has it, and that of the prompt which computed it; nil without a time
-	// to live, and without a delay.
+	// Of each block, the last arrival of a prompt that has it, and that of the prompt which computed it; nil without a
+	// time to live, and without a delay.
 	used, computed []int64
 }
 
@@ -72,7 +72,8 @@ func (v *servers) serve(prompt int, group []uint32) int64 {
 	return hit
 }
 
-// inTime returns how many tokens of a prompt hit if blocks have a time to live, or are not found while they are computed.
+// inTime returns how many tokens of a prompt hit if blocks have a time to live, or are not found while they are
+// computed.
 func (v *servers) inTime(n *node, prompt int, group []uint32, hit int64) int64 {
 	block, now := int64(v.columns.BlockTokens), v.columns.Arrivals[prompt]
 	found := int((hit + block - 1) / block)
