@@ -32,7 +32,8 @@ func withRun(root *cobra.Command, args []string) []string {
 	if first < 0 {
 		return args
 	}
-	if found, _, err := root.Find(args[first : first+1]); err != nil || found != root {
+	if found, _, err := root.Find(args[first : first+1]); err != nil || found != root ||
+		strings.HasPrefix(args[first], cobra.ShellCompRequestCmd) {
 		return args
 	}
 	if name := args[first]; name != "-" && !workload.IsGenerator(name) && !namesFiles(name) {
@@ -120,7 +121,8 @@ const mostColumns = 8
 
 // isBrief reports whether one screen has what was asked for: other columns and many policies need the whole table.
 func (f *runFlags) isBrief(recs []records.Record) bool {
-	other := f.objects.lives || f.filled || f.trace.by != "" || f.series.hasOrigin() || f.billing.HasNoCache()
+	other := f.objects.lives || f.filled || f.trace.by != "" || f.series.hasOrigin() ||
+		f.billing.Asked() || f.billing.HasNoCache()
 	if !f.brief || f.format != "table" || other {
 		return false
 	}

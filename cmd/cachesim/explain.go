@@ -48,7 +48,7 @@ With --admit an admission decides which missed objects the cache exact loads, as
 With --streams it prints what the cache igtcache thinks of each directory and file instead: the pattern, the test that
 led to it, and the share of the capacity.`,
 		Example: `  cachesim explain trace.csv --policy arc --capacity 10 --to 100
-  cachesim explain access.log --bytes --capacity 1% --key /logo.png --key /style.css
+  cachesim explain access.log --bytes --capacity 1% --key /logo.png
   cachesim explain access.log --bytes --capacity 1% --admit second --key /logo.png
   cachesim explain rac-example --cache 'semantic(match=identity)' --policy rac --capacity 6
   cachesim explain reads.csv --bytes --cache igtcache --streams

@@ -46,7 +46,7 @@ Generators:
 ` + indent(gen.Describe()) + `
 Sizes, for --size:
 ` + indent(gen.SizeKinds()),
-		Example: `  cachesim gen zipf -n 1000000 --objects 100000 --alpha 0.9 --seed 1 -o trace.oracleGeneral.zst
+		Example: `  cachesim gen zipf -n 1000000 --objects 100000 --alpha 0.9 -o trace.csv.gz
   cachesim gen 'zipf(alpha=0.9,objects=100000)' --size 'lognormal(mean=16384,sigma=1.5)' -o trace.csv.gz
   cachesim gen mixed --phases 'zipf(alpha=1.1,objects=20000):50000;scan:5000;loop(objects=3000):20000' -o trace.txt
   cachesim gen cluster --jobs 9+14 --listing data.csv.zst -o reads.csv.zst
@@ -90,7 +90,11 @@ Sizes, for --size:
 // describeGenerator leaves only what is about one generator in the help of gen.
 func describeGenerator(cmd *cobra.Command, e gen.Entry) {
 	own := e.AllParams()
-	cmd.Long = "Generates " + e.Name + ": " + e.Summary + "."
+	cmd.Use = "gen " + e.Name
+	cmd.Short = "Generates " + e.Name + ": " + e.Summary + "."
+	cmd.Long = cmd.Short
+	cmd.Annotations[commandline.Topic] = cmd.Use
+	delete(cmd.Annotations, commandline.Choices)
 	if slices.ContainsFunc(own, func(p params.Param) bool { return p.Name == "size" }) {
 		cmd.Long += "\n\nSizes, for --size:\n" + indent(gen.SizeKinds())
 	}

@@ -68,10 +68,11 @@ func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 		}
 		return err
 	}
-	root.SetArgs(withRun(root, args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.InitDefaultCompletionCmd() // now that it knows its output, and before names are taken for files
+	root.SetArgs(withRun(root, args))
 	cmd, err := root.ExecuteContextC(ctx)
 	err = cmp.Or(commandline.InOptions(cmd, commandline.ExplainGroups(err)), stdout.Failed())
 	var tooMuch *memory.Error
@@ -126,7 +127,33 @@ cachesim replays the log of your server and says how far from the best it is.
   cachesim check baseline.jsonl     in CI: has a hit ratio changed?
   cachesim reproduce --list         published figures that it can reproduce
 
-cachesim --help lists all commands, cachesim formats the kinds of logs.
+cachesim --help lists the commands, cachesim formats the kinds of logs.
+`
+
+// commandsScreen has all commands.
+const commandsScreen = `Usage: cachesim LOG...              the answer on one screen
+       cachesim COMMAND [flags]     cachesim COMMAND --help has examples
+
+  cachesim access.log               what size, which policy, what it saves
+  cachesim run access.log -o out    every figure, how each is known, and a page
+  cachesim curve access.log         hit ratios over all capacities
+  cachesim stat access.log          requests, objects, bytes, popularity, reuse
+  cachesim explain access.log       why requests hit and miss, one by one
+  cachesim audit access.log         why did the server hit less than a replay?
+  cachesim compare old new          what differs between runs
+  cachesim check baseline.jsonl     in CI: has a hit ratio changed?
+  cachesim reproduce --list         published figures that it can reproduce
+
+Other commands
+  traces          convert, gen, embed, join
+  experiments     sweep, plot, adversary
+  predictors      train, predict-eval
+  lists of        policies, caches, servers, formats, metrics, admissions,
+                  allocators, prefetchers, predictors, routers, models, kv,
+                  rules, retrievers, devices
+  this program    help, version, completion
+
+cachesim help all says what each does, cachesim help COMMAND has all its flags.
 `
 
 func newRootCommand() *cobra.Command {
@@ -134,22 +161,17 @@ func newRootCommand() *cobra.Command {
 		Use:   "cachesim [LOG...]",
 		Short: "Replay traces through caches and compare policies with the offline optimum",
 		Long: `cachesim replays the log of a server through caches of many sizes, under classic and recent replacement policies, and
-compares them with the offline optimum.
-
-  cachesim access.log               the answer on one screen: what size, which policy, what it saves
+compares them with the offline optimum.`,
+		Example: `  cachesim access.log               the answer on one screen: what size, which policy, what it saves
   cachesim run access.log -o out    every figure, how each is known, and a page
   cachesim curve access.log         compute hit ratios over all capacities
   cachesim stat access.log          describe the log
   cachesim explain access.log       show hits and evictions, request by request
-  cachesim join queries.jsonl       find similar queries, and the requests that they could answer
-  cachesim train trace.zst          train boosted trees that predict next requests
   cachesim check baseline.jsonl     check that hit ratios have not changed
   cachesim compare old new          compare the results of runs
-  cachesim reproduce --list         list published figures that it can reproduce
-  cachesim policies                 list the policies, with parameters and sources
-  cachesim formats                  list the formats of logs and traces
-  cachesim devices                  list the devices that can compute`,
-		Version: version.Program(),
+  cachesim reproduce --list         list published figures that it can reproduce`,
+		Annotations: map[string]string{commandline.Screen: commandsScreen},
+		Version:     version.Program(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				_, err := io.WriteString(cmd.OutOrStdout(), firstScreen)
@@ -187,6 +209,7 @@ compares them with the offline optimum.
 	}
 	root.SetFlagErrorFunc(commandline.ExplainFlag)
 	root.SetHelpCommand(commandline.HelpCommand())
+	root.InitDefaultHelpCmd() // now, so that its name is known as a command
 	commandline.FitHelp(root)
 	commandline.ExplainArguments(root)
 	return root

@@ -199,6 +199,8 @@ func (c *Cell) Dim(name string) (records.Value, bool) {
 
 // names returns a record that contains only the cell's places.
 func (c *Cell) names() records.Record {
-	return records.Record{Trace: c.Workload.Name, Policy: c.Parts.Policy.Entry.Name, Label: c.Label,
-		CapacityText: c.Capacity.String(), Seed: c.Seed, Axes: c.Axes}
+	rec := records.Record{Trace: c.Workload.Name, Policy: c.Parts.Policy.Entry.Name, Label: c.Label,
+		CapacityText: c.Capacity.String(), Seed: c.Seed, Axes: c.Axes, By: c.Workload.By}
+	c.Parts.Name(&rec)
+	return rec
 }

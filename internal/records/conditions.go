@@ -60,21 +60,16 @@ func ParseConditions(text string) (all []Condition, err error) {
 	return all, nil
 }
 
-// Meets reports whether the record is at the places of all conditions.
-func (r *Record) Meets(all []Condition) bool {
-	return !slices.ContainsFunc(all, func(c Condition) bool { return !c.holds(r) })
-}
-
-// MeetsIfPlaced is Meets, except that a record without a dimension is at all places on it.
+// MeetsIfPlaced reports whether the record is at the places of all conditions. A record without a dimension is at all
+// places on it.
 func (r *Record) MeetsIfPlaced(all []Condition) bool {
-	return !slices.ContainsFunc(all, func(c Condition) bool { _, ok := r.Dim(c.Dimension); return ok && !c.holds(r) })
+	return !slices.ContainsFunc(all, func(c Condition) bool {
+		place, ok := r.Dim(c.Dimension)
+		return ok && !c.holds(place, r)
+	})
 }
 
-func (c Condition) holds(r *Record) bool {
-	place, ok := r.Dim(c.Dimension)
-	if !ok {
-		return false
-	}
+func (c Condition) holds(place Value, r *Record) bool {
 	f, err := c.Filter(nil)
 	return err == nil && f.Holds(place, r)
 }
@@ -82,14 +77,19 @@ func (c Condition) holds(r *Record) bool {
 // CheckConditions rejects a dimension or a place that none of recs has.
 func CheckConditions(all []Condition, recs []Record) error {
 	for _, c := range all {
-		if err := c.check(recs); err != nil {
+		if err := c.check(recs, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c Condition) check(recs []Record) error {
+// check rejects a dimension or a place that none of recs has; parts says that those of a record are dimensions.
+func (c Condition) check(recs []Record, parts bool) error {
+	placeOf := (*Record).Dim
+	if parts {
+		placeOf = (*Record).Place
+	}
 	f, err := c.Filter(nil)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c Condition) check(recs []Record) error {
 	var places []string
 	met := false
 	for i := range recs {
-		place, ok := recs[i].Dim(c.Dimension)
+		place, ok := placeOf(&recs[i], c.Dimension)
 		if !ok {
 			continue
 		}
@@ -108,8 +108,7 @@ func (c Condition) check(recs []Record) error {
 	}
 	switch missing := f.Missing(); {
 	case len(places) == 0:
-		return suggest.Unknown("dimension", c.Dimension, append([]string{DimTrace, DimPolicy, DimCapacity, DimSeed},
-			AxisNames(recs)...))
+		return unknownDimension(c.Dimension, recs, parts)
 	case len(missing) > 0:
 		return suggest.Unknown(c.Dimension, missing[0], places)
 	case !met:
@@ -166,13 +165,14 @@ func (f *Filter) Missing() (texts []string) {
 	return texts
 }
 
-// Holds reports whether a record that is at a place on the condition's dimension meets it. A policy is named with or
-// without its parameters.
+// Holds reports whether a record that is at a place on the condition's dimension meets it. A policy or another part
+// is named with or without its parameters.
 func (f *Filter) Holds(place Value, r *Record) bool {
 	equal := false
 	for i := range f.limits {
 		l := &f.limits[i]
-		if place.Text == l.text || f.Dimension == DimPolicy && r.Policy == l.text || f.order(place, r, *l) == equalTo {
+		if place.Text == l.text || f.Dimension == DimPolicy && r.Policy == l.text ||
+			isPart(f.Dimension, place.Text, l.text) || f.order(place, r, *l) == equalTo {
 			equal, l.occurs = true, true
 		}
 	}

@@ -100,6 +100,15 @@ func (p *Parts) Files() (paths []string) {
 	return paths
 }
 
+// Name names the parts in the record of a cell.
+func (p *Parts) Name(rec *records.Record) {
+	for _, kind := range Kinds {
+		if part := kind.Of(p); part != nil {
+			*kind.Field(rec) = part.String()
+		}
+	}
+}
+
 // NameFiles names the files of p in the record of a cell that may have read equal files elsewhere.
 func (p *Parts) NameFiles(rec *records.Record) {
 	for _, kind := range Kinds {

@@ -70,11 +70,7 @@ func (r *Replayer) result(c Cell, out outcome) Result {
 		imputed := sizing.Imputed()
 		rec.ImputedObjects, rec.ImputedRequests, rec.ImputedBytes = imputed.Objects, imputed.Requests, imputed.Bytes
 	}
-	for _, kind := range Kinds {
-		if part := kind.Of(&c.Parts); part != nil {
-			*kind.Field(&rec) = part.String()
-		}
-	}
+	c.Parts.Name(&rec)
 	if c.Model != nil && c.Model.Entry.Resolve != nil {
 		rec.Times = c.Model.Entry.Resolve(c.Model.Params, r.trace)
 	}

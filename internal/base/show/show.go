@@ -20,12 +20,20 @@ var english = message.NewPrinter(language.English)
 // Count formats a whole number with thousands separators: 914,145.
 func Count(n int64) string { return english.Sprintf("%d", n) }
 
-// Counted formats a number with what it counts: 1 record, 914,145 records.
+// Counted formats a number with what it counts: 1 record, 914,145 records, 2 policies, 2 keys.
 func Counted[N int | int64](n N, noun string) string {
 	if n != 1 {
-		noun += "s"
+		noun = plural(noun)
 	}
 	return Count(int64(n)) + " " + noun
+}
+
+func plural(noun string) string {
+	stem, endsInY := strings.CutSuffix(noun, "y")
+	if endsInY && stem != "" && !strings.ContainsRune("aeou", rune(stem[len(stem)-1])) {
+		return stem + "ies"
+	}
+	return noun + "s"
 }
 
 // Capacity formats a capacity: 1,000 for objects, 64 MiB for bytes. Bytes that are not a multiple of a unit are rounded

@@ -279,9 +279,9 @@ func (n *node) isOver(o uint32, now int64, s Setup) bool {
 	return s.ttl > 0 && age >= s.ttl || s.idle > 0 && age >= s.idle
 }
 
-// withOption returns the name of a format with another value of an option: "access:query=drop". The option comes first,
+// WithOption returns the name of a format with another value of an option: "access:query=drop". The option comes first,
 // since a format that a server's configuration describes takes all that follows.
-func withOption(format, name, value string) string {
+func WithOption(format, name, value string) string {
 	base, options, _ := strings.Cut(format, ":")
 	kept := []string{name + "=" + value}
 	for option := range strings.SplitSeq(options, ",") {

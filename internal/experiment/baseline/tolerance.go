@@ -166,7 +166,7 @@ func checkRules(rules []Rule, recs []records.Record) error {
 		if slices.ContainsFunc(recs, func(rec records.Record) bool { return r.fits(&rec) && r.measured(&rec) }) {
 			continue
 		}
-		if err := records.CheckConditions(r.Where, recs); err != nil {
+		if err := records.CheckRows(r.Where, recs); err != nil {
 			return fmt.Errorf("tolerance %q: %w", r.Text, err)
 		}
 		if r.metric != "" {

@@ -17,7 +17,8 @@ import (
 const FloorFlag = "min-hit-ratio"
 
 const FloorUsage = "exit with 1 if a row has a lower hit ratio: 60% or 0.6; for some rows with conditions, as in " +
-	"policy=s3fifo,capacity=10%:65%; the last that matches a row counts; repeatable"
+	"policy=s3fifo,capacity=10%:65%, admission=second:50% or tenant=web:70%; the last that matches a row counts; " +
+	"repeatable"
 
 // Floors are the hit ratios that records must reach. They are the value of a repeatable flag. It implements pflag.Value
 // and pflag.SliceValue.
@@ -80,11 +81,11 @@ func (f *Floors) CheckFormat(format string, others []string) error {
 }
 
 // CheckNames refuses floors for places that none of the future records has. Capacities are known as they were written;
-// their numbers are not, and are left to Judge.
+// their numbers are not, and are left to Judge, as are the labels of tenants and of --by.
 func (f *Floors) CheckNames(names []records.Record) error {
 	for _, floor := range f.list {
 		floor.Where = slices.DeleteFunc(slices.Clone(floor.Where), func(c records.Condition) bool {
-			return c.Dimension == records.DimCapacity
+			return c.Dimension == records.DimCapacity || c.IsLabelled(names[0].By)
 		})
 		if err := floor.check(names); err != nil {
 			return err
@@ -93,12 +94,23 @@ func (f *Floors) CheckNames(names []records.Record) error {
 	return nil
 }
 
-// check refuses a floor that matches no record, because that is probably a mistake.
+// check refuses a floor that matches no row, because that is probably a mistake.
 func (f floor) check(recs []records.Record) error {
-	if slices.ContainsFunc(recs, func(r records.Record) bool { return r.Meets(f.Where) }) {
-		return nil
+	var all []records.Record
+	conditions := f.Where
+	for i := range recs {
+		rows, where := recs[i].Rows(f.Where, metric.HitRatio.Name)
+		for _, row := range rows {
+			if row.Meets(where) {
+				return nil
+			}
+			all = append(all, row.Record)
+			if row.Metric != metric.HitRatio.Name {
+				conditions = where
+			}
+		}
 	}
-	if err := records.CheckConditions(f.Where, recs); err != nil {
+	if err := records.CheckRows(conditions, all); err != nil {
 		return fmt.Errorf("--%s %q: %w", FloorFlag, f.Text, err)
 	}
 	return fmt.Errorf("--%s %q matches no row: none meets all conditions at once", FloorFlag, f.Text)
@@ -107,7 +119,7 @@ func (f floor) check(recs []records.Record) error {
 // Judged says which records reach their floors.
 type Judged struct {
 	suite   Suite
-	rows    int      // of all records
+	without int      // records without a floor
 	failing []string // what is wrong with each record that does not
 	mistake error    // a floor that matches none
 }
@@ -115,7 +127,7 @@ type Judged struct {
 // Judge compares records with their floors: the last one that matches each. Some of the records are missing if partial
 // is set; a floor may then match none.
 func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
-	j := &Judged{rows: len(recs)}
+	j := &Judged{}
 	for _, floor := range f.list {
 		if err := floor.check(recs); err != nil && !partial && j.mistake == nil {
 			j.mistake = err
@@ -125,12 +137,10 @@ func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
 		if j.suite.Name == "" {
 			j.suite.Name = recs[i].Trace
 		}
-		role, _ := records.RoleOf(recs[i].Policy)
-		for _, floor := range slices.Backward(f.list) {
-			if recs[i].Meets(floor.Where) && (!role.Idle || len(floor.Where) > 0) { // no cache has no hits
-				j.add(&recs[i], floor)
-				break
-			}
+		before := len(j.suite.Cases)
+		j.judge(&recs[i], f.list)
+		if len(j.suite.Cases) == before {
+			j.without++
 		}
 	}
 	j.suite.Summary = show.Printable(j.suite.Name) + ": " + j.summary()
@@ -140,9 +150,27 @@ func (f *Floors) Judge(recs []records.Record, partial bool) *Judged {
 // rounding is a bound on the rounding error of 57.2% as a share.
 const rounding = 1e-12
 
-func (j *Judged) add(rec *records.Record, least floor) {
-	is := rec.Float(metric.HitRatio)
-	fails := !rec.Has(metric.HitRatio) || !(is >= least.least-rounding)
+// judge adds a case for each row of a record that has a floor.
+func (j *Judged) judge(rec *records.Record, floors []floor) {
+	role, _ := records.RoleOf(rec.Policy)
+	judged := map[string]bool{}
+	for _, floor := range slices.Backward(floors) {
+		rows, where := rec.Rows(floor.Where, metric.HitRatio.Name)
+		for _, row := range rows {
+			name := row.Metric + " " + row.Axes
+			if judged[name] || !row.Meets(where) || role.Idle && len(where) == 0 { // no cache has no hits
+				continue
+			}
+			judged[name] = true
+			j.add(row, floor)
+		}
+	}
+}
+
+func (j *Judged) add(row records.Row, least floor) {
+	rec := &row.Record
+	is, has := rec.Get(row.Metric)
+	fails := !has || !(is >= least.least-rounding)
 	percent := math.Round(is*1e6) / 1e4
 	if fails && percent >= least.least*100 { // 59.99999% is not shown as 60%
 		percent = math.Floor(is*1e6) / 1e4
@@ -160,8 +188,8 @@ func (j *Judged) add(rec *records.Record, least floor) {
 func (j *Judged) summary() string {
 	judged := len(j.suite.Cases)
 	text := fmt.Sprintf("%d of %d rows reach --%s", judged-len(j.failing), judged, FloorFlag)
-	if left := j.rows - judged; left > 0 {
-		text += fmt.Sprintf("; %d more have none", left)
+	if j.without > 0 {
+		text += fmt.Sprintf("; %d more have none", j.without)
 	}
 	return text
 }

@@ -166,3 +166,52 @@ func TestWhatIsSaidOfFloors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Floors reach rows by their parts, and the hit ratios of tenants, nodes and what --by counts.
+func TestFloorsOfPartsAndLabels(t *testing.T) {
+	recs := rows()[:2]
+	recs[0].Admission, recs[0].Cache, recs[1].Cache = "second", "tiers(host=4x)", "exact"
+	for name, x := range map[string]float64{"tenant_hit_ratio[web]": 0.9, "tenant_hit_ratio[db]": 0.1,
+		"node_token_hit_ratio[0]": 0.2, "label_hit_ratio[a.example]": 0.4} {
+		recs[0].SetNamed(name, x)
+	}
+	recs[0].By = "host"
+	for _, test := range []struct {
+		floors          []string
+		failing, judged int
+	}{
+		{[]string{"admission=second:31%"}, 1, 1},
+		{[]string{"admit=none:57%"}, 0, 1},
+		{[]string{"cache=tiers:29%"}, 0, 1},
+		{[]string{"cache=tiers(host=4x),policy=lru:99%"}, 1, 1},
+		{[]string{"tenant=web:80%"}, 0, 1},
+		{[]string{"tenant=web,db:80%"}, 1, 2},
+		{[]string{"20%", "tenant=db:20%"}, 1, 3},
+		{[]string{"node=0:20%", "host=a.example:41%"}, 1, 2},
+	} {
+		j := floors(t, test.floors...).Judge(recs, false)
+		if len(j.failing) != test.failing || len(j.suite.Cases) != test.judged || j.mistake != nil {
+			t.Errorf("%q: %d of %d fail, want %d of %d; %v", test.floors, len(j.failing), len(j.suite.Cases), test.failing,
+				test.judged, j.mistake)
+		}
+	}
+	for text, want := range map[string]string{
+		"tenant=wbe:1%":     `unknown tenant "wbe"; did you mean "web"?`,
+		"admission=seond:1": `unknown admission "seond"; did you mean "second"?`,
+		"stream=a:1%":       `unknown dimension "stream"`,
+		"host=b.example:1%": `unknown label "b.example"`,
+	} {
+		f := floors(t, text)
+		if err := f.Judge(recs, false).Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+		if before := f.CheckNames(recs); (before == nil) == strings.HasPrefix(text, "admission") {
+			t.Errorf("%s, before the replays: %v", text, before)
+		}
+	}
+	got := floors(t, "tenant=db:20%").Judge(recs, false).Err()
+	if want := "lru at 1% (10), tenant=db, tiers(host=4x), second has 10.0000%, want at least 20%"; got == nil ||
+		!strings.HasSuffix(got.Error(), want) {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}

@@ -23,6 +23,8 @@ import (
 type PrintOptions struct {
 	Color bool // unless the environment has NO_COLOR (https://no-color.org)
 	Width int  // width at which lines are broken; 0 means never
+	// Written is the file with all claims. Where it is given, a text that exceeds a screen is shortened to what fails.
+	Written string
 }
 
 // Print writes the claims with their verdicts in a format: table (for a terminal), csv, json (one claim per line),
@@ -46,6 +48,17 @@ func Print(w io.Writer, summaries []Summary, format string, options PrintOptions
 func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
 	t := lines{PrintOptions: options}
 	t.Color = t.Color && os.Getenv("NO_COLOR") == ""
+	t.whole(summaries)
+	if options.Written != "" && strings.Count(t.String(), "\n") > screenLines {
+		t.Reset()
+		t.brief(summaries)
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// whole writes all claims and, of several experiments, a table by figure.
+func (t *lines) whole(summaries []Summary) {
 	for i, s := range summaries {
 		if i > 0 {
 			t.WriteString("\n")
@@ -58,8 +71,6 @@ func printText(w io.Writer, summaries []Summary, options PrintOptions) error {
 		t.WriteString("\n" + t.figures(summaries) + "\n\n")
 		t.line("In all: "+Total(summaries), bold)
 	}
-	_, err := io.WriteString(w, t.String())
-	return err
 }
 
 type lines struct {
@@ -89,18 +100,22 @@ func (t *lines) summary(s Summary) {
 		t.WriteString("\n")
 	}
 	for _, c := range s.Claims {
-		t.paragraph(c.Mark(), styleOf(c.Verdict), c.Claim, plain)
-		if text := details(c); text != "" {
-			t.paragraph(" ", plain, text, dim)
-		}
-		if why := c.Why(); why != "" {
-			t.paragraph(" ", plain, t.brief("why: "+why), dim)
-		}
+		t.claim(c)
 	}
 	t.WriteString("\n")
 	t.line(s.Verdict(), bold)
 	for _, remark := range s.Remarks() {
 		t.line(remark, plain)
+	}
+}
+
+func (t *lines) claim(c Claim) {
+	t.paragraph(c.Mark(), styleOf(c.Verdict), c.Claim, plain)
+	if text := details(c); text != "" {
+		t.paragraph(" ", plain, text, dim)
+	}
+	if why := c.Why(); why != "" {
+		t.paragraph(" ", plain, t.inLines(whyLines, "why: "+why), dim)
 	}
 }
 
@@ -121,13 +136,14 @@ func (t *lines) figures(summaries []Summary) string {
 // whyLines is the largest number of lines for the reason why a claim does not hold; the report contains all of it.
 const whyLines = 2
 
-func (t *lines) brief(content string) string {
+// inLines shortens a paragraph to most lines.
+func (t *lines) inLines(most int, content string) string {
 	lines := t.broken(content, t.Width-2)
-	if t.Width == 0 || len(lines) <= whyLines {
+	if t.Width == 0 || len(lines) <= most {
 		return content
 	}
-	lines = lines[:whyLines]
-	lines[whyLines-1] = text.Snip(lines[whyLines-1], t.Width-3, "") + "…"
+	lines = lines[:most]
+	lines[most-1] = text.Snip(lines[most-1], t.Width-3, "") + "…"
 	return strings.Join(lines, " ")
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,25 +64,39 @@ func ExplainArguments(root *cobra.Command) {
 	}
 }
 
-// hint returns the examples of a command, and what its first argument may be.
+// hint returns examples of a command, and the names that its first argument may have.
 func hint(cmd *cobra.Command) string {
 	text := ""
-	if cmd.Example != "" {
-		text += "\nExamples:\n" + cmd.Example + "\n"
+	if examples := shortExamples(cmd.Example); len(examples) > 0 {
+		text += "\nExamples:\n" + strings.Join(examples, "\n") + "\n"
 	}
-	if list := cmd.Annotations[Choices]; list != "" {
-		text += "\n" + strings.TrimRight(list, "\n") + "\n"
+	if names := choiceNames(cmd); names != "" {
+		text += "\n" + names + "\n"
 	}
-	return fmt.Sprintf("%s\n%s --help says more\n", text, cmd.CommandPath())
+	return fmt.Sprintf("%s\n%s says more\n", text, helpCommand(cmd))
 }
+
+// allCommands is what the command help takes to list all commands.
+const allCommands = "all"
 
 // HelpCommand is the command help: it describes another command, and suggests the nearest one if that does not exist.
 func HelpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Help about any command",
-		Long:  "Describes a command, as its flag --help does.",
+		Use:   "help [COMMAND|all]",
+		Short: "Describe a command and all its flags, or list all commands",
+		Long: `Describes a command in full: what it prints, and all its flags. The flag --help has the examples and the flags
+that most users need, on one screen. With all, lists the commands.`,
+		Example: `  cachesim help run
+  cachesim help gen zipf
+  cachesim help all`,
 		RunE: func(help *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return help.Root().Help()
+			}
+			if slices.Equal(args, []string{allCommands}) {
+				showWhole(help.Root(), nil)
+				return nil
+			}
 			cmd, rest, err := help.Root().Find(args)
 			if err != nil {
 				return err
@@ -89,9 +104,7 @@ func HelpCommand() *cobra.Command {
 			if len(rest) > 0 && cmd.HasAvailableSubCommands() {
 				return UnknownCommand(cmd, rest[0])
 			}
-			cmd.InitDefaultHelpFlag()
-			cmd.InitDefaultVersionFlag()
-			cmd.HelpFunc()(cmd, rest)
+			showWhole(cmd, rest)
 			return nil
 		},
 		ValidArgsFunction: func(help *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -99,7 +112,11 @@ func HelpCommand() *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return commandsOf(cmd), cobra.ShellCompDirectiveNoFileComp
+			names := commandsOf(cmd)
+			if cmd == help.Root() {
+				names = append(names, allCommands)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }

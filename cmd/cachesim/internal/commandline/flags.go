@@ -28,7 +28,7 @@ func ExplainFlag(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		return unknownFlag(cmd, unknown.GetSpecifiedName())
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
+		return fmt.Errorf("%w; %s lists the flags", err, helpCommand(cmd))
 	case errors.As(err, &value) && errors.As(err, new(*strconv.NumError)):
 		return fmt.Errorf("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), wantedBy(value.GetFlag()))
 	case errors.As(err, &value) && errors.Unwrap(value) != nil:
@@ -50,10 +50,9 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 		}
 	})
 	if near, ok := suggest.Nearest(name, exist); ok {
-		return fmt.Errorf("unknown flag --%s; did you mean --%s? (%s --help lists the flags)",
-			name, near, cmd.CommandPath())
+		return fmt.Errorf("unknown flag --%s; did you mean --%s? (%s lists the flags)", name, near, helpCommand(cmd))
 	}
-	return fmt.Errorf("unknown flag --%s (%s --help lists the flags)", name, cmd.CommandPath())
+	return fmt.Errorf("unknown flag --%s (%s lists the flags)", name, helpCommand(cmd))
 }
 
 // wantedBy describes the values that a flag accepts.

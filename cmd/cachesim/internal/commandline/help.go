@@ -1,13 +1,9 @@
 package commandline
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/base/terminal"
 )
@@ -17,30 +13,12 @@ const (
 	brokenFrom = 80  // columns at which lines of help texts are broken in the source at the earliest
 )
 
-// FitHelp breaks the help of all commands at the width of the terminal. In a pipe it stays as it is.
-func FitHelp(root *cobra.Command) {
-	show := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		out := cmd.OutOrStdout()
-		width := terminal.Width(out)
-		if width == 0 {
-			show(cmd, args)
-			return
-		}
-		var text bytes.Buffer
-		cmd.SetOut(&text)
-		show(cmd, args)
-		cmd.SetOut(out)
-		io.WriteString(out, fitted(text.String(), min(width, widestHelp)))
-	})
-}
-
 // fitted breaks the lines of a help text at width, after joining the lines of a paragraph. Commands stay on one line,
 // so that they can be copied.
 func fitted(help string, width int) string {
 	var text strings.Builder
 	for _, line := range paragraphs(help) {
-		if !strings.HasPrefix(line, "  cachesim ") || described.MatchString(line) {
+		if !strings.HasPrefix(line, "  cachesim ") || inColumns.MatchString(line) {
 			line = strings.Join(hanging(line, width), "\n")
 		}
 		fmt.Fprintln(&text, line)
@@ -63,12 +41,12 @@ func paragraphs(help string) (lines []string) {
 	return lines
 }
 
-// described matches a line of a list: a name, and what it means in a second column.
-var described = regexp.MustCompile(`^( +\S.*?\S {2,})(\S.*)$`)
+// inColumns matches a line of a list: a name, and what it means in a second column.
+var inColumns = regexp.MustCompile(`^( +\S.*?\S {2,})(\S.*)$`)
 
 // hanging breaks a line at width. What describes a name continues in its own column, if that has room.
 func hanging(line string, width int) []string {
-	parts := described.FindStringSubmatch(line)
+	parts := inColumns.FindStringSubmatch(line)
 	if parts == nil || terminal.StringWidth(parts[1]) > width*2/3 {
 		return terminal.Wrap(line, width)
 	}

@@ -1,6 +1,7 @@
 package commandline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,21 @@ lines
 	} {
 		if got := fitted(help, 44); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// Each text for a first screen is of a flag that some first screen has.
+func TestBrieflyIsUsed(t *testing.T) {
+	for key := range briefly {
+		command, flag, _ := strings.Cut(key, "--")
+		command = strings.TrimSpace(command)
+		used := Usual[command] == "" && command != "" // all flags are on the screen
+		for name, flags := range Usual {
+			used = used || (command == "" || name == command) && slices.Contains(strings.Fields(flags), flag)
+		}
+		if !used {
+			t.Errorf("nothing uses the text of %s", key)
 		}
 	}
 }

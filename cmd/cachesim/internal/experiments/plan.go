@@ -80,15 +80,18 @@ func listCells(cmd *cobra.Command, s *sweep.Sweep, jobs int, format string, esti
 			return err
 		}
 	}
-	if err := lists.Cells(s.Cells, finished.Has, cost).Print(cmd.OutOrStdout(), format); err != nil {
-		return err
-	}
 	if absent := absentTraces(s); len(absent) > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "no files here for the traces %s; set %s\n", suggest.List(absent), workload.Env)
 	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", lists.CostNote(s.Cells, missing, cost, parallel.Jobs(jobs)))
-	return err
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", lists.CostNote(s.Cells, missing, cost, parallel.Jobs(jobs)))
+	if len(s.Cells) > manyCells {
+		fmt.Fprintln(cmd.ErrOrStderr(), "--only policy=lru,arc, trace=NAME or capacity=1% lists some of them")
+	}
+	return lists.Cells(s.Cells, finished.Has, cost).Print(cmd.OutOrStdout(), format)
 }
+
+// manyCells are more than a screen has room for.
+const manyCells = 20
 
 // absentTraces returns the names of the traces whose files are not there.
 func absentTraces(s *sweep.Sweep) (names []string) {

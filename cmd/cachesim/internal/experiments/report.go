@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ import (
 type sweepReportFlags struct {
 	format  commandline.Format
 	strict  bool
+	verbose bool
 	figures commandline.Figures
 }
 
@@ -31,6 +33,8 @@ func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	f.format.Register(cmd, checks.Formats...)
 	cmd.Flags().BoolVar(&f.strict, "strict", false,
 		"exit with 1 if a claim has another verdict than expected: usually, if it does not hold")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print every claim with what was measured and stated, "+
+		"also if that takes more than one screen")
 	f.figures.Register(cmd.Flags())
 }
 
@@ -39,7 +43,7 @@ func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.C
 	if err != nil {
 		return err
 	}
-	if err := f.print(cmd.OutOrStdout(), summary, c.Records); err != nil {
+	if err := f.print(cmd.OutOrStdout(), s.Dir, summary, c.Records); err != nil {
 		return err
 	}
 	if !quiet {
@@ -73,15 +77,18 @@ func reporting[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	return result, err
 }
 
-func (f *sweepReportFlags) print(w io.Writer, summary report.Summary, recs []records.Record) error {
+func (f *sweepReportFlags) print(w io.Writer, dir string, summary report.Summary, recs []records.Record) error {
 	if len(summary.Claims) == 0 {
 		return commandline.PrintRecords(w, recs, string(f.format))
 	}
-	return f.printClaims(w, summary)
+	return f.printClaims(w, filepath.Join(dir, sweep.PageName), summary)
 }
 
-func (f *sweepReportFlags) printClaims(w io.Writer, summaries ...report.Summary) error {
+func (f *sweepReportFlags) printClaims(w io.Writer, written string, summaries ...report.Summary) error {
 	options := report.PrintOptions{Color: terminal.Is(w), Width: terminal.TextWidth(w)}
+	if !f.verbose {
+		options.Written = written
+	}
 	return report.Print(w, summaries, string(f.format), options)
 }
 

@@ -38,9 +38,10 @@ func NewReproduceCommand() *cobra.Command {
 		Use:   "reproduce [--list] [NAME|all]...",
 		Short: "Reproduce figures of papers and check the papers' claims",
 		Long: `Runs the experiments that are part of the program. Each is a figure or a table of a paper and runs as cachesim
-sweep does. For each claim, prints what was measured, what the paper states and whether the claim holds; if it does not,
-also the reason, in at most two lines (the report has all of it). After several experiments, a table of all figures with
-a total follows.
+sweep does. Prints how many claims of each hold, and in full those whose verdict is not the expected one. With
+--verbose, or if one screen has room for it, prints for each claim what was measured, what the paper states and whether
+the claim holds; if it does not, also the reason, in at most two lines (the report has all of it). After several
+experiments, a table of all figures with a total follows.
 
 DIR/NAME contains the results of a sweep: records, figures and report.html. DIR/index.html links the reports, including
 those that earlier calls of the same version of the program left in DIR. DIR/reproduced.md contains the tables for
@@ -86,6 +87,9 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		if err != nil {
 			return err
 		}
+		if len(chosen) == len(configs.Papers()) {
+			list.Whole = cmd.CommandPath() + " --list"
+		}
 		return list.Print(cmd.OutOrStdout(), string(f.format))
 	}
 	files, err := experiment.LoadAll(cmd.Context(), chosen, f.quick)
@@ -112,7 +116,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	if err := report.WriteIndex(f.out, version.Program(), indexed); err != nil {
 		return err
 	}
-	if err := f.printClaims(cmd.OutOrStdout(), summaries...); err != nil {
+	if err := f.printClaims(cmd.OutOrStdout(), filepath.Join(f.out, report.MarkdownName), summaries...); err != nil {
 		return err
 	}
 	f.note(cmd, "%s; %s links %s", tookText(len(summaries), took), filepath.Join(f.out, report.IndexName),

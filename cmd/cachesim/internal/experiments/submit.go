@@ -36,7 +36,7 @@ merge does. If cells are missing then, it fails and shows the end of the logs.
 
 --cpus, --memory and --time apply to one shard.`,
 		Example: `  cachesim sweep plan classic-block -o out
-  cachesim sweep submit out --engine slurm --shards 32 --cpus 4 --memory 8GiB --time 2h
+  cachesim sweep submit out --engine slurm --shards 32 --memory 8GiB --time 2h
   cachesim sweep submit out --engine slurm --partition compute --sbatch-arg=--constraint=avx512 --wait
   cachesim sweep submit out --engine kubernetes --image registry.example.org/cachesim --dir-volume pvc:experiments/out --traces-volume pvc:traces`,
 		Args: cobra.ExactArgs(1),

@@ -25,7 +25,9 @@ func newListCommand(cmd *cobra.Command, list func() List) *cobra.Command {
 		return list().Names(), cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		chosen, err := list().Choose(names)
+		all := list()
+		all.Whole = cmd.CommandPath()
+		chosen, err := all.Choose(names)
 		if err != nil {
 			return err
 		}

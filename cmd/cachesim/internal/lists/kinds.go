@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ type partJSON struct {
 // Parts lists the parts of a kind of which a list says no more than of any other.
 func Parts(kind *sim.Kind) List {
 	l := List{
-		Noun:    kind.Name,
+		Noun:    cmp.Or(kind.Noun, kind.Name),
 		Columns: []tabular.Head{wordHead(kind.Name), textHead(kind.Decides), textHead("parameters"), textHead("source")},
 		Kept:    1, Below: kind.Decides + ", parameters, source",
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -23,8 +24,12 @@ type List struct {
 	Below   string
 	// NarrowAlways says that the table is so without a terminal, too.
 	NarrowAlways bool
-	Note         string // below a table on a terminal or for pasting
-	Items        []Item
+	// Line are the columns of a list that has a line for each item, before the first of its texts; nil stands for the
+	// first Kept. Whole is the command that prints all there is about some of them.
+	Line  []int
+	Whole string
+	Note  string // below a table on a terminal or for pasting
+	Items []Item
 }
 
 // Item is a row of a list.
@@ -61,7 +66,7 @@ func (l List) Choose(names []string) (List, error) {
 		}
 		chosen = append(chosen, l.Items[i])
 	}
-	l.Items = chosen
+	l.Items, l.Whole = chosen, ""
 	return l, nil
 }
 
@@ -75,8 +80,11 @@ func (l List) Print(w io.Writer, format string) error {
 }
 
 func (l List) printTable(w io.Writer, format string) error {
-	text := l.wide().In(format, terminal.Width(w))
-	if width := l.narrowWidth(w, format); width > 0 {
+	text, width := l.wide().In(format, terminal.Width(w)), l.narrowWidth(w, format)
+	switch {
+	case width > 0 && l.Whole != "":
+		text = l.brief(width)
+	case width > 0:
 		t := tabular.Grid{Heads: append(slices.Clone(l.Columns[:l.Kept]), textHead(l.Below))}
 		for _, item := range l.Items {
 			texts := slices.DeleteFunc(slices.Clone(item.Texts), func(text string) bool { return text == "" })
@@ -88,6 +96,46 @@ func (l List) printTable(w io.Writer, format string) error {
 		return err
 	}
 	return tabular.PrintLines(w, format == "markdown", terminal.TextWidth(w), []string{l.Note})
+}
+
+// brief has a line for each item, no wider than width, below how many there are and how to learn more.
+func (l List) brief(width int) string {
+	columns := l.Line
+	if columns == nil {
+		columns = []int{0, 1, 2}[:l.Kept]
+	}
+	var g tabular.Grid
+	room := width - len(" ") - len(" ")
+	for _, at := range columns {
+		head := l.Columns[at]
+		g.Heads = append(g.Heads, tabular.Head{Name: head.Name, IsText: head.IsText, Weight: tabular.Key})
+		widest := len(head.Name)
+		for _, item := range l.Items {
+			widest = max(widest, terminal.StringWidth(item.Row[at]))
+		}
+		room -= widest + len("  ")
+	}
+	what, _, _ := strings.Cut(l.Below, ", ")
+	g.Heads = append(g.Heads, tabular.Head{Name: what, IsText: true, Weight: tabular.Key})
+	for _, item := range l.Items {
+		var row []string
+		for _, at := range columns {
+			row = append(row, item.Row[at])
+		}
+		g.Rows = append(g.Rows, append(row, snipped(item.Texts[0], max(room, 20))))
+	}
+	title := fmt.Sprintf("%s. All about some: %s NAME...; about all: --format csv.",
+		show.Counted(len(l.Items), l.Noun), l.Whole)
+	return terminal.Wrapped(title, width) + "\n\n" + g.Text(width)
+}
+
+// snipped returns as much of a text as width has room for.
+func snipped(text string, width int) string {
+	lines := terminal.Wrap(text, width)
+	if len(lines) == 1 {
+		return text
+	}
+	return terminal.Wrap(text, width-len(" …"))[0] + " …"
 }
 
 func (l List) wide() tabular.Grid {

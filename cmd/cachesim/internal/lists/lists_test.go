@@ -1,9 +1,43 @@
 package lists
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cachesim/cachesim/configs"
+	"github.com/cachesim/cachesim/internal/base/terminal"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/sim"
 )
+
+// On a terminal a list begins with how many items it has and how to learn more, and has a line for each.
+func TestListsHaveALineForEachItem(t *testing.T) {
+	all := []List{Policies(), Metrics(), Formats(), KeyValues(), Servers(), Predictors(), Prefetchers(),
+		must.Get(Experiments(configs.Papers(), false))(t)}
+	for _, kind := range sim.Kinds {
+		all = append(all, Parts(kind))
+	}
+	for _, l := range all {
+		l.Whole = "cachesim things"
+		lines := strings.Split(strings.TrimRight(l.brief(80), "\n"), "\n")
+		if !strings.HasPrefix(lines[0], strconv.Itoa(len(l.Items))+" ") || !strings.Contains(lines[0], l.Whole+" NAME") {
+			t.Errorf("%s: the first line is %q", l.Noun, lines[0])
+		}
+		if most := len(l.Items) + 6; len(lines) > most {
+			t.Errorf("%s: %d lines for %d items", l.Noun, len(lines), len(l.Items))
+		}
+		for _, line := range lines {
+			if terminal.StringWidth(line) > 80 {
+				t.Errorf("%s: longer than 80 columns: %s", l.Noun, line)
+			}
+		}
+	}
+	few := must.Get(Policies().Choose([]string{"lru", "fifo"}))(t)
+	if few.Whole != "" {
+		t.Error("chosen items are not described in full")
+	}
+}
 
 func TestChoose(t *testing.T) {
 	l := List{Noun: "thing", Items: []Item{{Name: "first", Aliases: []string{"one"}}, {Name: "second"}}}

@@ -21,7 +21,7 @@ func Metrics() List {
 		Noun: "metric",
 		Columns: []tabular.Head{textHead("metric"), wordHead("unit"), wordHead("better"), wordHead("of several parts"),
 			textHead("produced by"), textHead("meaning")},
-		Kept: 3, Below: "meaning, produced by",
+		Kept: 3, Line: []int{0, 1}, Below: "meaning, produced by",
 	}
 	for _, d := range metric.All() {
 		by, name := strings.Join(d.By, ", "), d.Name
