@@ -121,7 +121,8 @@ const mostColumns = 8
 
 // isBrief reports whether one screen has what was asked for: other columns and many policies need the whole table.
 func (f *runFlags) isBrief(recs []records.Record) bool {
-	other := f.objects.lives || f.filled || f.trace.by != "" || f.series.hasOrigin() || f.billing.HasNoCache()
+	other := f.objects.lives || f.filled || f.trace.by != "" || f.series.hasOrigin() ||
+		f.billing.Asked() || f.billing.HasNoCache()
 	if !f.brief || f.format != "table" || other {
 		return false
 	}

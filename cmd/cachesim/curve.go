@@ -196,7 +196,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
 	r.Answers, r.Tables = answers, []*page.Table{c.Table()}
-	r.Costs = bill.Curve(c.Trace, c.Drawn(), f.blocks)
+	r.Costs, r.Rents = bill.Curve(c.Trace, c.Drawn(), f.blocks), bill.Rents(answers, c.Drawn())
 	f.today = bill.Today
 	return errors.Join(f.report(cmd, &c, r), partial)
 }

@@ -264,9 +264,12 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		if partial = searchInterrupted(err); err != nil && partial == nil {
 			return err
 		}
+		if err := f.compareWithLog(cmd, t, cells, recs); err != nil {
+			return err
+		}
 	}
 	r := f.results(cmd, args, w, t, partial, recs, rows)
-	r.Answers, r.Costs = answers, bill.Answers(recs, f.blocks)
+	r.Answers, r.Costs, r.Rents = answers, bill.Answers(recs, f.blocks), bill.Rents(answers, recs)
 	if f.series.hasOrigin() {
 		r.Reaches = cost.Reaching(r.Costs, recs, bill.Today)
 	}

@@ -80,11 +80,11 @@ func Recorded(recs []records.Record) (answers []Answer) {
 	return answers
 }
 
-// Curve finds the cheapest of the capacities that were replayed of one trace; nothing if there are none, or no prices.
-// Of several samples at a capacity it takes the mean.
+// Curve finds the cheapest of the capacities that were replayed of one trace; nothing if there are none, or no prices
+// of both memory and misses. Of several samples at a capacity it takes the mean.
 func (b Bill) Curve(name string, recs []records.Record, set *blocks.Set) []Answer {
 	a := Answer{Name: name, Bill: b}
-	if b.isPriced() {
+	if b.isPriced() && b.pricesMisses() {
 		a.addCurves(recs, set)
 	}
 	if len(a.curves) == 0 {

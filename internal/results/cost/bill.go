@@ -250,7 +250,9 @@ func (b Bill) Charge(recs []records.Record) {
 		if p, ok := b.point(r); ok {
 			r.Prices, r.Currency = b.Prices.String(), b.Currency
 			r.Set(PerMonth, p.cost())
-			r.Set(RequestRate, b.PerSecond)
+			if b.PerSecond > 0 {
+				r.Set(RequestRate, b.PerSecond)
+			}
 			if b.Sized > 0 {
 				r.Set(SizedShare, b.Sized)
 			}

@@ -82,13 +82,9 @@ func Parse(text string) (p Prices, err error) {
 		}
 		written[name] = true
 	}
-	switch {
-	case p.Memory.Per == "" && p.Tiers[at(hbm)].Size.Per == "":
+	if !p.isPriced() {
 		return Prices{}, fmt.Errorf("%q: memory has no price; write %s, or add a preset with one: %s", text, example,
 			suggest.List(presetsOf("memory")))
-	case p.Miss.Per == "" && p.Egress.Per == "":
-		return Prices{}, fmt.Errorf("%q: misses have no price; add miss=0.40/M or egress=0.08/GB, or a preset with one: %s",
-			text, suggest.List(presetsOf("miss")))
 	}
 	return p, nil
 }

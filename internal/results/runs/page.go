@@ -29,7 +29,7 @@ func (r Results) page(drawn []plots.Drawing) page.Page {
 			p.Sections = append(p.Sections, page.Section{ID: id, Title: title, Parts: parts})
 		}
 	}
-	add("cost", "What it costs", cost.Parts(r.Costs))
+	add("cost", "What it costs", slices.Concat(cost.Parts(r.Costs), page.Answers(tabular.Sentences(r.Rents))))
 	add("origin", "What reaches the origin", page.Answers(tabular.Sentences(r.Reaches)))
 	add("answer", "Which capacity", r.answers())
 	var starts []page.Part

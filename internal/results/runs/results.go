@@ -30,6 +30,7 @@ type Results struct {
 	Rows    []series.Row
 	Answers []target.Answer
 	Costs   []cost.Answer
+	Rents   []cost.Rent // instead of Costs where misses have no price
 	Reaches []cost.Reach
 	// Missed has the objects that miss most, if they were asked for.
 	Missed tabular.Grid

@@ -58,8 +58,11 @@ func (f *Flags) RegisterPrices(flags *pflag.FlagSet) {
 // Asked reports whether the user has given prices.
 func (f *Flags) Asked() bool { return f.cost != "" }
 
-// NeedsTimes reports whether the trace's clock must be loaded.
-func (f *Flags) NeedsTimes() bool { return f.Asked() && f.rate == "" }
+// AsksTarget reports whether prices are of memory alone: then the question is what reaches a target at the least cost.
+func (f *Flags) AsksTarget() bool { return f.Asked() && !f.bill.NeedRate() }
+
+// NeedsTimes reports whether the trace's clock must be loaded for flags that Check has read.
+func (f *Flags) NeedsTimes() bool { return f.bill.NeedRate() && f.rate == "" }
 
 // Check reads the flags for some capacities, which it returns with today's. It changes the mode of none.
 func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.Spec, err error) {
@@ -76,6 +79,10 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 		if f.bill.PerSecond, err = cost.ParseRate(f.rate); err != nil {
 			return nil, fmt.Errorf("--rate: %w", err)
 		}
+		if !f.bill.NeedRate() {
+			return nil, fmt.Errorf("--rate %s: --cost %s prices memory alone, which no rate changes; add miss=0.40/M or "+
+				"egress=0.08/GB, or leave --rate out", f.rate, f.cost)
+		}
 	}
 	for _, s := range specs {
 		if err := f.checkUnit(s, mode); err != nil {
@@ -90,8 +97,8 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 
 func (f *Flags) hasToday() bool { return f.today != "" && f.today != noCache }
 
-// HasNoCache reports whether what happens without a cache is asked for.
-func (f *Flags) HasNoCache() bool { return f.Asked() || f.today != "" }
+// HasNoCache reports whether what happens without a cache is asked for: by prices of what it would save, or today.
+func (f *Flags) HasNoCache() bool { return f.bill.NeedRate() || f.today != "" }
 
 func (f *Flags) withToday(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.Spec, err error) {
 	if f.today == noCache {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -56,6 +57,7 @@ func TestWhatIsARequest(t *testing.T) {
 	}
 	tr.Ops, tr.RequestSizes = nil, []int64{1, 1, 0, 1, 1, 0, 1, 1, 0}
 	f := Flags{cost: "memory=1/GiB-month,miss=1/M"}
+	must.Get(f.Check(nil, capacity.Bytes))(t)
 	b := must.Get(f.Bill(&tr))(t)
 	if b.PerSecond != 1 || math.Abs(b.Sized-2.0/3) > 1e-12 {
 		t.Errorf("%v per second, of which %v have a size; want 1, and two thirds", b.PerSecond, b.Sized)
