@@ -122,8 +122,8 @@ func TestTenantsLookUp(t *testing.T) {
 		if hits != got.Float(metric.Hits) || got.Int(metric.Lookups) != int64(tr.Written.Lookups) {
 			t.Errorf("%v: tenants have %v hits, all together %v", parts, hits, got.Float(metric.Hits))
 		}
-		if exact := len(parts) == 1 && parts[0] == "allocator=shared" || strings.Contains(parts[len(parts)-1], "=40"); exact &&
-			hits != alone.Float(metric.Hits) {
+		exact := len(parts) == 1 && parts[0] == "allocator=shared" || strings.Contains(parts[len(parts)-1], "=40")
+		if exact && hits != alone.Float(metric.Hits) {
 			t.Errorf("%v: %v hits, without tenants %v", parts, hits, alone.Float(metric.Hits))
 		}
 	}

@@ -121,8 +121,8 @@ func (s *system) Request(r policies.Request) (hit bool) {
 	return hit
 }
 
-// Look serves a request that loads nothing where it misses. A miss counts for the stream of its object, but is no part of
-// the pattern of its reads.
+// Look serves a request that loads nothing where it misses. A miss counts for the stream of its object, but is no part
+// of the pattern of its reads.
 func (s *system) Look(r policies.Request) (hit bool) {
 	s.advance(r)
 	if holder := s.holder(r.Object); holder != nil {
