@@ -28,6 +28,7 @@ type Setup struct {
 
 	edits    []edit        // of the trace, in this order
 	ttl      time.Duration // after which a stored object is missing; 0: never
+	seconds  bool          // the ttl counts in whole seconds of the clock, and includes the last one
 	idle     time.Duration // likewise, since its last request
 	restarts []int64       // times at which the cache is emptied
 	nodes    int           // servers that take turns, each with a cache of the capacity; 0 and 1: one
@@ -272,6 +273,9 @@ func (n *node) serve(t *traces.Trace, pos int, s Setup) (hit bool) {
 // isOver reports whether what is resident has expired by the setup's own rule.
 func (n *node) isOver(o uint32, now int64, s Setup) bool {
 	age := time.Duration(now - n.stored[o])
+	if s.ttl > 0 && s.seconds {
+		return now >= wholeSeconds(n.stored[o], s.ttl)
+	}
 	return s.ttl > 0 && age >= s.ttl || s.idle > 0 && age >= s.idle
 }
 

@@ -89,16 +89,26 @@ func (f Finding) explained() string {
 		return fmt.Sprintf("The ratios are nearly the same, but of other requests, because of %s.",
 			listed(says))
 	}
+	over := f.Unexplained() <= -leastShown
 	var parts []string
 	for i, step := range f.Steps {
 		part := fmt.Sprintf("%s by %s", number(f.Points(i)), step.Says)
-		if i == 0 {
+		switch {
+		case i == 0 && over:
+			part = fmt.Sprintf("%s points are explained by %s", number(f.Points(i)), step.Says)
+		case i == 0:
 			part = fmt.Sprintf("%s of the %s are explained by %s", number(f.Points(i)), points(f.Stated.Gap()), step.Says)
 		}
 		parts = append(parts, part)
 	}
+	if over {
+		return fmt.Sprintf("%s; that is %s more than the gap.", strings.Join(parts, ", "), number(-f.Unexplained()))
+	}
 	return fmt.Sprintf("%s; %s are not explained.", strings.Join(parts, ", "), number(f.Unexplained()))
 }
+
+// leastShown is the least number of points that is not written as 0.0.
+const leastShown = 0.05
 
 // agreement says how many units server and replay see alike.
 func (f Finding) agreement(w Words) string {
