@@ -162,7 +162,8 @@ func (f *flags) setup(cmd *cobra.Command, args []string) (s audit.Setup, spec ca
 // load reads the log, and a sample of it if it is long.
 func (f *flags) load(cmd *cobra.Command, s audit.Setup, options read.Options) (*traces.Trace, audit.Setup, error) {
 	t, err := f.Load(cmd, s.Workload, options)
-	if err != nil || prompts.Of(t.Kind) != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 || f.isStdin(s.Workload) {
+	if err != nil || prompts.Of(t.Kind) != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 ||
+		f.isStdin(s.Workload) {
 		return t, s, err
 	}
 	s.Workload.SampleRate = math.Ceil(1000*mostRequests/float64(len(t.Objects))) / 1000

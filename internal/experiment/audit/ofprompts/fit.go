@@ -83,12 +83,12 @@ func (f Fit) Sentence() string {
 		nearest += " each"
 	}
 	if !f.Explains() {
-		return fmt.Sprintf("No capacity explains what the log says of %s (%.1f%% of the tokens): even the nearest, %s, agrees "+
-			"on %.1f%% of them, and the mean hit ratio by itself on %.1f%%.", show.Counted(f.Prompts, "prompt"),
+		return fmt.Sprintf("No capacity explains what the log says of %s (%.1f%% of the tokens): even the nearest, %s, "+
+			"agrees on %.1f%% of them, and the mean hit ratio by itself on %.1f%%.", show.Counted(f.Prompts, "prompt"),
 			100*f.Measured, nearest, 100*b.Agreement, 100*f.ByMean)
 	}
-	return fmt.Sprintf("Nearest to the log (%.1f%% of the tokens of %s) is %s (%s): replayed %.1f%%, with agreement on %.1f%% "+
-		"of the tokens.", 100*f.Measured, show.Counted(f.Prompts, "prompt"), nearest, b.Interval, 100*b.Replayed,
+	return fmt.Sprintf("Nearest to the log (%.1f%% of the tokens of %s) is %s (%s): replayed %.1f%%, with agreement on "+
+		"%.1f%% of the tokens.", 100*f.Measured, show.Counted(f.Prompts, "prompt"), nearest, b.Interval, 100*b.Replayed,
 		100*b.Agreement)
 }
 
