@@ -14,6 +14,7 @@ type Words struct {
 	Units    string                      // "requests", "tokens"
 	Settings string                      // what the replay follows: "nginx at 1 GiB"
 	Money    func(points float64) string // what so many points of hit ratio cost; nil without prices
+	Few      string                      // what is said of few items; "" if the server has told totals
 }
 
 // Sentences says what the server found, what its settings would give, and what explains the gap: the first is what a
@@ -124,6 +125,10 @@ func (f Finding) coarse(w Words) []string {
 	says := make([]string, len(alone))
 	for i, t := range alone {
 		says[i] = fmt.Sprintf("%s (%s)", t.Says, percent(t.Outcome.ReplayedRatio()))
+	}
+	if w.Few != "" {
+		return []string{fmt.Sprintf("%s. By itself each of these brings the replay nearer: %s.", w.Few,
+			strings.Join(says, "; "))}
 	}
 	return []string{fmt.Sprintf("The server has told totals only, which many causes fit. By itself each of these brings "+
 		"the replay nearer: %s. A log that says of each of the %s whether it hit tells which it is.",
