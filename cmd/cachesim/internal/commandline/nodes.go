@@ -17,7 +17,7 @@ func (n *Nodes) Register(cmd *cobra.Command, routers *string) {
 	n.routers = routers
 	cmd.Flags().StringVar(&n.number, "nodes", "", "nodes that serve requests, each with a cache of the given capacity, "+
 		"or their number from some times since the first request on, as in 4@0s,8@600s; --route chooses the node "+
-			"of a request")
+		"of a request")
 }
 
 // Apply gives each router the number.
