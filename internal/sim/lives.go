@@ -26,6 +26,8 @@ type Lives struct {
 func CheckLives(c Cell) error {
 	r := c.Replayed()
 	switch e := r.Cache.Entry; {
+	case lives.CheckTiers(&e, r.Prefetcher != nil, nil) != nil:
+		return lives.CheckTiers(&e, r.Prefetcher != nil, nil)
 	case r.Model != nil:
 		return fmt.Errorf("objects are followed only where requests take no time; remove --model %s", r.Model)
 	case r.Router != nil:
@@ -53,7 +55,10 @@ func (r *Replayer) lives(ctx context.Context, c Cell, top int) (l Lives, err err
 	if err != nil {
 		return l, err
 	}
-	inGroups := c.Cache.Entry.Follow != nil
+	inGroups := c.Cache.Entry.Follow != nil && v.trace.Groups != nil
+	if err := lives.CheckTiers(&c.Cache.Entry, false, v.trace); err != nil {
+		return l, err
+	}
 	sampler := windows.New(c.Series, len(v.trace.Starts), false, c.Capacity.Bytes)
 	w := lives.NewWatch(c.Capacity.Bytes && !inGroups)
 	report := r.progress()
