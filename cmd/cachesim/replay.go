@@ -200,6 +200,9 @@ func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, cells []experi
 	}
 	if o.Note == nil {
 		o.Note = bar.Note
+		if width := f.trace.screen(cmd); width > 0 {
+			o.Note = func(text string) { bar.Note(commandline.Snipped(text, width)) }
+		}
 	}
 	o.Jobs, o.Finished, o.Progress, o.Memory = f.jobs, results.Keep, bar.OfReplays(), resources.BudgetOf(cmd)
 	o.NeighbourDir, o.Device = f.neighbours.Folder(), f.device.Shared()

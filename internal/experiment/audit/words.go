@@ -15,6 +15,7 @@ type Words struct {
 	Units    string                      // "requests", "tokens"
 	Settings string                      // what the replay follows: "nginx at 1 GiB"
 	Money    func(points float64) string // what so many points of hit ratio cost; nil without prices
+	Few      string                      // what is said of few items; "" if the server has told totals
 }
 
 // Sentences says what the server found, what its settings would give, and what explains the gap: the first is what a
@@ -132,12 +133,15 @@ func (f Finding) coarse(w Words) []string {
 	for i, t := range alone[:len(alone)-left] {
 		says[i] = fmt.Sprintf("%s (%s)", t.Says, percent(t.Outcome.ReplayedRatio()))
 	}
-	text := "The server has told totals only, which many causes fit. By itself each of these brings the replay nearer: " +
-		strings.Join(says, "; ")
+	text := "By itself each of these brings the replay nearer: " + strings.Join(says, "; ")
 	if left > 0 {
 		text += fmt.Sprintf("; and %s", show.Counted(left, "other"))
 	}
-	return []string{fmt.Sprintf("%s. A log that says of each of the %s whether it hit tells which it is.", text, w.Units)}
+	if w.Few != "" {
+		return []string{fmt.Sprintf("%s. %s.", w.Few, text)}
+	}
+	return []string{fmt.Sprintf("The server has told totals only, which many causes fit. %s. A log that says of each of "+
+		"the %s whether it hit tells which it is.", text, w.Units)}
 }
 
 // Points returns how many points of the gap a step explains; those of all steps and Unexplained are the gap.

@@ -86,7 +86,7 @@ func Compare(ctx context.Context, t *traces.Trace, c sim.Cell, warmup int, open 
 func Settings(c sim.Cell) string {
 	amount := show.Capacity(c.Capacity.Amount, c.Capacity.Unit())
 	if c.Capacity.Unit() != show.Bytes {
-		amount += " blocks"
+		amount = show.Counted(c.Capacity.Amount, "block")
 	}
 	return amount + " with " + c.Policy.Name()
 }
@@ -121,9 +121,9 @@ const mostParted = 10
 // Where says at which prompts they part.
 func (b Beside) Where() string {
 	if len(b.Parted) == 0 {
-		return "they agree on each prompt"
+		return "Server and replay agree on each prompt"
 	}
-	text := "they part most at prompt"
+	text := "They part most at prompt"
 	if len(b.Parted) > 1 {
 		text += "s"
 	}

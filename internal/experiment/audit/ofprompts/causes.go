@@ -32,8 +32,8 @@ func plain(kind, name, says string, change func(*Setup)) cause {
 
 // Causes returns what may explain a gap, in the order in which they are preferred. t is the log as the setup reads it.
 func (l *Log) Causes(s Setup, t *traces.Trace) []cause {
-	causes := slices.Concat(readings(t), answers(t), blockSizes(t), least(), times(t), replicas(t), evictions(s),
-		[]cause{l.restarts(), l.capacity(t)})
+	causes := slices.Concat(shared(t), answers(t), blockSizes(t), least(), times(t), replicas(t), evictions(s),
+		[]cause{l.restarts(), l.capacity(t)}, l.templates(t))
 	for i, c := range causes {
 		causes[i].Try = l.agreeing(c)
 	}
@@ -91,21 +91,64 @@ func (l *Log) agreeing(c cause) func(context.Context, trial) (Setup, string, err
 	}
 }
 
-// readings are causes that need another reading of the log.
-func readings(t *traces.Trace) (causes []cause) {
-	format := t.InputFormat()
-	option := func(kind, name, value, says string) {
-		spec := audit.WithOption(format, name, value)
-		if formats.Check(spec) == nil && !strings.Contains(format, name+"="+value) {
-			causes = append(causes, plain(kind, name+"="+value, says, func(s *Setup) { s.Workload.Format = spec }))
+// shared are causes of logs that name models, adapters or salts.
+func shared(t *traces.Trace) (causes []cause) {
+	for _, share := range []struct{ value, says string }{
+		{"models", "models, adapters or salts that share their blocks"},
+		{"none", "models, adapters or salts that share no blocks"},
+	} {
+		if spec, ok := withOption(t, "share", share.value); ok {
+			causes = append(causes, plain("share", "share="+share.value, share.says, func(s *Setup) {
+				s.Workload.Format = spec
+			}))
 		}
 	}
-	option("share", "share", "models", "models, adapters or salts that share their blocks")
-	option("share", "share", "none", "models, adapters or salts that share no blocks")
+	return causes
+}
+
+// withOption returns the name of the format of a log with another value of an option. ok is false if the log has that
+// value, or its format has no such option.
+func withOption(t *traces.Trace, name, value string) (spec string, ok bool) {
+	format := t.InputFormat()
+	spec = audit.WithOption(format, name, value)
+	return spec, formats.Check(spec) == nil && !strings.Contains(format, name+"="+value)
+}
+
+// templates are other chat templates, with which prompts have more nearly as many tokens as the server counts.
+func (l *Log) templates(t *traces.Trace) (causes []cause) {
 	for _, template := range chattemplate.Templates {
-		option("template", "template", template.Name, "the chat template "+template.Name)
+		spec, ok := withOption(t, "template", template.Name)
+		if !ok {
+			continue
+		}
+		causes = append(causes, cause{Name: "template=" + template.Name, Kind: "template",
+			Try: func(ctx context.Context, at trial) (Setup, string, error) {
+				now, err := l.trace(ctx, at.Setup)
+				if err != nil {
+					return at.Setup, "", err
+				}
+				at.Setup.Workload.Format = spec
+				other, err := l.trace(ctx, at.Setup)
+				if err != nil || miscounted(other) >= miscounted(now) {
+					return at.Setup, "", err
+				}
+				return at.Setup, "the chat template " + template.Name, nil
+			}})
 	}
 	return causes
+}
+
+// miscounted returns by how many tokens the prompts of a log differ from what the server counts.
+func miscounted(t *traces.Trace) (tokens int64) {
+	p := prompts.Of(t.Kind)
+	for i := range t.Groups {
+		if p.Measured(i).Known {
+			_, counted := p.Found(i)
+			own := int64(p.InputTokens[i])
+			tokens += max(own-counted, counted-own)
+		}
+	}
+	return tokens
 }
 
 // answers are other ways to keep what decoding writes.

@@ -9,49 +9,112 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/experiment/audit"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // Fitted is the capacity at which a number of servers find what the log says, as far as any capacity does.
 type Fitted struct {
-	Servers int
+	Servers int `json:"servers"`
 	// Units of the capacity of each server: where the replay is nearest to the log, and the least and the most of which
 	// the log does not tell that they are farther.
-	Units, Least, Most int64
-	Everything         bool // Most holds all that was requested, so that more is the same
-	Outcome            audit.Outcome
-	Fits               bool // no other number of servers is nearer by more than chance
+	Units      int64         `json:"-"`
+	Least      int64         `json:"-"`
+	Most       int64         `json:"-"`
+	Everything bool          `json:"everything"` // Most holds all that was requested, so that more is the same
+	Capacity   string        `json:"capacity"`
+	Interval   string        `json:"interval"`
+	Replayed   float64       `json:"replayed_hit_ratio"`
+	Agreement  float64       `json:"agreement"`
+	Fits       bool          `json:"fits"` // no other number of servers is nearer by more than chance
+	Outcome    audit.Outcome `json:"-"`
 
 	apart []int64 // per prompt: how far the replay at Units is from the log
 }
 
-// Fit returns the best capacity for each number of servers, and the number of the best one.
-func (l *Log) Fit(ctx context.Context, s Setup, jobs int) (all []Fitted, best int, err error) {
-	t, err := l.trace(ctx, s)
-	if err != nil {
-		return nil, 0, err
-	}
+// Fit is which capacities and numbers of servers explain a log.
+type Fit struct {
+	Trace    string   `json:"trace"`
+	Measured float64  `json:"hit_ratio"` // that the log says
+	Prompts  int      `json:"prompts"`
+	ByMean   float64  `json:"agreement_of_mean"` // of the mean hit ratio, for each prompt
+	Rows     []Fitted `json:"servers"`
+	best     int
+}
+
+// Best returns what is nearest to the log.
+func (f Fit) Best() Fitted { return f.Rows[f.best] }
+
+// Explains reports whether the best says more of the prompts than their mean hit ratio.
+func (f Fit) Explains() bool { return f.Best().Agreement > f.ByMean }
+
+// Fit finds the best capacity for each number of servers. t is the log as the setup reads it.
+func (l *Log) Fit(ctx context.Context, s Setup, t *traces.Trace, jobs int) (f Fit, err error) {
+	mean := byMean(t)
 	numbers := append([]int{1}, mostReplicas...)
-	all = make([]Fitted, len(numbers))
+	f = Fit{Trace: t.Name, Measured: mean.HitRatio(), Prompts: mean.Items, ByMean: mean.Agreement(),
+		Rows: make([]Fitted, len(numbers))}
 	err = parallel.For(ctx, parallel.Jobs(jobs), len(numbers), func(ctx context.Context, _, i int) (err error) {
 		s := s
 		s.nodes = numbers[i]
-		all[i], err = l.fit(ctx, s, t)
+		f.Rows[i], err = l.fit(ctx, s, t)
 		return err
 	})
 	if err != nil {
-		return nil, 0, err
+		return f, err
 	}
-	for i := range all {
-		if distance(all[i].Outcome) < distance(all[best].Outcome) {
-			best = i
+	for i := range f.Rows {
+		if distance(f.Rows[i].Outcome) < distance(f.Best().Outcome) {
+			f.best = i
 		}
 	}
-	for i := range all {
-		all[i].Fits = isAsNear(all[i].apart, all[best].apart)
+	for i := range f.Rows {
+		f.Rows[i].Fits = isAsNear(f.Rows[i].apart, f.Best().apart)
 	}
-	return all, best, nil
+	return f, nil
+}
+
+// Sentence says which capacity and number of servers are nearest to the log.
+func (f Fit) Sentence() string {
+	b := f.Best()
+	nearest := fmt.Sprintf("%s with %s", show.Counted(b.Servers, "server"), b.Capacity)
+	if b.Servers > 1 {
+		nearest += " each"
+	}
+	if !f.Explains() {
+		return fmt.Sprintf("No capacity explains what the log says of %s (%.1f%% of the tokens): even the nearest, %s, "+
+			"agrees on %.1f%% of them, and the mean hit ratio by itself on %.1f%%.", show.Counted(f.Prompts, "prompt"),
+			100*f.Measured, nearest, 100*b.Agreement, 100*f.ByMean)
+	}
+	return fmt.Sprintf("Nearest to the log (%.1f%% of the tokens of %s) is %s (%s): replayed %.1f%%, with agreement on "+
+		"%.1f%% of the tokens.", 100*f.Measured, show.Counted(f.Prompts, "prompt"), nearest, b.Interval, 100*b.Replayed,
+		100*b.Agreement)
+}
+
+// Table has a row for each number of servers.
+func (f Fit) Table() tabular.Grid {
+	return tabular.GridOf([]tabular.Column[Fitted]{
+		{Head: tabular.Head{Name: "servers", Weight: tabular.Key}, Cell: func(r Fitted) string {
+			return fmt.Sprint(r.Servers)
+		}},
+		{Head: tabular.Head{Name: "capacity of each", Weight: tabular.Key}, Cell: func(r Fitted) string {
+			return r.Capacity
+		}},
+		{Head: tabular.Head{Name: "as near"}, Cell: func(r Fitted) string { return r.Interval }},
+		{Head: tabular.Head{Name: "replayed"}, Cell: func(r Fitted) string {
+			return fmt.Sprintf("%.1f%%", 100*r.Replayed)
+		}},
+		{Head: tabular.Head{Name: "agrees"}, Cell: func(r Fitted) string {
+			return fmt.Sprintf("%.1f%%", 100*r.Agreement)
+		}},
+		{Head: tabular.Head{Name: "fits", IsText: true}, Cell: func(r Fitted) string {
+			if r.Fits && f.Explains() {
+				return "yes"
+			}
+			return "no"
+		}},
+	}, f.Rows)
 }
 
 // searcher replays a setup at several capacities, each once.
@@ -104,8 +167,12 @@ func (l *Log) fit(ctx context.Context, s Setup, t *traces.Trace) (f Fitted, err 
 		best = v.best()
 		least, most = v.asNear(best)
 	}
-	return Fitted{Servers: max(1, s.nodes), Units: best, Least: least, Most: most, Everything: most == v.top,
-		Outcome: v.known[best].outcome, apart: v.known[best].apart}, nil
+	least, most = v.between(least, most)
+	o := v.known[best].outcome
+	f = Fitted{Servers: max(1, s.nodes), Units: best, Least: least, Most: most, Everything: most == v.top, Outcome: o,
+		Capacity: about(s, best), Replayed: o.ReplayedRatio(), Agreement: o.Agreement(), apart: v.known[best].apart}
+	f.Interval = f.interval(s)
+	return f, nil
 }
 
 // at replays a capacity.
@@ -163,6 +230,21 @@ func (v *searcher) asNear(best int64) (least, most int64) {
 	return v.tried[low], v.tried[high]
 }
 
+// between returns the ends of an interval of capacities that were tried as far as the next ones outside, which are too
+// far from the log: nothing is known of those between.
+func (v *searcher) between(least, most int64) (from, to int64) {
+	i, _ := slices.BinarySearch(v.tried, least)
+	k, _ := slices.BinarySearch(v.tried, most)
+	from, to = least, most
+	if i > 0 {
+		from = v.tried[i-1] + 1
+	}
+	if k < len(v.tried)-1 {
+		to = v.tried[k+1] - 1
+	}
+	return from, to
+}
+
 // apart returns how many tokens each prompt is apart, of which the log says something.
 func (s *seen) apart() (all []int64) {
 	for i := range s.hits {
@@ -214,7 +296,7 @@ func (l *Log) capacity(t *traces.Trace) cause {
 		stated := at.Setup.Cell.Capacity
 		at.Setup = at.Setup.scaled(f.Units)
 		says := fmt.Sprintf("a capacity of about %s in the place of %s (%s)", about(at.Setup, f.Units),
-			show.Capacity(stated.Amount, stated.Unit()), f.Interval(at.Setup))
+			show.Capacity(stated.Amount, stated.Unit()), f.Interval)
 		return at.Setup, says, nil
 	}}
 }
@@ -222,13 +304,22 @@ func (l *Log) capacity(t *traces.Trace) cause {
 // about writes a number of units of the capacity of a setup.
 func about(s Setup, units int64) string {
 	c := s.scaled(units).Cell.Capacity
-	return show.About(c.Amount, c.Unit())
+	switch {
+	case c.Unit() == show.Bytes:
+		return show.About(c.Amount, c.Unit())
+	case c.Amount == 1:
+		return "1 block"
+	}
+	return show.About(c.Amount, c.Unit()) + " blocks"
 }
 
-// Interval says which capacities fit as well.
-func (f Fitted) Interval(s Setup) string {
-	if f.Everything {
+// interval says which capacities fit as well.
+func (f Fitted) interval(s Setup) string {
+	switch {
+	case f.Everything:
 		return about(s, f.Least) + " or more fit"
+	case f.Least == f.Most:
+		return "no other fits"
 	}
 	return show.Between(about(s, f.Least), about(s, f.Most)) + " fit"
 }

@@ -53,8 +53,8 @@ func logOf(t *testing.T, tr *traces.Trace, found func(i int, tokens int64) int64
 	var b strings.Builder
 	for i := range tr.Groups {
 		group, _ := tr.Group(i)
-		fmt.Fprintf(&b, `{"timestamp":%d,"input_length":%d,"output_length":%d,"session_id":%d,"block_size":%d`,
-			p.Arrivals[i]/1e6, p.InputTokens[i], p.OutputTokens[i], p.Sessions[i], p.BlockTokens)
+		fmt.Fprintf(&b, `{"model":"m%d","timestamp":%d,"input_length":%d,"output_length":%d,"session_id":%d,`+
+			`"block_size":%d`, i%2, p.Arrivals[i]/1e6, p.InputTokens[i], p.OutputTokens[i], p.Sessions[i], p.BlockTokens)
 		if n := found(i, int64(p.InputTokens[i])); n >= 0 {
 			fmt.Fprintf(&b, `,"cached_tokens":%d`, n)
 		}
@@ -92,6 +92,7 @@ func TestFaultsAreFound(t *testing.T) {
 		stated int64
 		change func(*Setup)
 	}{
+		"share=models":      {"0.1", 6000, func(s *Setup) { s.Workload.Format = "mooncake:share=models" }},
 		"answers=off":       {"0.1", 6000, func(s *Setup) { s.answers = prompts.AnswersOff }},
 		"block=128":         {"0.1", 6000, func(s *Setup) { s.block = 128 }},
 		"block=64":          {"0.1", 6000, func(s *Setup) { s.block = 64 }},
@@ -119,6 +120,34 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
+// TestTemplatesAreFound: a log of texts says how many tokens its prompts have, which only the right template explains.
+func TestTemplatesAreFound(t *testing.T) {
+	write := func(name string, usage func(i int) string) workload.Workload {
+		var b strings.Builder
+		for i := range 60 {
+			var turns []string
+			for turn := range i%6 + 1 {
+				turns = append(turns, fmt.Sprintf(`{"role":"user","content":"%s%d"}`, strings.Repeat("word ", 20), i/6*9+turn))
+			}
+			fmt.Fprintf(&b, `{"model":"m","created":%d,"messages":[%s],"usage":{%s}}`+"\n", 1700000000+i,
+				strings.Join(turns, ","), usage(i))
+		}
+		path := filepath.Join(t.TempDir(), name)
+		must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
+		return workload.Workload{Files: []string{path}}
+	}
+	server := setup(write("a.jsonl", func(int) string { return "" }), 10000)
+	server.Workload.Format = "openai:template=chatml"
+	l := &Log{Load: load}
+	seen := must.Get(l.replay(t.Context(), server))(t)
+	f, text := findIn(t, write("b.jsonl", func(i int) string {
+		return fmt.Sprintf(`"prompt_tokens":%d,"cached_tokens":%d`, seen.columns.InputTokens[i], seen.hits[i])
+	}), 10000)
+	if len(f.Steps) == 0 || f.Steps[0].Name != "template=chatml" {
+		t.Errorf("%s\n%+v", text, f.Steps)
+	}
+}
+
 // TestFit: the capacity and the number of servers that wrote a log are among those that fit, and others are not.
 func TestFit(t *testing.T) {
 	tr := conversations(t, "0.1")
@@ -131,15 +160,13 @@ func TestFit(t *testing.T) {
 		l := &Log{Load: load}
 		seen := must.Get(l.replay(t.Context(), server))(t)
 		w := logOf(t, tr, func(i int, _ int64) int64 { return seen.hits[i] })
-		all, best, err := l.Fit(t.Context(), setup(w, 1), 0)
-		must.Do(t, err)
-		f := all[best]
+		fit := must.Get(l.Fit(t.Context(), setup(w, 1), must.Get(load(t.Context(), w))(t), 0))(t)
+		f := fit.Best()
 		if f.Servers != c.servers || f.Units > c.units*11/10 || f.Units < c.units*9/10 || f.Least > c.units ||
-			f.Most < c.units || f.Most > c.units*3/2 || f.Outcome.Agreement() < 0.99 {
-			t.Errorf("%d servers with %d blocks, %d to %d, which agree on %v; want %+v", f.Servers, f.Units, f.Least, f.Most,
-				f.Outcome.Agreement(), c)
+			f.Most < c.units || f.Most > c.units*3/2 || f.Agreement < 0.99 || !fit.Explains() {
+			t.Errorf("%s; want %+v", fit.Sentence(), c)
 		}
-		for _, other := range all {
+		for _, other := range fit.Rows {
 			if other.Servers != c.servers && other.Fits {
 				t.Errorf("%d servers fit, too: %+v", other.Servers, other.Outcome)
 			}
@@ -171,8 +198,11 @@ func TestNothingExplainsNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	w := logOf(t, conversations(t, "0.1"), func(_ int, tokens int64) int64 { return r.Int64N(tokens + 1) })
 	f, text := findIn(t, w, 6000)
-	t.Log(text)
-	if len(f.Steps) > 0 {
-		t.Errorf("%+v", f.Steps)
+	if len(f.Steps) > 0 || !strings.Contains(text, "Nothing that was tried explains the rest") {
+		t.Errorf("%s\n%+v", text, f.Steps)
+	}
+	fit := must.Get((&Log{Load: load}).Fit(t.Context(), setup(w, 1), must.Get(load(t.Context(), w))(t), 0))(t)
+	if got := fit.Sentence(); fit.Explains() || !strings.HasPrefix(got, "No capacity explains") {
+		t.Error(got)
 	}
 }
