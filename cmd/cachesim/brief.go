@@ -163,13 +163,16 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 			return err
 		}
 	}
-	lines := slices.Concat(f.logged, tabular.Sentences(r.Costs), tabular.Sentences(r.Reaches),
-		tabular.Sentences(f.shortAnswers(r.Answers)))
+	lines := slices.Concat(tabular.Sentences(r.Costs), tabular.Sentences(r.Reaches),
+		tabular.Sentences(f.shortAnswers(r.Answers)), f.logged)
 	if len(r.ColdStart) > 0 {
 		lines = append(lines, r.ColdStart[len(r.ColdStart)-1])
 	}
 	if remark := judged.Remark(); remark != "" {
 		r.Notes = append(r.Notes, remark)
+	}
+	if width := terminal.Width(out); width > 0 {
+		lines = commandline.Sentences(lines, width)
 	}
 	return cmp.Or(tabular.PrintLines(out, false, terminal.TextWidth(out), append(lines, f.nextCommand(cmd, args)...)),
 		r.PrintMissed(out, "table"), f.write(cmd, r), judged.Err())

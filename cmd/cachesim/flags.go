@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -41,6 +42,7 @@ type traceFlags struct {
 	seed        uint64
 	quiet       bool
 	said        []string // notes on a trace, which may be read twice
+	brief       bool     // one screen is to have room for them beside the answer
 }
 
 func (f *traceFlags) register(cmd *cobra.Command) {
@@ -300,12 +302,20 @@ func registerOutputFormat(cmd *cobra.Command, format *string) {
 
 // sayTrace prints how a trace was interpreted, and what may be wrong with it, once.
 func (f *traceFlags) sayTrace(cmd *cobra.Command, bar *progress.Bar, t *traces.Trace, sizesCount bool) {
-	for _, line := range slices.Concat(t.Lines(sizeRemark(cmd, sizesCount)), t.Warnings) {
-		if !slices.Contains(f.said, line) {
-			bar.Note(line)
-			f.said = append(f.said, line)
-		}
+	isSaid := func(line string) bool { return slices.Contains(f.said, line) }
+	lines := slices.DeleteFunc(slices.Concat(t.Lines(sizeRemark(cmd, sizesCount)), t.Warnings), isSaid)
+	f.said = append(f.said, lines...)
+	for _, line := range commandline.Remarks(lines, f.screen(cmd), "cachesim run") {
+		bar.Note(line)
 	}
+}
+
+// screen is the width of a terminal on which all that is printed is to fit one screen; 0 if it need not.
+func (f *traceFlags) screen(cmd *cobra.Command) int {
+	if !f.brief {
+		return 0
+	}
+	return terminal.Width(cmd.ErrOrStderr())
 }
 
 // sizeRemark says whether the sizes in a trace count, and how to make them count.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,11 +15,13 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
+	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/audit/ofprompts"
 	"github.com/cachesim/cachesim/internal/experiment/search"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/blocks"
@@ -51,6 +54,7 @@ type replayFlags struct {
 	blocks   *blocks.Set // of the cells that were replayed
 	kept     experiment.Kept
 	logged   []string // what logs say of the caches of the servers that wrote them
+	beside   ofprompts.Beside
 	device   resources.Device
 	// neighbours is a flag only of commands whose caches may compare queries.
 	neighbours resources.Neighbours
@@ -196,6 +200,9 @@ func (f *replayFlags) replay(cmd *cobra.Command, t *traces.Trace, cells []experi
 	}
 	if o.Note == nil {
 		o.Note = bar.Note
+		if width := f.trace.screen(cmd); width > 0 {
+			o.Note = func(text string) { bar.Note(commandline.Snipped(text, width)) }
+		}
 	}
 	o.Jobs, o.Finished, o.Progress, o.Memory = f.jobs, results.Keep, bar.OfReplays(), resources.BudgetOf(cmd)
 	o.NeighbourDir, o.Device = f.neighbours.Folder(), f.device.Shared()
@@ -291,6 +298,25 @@ func (f *replayFlags) searchLogged(groups []search.Group, recs []records.Record,
 	return nil
 }
 
+// compareWithLog compares what a log says that its server found of prompts with the replay that is nearest to it.
+func (f *replayFlags) compareWithLog(cmd *cobra.Command, t *traces.Trace, cells []experiment.Cell,
+	recs []records.Record) error {
+	at, ok := ofprompts.Nearest(recs)
+	if !ok {
+		return nil
+	}
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c experiment.Cell) bool { return c.Auxiliary })
+	_, on, err := f.kept.On(t, cells[at])
+	if err != nil {
+		return err
+	}
+	if f.beside, ok, err = ofprompts.Compare(cmd.Context(), t, on, f.warmup,
+		!cmd.Flags().Changed("capacity")); err == nil && ok {
+		f.logged = append(f.logged, f.beside.Sentence())
+	}
+	return err
+}
+
 // finish prints what limits results and their answers below their table, and writes the results to the output folder.
 // Formats other than tables contain data only; with them the answers are notes, if the user has asked.
 func (f *replayFlags) finish(cmd *cobra.Command, r runs.Results) error {
@@ -324,6 +350,11 @@ func (f *replayFlags) write(cmd *cobra.Command, r runs.Results) error {
 	}
 	if err := r.Write(cmd.Context(), f.out); err != nil {
 		return fmt.Errorf("%w; the results above are complete", err)
+	}
+	if len(f.beside.Parted) > 0 {
+		if err := atomicfile.Write(cmd.Context(), filepath.Join(f.out, "measured.csv"), f.beside.WriteCSV); err != nil {
+			return err
+		}
 	}
 	commandline.Note(cmd, f.trace.quiet, fmt.Sprintf("records (JSON lines, CSV, Parquet), figures and %s are in %s",
 		page.Name, f.out))

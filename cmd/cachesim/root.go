@@ -112,50 +112,6 @@ func sayError(stderr io.Writer, err error, args []string) {
 	fmt.Fprintf(stderr, "cachesim: %s\n", terminal.Shorten(terminal.InLines(err.Error(), names)))
 }
 
-// firstScreen is what the program says without arguments, within 80 columns.
-const firstScreen = `How large should a cache be, which policy should it have, what does it save?
-cachesim replays the log of your server and says how far from the best it is.
-
-  cachesim access.log               the answer on one screen: nginx, Squid, S3,
-                                    redis-cli MONITOR, blkparse, CSV, Parquet...
-  cachesim logs/*.gz                several files are one log
-  cachesim vllm.log --kv model=llama-3.1-70b
-                                    prompts: GiB of keys and values; vLLM,
-                                    SGLang, LiteLLM, OpenAI's API
-  cachesim run access.log -o out    every figure, how each is known, and a page
-  cachesim curve access.log         hit ratios over all capacities
-  cachesim check baseline.jsonl     in CI: has a hit ratio changed?
-  cachesim reproduce --list         published figures that it can reproduce
-
-cachesim --help lists the commands, cachesim formats the kinds of logs.
-`
-
-// commandsScreen has all commands.
-const commandsScreen = `Usage: cachesim LOG...              the answer on one screen
-       cachesim COMMAND [flags]     cachesim COMMAND --help has examples
-
-  cachesim access.log               what size, which policy, what it saves
-  cachesim run access.log -o out    every figure, how each is known, and a page
-  cachesim curve access.log         hit ratios over all capacities
-  cachesim stat access.log          requests, objects, bytes, popularity, reuse
-  cachesim explain access.log       why requests hit and miss, one by one
-  cachesim audit access.log         why did the server hit less than a replay?
-  cachesim compare old new          what differs between runs
-  cachesim check baseline.jsonl     in CI: has a hit ratio changed?
-  cachesim reproduce --list         published figures that it can reproduce
-
-Other commands
-  traces          convert, gen, embed, join
-  experiments     sweep, plot, adversary
-  predictors      train, predict-eval
-  lists of        policies, caches, servers, formats, metrics, admissions,
-                  allocators, prefetchers, predictors, routers, models, kv,
-                  rules, retrievers, devices
-  this program    help, version, completion
-
-cachesim help all says what each does, cachesim help COMMAND has all its flags.
-`
-
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cachesim [LOG...]",
@@ -170,11 +126,11 @@ compares them with the offline optimum.`,
   cachesim check baseline.jsonl     check that hit ratios have not changed
   cachesim compare old new          compare the results of runs
   cachesim reproduce --list         list published figures that it can reproduce`,
-		Annotations: map[string]string{commandline.Screen: commandsScreen},
+		Annotations: map[string]string{commandline.Screen: commandline.CommandsScreen},
 		Version:     version.Program(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				_, err := io.WriteString(cmd.OutOrStdout(), firstScreen)
+				_, err := io.WriteString(cmd.OutOrStdout(), commandline.FirstScreen)
 				return err
 			}
 			return commandline.UnknownCommand(cmd, args[0])

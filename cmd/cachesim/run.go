@@ -134,6 +134,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.brief {
+		f.trace.brief = true
 		if err := f.adapt(cmd, args); err != nil {
 			return err
 		}
@@ -261,6 +262,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		known.Add(cells, replayed, t.SampleRate)
 		answers, err = f.search(cmd, t, search.Groups(cells, recs), recs, search.Options{Known: known})
 		if partial = searchInterrupted(err); err != nil && partial == nil {
+			return err
+		}
+		if err := f.compareWithLog(cmd, t, cells, recs); err != nil {
 			return err
 		}
 	}

@@ -110,6 +110,42 @@ func TestNothingIsLeftOfBars(t *testing.T) {
 	}
 }
 
+// The answer about a log, with all that may be wrong with it, fits 24 lines with the command and the prompt.
+func TestTheAnswerFitsAScreen(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("COLUMNS", "")
+	must.Do(t, os.Mkdir(filepath.Join(dir, "seven"), 0o777))
+	served := []string{"HIT", "MISS", "HIT", "BYPASS", "HIT"}
+	for file := range 7 {
+		var log strings.Builder
+		for i := range 6000 {
+			object := (i*i*7 + i/3 + file) % 997 * (1 + i%3)
+			size := strconv.Itoa(500 + object*37%90000)
+			if object%7 == 0 {
+				size = "-"
+			}
+			fmt.Fprintf(&log, "10.0.0.%d - - [01/Nov/2026:10:%02d:%02d +0000] \"GET /p/%d.html?utm_source=s%d HTTP/1.1\" "+
+				"200 %s \"-\" \"Mozilla/5.0\" rt=0.1 cs=%s\n", i%200, i/100, i%60, object, i%9, size, served[i*i%5])
+			if i == 100*file {
+				log.WriteString("garbage\n")
+			}
+		}
+		name := fmt.Sprintf("www-frontend-%02d.example.com-access.log", file)
+		must.Do(t, os.WriteFile(filepath.Join(dir, "seven", name), []byte(log.String()), 0o666))
+	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "seven", "0.csv"), nil, 0o666))
+	lines := onScreen(bothOnTerminal(t, dir, "seven/www*.log", 80))
+	if n := len(lines) - 1; n > 23 || n < 15 { // the last one is empty, for the prompt
+		t.Errorf("%d lines, want at most 23:\n%s", n, strings.Join(lines, "\n"))
+	}
+	text := strings.Join(lines, "\n")
+	for _, want := range []string{"remarks on this log in full: cachesim run", "hit ratio at", "\nnext "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
 // loadedFiles returns a folder with seven logs in the folder seven, and an experiment.
 func loadedFiles(t *testing.T) (dir string) {
 	t.Helper()

@@ -86,10 +86,27 @@ type Dropping interface {
 	Holds(o policies.Object) bool
 	// Drop removes an object, and reports whether it was resident.
 	Drop(o policies.Object) bool
+	// LookAll serves requests that load nothing. Those whose object is resident hit as any other request. The policy does
+	// not see the others, which only count: for the cache, its tenants, and the streams of files.
+	LookAll(w Window, n *Counts)
 }
 
-// Timekeeper is implemented by caches that expire objects by a clock of their own, and that know from the trace which
-// requests load nothing.
+// Looker is a cache that serves requests one by one, also those that load nothing where they miss.
+type Looker interface {
+	Look(r policies.Request) (hit bool)
+	Evictions() int64
+	Oversized() int64
+}
+
+// LookEach serves the requests of a window, which load nothing, one by one.
+func LookEach(c Looker, w Window, n *Counts) { ServeEach(looking{c}, w, n) }
+
+// looking serves requests that load nothing.
+type looking struct{ Looker }
+
+func (l looking) Request(r policies.Request) (hit bool) { return l.Look(r) }
+
+// Timekeeper is implemented by caches that expire objects by a clock of their own.
 type Timekeeper interface{ KeepsTime() }
 
 // QueryServer is implemented by caches of queries with embeddings.

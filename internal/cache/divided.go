@@ -231,6 +231,18 @@ func (d *Divided) sizeData(c Config) {
 func (d *Divided) Holds(o policies.Object) bool { return d.poolWith(o).Resident(o) }
 func (d *Divided) Drop(o policies.Object) bool  { return d.poolWith(o).Drop(o) }
 func (d *Divided) Serve(w Window, n *Counts)    { ServeEach(d, w, n) }
+func (d *Divided) LookAll(w Window, n *Counts)  { LookEach(d, w, n) }
+
+// Look serves a request that loads nothing where it misses. The allocator then does not see it: its tenant needs no
+// room for it.
+func (d *Divided) Look(r policies.Request) (hit bool) {
+	if hit = d.poolFor(r).Look(r); hit {
+		d.count(r, hit)
+	} else {
+		d.TenantCounts.Count(r, hit)
+	}
+	return hit
+}
 
 func (d *Divided) Request(r policies.Request) (hit bool) {
 	hit = d.poolFor(r).Request(r)

@@ -153,6 +153,13 @@ func (p *Pool) Resident(o policies.Object) bool {
 }
 
 func (p *Pool) Holds(o policies.Object) bool { return p.Resident(o) }
+func (p *Pool) LookAll(w Window, n *Counts)  { LookEach(p, w, n) }
+
+// Look serves a request that loads nothing where it misses.
+func (p *Pool) Look(r policies.Request) (hit bool) {
+	p.Expire(r.Time)
+	return p.Resident(r.Object) && p.Request(r)
+}
 
 // Has is Resident for a pool without members. It is short enough to be inlined into the loops of caches.
 func (p *Pool) Has(o policies.Object) bool {

@@ -15,8 +15,11 @@ type Store interface {
 	Capacity() int64
 	Resident(o policies.Object) bool
 	Observe(o Observer)
-	// Request serves a request of the trace, and loads what misses.
+	// Request serves a request of the trace, and loads what misses; Look loads nothing.
 	Request(r policies.Request) (hit bool)
+	Look(r policies.Request) (hit bool)
+	// Holds reports whether an object is resident, also in a further tier.
+	Holds(o policies.Object) bool
 	// Load loads an object without a request, if there is room for it, and reports whether it has.
 	Load(r policies.Request) (loaded bool)
 	// Drop removes an object, and reports whether it was resident.
@@ -160,8 +163,6 @@ func (c *prefetching) Left(o policies.Object, size int64, why Departure) {
 	}
 }
 
-func (c *prefetching) Holds(o policies.Object) bool { return c.Store.Resident(o) }
-
 // Drop implements Dropping. What is on its way does not arrive.
 func (c *prefetching) Drop(o policies.Object) bool {
 	if c.delayed.comes(o) {
@@ -179,7 +180,24 @@ func (c *prefetching) Loaded(o policies.Object, size int64, why policies.Reason)
 	}
 }
 
-func (c *prefetching) Serve(w Window, n *Counts) { ServeEach(c, w, n) }
+func (c *prefetching) Serve(w Window, n *Counts)   { ServeEach(c, w, n) }
+func (c *prefetching) LookAll(w Window, n *Counts) { LookEach(c, w, n) }
+
+// Look serves a request that loads nothing where it misses. The prefetcher sees it only where it hits.
+func (c *prefetching) Look(r policies.Request) (hit bool) {
+	if hit = c.Store.Look(r); hit {
+		if c.changing {
+			c.known[r.Object] = r.Size
+		}
+		c.follow(r, hit)
+		return hit
+	}
+	c.settle(r)
+	if c.delayed != nil {
+		c.arrive(r)
+	}
+	return hit
+}
 
 // Request serves a request and then loads the prefetcher's proposals.
 func (c *prefetching) Request(r policies.Request) (hit bool) {
@@ -191,6 +209,12 @@ func (c *prefetching) Request(r policies.Request) (hit bool) {
 	if late && !c.Resident(r.Object) {
 		c.lose(r.Object)
 	}
+	c.follow(r, hit)
+	return hit
+}
+
+// follow shows the prefetcher a request that was served, and loads what it proposes.
+func (c *prefetching) follow(r policies.Request, hit bool) {
 	c.consult(r, r.Pos, hit, false)
 	if c.delayed != nil {
 		c.arrive(r)
@@ -204,7 +228,6 @@ func (c *prefetching) Request(r policies.Request) (hit bool) {
 			c.propose(p, r)
 		}
 	}
-	return hit
 }
 
 // consult shows the prefetcher a request that has been served, at a position in the trace, and stores its proposals.

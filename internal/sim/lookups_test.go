@@ -1,14 +1,19 @@
 package sim_test
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
@@ -50,6 +55,78 @@ func TestOptimumWithLookups(t *testing.T) {
 			}
 		}
 	})
+}
+
+// In tiers the bound is no more than the misses of the best schedule for one cache with the room of all tiers, found by
+// trying all of them, and no policy has fewer. The hits of the tiers are all hits, and shares of all requests.
+func TestTiersWithLookups(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawLookups(t, 5, 24)
+		tr, err := r.load(t.Context(), stream.WritesCount)
+		if err != nil {
+			return
+		}
+		mode := rapid.SampledFrom([]string{"exclusive", "inclusive", "write-through", "write-back"}).Draw(t, "mode")
+		for _, rec := range must.Get(simtest.TryRun(t.Context(), tr, simtest.Options{Policies: "opt,lru,s3fifo",
+			Parts: []string{"cache=tiers(flash=2,mode=" + mode + ")"}, Capacities: simtest.Objects(1)}))(t) {
+			fewest := r.fewestMisses(stream.WritesCount, 5, 3, true)
+			misses, bound := int(rec.Int(metric.Misses)), rec.Float(metric.LowerBoundMisses)
+			if misses < fewest || bound > float64(fewest) {
+				t.Fatalf("%s in %s tiers: %d misses, bound %v, but %d are possible, of %+v", rec.Policy, mode, misses, bound,
+					fewest, r)
+			}
+			share := 0.0
+			for _, tier := range []string{"memory", "flash"} {
+				x, _ := rec.Get("tier_hit_share[" + tier + "]")
+				share += x
+			}
+			if ratio := rec.Float(metric.HitRatio); math.Abs(share-ratio) > 1e-12 {
+				t.Fatalf("the tiers hit %v of the requests, all together %v", share, ratio)
+			}
+		}
+	})
+}
+
+// What only looks counts for its tenant, whoever's pool has the object, and all in all as without tenants.
+func TestTenantsLookUp(t *testing.T) {
+	tr := *simtest.Generated(t, "zipf(requests=3000,objects=200,alpha=0.8)", traces.Needs{Keys: true})
+	tr.Tenants = &traces.Tenants{Names: []string{"a", "b", "c"}}
+	for o := range tr.NumObjects {
+		tr.Tenants.Of = append(tr.Tenants.Of, uint32(o*o%3))
+	}
+	requests := map[string]float64{}
+	tr.Ops = make([]stream.Op, len(tr.Objects))
+	for pos, o := range tr.Objects {
+		if pos >= 500 {
+			requests[tr.Tenants.Names[tr.Tenants.Of[o]]]++
+		}
+		if tr.Ops[pos] = stream.OpRead; pos*pos%7 < 3 {
+			tr.Ops[pos] = stream.Lookup
+			tr.Written.Lookups++
+		}
+	}
+	tr.Written.Passing = tr.Written.Lookups
+	r := sim.NewReplayer(&tr, sim.ReplayerOptions{Warmup: 500})
+	alone := simtest.Replay(t, r, simtest.Cell(t, "lru", capacity.Of(40, false)))
+	for _, parts := range [][]string{{"allocator=shared"}, {"allocator=equal"}, {"allocator=ucp(every=300)"},
+		{"allocator=shared", "prefetcher=next"}, {"allocator=shared", "cache=tiers(memory=40)"},
+		{"allocator=shared", "cache=tiers(flash=2x)", "prefetcher=next"}} {
+		got, hits := simtest.Replay(t, r, simtest.Cell(t, "lru", capacity.Of(40, false), parts...)), 0.0
+		for name, want := range requests {
+			if is, _ := got.Get("tenant_requests[" + name + "]"); is != want {
+				t.Errorf("%v: tenant %s has %v requests, want %v", parts, name, is, want)
+			}
+			x, _ := got.Get("tenant_hits[" + name + "]")
+			hits += x
+		}
+		if hits != got.Float(metric.Hits) || got.Int(metric.Lookups) != int64(tr.Written.Lookups) {
+			t.Errorf("%v: tenants have %v hits, all together %v", parts, hits, got.Float(metric.Hits))
+		}
+		exact := len(parts) == 1 && parts[0] == "allocator=shared" || strings.Contains(parts[len(parts)-1], "=40")
+		if exact && hits != alone.Float(metric.Hits) {
+			t.Errorf("%v: %v hits, without tenants %v", parts, hits, alone.Float(metric.Hits))
+		}
+	}
 }
 
 // Belady's rule keeps what is requested soonest, though the other object would hit three times. So its ratio is an

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -82,6 +83,16 @@ func newNaive(t *rapid.T, tr *traces.Trace, capacity int, o streams.Options) *na
 	}
 	n.tree.Pinned = func(s *streams.Stream) bool { return len(n.units[s].order) > 0 }
 	return n
+}
+
+// has reports whether an object is resident.
+func (n *naive) has(o uint32) bool {
+	for _, u := range n.units {
+		if slices.Contains(u.order, o) {
+			return true
+		}
+	}
+	return false
 }
 
 // request serves a request, and reports whether it hits.
@@ -234,10 +245,23 @@ func TestNaive(t *testing.T) {
 		served := build(t, c)
 		reference := newNaive(t, tr, capacity, served.system.tree.Options())
 		reference.eager = eager
+		looking := rapid.Bool().Draw(t, "some requests only look")
 		for pos, o := range tr.Objects {
-			got := serve(t, served, c, pos, pos+1).Hits == 1
-			if want := reference.request(o); got != want {
-				t.Fatalf("request %d hits: %v, want %v", pos, got, want)
+			looks := looking && pos*pos%7 < 3
+			var n cache.Counts
+			if looks {
+				served.LookAll(cache.WindowOf(tr, pos, pos+1, false, nil), &n)
+			} else {
+				n = serve(t, served, c, pos, pos+1)
+			}
+			want := reference.has(o)
+			if want || !looks {
+				reference.request(o)
+			} else {
+				reference.pos++ // it is no read of its stream, and loads nothing
+			}
+			if got := n.Hits == 1; got != want || n.Requests != 1 {
+				t.Fatalf("request %d, which looks: %t, hits: %v, want %v", pos, looks, got, want)
 			}
 			if got, want := served.system.free, int64(reference.free); got != want {
 				t.Fatalf("after request %d %d of %d is free, want %d", pos, got, capacity, want)

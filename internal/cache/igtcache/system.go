@@ -121,6 +121,22 @@ func (s *system) Request(r policies.Request) (hit bool) {
 	return hit
 }
 
+// Look serves a request that loads nothing where it misses. A miss counts for the stream of its object, but is no part
+// of the pattern of its reads.
+func (s *system) Look(r policies.Request) (hit bool) {
+	s.advance(r)
+	if holder := s.holder(r.Object); holder != nil {
+		holder.pool.Expire(r.Time)
+		if holder.pool.Resident(r.Object) {
+			return s.Ask(r, r.Pos)
+		}
+	}
+	s.count(s.ownerOf(r.Object), false)
+	return false
+}
+
+func (s *system) Holds(o policies.Object) bool { return s.Resident(o) }
+
 func (s *system) Drop(o policies.Object) bool {
 	holder := s.holder(o)
 	return holder != nil && holder.pool.Drop(o)

@@ -167,7 +167,11 @@ func (s *Cache) Used() int64                  { return s.entries.Used() }
 func (s *Cache) Holds(o policies.Object) bool { return s.entries.Resident(o) }
 func (s *Cache) Drop(o policies.Object) bool  { return s.entries.Drop(o) }
 
-func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
+func (s *Cache) Serve(w cache.Window, n *cache.Counts)   { s.serve(w, n, true) }
+func (s *Cache) LookAll(w cache.Window, n *cache.Counts) { s.serve(w, n, false) }
+
+// serve serves requests, which may load what misses or not.
+func (s *Cache) serve(w cache.Window, n *cache.Counts, loads bool) {
 	evictions := s.entries.Evictions()
 	r := policies.Request{Size: 1}
 	for i, o := range w.Objects {
@@ -181,7 +185,9 @@ func (s *Cache) Serve(w cache.Window, n *cache.Counts) {
 			s.judge(o, entry, hit, n)
 		}
 		if !hit {
-			s.entries.Miss(r)
+			if loads {
+				s.entries.Miss(r)
+			}
 			continue
 		}
 		n.Hits++

@@ -77,7 +77,8 @@ func newNginx(c cache.Config) (program, error) {
 	return s, err
 }
 
-// tick runs the manager: it looks every 10 s, and then removes some files at a time until the size is below its limit.
+// tick runs the manager: it looks every 10 s, or when a key is due, and then removes some files at a time until the
+// size is below its limit.
 func (s *nginx) tick(now int64) {
 	if !s.began {
 		s.began, s.next = true, now
@@ -88,8 +89,22 @@ func (s *nginx) tick(now int64) {
 			s.next += s.sleep
 			continue
 		}
-		s.next += nginxLook * max(1, (now-s.next)/nginxLook)
+		s.next += s.pause(now)
 	}
+}
+
+// pause returns how long the manager sleeps before it looks again: until the next key is due, in whole seconds.
+func (s *nginx) pause(now int64) int64 {
+	o, ok := s.keys.Back(0)
+	if !ok {
+		return nginxLook * max(1, (now-s.next)/nginxLook)
+	}
+	return min(nginxLook, max(second, s.inactive-s.idle(o, s.next)))
+}
+
+// idle returns how long a key was not asked for by the clock of nginx, which counts whole seconds here.
+func (s *nginx) idle(o policies.Object, now int64) int64 {
+	return (now/second - s.used[o]/second) * second
 }
 
 // sweep removes a batch of files; false if the size is below its limit by then.
@@ -108,7 +123,7 @@ func (s *nginx) sweep() (more bool) {
 func (s *nginx) forgetInactive(now int64) {
 	for {
 		o, ok := s.keys.Back(0)
-		if !ok || now-s.used[o] < s.inactive {
+		if !ok || s.idle(o, now) < s.inactive {
 			return
 		}
 		s.forget(o)

@@ -146,13 +146,16 @@ func (s *Server) advance(times []int64, i, pos int) {
 
 const second = 1e9
 
-// KeepsTime says that the server expires objects itself, and knows which requests load nothing.
+// KeepsTime says that the server expires objects itself.
 func (s *Server) KeepsTime() {}
 
 func (s *Server) Holds(o policies.Object) bool { return s.program.has(o, s.now) }
 func (s *Server) Drop(o policies.Object) bool  { return s.program.remove(o) }
-func (s *Server) Used() int64                  { return s.program.state().used }
-func (s *Server) BeginCounting()               { s.warm = s.program.state().tally }
+
+// LookAll implements cache.Dropping: the program knows which requests load nothing.
+func (s *Server) LookAll(w cache.Window, n *cache.Counts) { s.Serve(w, n) }
+func (s *Server) Used() int64                             { return s.program.state().used }
+func (s *Server) BeginCounting()                          { s.warm = s.program.state().tally }
 
 func (s *Server) Remark() string { return s.program.remark() }
 

@@ -259,6 +259,20 @@ func TestTimesToLive(t *testing.T) {
 	}
 }
 
+// TestInactive: nginx looks when a key is due, and not only every 10 s, as a real one with inactive=3s does.
+func TestInactive(t *testing.T) {
+	for _, c := range []struct {
+		inactive string
+		hits     int64
+	}{{"3s", 2}, {"4s", 2}, {"5s", 3}, {"20s", 3}} {
+		const text = "time,key,size\n1.5,a,1000\n11,a,1000\n13.2,a,1000\n18.1,a,1000\n"
+		rec := replay(t, load(t, text), "nginx(inactive="+c.inactive+")", 64<<20)
+		if got := rec.Int(metric.Hits); got != c.hits {
+			t.Errorf("inactive=%s: %d hits, want %d", c.inactive, got, c.hits)
+		}
+	}
+}
+
 // TestDeletedAndWritten: what the log deletes is gone, what it writes is there with its new size.
 func TestDeletedAndWritten(t *testing.T) {
 	const text = "time,op,key,size\n1,set,a,100\n2,get,a,100\n3,delete,a,\n4,get,a,100\n5,set,a,900000\n6,get,a,900000\n"

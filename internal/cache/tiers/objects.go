@@ -18,9 +18,23 @@ type objects struct {
 	tenants   *cache.TenantCounts // who share the tiers; nil if nobody does
 }
 
-func (c *objects) Serve(w cache.Window, n *cache.Counts) { cache.ServeEach(c, w, n) }
-func (c *objects) Evictions() int64                      { return c.gone }
-func (c *objects) Oversized() int64                      { return c.oversized }
+func (c *objects) Serve(w cache.Window, n *cache.Counts)   { cache.ServeEach(c, w, n) }
+func (c *objects) LookAll(w cache.Window, n *cache.Counts) { cache.LookEach(c, w, n) }
+func (c *objects) Evictions() int64                        { return c.gone }
+func (c *objects) Oversized() int64                        { return c.oversized }
+
+// Look serves a request that loads nothing if no tier has its object. A hit in a lower tier moves the object up as any
+// other does.
+func (c *objects) Look(r policies.Request) (hit bool) {
+	c.goTo(r)
+	if c.find(r.Object) >= 0 {
+		return c.Request(r)
+	}
+	c.at(r.Time)
+	c.requests++
+	c.tenants.Count(r, false)
+	return false
+}
 
 // Request serves a request, and loads what misses.
 func (c *objects) Request(r policies.Request) (hit bool) {

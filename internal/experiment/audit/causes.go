@@ -58,7 +58,7 @@ func (l *Log) Causes(s Setup, t *traces.Trace, by string) (causes []Cause[Setup]
 func (l *Log) readings(t *traces.Trace) (causes []Cause[Setup]) {
 	format := t.InputFormat()
 	option := func(kind, name, value, says string) {
-		spec := withOption(format, name, value)
+		spec := WithOption(format, name, value)
 		if formats.Check(spec) == nil && !strings.Contains(format, name+"="+value) {
 			causes = append(causes, l.cause(kind, name+"="+value,
 				func(_ context.Context, at *Trial[Setup]) (string, error) {

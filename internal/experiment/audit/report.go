@@ -131,4 +131,6 @@ func (r Report) Table(priced bool) (g tabular.Grid, left int) {
 }
 
 // distance is how far a replay is from the server.
-func (r Report) distance(c RowCause) float64 { return 1 - c.Agreement + math.Abs(r.HitRatio-c.Replayed) }
+func (r Report) distance(c RowCause) float64 {
+	return 1 - c.Agreement + math.Abs(r.HitRatio-c.Replayed)
+}

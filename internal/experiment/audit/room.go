@@ -12,8 +12,8 @@ import (
 
 // The capacity is looked for among those that are at most so many times larger or smaller, in so many halvings.
 const (
-	mostFactor = 64
-	halvings   = 10
+	mostFactor = 1024
+	halvings   = 11
 )
 
 // capacity is that the server has another capacity than stated: the one at which the replay hits as often.

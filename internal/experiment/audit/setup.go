@@ -28,6 +28,7 @@ type Setup struct {
 
 	edits    []edit        // of the trace, in this order
 	ttl      time.Duration // after which a stored object is missing; 0: never
+	seconds  bool          // the ttl counts in whole seconds of the clock, and includes the last one
 	idle     time.Duration // likewise, since its last request
 	restarts []int64       // times at which the cache is emptied
 	nodes    int           // servers that take turns, each with a cache of the capacity; 0 and 1: one
@@ -272,12 +273,15 @@ func (n *node) serve(t *traces.Trace, pos int, s Setup) (hit bool) {
 // isOver reports whether what is resident has expired by the setup's own rule.
 func (n *node) isOver(o uint32, now int64, s Setup) bool {
 	age := time.Duration(now - n.stored[o])
+	if s.ttl > 0 && s.seconds {
+		return now >= wholeSeconds(n.stored[o], s.ttl)
+	}
 	return s.ttl > 0 && age >= s.ttl || s.idle > 0 && age >= s.idle
 }
 
-// withOption returns the name of a format with another value of an option: "access:query=drop". The option comes first,
+// WithOption returns the name of a format with another value of an option: "access:query=drop". The option comes first,
 // since a format that a server's configuration describes takes all that follows.
-func withOption(format, name, value string) string {
+func WithOption(format, name, value string) string {
 	base, options, _ := strings.Cut(format, ":")
 	kept := []string{name + "=" + value}
 	for option := range strings.SplitSeq(options, ",") {

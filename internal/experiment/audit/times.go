@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -29,11 +30,17 @@ func (l *Log) limits(t *traces.Trace, usual bool) []Cause[Setup] {
 	if t.Times == nil || l.totals != nil {
 		return nil
 	}
+	stored := func(seen *seen, pos int) bool { return !seen.found(pos) }
+	requested := func(*seen, int) bool { return true }
+	exact := func(s *Setup, d time.Duration) { setLife(s, d, func(at int64) int64 { return at + int64(d) }) }
+	inSeconds := func(s *Setup, d time.Duration) {
+		setLife(s, d, func(at int64) int64 { return wholeSeconds(at, d) })
+		s.seconds = true
+	}
 	return []Cause[Setup]{
-		l.limit("ttl", "a time to live of %s", usual, func(s *Setup, limit time.Duration) { s.ttl = limit },
-			func(seen *seen, pos int) bool { return !seen.found(pos) }),
-		l.limit("inactive", "objects that are dropped when nobody asks for %s", usual, setIdle,
-			func(*seen, int) bool { return true }),
+		l.limit("ttl", "a time to live of %s", usual, exact, stored),
+		l.limit("ttl", "a time to live of %s in whole seconds", usual, inSeconds, stored),
+		l.limit("inactive", "objects that are dropped when nobody asks for %s", usual, setIdle, requested),
 	}
 }
 
@@ -51,6 +58,32 @@ func withoutExpiries(t *traces.Trace) *traces.Trace {
 	return &other
 }
 
+// setLife lets objects expire some time after they were stored. Servers do that themselves, and know of stale objects
+// and of short-lived ones; the longest life that the log shows has the grace of Varnish in it.
+func setLife(s *Setup, d time.Duration, end func(at int64) int64) {
+	if !cache.KeepsTime(s.Cell.Replayed().Cache) {
+		s.ttl = d
+		return
+	}
+	if changed, ok := withSetting(s.Cell.Policy, "grace", "0"); ok {
+		s.Cell.Policy = changed
+	}
+	*s = s.with(func(t *traces.Trace) *traces.Trace {
+		other := *t
+		other.Ends = make([]int64, len(t.Times))
+		for pos, at := range t.Times {
+			other.Ends[pos] = end(at)
+		}
+		return &other
+	})
+}
+
+// wholeSeconds returns when a life ends that a server counts in whole seconds of its clock, the last one included.
+func wholeSeconds(at int64, d time.Duration) int64 {
+	const second = int64(time.Second)
+	return at/second*second + int64(d) + second
+}
+
 // setIdle drops what was not requested for a while. nginx has a setting for it.
 func setIdle(s *Setup, limit time.Duration) {
 	if changed, ok := withSetting(s.Cell.Policy, "inactive", limit.String()); ok {
@@ -60,11 +93,14 @@ func setIdle(s *Setup, limit time.Duration) {
 	s.idle = limit
 }
 
-// limit is that objects expire some time after a request that renews them. That time is read from the log: it is the
-// longest after which the server hit.
+// limit is that objects expire some time after a request that renews them. The longest time after which the server hit
+// says how long that is at most: servers may look for what has expired only now and then.
 func (l *Log) limit(kind, says string, usual bool, set func(*Setup, time.Duration),
 	renews func(*seen, int) bool) Cause[Setup] {
-	name := kind
+	name := strings.TrimSpace(kind + strings.TrimPrefix(says, "a time to live of %s"))
+	if kind == "inactive" {
+		name = kind
+	}
 	if !usual {
 		name += " of an odd time"
 	}
@@ -77,13 +113,36 @@ func (l *Log) limit(kind, says string, usual bool, set func(*Setup, time.Duratio
 		if longest <= 0 || float64(beyond) < leastGain*float64(at.Outcome.Units) {
 			return "", nil
 		}
-		longest, rounded := roundTime(longest)
-		if rounded != usual {
-			return "", nil
+		candidates := []time.Duration{longest}
+		if usual {
+			candidates = usualBelow(longest)
 		}
-		set(&at.Setup, longest)
-		return fmt.Sprintf(says, timeText(longest)), nil
+		best, err := nearest(ctx, at, candidates, set)
+		if err != nil || best == 0 {
+			return "", err
+		}
+		return fmt.Sprintf(says, timeText(best)), nil
 	})
+}
+
+// nearest changes the setup of a trial to the candidate that comes nearest to the server, and returns that; 0 without
+// candidates.
+func nearest(ctx context.Context, at *Trial[Setup], candidates []time.Duration,
+	set func(*Setup, time.Duration)) (best time.Duration, err error) {
+	var least Outcome
+	stated := at.Setup
+	for _, candidate := range candidates {
+		changed := stated
+		set(&changed, candidate)
+		outcome, err := at.Replay(ctx, changed)
+		if err != nil {
+			return 0, err
+		}
+		if best == 0 || outcome.distance() < least.distance() {
+			best, least, at.Setup = candidate, outcome, changed
+		}
+	}
+	return best, nil
 }
 
 // longestAge returns the longest time after which the server hit an object that was renewed, apart from a few outliers,
@@ -129,14 +188,17 @@ var usualTimes = []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 
 	10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour,
 	6 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 7 * 24 * time.Hour}
 
-// roundTime returns the usual time that is at most a tenth above, if there is one.
-func roundTime(d time.Duration) (_ time.Duration, usual bool) {
-	for _, usual := range usualTimes {
-		if d <= usual && float64(usual) <= 1.1*float64(d) {
-			return usual, true
+// mostCandidates is how many usual times are tried below the longest one after which the server hit.
+const mostCandidates = 5
+
+// usualBelow returns the usual times that are nearly as long as a time, or shorter, the longest first.
+func usualBelow(d time.Duration) (times []time.Duration) {
+	for _, usual := range slices.Backward(usualTimes) {
+		if float64(usual) <= 1.1*float64(d) && len(times) < mostCandidates {
+			times = append(times, usual)
 		}
 	}
-	return d, false
+	return times
 }
 
 func timeText(d time.Duration) string {

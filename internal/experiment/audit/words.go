@@ -14,6 +14,7 @@ type Words struct {
 	Units    string                      // "requests", "tokens"
 	Settings string                      // what the replay follows: "nginx at 1 GiB"
 	Money    func(points float64) string // what so many points of hit ratio cost; nil without prices
+	Few      string                      // what is said of few items; "" if the server has told totals
 }
 
 // Sentences says what the server found, what its settings would give, and what explains the gap: the first is what a
@@ -88,16 +89,26 @@ func (f Finding) explained() string {
 		return fmt.Sprintf("The ratios are nearly the same, but of other requests, because of %s.",
 			listed(says))
 	}
+	over := f.Unexplained() <= -leastShown
 	var parts []string
 	for i, step := range f.Steps {
 		part := fmt.Sprintf("%s by %s", number(f.Points(i)), step.Says)
-		if i == 0 {
+		switch {
+		case i == 0 && over:
+			part = fmt.Sprintf("%s points are explained by %s", number(f.Points(i)), step.Says)
+		case i == 0:
 			part = fmt.Sprintf("%s of the %s are explained by %s", number(f.Points(i)), points(f.Stated.Gap()), step.Says)
 		}
 		parts = append(parts, part)
 	}
+	if over {
+		return fmt.Sprintf("%s; that is %s more than the gap.", strings.Join(parts, ", "), number(-f.Unexplained()))
+	}
 	return fmt.Sprintf("%s; %s are not explained.", strings.Join(parts, ", "), number(f.Unexplained()))
 }
+
+// leastShown is the least number of points that is not written as 0.0.
+const leastShown = 0.05
 
 // agreement says how many units server and replay see alike.
 func (f Finding) agreement(w Words) string {
@@ -114,6 +125,10 @@ func (f Finding) coarse(w Words) []string {
 	says := make([]string, len(alone))
 	for i, t := range alone {
 		says[i] = fmt.Sprintf("%s (%s)", t.Says, percent(t.Outcome.ReplayedRatio()))
+	}
+	if w.Few != "" {
+		return []string{fmt.Sprintf("%s. By itself each of these brings the replay nearer: %s.", w.Few,
+			strings.Join(says, "; "))}
 	}
 	return []string{fmt.Sprintf("The server has told totals only, which many causes fit. By itself each of these brings "+
 		"the replay nearer: %s. A log that says of each of the %s whether it hit tells which it is.",

@@ -119,30 +119,16 @@ func (f *Feeder) serveAll(from, to int) {
 				counts = &f.Writes
 			}
 		}
-		if f.trace.Passes(from) && !f.keeper {
-			f.pass(from, end, counts)
+		w := cache.WindowOf(f.trace, from, end, f.bytes, f.sizes)
+		if f.trace.Passes(from) {
+			f.cache.(cache.Dropping).LookAll(w, counts)
 		} else {
-			f.cache.Serve(cache.WindowOf(f.trace, from, end, f.bytes, f.sizes), counts)
+			f.cache.Serve(w, counts)
 		}
 		from = end
 	}
 	if f.trace.Ops != nil {
 		f.Sum(f.trace)
-	}
-}
-
-// pass serves requests that load nothing: the cache sees only those that hit.
-func (f *Feeder) pass(from, to int, counts *cache.Counts) {
-	holding := f.cache.(cache.Dropping)
-	for pos := from; pos < to; pos++ {
-		if holding.Holds(f.trace.Objects[pos]) {
-			f.cache.Serve(cache.WindowOf(f.trace, pos, pos+1, f.bytes, f.sizes), counts)
-			continue
-		}
-		counts.Requests++
-		if f.bytes {
-			counts.Bytes += f.trace.Size(pos)
-		}
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -48,6 +49,7 @@ type flags struct {
 	format  commandline.Format
 	billing billing.Flags
 	by, out string
+	fit     bool
 	jobs    int
 }
 
@@ -66,12 +68,18 @@ settings and policies, and looks for the capacity that would have the same hit r
 A cause must bring the replay nearer to the server in two ways together: the hit ratio, and the share of the requests on
 which both agree. So a smaller cache is not confused with another key that costs as much.
 
+Of prompts to a language model it compares the tokens that the server found of each: with answers kept or not, models
+that share, larger blocks, times to live, several servers, restarts, other rules and capacities. Without a capacity
+everything has room; --fit looks for the capacity and the number of servers.
+
 The log must say what was found: $upstream_cache_status of nginx, %{Varnish:hitmiss}x of varnishncsa, the result code of
-Squid, cache-status of a CDN, status= of memcached's watch fetchers, or a column of a table (csv:served=4).`,
+Squid, cache-status of a CDN, status= of memcached's watch fetchers, or a column of a table (csv:served=4); of prompts, the usage in the answers (cached_tokens).`,
 		Example: `  cachesim audit access.log --server 'nginx(max_size=1g)'
   cachesim audit access.log --policy lru --capacity 64MiB --cost 'memory=3.20 EUR/GiB-month,miss=0.40/M'
   cachesim audit watch.log --server 'memcached(m=1024)' -o out
-  cachesim audit log.csv --input-format csv:key=2,served=4 --capacity 10000 --by region`,
+  cachesim audit log.csv --input-format csv:key=2,served=4 --capacity 10000 --by region
+  cachesim audit chat-requests.jsonl --policy vllm --kv model=llama-3.1-8b --capacity 40GiB
+  cachesim audit chat-requests.jsonl --policy vllm --fit`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -80,6 +88,8 @@ Squid, cache-status of a CDN, status= of memcached's watch fetchers, or a column
 	f.billing.RegisterPrices(cmd.Flags())
 	cmd.Flags().StringVar(&f.by, "by", "", "a column that may matter: in the key, for what is stored, or as the server "+
 		"that answers")
+	cmd.Flags().BoolVar(&f.fit, "fit", false, "of prompts: print which capacity and number of servers explain what the "+
+		"log says, with the capacities that fit as well")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "causes that are tried at the same time (0: one per core)")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder for audit.json and causes.csv")
 	return cmd
@@ -103,6 +113,17 @@ func (f *flags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if prompts.Of(t.Kind) != nil {
+		return f.runOfPrompts(cmd, s, spec, mode, t, options)
+	}
+	switch {
+	case f.fit:
+		return fmt.Errorf("--fit is for logs of prompts, which %s is not; remove it, and audit looks for the capacity, too",
+			t.Name)
+	case !commandline.Changed(cmd, "capacity"):
+		return errors.New("no capacity given: say what the server has, as in --server " +
+			"'nginx(max_size=1g)' or --capacity 64MiB; audit then says whether that is what its log shows")
+	}
 	if s.Cell.Capacity, err = spec.On(t, mode); err != nil {
 		return err
 	}
@@ -121,10 +142,6 @@ func (f *flags) setup(cmd *cobra.Command, args []string) (s audit.Setup, spec ca
 	err error) {
 	if s.Cell, spec, mode, err = f.Cell(cmd); err != nil {
 		return s, spec, mode, err
-	}
-	if !commandline.Changed(cmd, "capacity") {
-		return s, spec, mode, errors.New("no capacity given: say what the server has, as in --server " +
-			"'nginx(max_size=1g)' or --capacity 64MiB; audit then says whether that is what its log shows")
 	}
 	if f.jobs < 0 {
 		return s, spec, mode, fmt.Errorf("--jobs %d: want a number of causes, or 0 for one per core", f.jobs)
@@ -145,7 +162,8 @@ func (f *flags) setup(cmd *cobra.Command, args []string) (s audit.Setup, spec ca
 // load reads the log, and a sample of it if it is long.
 func (f *flags) load(cmd *cobra.Command, s audit.Setup, options read.Options) (*traces.Trace, audit.Setup, error) {
 	t, err := f.Load(cmd, s.Workload, options)
-	if err != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 || f.isStdin(s.Workload) {
+	if err != nil || prompts.Of(t.Kind) != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 ||
+		f.isStdin(s.Workload) {
 		return t, s, err
 	}
 	s.Workload.SampleRate = math.Ceil(1000*mostRequests/float64(len(t.Objects))) / 1000

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/base/tabular"
@@ -122,20 +123,11 @@ func (l List) brief(width int) string {
 		for _, at := range columns {
 			row = append(row, item.Row[at])
 		}
-		g.Rows = append(g.Rows, append(row, snipped(item.Texts[0], max(room, 20))))
+		g.Rows = append(g.Rows, append(row, commandline.Snipped(item.Texts[0], max(room, 20))))
 	}
 	title := fmt.Sprintf("%s. All about some: %s NAME...; about all: --format csv.",
 		show.Counted(len(l.Items), l.Noun), l.Whole)
 	return terminal.Wrapped(title, width) + "\n\n" + g.Text(width)
-}
-
-// snipped returns as much of a text as width has room for.
-func snipped(text string, width int) string {
-	lines := terminal.Wrap(text, width)
-	if len(lines) == 1 {
-		return text
-	}
-	return terminal.Wrap(text, width-len(" …"))[0] + " …"
 }
 
 func (l List) wide() tabular.Grid {

@@ -1,0 +1,208 @@
+package ofprompts
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/experiment/audit"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim"
+	_ "github.com/cachesim/cachesim/internal/sim/all"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/workload"
+)
+
+// needs are what a log is read with.
+var needs = traces.Needs{Times: true, Clock: true, Keys: true, Kind: true}
+
+func load(ctx context.Context, w workload.Workload) (*traces.Trace, error) {
+	return w.Load(ctx, nil, traces.LoadOptions{Needs: needs})
+}
+
+// conversations is the workload that servers with faults have answered, at so many prompts per second.
+func conversations(t *testing.T, rate string) *traces.Trace {
+	t.Helper()
+	w := workload.Workload{Generator: "llm(prompts=800,conversations=80,systems=4,shared=512,prompt-mean=1500," +
+		"output-mean=150,gap-mean=70,gap-sd=200,rate=" + rate + ")"}
+	return must.Get(load(t.Context(), w))(t)
+}
+
+// setup is how servers are set, and replayed.
+func setup(w workload.Workload, units int64) Setup {
+	s := Setup{Workload: w, Cell: sim.Cell{Capacity: capacity.Of(units, false)}}
+	s.Cell.Cache, _ = cache.Registry.Parse("prefix")
+	s.Cell.Policy = policies.Known("vllm")
+	return s
+}
+
+// logOf writes a log with what a server found of each prompt of a trace, -1 for unknown.
+func logOf(t *testing.T, tr *traces.Trace, found func(i int, tokens int64) int64) workload.Workload {
+	t.Helper()
+	tr = tr.Requested()
+	p := prompts.Of(tr.Kind)
+	var b strings.Builder
+	for i := range tr.Groups {
+		group, _ := tr.Group(i)
+		fmt.Fprintf(&b, `{"model":"m%d","timestamp":%d,"input_length":%d,"output_length":%d,"session_id":%d,`+
+			`"block_size":%d`, i%2, p.Arrivals[i]/1e6, p.InputTokens[i], p.OutputTokens[i], p.Sessions[i], p.BlockTokens)
+		if n := found(i, int64(p.InputTokens[i])); n >= 0 {
+			fmt.Fprintf(&b, `,"cached_tokens":%d`, n)
+		}
+		fmt.Fprintf(&b, `,"hash_ids":%s}`+"\n", strings.ReplaceAll(fmt.Sprint(group), " ", ","))
+	}
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	return workload.Workload{Files: []string{path}}
+}
+
+// find looks for what explains the difference between a server with faults and the settings as they are stated.
+func find(t *testing.T, tr *traces.Trace, stated int64, change func(*Setup)) (audit.Finding, string) {
+	t.Helper()
+	server := setup(logOf(t, tr, func(int, int64) int64 { return -1 }), stated)
+	change(&server)
+	l := &Log{Load: load}
+	seen := must.Get(l.replay(t.Context(), server))(t)
+	return findIn(t, logOf(t, tr, func(i int, _ int64) int64 { return seen.hits[i] }), stated)
+}
+
+func findIn(t *testing.T, w workload.Workload, stated int64) (audit.Finding, string) {
+	t.Helper()
+	l := &Log{Load: load}
+	s := setup(w, stated)
+	tr := must.Get(l.trace(t.Context(), s))(t)
+	must.Do(t, CheckLog(tr))
+	f := must.Get(l.Find(t.Context(), s, tr, audit.Options{}))(t)
+	return f, strings.Join(f.Sentences(audit.Words{Units: "tokens", Settings: "vllm"}), "\n")
+}
+
+// TestFaultsAreFound: the tool finds the fault that was put in, for each kind of cause.
+func TestFaultsAreFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate   string
+		stated int64
+		change func(*Setup)
+	}{
+		"share=models":      {"0.1", 6000, func(s *Setup) { s.Workload.Format = "mooncake:share=models" }},
+		"answers=off":       {"0.1", 6000, func(s *Setup) { s.answers = prompts.AnswersOff }},
+		"block=128":         {"0.1", 6000, func(s *Setup) { s.block = 128 }},
+		"block=64":          {"0.1", 6000, func(s *Setup) { s.block = 64 }},
+		"least=1024":        {"0.1", 6000, func(s *Setup) { s.least = 1024 }},
+		"ttl=5m0s":          {"0.1", 6000, func(s *Setup) { s.ttl = 5 * time.Minute }},
+		"ttl=1h0m0s":        {"0.01", 6000, func(s *Setup) { s.ttl = time.Hour }},
+		"delay=30s":         {"0.1", 6000, func(s *Setup) { s.delay = 30 * time.Second }},
+		"replicas=2":        {"0.1", 6000, func(s *Setup) { s.nodes = 2 }},
+		"replicas=4":        {"0.1", 6000, func(s *Setup) { s.nodes = 4 }},
+		"replicas=3,sticky": {"0.1", 3000, func(s *Setup) { s.nodes, s.sticky = 3, true }},
+		"restarts":          {"0.1", 6000, func(s *Setup) { s.restarts = []int{300, 600} }},
+		"capacity":          {"0.1", 6000, func(s *Setup) { *s = s.scaled(700) }},
+		"sglang-lfu":        {"0.1", 1000, func(s *Setup) { s.Cell.Policy = policies.Known("sglang-lfu") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, text := find(t, conversations(t, c.rate), c.stated, c.change)
+			t.Log(text)
+			if len(f.Steps) == 0 || f.Steps[0].Name != name || f.Last().Agreement() < 0.995 {
+				t.Errorf("%+v", f.Steps)
+				for _, c := range f.Alone {
+					t.Logf("%s: %.4f %.4f %s", c.Name, c.Outcome.Agreement(), c.Outcome.Gap(), c.Failed)
+				}
+			}
+		})
+	}
+}
+
+// TestTemplatesAreFound: a log of texts says how many tokens its prompts have, which only the right template explains.
+func TestTemplatesAreFound(t *testing.T) {
+	write := func(name string, usage func(i int) string) workload.Workload {
+		var b strings.Builder
+		for i := range 60 {
+			var turns []string
+			for turn := range i%6 + 1 {
+				turns = append(turns, fmt.Sprintf(`{"role":"user","content":"%s%d"}`, strings.Repeat("word ", 20), i/6*9+turn))
+			}
+			fmt.Fprintf(&b, `{"model":"m","created":%d,"messages":[%s],"usage":{%s}}`+"\n", 1700000000+i,
+				strings.Join(turns, ","), usage(i))
+		}
+		path := filepath.Join(t.TempDir(), name)
+		must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
+		return workload.Workload{Files: []string{path}}
+	}
+	server := setup(write("a.jsonl", func(int) string { return "" }), 10000)
+	server.Workload.Format = "openai:template=chatml"
+	l := &Log{Load: load}
+	seen := must.Get(l.replay(t.Context(), server))(t)
+	f, text := findIn(t, write("b.jsonl", func(i int) string {
+		return fmt.Sprintf(`"prompt_tokens":%d,"cached_tokens":%d`, seen.columns.InputTokens[i], seen.hits[i])
+	}), 10000)
+	if len(f.Steps) == 0 || f.Steps[0].Name != "template=chatml" {
+		t.Errorf("%s\n%+v", text, f.Steps)
+	}
+}
+
+// TestFit: the capacity and the number of servers that wrote a log are among those that fit, and others are not.
+func TestFit(t *testing.T) {
+	tr := conversations(t, "0.1")
+	for _, c := range []struct {
+		servers int
+		units   int64
+	}{{1, 700}, {3, 1500}} {
+		server := setup(logOf(t, tr, func(int, int64) int64 { return -1 }), c.units)
+		server.nodes = c.servers
+		l := &Log{Load: load}
+		seen := must.Get(l.replay(t.Context(), server))(t)
+		w := logOf(t, tr, func(i int, _ int64) int64 { return seen.hits[i] })
+		fit := must.Get(l.Fit(t.Context(), setup(w, 1), must.Get(load(t.Context(), w))(t), 0))(t)
+		f := fit.Best()
+		if f.Servers != c.servers || f.Units > c.units*11/10 || f.Units < c.units*9/10 || f.Least > c.units ||
+			f.Most < c.units || f.Most > c.units*3/2 || f.Agreement < 0.99 || !fit.Explains() {
+			t.Errorf("%s; want %+v", fit.Sentence(), c)
+		}
+		for _, other := range fit.Rows {
+			if other.Servers != c.servers && other.Fits {
+				t.Errorf("%d servers fit, too: %+v", other.Servers, other.Outcome)
+			}
+		}
+	}
+}
+
+// TestCompare holds a replay beside a log of which some prompts say nothing, by hand.
+func TestCompare(t *testing.T) {
+	tr := conversations(t, "0.1")
+	w := logOf(t, tr, func(i int, tokens int64) int64 { return []int64{-1, 0, tokens}[min(i, 2)] })
+	w.Limit = 400
+	read := must.Get(load(t.Context(), w))(t)
+	b, ok, err := Compare(t.Context(), read, setup(w, 1<<20).Cell, 0, false)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	first := int64(prompts.Of(read.Kind).InputTokens[2])
+	if b.Parted[0].Measured != b.Parted[0].Tokens || b.Outcome.Items != len(read.Groups)-1 || first == 0 {
+		t.Errorf("%+v, %d prompts of %d", b.Parted[0], b.Outcome.Items, len(read.Groups))
+	}
+	if want := "at 1,048,576 blocks with vllm, "; !strings.Contains(b.Sentence(), want) {
+		t.Errorf("%q, want %q", b.Sentence(), want)
+	}
+}
+
+// TestNothingExplainsNoise: prompts that hit at random are explained by nothing.
+func TestNothingExplainsNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	w := logOf(t, conversations(t, "0.1"), func(_ int, tokens int64) int64 { return r.Int64N(tokens + 1) })
+	f, text := findIn(t, w, 6000)
+	if len(f.Steps) > 0 || !strings.Contains(text, "Nothing that was tried explains the rest") {
+		t.Errorf("%s\n%+v", text, f.Steps)
+	}
+	fit := must.Get((&Log{Load: load}).Fit(t.Context(), setup(w, 1), must.Get(load(t.Context(), w))(t), 0))(t)
+	if got := fit.Sentence(); fit.Explains() || !strings.HasPrefix(got, "No capacity explains") {
+		t.Error(got)
+	}
+}
