@@ -239,9 +239,9 @@ func (s *grouped) compute(p Prompt, r *run, hits, full int, bounds reachable, n 
 	return full
 }
 
-// decode computes the tokens of an answer, one after the other, and keeps the blocks that they fill. It returns how many
-// full blocks the prompt and its answer have then: fewer than they could have if no more fit. Between two steps in which
-// a block begins or leaves a window, nothing changes.
+// decode computes the tokens of an answer, one after the other, and keeps the blocks that they fill. It returns how
+// many full blocks the prompt and its answer have then: fewer than they could have if no more fit. Between two steps in
+// which a block begins or leaves a window, nothing changes.
 func (s *grouped) decode(p Prompt, r *run, full int, bounds reachable, n *cache.Counts) (done int) {
 	for tokens := p.Tokens; tokens < p.Written; {
 		end := min(p.Written, s.nextStep(tokens))
