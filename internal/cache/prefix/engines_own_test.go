@@ -81,8 +81,8 @@ func engineChats(rng *rand.Rand, page int, strips bool) (chats []chat, w engineW
 }
 
 // TestVLLM: vLLM's own KVCacheManager finds the same tokens of each prompt, with answers that decoding writes token by
-// token, forks, retries, prompts that run side by side, and layers with windows. The policy vllm keeps a block once that
-// is computed twice, so that it may find a block more where vLLM's second copy has evicted another one.
+// token, forks, retries, prompts that run side by side, and layers with windows. The policy vllm keeps a block once
+// that is computed twice, so that it may find a block more where vLLM's second copy has evicted another one.
 func TestVLLM(t *testing.T) {
 	replay := withEngine(t, "vllm")
 	reused, evicted, differ := int64(0), int64(0), 0
