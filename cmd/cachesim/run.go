@@ -193,6 +193,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if again, err := f.serveWhole(cmd, t); again || err != nil {
+		f.loaded = &preloaded{t, w, needs}
+		return cmp.Or(err, f.run(cmd, args))
+	}
 	if prompts.IsLengthsOnly(t.Kind) {
 		if capacities, specs, err = withoutContents(cmd, capacities, specs); err != nil {
 			return err
