@@ -73,7 +73,8 @@ capacities, unless whole nodes are evicted (evict=node): docs/optimum.md has the
 at each capacity.
 
 With --admit an admission decides which missed objects the cache exact loads. LRU behind one has no pass over the trace
-either: it is replayed at each capacity, at fewer --points.
+either: it is replayed at each capacity, at fewer --points. With --nodes the curve is that of several nodes, each of the
+capacity; LRU is replayed there, too.
 
 If capacities count bytes, LRU is exact in one pass from the size of the largest object upwards, provided that no object
 changes its size; otherwise it is replayed.
@@ -87,13 +88,15 @@ With --format csv or json the output is the records: LRU at every point, and eve
   cachesim curve trace.zst --policy arc,w-tinylfu --sample 0.01 --samples 10
   cachesim curve access.log --bytes --metric byte_hit_ratio
   cachesim curve access.log --bytes --admit second --policy s3fifo
+  cachesim curve access.log --bytes --nodes 3 --route ring
   cachesim curve prompts.jsonl.zst --cache prefix --kv model=llama-3.1-70b --capacity 8GiB..4TiBx2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd, defaultCurveCapacities)
 	f.format.Register(cmd)
-	f.parts.register(cmd, ofOne, sim.CacheKind, sim.AdmissionKind)
+	f.parts.register(cmd, ofOne, sim.CacheKind, sim.RouterKind, sim.AdmissionKind)
+	f.parts.nodes.Register(cmd, f.parts.texts[sim.RouterKind])
 	flags := cmd.Flags()
 	flags.Lookup("sample").Usage = "replay on samples of this share of the objects, chosen by hashed key (0 < R < 1)"
 	flags.Lookup("cache").Usage = "the kind of cache, one of them: what counts as a hit, and what can be evicted"
@@ -208,10 +211,11 @@ const replayedPoints = 20
 // replayed, unless the user says how many.
 func (f *curveFlags) chooseParts(cmd *cobra.Command, bytes bool) error {
 	f.chosen.Cache = cache.ExactSpec()
-	if err := f.parts.single(&f.chosen); err != nil {
+	err := f.parts.nodes.Apply(cmd)
+	if err = cmp.Or(err, f.parts.single(&f.chosen)); err != nil {
 		return err
 	}
-	if err := curve.CheckAdmission(f.chosen, bytes); err != nil {
+	if err := curve.CheckLRU(f.chosen, bytes); err != nil {
 		return err
 	}
 	_, exact := curve.Exact(f.chosen)
@@ -222,6 +226,9 @@ func (f *curveFlags) chooseParts(cmd *cobra.Command, bytes bool) error {
 	case f.chosen.Cache.Entry.NeedsPrompts() && f.trace.sample > 0:
 		return fmt.Errorf("--sample %v: a sample of blocks would split the prompts of the cache %s; remove --sample (one "+
 			"pass gives lru at all capacities)", f.trace.sample, f.chosen.Cache.Name())
+	case f.chosen.Router != nil && f.trace.sample > 0:
+		return fmt.Errorf("--sample %v: nodes have other shares of a sample than of the trace; remove --sample, or --nodes",
+			f.trace.sample)
 	case !exact && !cmd.Flags().Changed("points"):
 		f.points = replayedPoints
 	}

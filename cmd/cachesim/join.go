@@ -14,7 +14,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/neighbours"
 	"github.com/cachesim/cachesim/internal/similarity/overlap"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/read"
@@ -110,10 +110,10 @@ func (f *joinFlags) run(cmd *cobra.Command, args []string) error {
 // compare prints the pairs of similar queries or, with --nearest, how similar the nearest of each are. It returns what
 // writes them.
 func (f *joinFlags) compare(cmd *cobra.Command, t *traces.Trace, taus []float64, bar *progress.Bar,
-	options sim.NeighbourOptions) (write func(io.Writer) error, err error) {
+	options neighbours.Options) (write func(io.Writer) error, err error) {
 	start := time.Now()
 	if f.nearest == 0 {
-		neighbours, err := sim.FindNeighbours(cmd.Context(), t, slices.Min(taus), options)
+		neighbours, err := neighbours.Find(cmd.Context(), t, slices.Min(taus), options)
 		bar.Finish()
 		if err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func (f *joinFlags) compare(cmd *cobra.Command, t *traces.Trace, taus []float64,
 		return func(w io.Writer) error { return overlap.WritePairs(w, t, neighbours, float32(slices.Min(taus))) },
 			overlap.Print(cmd.OutOrStdout(), rows, string(f.format))
 	}
-	nearest, err := sim.FindNearest(cmd.Context(), t, f.nearest, options)
+	nearest, err := neighbours.Nearest(cmd.Context(), t, f.nearest, options)
 	bar.Finish()
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (f *joinFlags) checkOutput(ctx context.Context, w workload.Workload) error 
 }
 
 // options returns how queries are compared, with a bar that the caller finishes.
-func (f *joinFlags) options(cmd *cobra.Command, w workload.Workload) (*progress.Bar, sim.NeighbourOptions) {
+func (f *joinFlags) options(cmd *cobra.Command, w workload.Workload) (*progress.Bar, neighbours.Options) {
 	bar := progress.New(cmd.ErrOrStderr(), f.trace.quiet, "comparing queries", progress.Pairs)
 	options := f.neighbours.Options(w, f.jobs, bar)
 	options.Device = f.device.Shared()

@@ -15,12 +15,14 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
-	"github.com/cachesim/cachesim/internal/serving/route"
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
 // partFlags are the flags that choose the parts that policies are combined with, one flag for each kind of part.
-type partFlags struct{ texts map[*sim.Kind]*string }
+type partFlags struct {
+	texts map[*sim.Kind]*string
+	nodes commandline.Nodes // of the routers, for commands that register it
+}
 
 // register adds the flags of some kinds, each with what its help says.
 func (f *partFlags) register(cmd *cobra.Command, usage func(records.PartFlag) string, kinds ...*sim.Kind) {
@@ -33,15 +35,6 @@ func (f *partFlags) register(cmd *cobra.Command, usage func(records.PartFlag) st
 
 func ofList(f records.PartFlag) string { return f.List } // the flag accepts a list
 func ofOne(f records.PartFlag) string  { return f.One }  // it accepts one part
-
-// setNodes gives the routers of the flag for these the number of nodes of a flag of its own.
-func (f *partFlags) setNodes(nodes string, given bool) (err error) {
-	text := f.texts[sim.RouterKind]
-	if given {
-		*text, err = route.WithNodes(*text, nodes)
-	}
-	return err
-}
 
 func (f *partFlags) lists() (map[*sim.Kind][]sim.Part, error) {
 	all := map[*sim.Kind][]sim.Part{}

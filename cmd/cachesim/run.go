@@ -34,7 +34,6 @@ type runFlags struct {
 	policies string
 	server   commandline.Server
 	parts    partFlags
-	nodes    string
 	series   overTime
 	floors   checks.Floors
 	filled   bool
@@ -77,9 +76,10 @@ exact cache, or all share one. Tenants of prompts share the cache prefix or tier
 requests take time, and the table has latencies: of lookups and prompts, or of jobs that read files, with the times in
 which they complete.
 
-With --nodes, several nodes serve the prompts, each with a cache prefix or tiers of the given capacity, and --route
-chooses the node of each. The table has how unevenly they compute, and how far the hits are below what no router can
-exceed. Nodes may share lower tiers: --cache 'tiers(host=10x,remote=100x,mode=write-through,shared=remote)'.
+With --nodes, several nodes serve the requests, each with a cache of the given capacity, and --route chooses the node of
+each: a hash, a ring, slots, round robin, replicas. The table has how unevenly they are used, what one cache as large as
+all would hit, and what no router can exceed. Prompts have routers of their own in the caches prefix and tiers. There
+nodes may share lower tiers: --cache 'tiers(host=10x,remote=100x,mode=write-through,shared=remote)'.
 
 With --by, a second table has the hits of each caller, path, status or model in the one cache that all share.
 
@@ -97,6 +97,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
   cachesim run reads.csv --bytes --capacity 10% --policy lru,igtcache --model 'storage(arrivals=closed)'
   cachesim run reads.csv --bytes --capacity 10% --cache igtcache --policy lru,s3fifo,arc
   cachesim run web.csv db.csv --tenant file --allocate shared,equal,ucp,optimal
+  cachesim run web.csv --bytes --capacity 1GiB --nodes 3 --route 'ring,slots,replicas(copies=2)'
   cachesim run prompts.jsonl --cache prefix --capacity 2% --nodes 8 --route round-robin,prefix-aware,llm-d
   cachesim run prompts.jsonl --cache 'tiers(host=4x,remote=50x,mode=write-through,shared=remote)' --nodes 8
   cachesim run trace.zst --bytes --cost 'memory=3.20/GiB-month,miss=0.40/M' --today 16GiB
@@ -115,9 +116,7 @@ cases for CI systems, --format github as annotations of GitHub Actions, and adds
 	cmd.Flags().StringVar(&f.policies, "policy", "", defaultsUsage)
 	f.server.Register(cmd)
 	f.parts.register(cmd, ofList, sim.Kinds...)
-	cmd.Flags().StringVar(&f.nodes, "nodes", "", "nodes that serve prompts, each with a cache prefix or tiers of the "+
-		"given capacity, or their number from some times since the first prompt on, as in 4@0s,8@600s; --route chooses the "+
-		"node of a prompt")
+	f.parts.nodes.Register(cmd, f.parts.texts[sim.RouterKind])
 	f.neighbours.Register(cmd)
 	f.series.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.filled, "filled", false, "add columns for the hit ratio once the cache has filled, the "+
@@ -139,7 +138,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if err := f.parts.setNodes(f.nodes, cmd.Flags().Changed("nodes")); err != nil {
+	if err := f.parts.nodes.Apply(cmd); err != nil {
 		return err
 	}
 	lists, err := f.parts.lists()
@@ -197,6 +196,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if again, err := f.serveWhole(cmd, t); again || err != nil {
+		f.loaded = &preloaded{t, w, needs}
+		return cmp.Or(err, f.run(cmd, args))
+	}
 	if prompts.IsLengthsOnly(t.Kind) {
 		if capacities, specs, err = withoutContents(cmd, capacities, specs); err != nil {
 			return err
@@ -225,10 +228,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.floors.CheckNames(experiment.RowNames(cells, t.Name)); err != nil {
 		return err
 	}
-	if changed := cmd.Flags().Changed; changed("nodes") && !changed("route") {
-		commandline.Note(cmd, f.trace.quiet, "the nodes serve prompts in turn ("+*f.parts.texts[sim.RouterKind]+"); --route "+
-			"chooses other routers")
-	}
+	f.parts.nodes.Note(cmd, f.trace.quiet)
 	slices.SortStableFunc(cells, func(a, b experiment.Cell) int { // rows of one capacity are meant to be compared
 		return cmp.Compare(slices.Index(resolved, a.Capacity), slices.Index(resolved, b.Capacity))
 	})

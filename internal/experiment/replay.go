@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records/blocks"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/neighbours"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -40,10 +41,10 @@ type Options struct {
 	// Kept keeps what replays of a trace share for further calls with the same trace; may be nil.
 	Kept         *Kept
 	Blocks       bool   // as in sim.ReplayerOptions
-	NeighbourDir string // as in sim.NeighbourOptions
+	NeighbourDir string // as in neighbours.Options
 	// Device is the GPU that does what it can; nil for the CPU alone. Results do not depend on it, only times do.
 	Device *cuda.Shared
-	// Note receives how traces were interpreted, and the notes of sim.NeighbourOptions and sim.ReplayerOptions, each only
+	// Note receives how traces were interpreted, and the notes of neighbours.Options and sim.ReplayerOptions, each only
 	// once; may be nil.
 	Note func(text string)
 	// prepared receives each trace before its replays start. It is for tests; may be nil.
@@ -634,8 +635,8 @@ func (e *executor) learn(j job, seconds float64) {
 
 // neighbours says where the similar queries of a cell's trace are stored: nowhere for a generator, whose queries may
 // never come again.
-func (e *executor) neighbours(c Cell) sim.NeighbourOptions {
-	options := sim.NeighbourOptions{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.note,
+func (e *executor) neighbours(c Cell) neighbours.Options {
+	options := neighbours.Options{Dir: e.options.NeighbourDir, Jobs: e.options.Jobs, Note: e.note,
 		Comparing: func() (func(done, total int64), func()) {
 			task := e.options.Progress.Comparing(c.TraceName())
 			return task.Set, task.End

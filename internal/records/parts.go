@@ -98,10 +98,12 @@ var PartKinds = []PartKind{
 	},
 	{
 		Name: "router", Plural: "routers", Field: func(r *Record) *string { return &r.Router }, InRows: always,
-		Decides: "which node serves a prompt",
-		Flag: PartFlag{Name: "route", List: "list of routers, which choose the node of each prompt among those of --nodes " +
-			"in the caches prefix and tiers, as in 'round-robin,prefix-aware' (default with --nodes: round-robin; see " +
-			"cachesim routers)"},
+		Decides: "which node serves a request, or a prompt",
+		Flag: PartFlag{Name: "route", List: "list of routers, which choose the node of each request among those of " +
+			"--nodes, as in 'ring,slots,round-robin', or of each prompt in the caches prefix and tiers, as in " +
+			"'round-robin,prefix-aware' (default with --nodes: round-robin; see cachesim routers)",
+			One: "the router that chooses the node of each request among those of --nodes, as in 'ring' (default with " +
+				"--nodes: round-robin; see cachesim routers)"},
 	},
 	{
 		Name: "admission", Plural: "admissions", Field: func(r *Record) *string { return &r.Admission }, InRows: always,

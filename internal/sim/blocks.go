@@ -11,8 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records/blocks"
 	"github.com/cachesim/cachesim/internal/sim/feed"
-	"github.com/cachesim/cachesim/internal/sim/onepass"
-	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -28,47 +27,39 @@ func (v *view) blockEnds() (ends []int) {
 	return ends
 }
 
-// marks keeps the counts of cells at some positions of a replay. Its methods do nothing without marks.
-type marks struct {
-	at     []int // ascending
-	counts [][]cache.Counts
-	offset int            // position at which the current part of the trace begins
-	before []cache.Counts // of earlier parts
-}
-
 // newMarks returns nil if a cell has none: nothing asks for them, or a model serves requests in an order of its own.
-func (r *Replayer) newMarks(c Cell) *marks {
+func (r *Replayer) newMarks(c Cell) *windows.Marks {
 	v := r.view(c.Capacity)
 	if !r.options.Blocks || c.Model != nil || c.Policy.Entry.Kind == policies.Bound || cache.ServesHeads(c.Cache) ||
 		warmup(c, v.trace, v.warmup) != v.warmup {
 		return nil
 	}
-	ends := v.blockEnds()
-	m := &marks{at: ends, before: make([]cache.Counts, 1)}
+	at := v.blockEnds()
 	if len(v.trace.Starts) == 0 {
 		_, from := v.filledAt(c)
-		m.at = append(slices.Clone(ends), from)
-		slices.Sort(m.at)
-		m.at = slices.Compact(m.at)
+		at = append(at, from)
+		slices.Sort(at)
+		at = slices.Compact(at)
 	}
-	for len(m.counts) < len(m.at) && m.at[len(m.counts)] == 0 {
-		m.counts = append(m.counts, m.before)
-	}
-	return m
+	return windows.NewMarks(at, 1)
 }
 
 // newStackMarks returns the marks of cells that share a pass over reuse distances, which counts hits alone; nil if
 // nothing asks for blocks. Nothing counts before the first mark.
-func (r *Replayer) newStackMarks(cells []Cell) *marks {
+func (r *Replayer) newStackMarks(cells []Cell) *windows.Marks {
 	if !r.options.Blocks {
 		return nil
 	}
-	v, none := r.view(cells[0].Capacity), make([]cache.Counts, len(cells))
-	m := &marks{at: v.blockEnds(), counts: [][]cache.Counts{none}, before: none}
+	v := r.view(cells[0].Capacity)
+	at := v.blockEnds()
 	if cells[0].Cache.Entry.GroupOrder != nil {
-		for i := range m.at { // the stack serves whole groups
-			m.at[i] = feed.GroupEnd(v.trace, m.at[i])
+		for i := range at { // the stack serves whole groups
+			at[i] = feed.GroupEnd(v.trace, at[i])
 		}
+	}
+	m := windows.NewMarks(at, len(cells))
+	if len(m.Counts) == 0 {
+		m.Counts = append(m.Counts, make([]cache.Counts, len(cells)))
 	}
 	return m
 }
@@ -97,64 +88,22 @@ func (v *view) whole(c Cell) capacity.Capacity {
 	return c.Capacity
 }
 
-// cut returns where a run of requests must end so that no mark is inside it.
-func (m *marks) cut(from, to int) int {
-	if m == nil || len(m.counts) == len(m.at) {
-		return to
-	}
-	if next := m.at[len(m.counts)] - m.offset; next > from {
-		return min(to, next)
-	}
-	return to
-}
-
-// served keeps the counts of the part so far, which total returns for each cell, if there is a mark.
-func (m *marks) served(to int, total func() []cache.Counts) {
-	if m == nil {
-		return
-	}
-	for len(m.counts) < len(m.at) && m.at[len(m.counts)] <= m.offset+to {
-		m.counts = append(m.counts, m.withBefore(total()))
-	}
-}
-
-// endPart ends a part of the trace with that many requests.
-func (m *marks) endPart(requests int, total func() []cache.Counts) {
-	if m != nil {
-		m.offset += requests
-		m.before = m.withBefore(total())
-	}
-}
-
-func (m *marks) withBefore(counts []cache.Counts) (sums []cache.Counts) {
-	for k, n := range counts {
-		sums = append(sums, m.before[k].Plus(n))
-	}
-	return sums
-}
-
-// countsAt returns the counts of the only cell at a mark.
-func (m *marks) countsAt(pos int) cache.Counts {
-	i, _ := slices.BinarySearch(m.at, pos)
-	return m.counts[i][0]
-}
-
-// blocks returns the blocks of a cell; nil without marks.
-func (m *marks) blocks(v *view, c Cell) *blocks.Blocks {
+// blocksOf returns the blocks of a cell; nil without marks.
+func blocksOf(m *windows.Marks, v *view, c Cell) *blocks.Blocks {
 	if m == nil {
 		return nil
 	}
 	ends := v.blockEnds()
 	b := &blocks.Blocks{Restarts: len(v.trace.Starts) > 0}
 	for i := range len(ends) - 1 {
-		n := m.countsAt(ends[i+1]).Minus(m.countsAt(ends[i]))
+		n := m.CountsAt(ends[i+1]).Minus(m.CountsAt(ends[i]))
 		b.Each = append(b.Each, blocks.Block{Requests: n.Requests, Misses: n.Misses(), MissedBytes: n.Bytes - n.HitBytes})
 	}
 	if b.Restarts {
 		return b
 	}
 	if at, from := v.filledAt(c); from < ends[len(ends)-1] {
-		n := m.countsAt(ends[len(ends)-1]).Minus(m.countsAt(from))
+		n := m.CountsAt(ends[len(ends)-1]).Minus(m.CountsAt(from))
 		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: n.Requests, Misses: n.Misses()}
 	}
 	b.FirstsHit = cache.AnswersSimilar(c.Cache) || c.Prefetcher != nil || cache.HasStreams(c.Cache)
@@ -178,37 +127,15 @@ func (v *view) addFirsts(b *blocks.Blocks, ends []int) {
 	}
 }
 
-// hitsSoFar returns the hits that a stack has counted at each capacity, also those of writes unless these only fill the
-// cache.
-func hitsSoFar(stack onepass.Stack, t *traces.Trace) (counts []cache.Counts) {
-	hits, hitBytes, _ := stack.Hits() // only a device fails, whose stack has no marks
-	if t.Ops != nil && !t.Fills() {
-		writes, written := stack.(onepass.Apart).WriteHits()
-		hits, hitBytes = plus(hits, writes), plus(hitBytes, written)
-	}
-	for k := range hits {
-		counts = append(counts, cache.Counts{Hits: hits[k], HitBytes: hitBytes[k]})
-	}
-	return counts
-}
-
-func plus(a, b []int64) []int64 {
-	sums := slices.Clone(a)
-	for i, n := range b {
-		sums[i] += n
-	}
-	return sums
-}
-
-// ofStack returns the blocks of cell k of a pass over reuse distances; nil without marks. sizes returns the bytes that
-// are requested in each block.
-func (m *marks) ofStack(v *view, c Cell, k int, sizes func() []int64) *blocks.Blocks {
+// blocksOfStack returns the blocks of cell k of a pass over reuse distances; nil without marks. sizes returns the bytes
+// that are requested in each block.
+func blocksOfStack(m *windows.Marks, v *view, c Cell, k int, sizes func() []int64) *blocks.Blocks {
 	if m == nil {
 		return nil
 	}
 	b := &blocks.Blocks{Restarts: len(v.trace.Starts) > 0}
-	for i := range len(m.at) - 1 {
-		n, hit := int64(v.trace.Counted(m.at[i], m.at[i+1])), m.counts[i+1][k].Minus(m.counts[i][k])
+	for i := range len(m.At) - 1 {
+		n, hit := int64(v.trace.Counted(m.At[i], m.At[i+1])), m.Counts[i+1][k].Minus(m.Counts[i][k])
 		e := blocks.Block{Requests: n, Misses: n - hit.Hits}
 		if c.Capacity.Bytes {
 			e.MissedBytes = sizes()[i] - hit.HitBytes
@@ -226,24 +153,11 @@ func (m *marks) ofStack(v *view, c Cell, k int, sizes func() []int64) *blocks.Bl
 			from = feed.GroupEnd(v.trace, from)
 		}
 		firsts := v.firsts()
-		misses := firsts.Until(from).Cold - firsts.Until(m.at[0]).Cold
+		misses := firsts.Until(from).Cold - firsts.Until(m.At[0]).Cold
 		b.Filled = blocks.Filled{At: int64(at) + 1, Requests: int64(v.trace.Counted(from, len(v.trace.Objects))),
 			Misses: b.Sum().Misses - misses}
 	}
 	return b
-}
-
-// sizesOf returns the bytes that are requested in each block.
-func (v *view) sizesOf(ends []int) []int64 {
-	sizes := make([]int64, len(ends)-1)
-	for i := range sizes {
-		for pos := ends[i]; pos < ends[i+1]; pos++ {
-			if !v.trace.Fills() || !v.trace.IsWrite(pos) {
-				sizes[i] += v.trace.Size(pos)
-			}
-		}
-	}
-	return sizes
 }
 
 // blockTokens returns the tokens in the blocks of the cache of a cell; 0 for those of the trace.

@@ -54,7 +54,7 @@ func References(c Cell) []Cell {
 	c.Cache = cache.ForReferences(c.Cache)
 	against := func(names ...string) (cells []Cell) {
 		for _, name := range names {
-			parts := Parts{Cache: c.Cache, Policy: policies.Known(name)}
+			parts := Parts{Cache: c.Cache, Policy: policies.Known(name), Router: c.Router} // the optimum of each node
 			if rules.Held {
 				parts.Model = c.Model // which decides about what is held
 			}
@@ -65,7 +65,9 @@ func References(c Cell) []Cell {
 	switch {
 	case cache.KeepsTime(c.Replayed().Cache):
 		return nil
-	case reorders(c.Model) || cache.ServesHeads(c.Cache) || c.Router != nil: // nodes compute a bound of their own
+	case reorders(c.Model) || cache.ServesHeads(c.Cache):
+		return nil
+	case c.Router != nil && cache.Can[cache.Replica](c.Cache.Entry): // nodes compute a bound of their own
 		return nil
 	case cache.ServesQueries(c.Cache):
 		return against(queryReferences(c)...)

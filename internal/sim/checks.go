@@ -15,7 +15,6 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records/series"
-	"github.com/cachesim/cachesim/internal/serving/replicas"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -97,10 +96,7 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 		return fmt.Errorf("model %s: %s is replayed file by file, each from time 0 on; remove --per-file",
 			c.Model.Name(), r.trace.Name)
 	}
-	if c.Router != nil {
-		err = replicas.CheckTrace(*c.Router, r.trace, c.Model != nil)
-	}
-	if err == nil && c.Model != nil && c.Model.Entry.Check != nil {
+	if err = r.checkNodes(c); err == nil && c.Model != nil && c.Model.Entry.Check != nil {
 		err = c.Model.Entry.Check(c.Model.Params, r.trace)
 	}
 	return err
@@ -300,8 +296,8 @@ func checkLabels(c Cell, t *traces.Trace) error {
 	case c.Model != nil:
 		return fmt.Errorf("--by %s: the model %s serves requests on a clock of its own, and does not count their hits by "+
 			"labels; remove the model", t.Labels.Column, c.Model.Name())
-	case c.Router != nil:
-		return fmt.Errorf("--by %s: hits on several nodes are not counted by labels; remove --nodes", t.Labels.Column)
+	case c.Router != nil && c.Cache.Entry.ServesPrompts(t):
+		return fmt.Errorf("--by %s: prompts on several nodes are not counted by labels; remove --nodes", t.Labels.Column)
 	case cache.ServesHeads(c.Cache):
 		return fmt.Errorf("--by %s: the heads of a language model have no labels", t.Labels.Column)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/ontrace"
+	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
@@ -53,7 +54,7 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 	newStack func(*traces.Trace) (onepass.Stack, error)) ([]outcome, error) {
 	v := r.view(cells[0].Capacity)
 	sums := make([]outcome, len(cells))
-	var marks *marks
+	var marked *windows.Marks
 	for _, part := range v.trace.Parts() {
 		stack, err := newStack(part)
 		if err != nil {
@@ -61,10 +62,10 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 		}
 		_, apart := stack.(onepass.Apart)
 		_, grouped := stack.(onepass.Grouped)
-		if marks == nil && (apart || grouped && warmup(cells[0], part, v.warmup) == v.warmup) {
-			marks = r.newStackMarks(cells)
+		if marked == nil && (apart || grouped && warmup(cells[0], part, v.warmup) == v.warmup) {
+			marked = r.newStackMarks(cells)
 		}
-		outcomes, err := r.stackPart(ctx, stack, cells, part, warmup(cells[0], part, v.warmup), marks)
+		outcomes, err := r.stackPart(ctx, stack, cells, part, warmup(cells[0], part, v.warmup), marked)
 		if err != nil {
 			return nil, err
 		}
@@ -72,30 +73,30 @@ func (r *Replayer) replayStack(ctx context.Context, cells []Cell,
 			sums[k].add(outcomes[k])
 		}
 	}
-	sizes := sync.OnceValue(func() []int64 { return v.sizesOf(marks.at) })
+	sizes := sync.OnceValue(func() []int64 { return ontrace.SizesOf(v.trace, marked.At) })
 	for k, c := range cells {
-		sums[k].blocks = marks.ofStack(v, c, k, sizes)
+		sums[k].blocks = blocksOfStack(marked, v, c, k, sizes)
 	}
 	return sums, nil
 }
 
 func (r *Replayer) stackPart(ctx context.Context, stack onepass.Stack, cells []Cell, t *traces.Trace,
-	warmup int, marks *marks) ([]outcome, error) {
+	warmup int, marked *windows.Marks) ([]outcome, error) {
 	start := time.Now()
 	if err := r.serveStack(ctx, stack, t, 0, warmup, false); err != nil {
 		return nil, err
 	}
 	before := stack.Resident()
-	hits := func() []cache.Counts { return hitsSoFar(stack, t) }
+	hits := func() []cache.Counts { return onepass.HitsSoFar(stack, t) }
 	for from := warmup; from < len(t.Objects); {
-		to := marks.cut(from, len(t.Objects))
+		to := marked.Cut(from, len(t.Objects))
 		if err := r.serveStack(ctx, stack, t, from, to, true); err != nil {
 			return nil, err
 		}
-		marks.served(to, hits)
+		marked.Served(to, hits)
 		from = to
 	}
-	marks.endPart(len(t.Objects), hits)
+	marked.EndPart(len(t.Objects), hits)
 	after := stack.Resident()
 	tallies, err := talliesOf(stack, cells, t, warmup)
 	if err != nil {
@@ -260,10 +261,10 @@ func (h *LRUHits) add(ctx context.Context, c Cell, t *traces.Trace, warmup int, 
 		return err
 	}
 	hits, _, _ := stack.Hits() // only a device fails
-	h.hits = plus(h.hits, hits)
+	h.hits = onepass.Plus(h.hits, hits)
 	if t.Ops != nil {
 		writeHits, _ := stack.(onepass.Apart).WriteHits()
-		h.writeHits = plus(h.writeHits, writeHits)
+		h.writeHits = onepass.Plus(h.writeHits, writeHits)
 	}
 	h.requests += int64(t.Counted(warmup, len(t.Objects)))
 	for pos := warmup; pos < len(t.Objects); pos++ {

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/serving/replicas"
+	"github.com/cachesim/cachesim/internal/sim/shards"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/files"
 )
@@ -119,6 +120,9 @@ func (r *Replayer) Need(job Job) int64 {
 	}
 	if c.Cache.Entry.Bytes != nil {
 		need += copies * r.needOfNodes(c)
+		if r.routesObjects(c) {
+			return need + shards.Bytes(t)
+		}
 		if c.Router != nil {
 			need += replicas.Bytes(t, *c.Router, 0) + r.needOfNodePredictors(c, livesOf(c)-nodesOf(c))
 		}
@@ -132,7 +136,10 @@ func (r *Replayer) Need(job Job) int64 {
 	if c.Allocator != nil {
 		need += r.needOfPools(c)
 	}
-	if c.Router != nil {
+	switch {
+	case r.routesObjects(c):
+		need += r.needOfShards(c, need)
+	case c.Router != nil:
 		need += r.needOfReplicas(c)
 	}
 	return need

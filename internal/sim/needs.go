@@ -33,11 +33,11 @@ func (p Parts) needs() traces.Needs {
 	patterns := cache.HasStreams(p.Cache) || p.Allocator != nil && p.Allocator.Entry.Patterns
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	needs := traces.Needs{
-		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns,
+		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns || p.changesNodes(),
 		Clock: p.Cache.Entry.Clock,
 		Ends:  cache.KeepsTime(p.Cache),
 		Keys: cache.KeepsTime(p.Cache) || p.Cache.Entry.Associative != nil || addresses || relates && !queries ||
-			policies.NeedsKeys(p.Policy),
+			policies.NeedsKeys(p.Policy) || p.routesByKeys(),
 		Kind: queries || relates || p.Cache.Entry.Pools != nil, Embeddings: queries,
 		Attention: cache.ServesHeads(p.Cache),
 	}

@@ -2,13 +2,10 @@ package sim
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -19,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cuda"
 	"github.com/cachesim/cachesim/internal/cuda/cudatest/ptxrun"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim/neighbours"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
 )
@@ -42,21 +40,21 @@ func semanticCell(t *testing.T, kind string) Cell {
 		Capacity: capacity.Capacity{Amount: 20, Simulated: 20}}
 }
 
-// heard counts what NeighbourOptions tell.
+// heard counts what neighbours.Options tell.
 type heard struct {
 	joins int
 	notes []string
 }
 
-func (h *heard) options(dir string) NeighbourOptions {
-	return NeighbourOptions{
+func (h *heard) options(dir string) neighbours.Options {
+	return neighbours.Options{
 		Dir: dir, Note: func(text string) { h.notes = append(h.notes, text) },
 		Comparing: func() (func(done, total int64), func()) { h.joins++; return nil, func() {} },
 	}
 }
 
 // hitsOf replays a cell alone.
-func hitsOf(t *testing.T, trace *traces.Trace, cell Cell, options NeighbourOptions) int64 {
+func hitsOf(t *testing.T, trace *traces.Trace, cell Cell, options neighbours.Options) int64 {
 	t.Helper()
 	rec := must.Get(NewReplayer(trace, ReplayerOptions{Neighbours: options}).Replay(t.Context(), cell))(t)
 	return rec.Int(metric.Hits)
@@ -67,7 +65,7 @@ func TestNeighboursAreKeptForTheNextTime(t *testing.T) {
 	var h heard
 	want := map[string]int64{}
 	for _, cache := range []string{"semantic(tau=0.9999)", "semantic(tau=0.99999)"} {
-		want[cache] = hitsOf(t, trace, semanticCell(t, cache), NeighbourOptions{})
+		want[cache] = hitsOf(t, trace, semanticCell(t, cache), neighbours.Options{})
 		if got := hitsOf(t, trace, semanticCell(t, cache), h.options(dir)); got != want[cache] {
 			t.Errorf("%s: %d hits from the side file, %d without", cache, got, want[cache])
 		}
@@ -119,20 +117,6 @@ func TestNeighboursFromADevice(t *testing.T) {
 	}
 }
 
-// A GPU without the tensor cores that the join needs leaves it to the CPU, and says so.
-func TestNeighboursWithAnOldDevice(t *testing.T) {
-	var h heard
-	options := h.options("")
-	options.Device = cuda.Share(ptxrun.New(ptxrun.Options{Major: 7, Minor: 5}))
-	got, err := FindNeighbours(t.Context(), circleOfQueries(100), 0.9999, options)
-	if err != nil || got.Pairs() == 0 || h.joins != 1 {
-		t.Fatalf("%d joins, error %v", h.joins, err)
-	}
-	if notes := strings.Join(h.notes, "; "); !strings.HasPrefix(notes, "the CPU compares the queries") {
-		t.Errorf("notes %q", notes)
-	}
-}
-
 func TestDamagedNeighboursAreMadeAnew(t *testing.T) {
 	trace, dir := circleOfQueries(300), t.TempDir()
 	cell := semanticCell(t, "semantic(tau=0.9999)")
@@ -161,7 +145,7 @@ func TestNeighboursThatCannotBeKeptAreUsed(t *testing.T) {
 	must.Do(t, os.WriteFile(file, nil, 0o644))
 	cell := semanticCell(t, "semantic(tau=0.9999)")
 	var h heard
-	if got, want := hitsOf(t, trace, cell, h.options(file)), hitsOf(t, trace, cell, NeighbourOptions{}); got != want {
+	if got, want := hitsOf(t, trace, cell, h.options(file)), hitsOf(t, trace, cell, neighbours.Options{}); got != want {
 		t.Errorf("%d hits, want %d", got, want)
 	}
 	if len(h.notes) == 0 || !strings.Contains(h.notes[len(h.notes)-1], "could not be stored") {
@@ -179,30 +163,7 @@ func TestCellsShareTheJoin(t *testing.T) {
 	for _, c := range cells {
 		must.Get(r.Replay(t.Context(), c))(t)
 	}
-	if h.joins != 1 || r.similar.have.From != 0.9 {
-		t.Errorf("%d joins, the last from %v, want 1 from 0.9", h.joins, r.similar.have.From)
-	}
-}
-
-// A join that fails is not tried again by every other cell; one that is interrupted is.
-func TestAFailedJoinIsRemembered(t *testing.T) {
-	var h heard
-	similar := &neighbourhoods{options: h.options(""), trace: circleOfQueries(300), least: cache.IdentityOnly}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := similar.from(ctx, 0.9); !errors.Is(err, context.Canceled) {
-		t.Fatalf("error %v", err)
-	}
-	got, err := similar.from(t.Context(), 0.9)
-	if err != nil || got.Pairs() == 0 {
-		t.Fatalf("after an interruption: %v", err)
-	}
-	similar.failed = errors.New("more pairs than allowed")
-	joins := h.joins
-	if _, err := similar.from(t.Context(), 0.5); err != similar.failed || h.joins != joins {
-		t.Errorf("error %v after %d further joins", err, h.joins-joins)
-	}
-	if again, err := similar.from(t.Context(), 0.95); err != nil || !reflect.DeepEqual(again, got) {
-		t.Errorf("what had been found before is lost: %v", err)
+	if h.joins != 1 {
+		t.Errorf("%d joins, want 1: from 0.9", h.joins)
 	}
 }

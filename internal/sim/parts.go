@@ -31,7 +31,7 @@ type Parts struct {
 	// what to load besides requested objects; nil for nothing, so it is never a prefetcher that proposes nothing
 	Prefetcher *prefetch.Spec
 	Allocator  *allocate.Spec // divides the capacity among the trace's tenants; nil if it is not divided
-	Router     *route.Spec    // chooses the node of a prompt; nil if there is one node
+	Router     *route.Spec    // chooses the node of a request or prompt; nil if there is one node
 	Admission  *admit.Spec    // decides what is loaded, or written to tiers of storage; nil if everything is
 	Model      *models.Spec   // of the time that requests take; nil if hits are only counted
 	// Checksum is the checksum of Files, as workload.ChecksumOf returns it; "" accepts any.

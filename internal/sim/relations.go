@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/cache"
-	"github.com/cachesim/cachesim/internal/cuda"
-	"github.com/cachesim/cachesim/internal/cuda/join"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/sim/neighbours"
 	"github.com/cachesim/cachesim/internal/similarity"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -34,146 +32,6 @@ func similarFrom(c Cell) (from float64, ok bool) {
 	return from, from <= 1
 }
 
-// NeighbourOptions say how a Replayer finds similar queries, and where it stores them.
-type NeighbourOptions struct {
-	Dir  string // folder of side files, created if it does not exist; "" if nothing is stored
-	Jobs int    // goroutines; 0 means one per core
-	// Comparing is called when the comparison of queries starts. Its result is notified, from several goroutines, of the
-	// number of finished pairs, and of the end. It may be nil.
-	Comparing func() (progress func(done, total int64), end func())
-	// Device is the GPU that compares queries; nil for the CPU. A Replayer sets it to its own.
-	Device *cuda.Shared
-	// receives where queries are compared on a Device, and errors of reading and writing side files, which affect no
-	// result; may be nil
-	Note func(text string)
-}
-
-func (o NeighbourOptions) note(format string, args ...any) {
-	if o.Note != nil {
-		o.Note(fmt.Sprintf(format, args...))
-	}
-}
-
-// neighbourhoods stores the similar pairs of a trace for all of its cells, from the lowest similarity that any of them
-// needs. Its methods may be called from several goroutines.
-type neighbourhoods struct {
-	options NeighbourOptions
-	mu      sync.Mutex
-	trace   *traces.Trace
-	least   float64 // lowest expected similarity; identityOnly if none is expected
-	have    *similarity.Neighbours
-	failed  error // why there are none; a lower threshold would not give fewer
-}
-
-// expect announces cells.
-func (h *neighbourhoods) expect(cells []Cell) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, c := range cells {
-		if from, ok := similarFrom(c); ok {
-			h.least = min(h.least, from)
-		}
-	}
-}
-
-// from returns the pairs with at least the given similarity, and possibly others. It holds the lock while it finds
-// them, so that the other cells wait for them instead of comparing the queries again.
-func (h *neighbourhoods) from(ctx context.Context, from float64) (*similarity.Neighbours, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.have != nil && h.have.From <= float32(from):
-		return h.have, nil
-	case h.failed != nil:
-		return nil, h.failed
-	}
-	found, err := h.find(ctx, float32(min(from, h.least)))
-	switch {
-	case err == nil:
-		h.have = found
-	case ctx.Err() == nil: // each of the other cells would work as long and fail in the same way
-		h.failed = err
-	}
-	return found, err
-}
-
-// find reads the pairs from a side file, or joins the queries and stores the result.
-func (h *neighbourhoods) find(ctx context.Context, from float32) (*similarity.Neighbours, error) {
-	v := vectorsOf(h.trace)
-	switch {
-	case from > 1:
-		return similarity.NewNeighbours(v.Len(), from, nil), nil
-	case h.options.Dir == "":
-		return h.join(ctx, v, from)
-	}
-	folder, id := similarity.Folder(h.options.Dir), v.Identify()
-	kept, err := folder.Load(ctx, id, from)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		h.options.note("%v; comparing the queries again", err)
-	case kept != nil:
-		return kept, nil
-	}
-	found, err := h.join(ctx, v, from)
-	if err != nil {
-		return nil, err
-	}
-	if err := folder.Save(found, id); err != nil {
-		h.options.note("the list of similar queries could not be stored: %v", err)
-	}
-	return found, nil
-}
-
-func (h *neighbourhoods) join(ctx context.Context, v similarity.Vectors, from float32) (*similarity.Neighbours, error) {
-	options, end := h.options.search()
-	defer end()
-	return similarity.Join(ctx, v, from, options)
-}
-
-// search returns options for a comparison of queries, and what to call when it ends.
-func (o NeighbourOptions) search() (options similarity.Options, end func()) {
-	options, end = similarity.Options{Jobs: o.Jobs}, func() {}
-	if o.Comparing != nil {
-		options.Progress, end = o.Comparing()
-	}
-	if d := o.Device; d != nil {
-		if err := join.Supports(d); err != nil {
-			o.note("the CPU compares the queries: %v", err)
-		} else {
-			o.note("%s compares the queries", d.Name())
-			options.Backend = join.Backend(d)
-		}
-	}
-	return options, end
-}
-
-// vectorsOf returns the embeddings of a trace of queries.
-func vectorsOf(t *traces.Trace) similarity.Vectors {
-	return similarity.Vectors{Dim: queries.Of(t.Kind).Dim, Data: queries.Of(t.Kind).Vectors}
-}
-
-// FindNearest returns the k most similar others of each query of a trace. It computes them, and stores nothing.
-func FindNearest(ctx context.Context, t *traces.Trace, k int, options NeighbourOptions) (*similarity.Nearest, error) {
-	if err := checkEmbeddings(t, "a comparison of queries"); err != nil {
-		return nil, err
-	}
-	search, end := options.search()
-	defer end()
-	return similarity.FindNearest(ctx, vectorsOf(t), k, search)
-}
-
-// FindNeighbours returns the pairs of similar queries of a trace, with at least similarity from; it may return others,
-// too. They come from a side file if there is one.
-func FindNeighbours(ctx context.Context, t *traces.Trace, from float64,
-	options NeighbourOptions) (*similarity.Neighbours, error) {
-	if err := checkEmbeddings(t, "a comparison of queries"); err != nil {
-		return nil, err
-	}
-	return (&neighbourhoods{options: options, trace: t}).find(ctx, float32(from))
-}
-
 // besideShort returns a policy that sets parameters of its cache, and another one for the same cache with its
 // parameters unchanged.
 func besideShort(cells []Cell) (short, other Cell, ok bool) {
@@ -194,7 +52,11 @@ func besideShort(cells []Cell) (short, other Cell, ok bool) {
 
 // expect prepares for the cells that will be replayed, and notes what a user should know about them.
 func (r *Replayer) expect(cells []Cell) {
-	r.similar.expect(cells)
+	for _, c := range cells {
+		if from, ok := similarFrom(c); ok {
+			r.similar.Expect(from)
+		}
+	}
 	if r.options.Note == nil {
 		return
 	}
@@ -260,7 +122,7 @@ func addressPrefetchers(cells []Cell) (names []string) {
 func (r *Replayer) relate(ctx context.Context, c Cell, t *traces.Trace) (similar *similarity.Neighbours,
 	known *policies.Relations, err error) {
 	if from, ok := similarFrom(c); ok {
-		if similar, err = r.similar.from(ctx, from); err != nil {
+		if similar, err = r.similar.From(ctx, from); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -282,20 +144,7 @@ func checkQueries(c Cell, t *traces.Trace) error {
 	if !cache.ServesQueries(c.Cache) {
 		return nil
 	}
-	return checkEmbeddings(t, "cache "+c.Cache.Name())
-}
-
-// checkEmbeddings rejects a trace without queries, or without their embeddings, for parts that need them.
-func checkEmbeddings(t *traces.Trace, who string) error {
-	switch {
-	case queries.Of(t.Kind) == nil:
-		return fmt.Errorf("%s needs queries, but %s has none; cachesim formats lists the formats with queries", who,
-			t.Name)
-	case queries.Of(t.Kind).Dim == 0:
-		return fmt.Errorf("%s needs embeddings, but %s has none, and no texts to compute them from; give a file of "+
-			"embeddings with --embeddings", who, t.Name)
-	}
-	return nil
+	return neighbours.CheckEmbeddings(t, "cache "+c.Cache.Name())
 }
 
 // queryReferences returns the names of what a policy is compared with in a cache of queries. The optimum is known if an

@@ -23,7 +23,7 @@ type ReplayOptions struct {
 	Warmup   int
 	Progress func(n int)      // called with the number of requests served since the last call; may be nil
 	sampler  *windows.Sampler // cuts the replay into windows; may be nil
-	marks    *marks           // and into blocks; may be nil
+	marks    *windows.Marks   // and into blocks; may be nil
 }
 
 // Replay sends the trace through the cache and returns the counts after the warm-up. It stops early with ctx's error.
@@ -38,7 +38,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		if err := ctx.Err(); err != nil {
 			return Tally{}, err
 		}
-		to := partEnd(t, opt.sampler, opt.Warmup, from, opt.marks.cut(from, min(from+length, len(t.Objects))))
+		to := partEnd(t, opt.sampler, opt.Warmup, from, opt.marks.Cut(from, min(from+length, len(t.Objects))))
 		f.Serve(from, to)
 		if to == opt.Warmup {
 			warm = f.Tally
@@ -47,7 +47,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		}
 		opt.sampler.Labels(f.Labels)
 		opt.sampler.Served(to, f.Counts)
-		opt.marks.served(to, counts)
+		opt.marks.Served(to, counts)
 		if opt.Progress != nil {
 			opt.Progress(to - from)
 		}
@@ -55,7 +55,7 @@ func Replay(ctx context.Context, t *traces.Trace, c cache.Cache, opt ReplayOptio
 		now := time.Now()
 		length, last = feed.NextWindow(length, now.Sub(last)), now
 	}
-	opt.marks.endPart(len(t.Objects), counts)
+	opt.marks.EndPart(len(t.Objects), counts)
 	return f.Minus(warm), nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim/feed"
+	"github.com/cachesim/cachesim/internal/sim/neighbours"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/ontrace"
 	"github.com/cachesim/cachesim/internal/sim/windows"
@@ -38,7 +39,7 @@ type ReplayerOptions struct {
 	Memory *memory.Budget // of such a replay; nil: all memory
 	// Progress is called with requests served since the last call, by several goroutines; it may be nil.
 	Progress   func(n int64)
-	Neighbours NeighbourOptions
+	Neighbours neighbours.Options
 	// Blocks asks for the hits of each block of the trace, where the CPU replays it and no model of time drives the cache.
 	Blocks bool
 	// Device is the GPU that replays what it can, and compares queries; nil for the CPU. Results do not depend on it.
@@ -54,12 +55,14 @@ type Replayer struct {
 	options   ReplayerOptions
 	asIs      func() *view // for capacities in objects
 	sizedOnly func() *view // for capacities in bytes: without requests of size 0
-	similar   *neighbourhoods
+	similar   *neighbours.Pairs
 	topics    func() []int32 // labels of the objects
 	remarked  *sync.Map      // the allocators of which caches have remarked something
 	// joined replays the trace in blocks of more tokens, by their number; joining guards it.
-	joined  map[int]*Replayer
-	joining *sync.Mutex
+	joined    map[int]*Replayer
+	joining   *sync.Mutex
+	divisions *sync.Map // of the trace among nodes; see divide
+	whole     *sync.Map // per key of a cell: its hits; see hitsOnce
 	// withoutAnswers replays the trace for caches that keep no answers.
 	withoutAnswers func() *Replayer
 }
@@ -87,8 +90,9 @@ type view struct {
 
 func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 	options.Neighbours.Device = options.Device
-	r := &Replayer{trace: t, options: options, similar: &neighbourhoods{options: options.Neighbours, trace: t,
-		least: cache.IdentityOnly}, remarked: &sync.Map{}, joined: map[int]*Replayer{}, joining: &sync.Mutex{}}
+	r := &Replayer{trace: t, options: options, similar: neighbours.New(t, options.Neighbours),
+		remarked: &sync.Map{}, joined: map[int]*Replayer{}, joining: &sync.Mutex{},
+		divisions: &sync.Map{}, whole: &sync.Map{}}
 	r.withoutAnswers = sync.OnceValue(func() *Replayer { return NewReplayer(t.Requested(), options) })
 	r.topics = sync.OnceValue(func() []int32 { return ontrace.Topics(t) })
 	r.asIs = sync.OnceValue(func() *view { return newView(t, options.Warmup) })
@@ -103,7 +107,7 @@ func NewReplayer(t *traces.Trace, options ReplayerOptions) *Replayer {
 			options.Note(fmt.Sprintf("%s: %d of %d requests have size 0 and are left out because capacities count bytes",
 				t.Name, zeros, len(t.Objects)))
 		}
-		v := newView(sized, sizedBefore(t, options.Warmup))
+		v := newView(sized, ontrace.SizedBefore(t, options.Warmup))
 		v.measure()
 		return v
 	})
@@ -163,16 +167,6 @@ func (v *view) measure() {
 	if len(v.trace.ObjectSizes) > 0 {
 		v.largest = slices.Max(v.trace.ObjectSizes)
 	}
-}
-
-// sizedBefore returns how many of the first n requests have a size above 0.
-func sizedBefore(t *traces.Trace, n int) (sized int) {
-	for pos := range min(n, len(t.Objects)) {
-		if t.Size(pos) > 0 {
-			sized++
-		}
-	}
-	return sized
 }
 
 func (r *Replayer) view(c capacity.Capacity) *view {
@@ -283,7 +277,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 	v := r.view(c.Capacity)
 	var sum outcome
 	first := 0
-	sampler, marks := windows.New(c.Series, len(v.trace.Starts), approximates(c.Model), c.Capacity.Bytes), r.newMarks(c)
+	sampler, marked := windows.New(c.Series, len(v.trace.Starts), approximates(c.Model), c.Capacity.Bytes), r.newMarks(c)
 	for i, part := range v.trace.Parts() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -296,7 +290,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 		}
 		next := first + len(part.Objects)
 		out, err := replay(ctx, c, part, warmup(c, part, v.warmup), func() []uint32 { return v.nextUse()[first:next] },
-			sampler, marks)
+			sampler, marked)
 		if err != nil {
 			return nil, err
 		}
@@ -310,7 +304,7 @@ func (r *Replayer) replayOne(ctx context.Context, c Cell) ([]outcome, error) {
 			sampler.SetBegin(&sum.values)
 		}
 	}
-	sum.blocks = marks.blocks(v, c)
+	sum.blocks = blocksOf(marked, v, c)
 	return []outcome{sum}, nil
 }
 
@@ -328,15 +322,15 @@ func warmup(c Cell, t *traces.Trace, n int) int {
 
 // replayPart replays a part of the trace, whose first requests may be a warm-up.
 func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
-	sampler *windows.Sampler, marks *marks) (outcome, error) {
-	served, counted, err := r.build(ctx, c, t, warmup, nextUse, nil)
+	sampler *windows.Sampler, marked *windows.Marks) (outcome, error) {
+	served, counted, err := r.nodes(ctx, c, t, warmup, nextUse)
 	if err != nil {
 		return outcome{}, fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
 	sampler.Part(t, served, capacityOf(c, t)*nodesOf(c), warmup)
 	out := outcome{served: int64(len(t.Objects))}
 	options := ReplayOptions{Bytes: sizesCount(c, t), Warmup: warmup, Progress: r.progress(), sampler: sampler,
-		marks: marks}
+		marks: marked}
 	start := time.Now()
 	var counts Tally
 	var timed metric.Values
@@ -368,14 +362,36 @@ func (r *Replayer) replayPart(ctx context.Context, c Cell, t *traces.Trace, warm
 		}
 	}
 	if err == nil && needsBound(c, t) {
-		in, err := boundInput(c, t, warmup, nextUse)
-		if err != nil {
+		if err = r.addLower(c, t, warmup, nextUse, &out.values); err != nil {
 			return outcome{}, err
 		}
-		in.Groups = nil
-		out.values.Set(metric.LowerBoundMisses, float64(oracle.GroupedLower(in)))
+	}
+	if err == nil {
+		err = r.onOneCache(ctx, c, &out)
 	}
 	return out, err
+}
+
+// addLower adds a lower bound on the misses of a cell.
+func (r *Replayer) addLower(c Cell, t *traces.Trace, warmup int, nextUse func() []uint32, v *metric.Values) error {
+	if c.Router != nil {
+		d, err := r.divide(c)
+		if err != nil {
+			return err
+		}
+		return d.eachLife(c, func(_ int, of Cell, seen *view, own *Replayer) error {
+			var part metric.Values
+			err := own.addLower(of, seen.trace, seen.warmup, seen.nextUse, &part)
+			*v = v.Merge(part)
+			return err
+		})
+	}
+	in, err := boundInput(c, t, warmup, nextUse)
+	if err == nil {
+		in.Groups = nil
+		v.Set(metric.LowerBoundMisses, float64(oracle.GroupedLower(in)))
+	}
+	return err
 }
 
 // needsBound reports whether a cell is an optimum for objects that is none on a trace with requests that only look, so
@@ -448,6 +464,15 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 		served, err = c.Cache.Entry.New(config)
 	}
 	return served, counted, err
+}
+
+// nodes returns the empty cache of a cell for a part of the trace, or that of each of its nodes, and all predictors.
+func (r *Replayer) nodes(ctx context.Context, c Cell, t *traces.Trace, warmup int,
+	nextUse func() []uint32) (cache.Cache, *predictors, error) {
+	if r.routesObjects(c) {
+		return r.onShards(ctx, c)
+	}
+	return r.build(ctx, c, t, warmup, nextUse, nil)
 }
 
 // keysFor returns numbers in the order of the objects' keys, if the policy of a cell compares keys and all of them are
@@ -549,7 +574,10 @@ func boundInput(c Cell, t *traces.Trace, warmup int, nextUse func() []uint32) (o
 }
 
 func (r *Replayer) boundPart(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
-	_ *windows.Sampler, _ *marks) (outcome, error) {
+	_ *windows.Sampler, _ *windows.Marks) (outcome, error) {
+	if c.Router != nil {
+		return r.boundOfNodes(ctx, c)
+	}
 	of, err := boundInput(c, t, warmup, nextUse)
 	if err != nil {
 		return outcome{}, err

@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/neighbours"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/queries"
@@ -202,12 +203,12 @@ func policyOf(t *testing.T, trace *traces.Trace, c sim.Cell) policies.Policy {
 		NextUse: func() []uint32 { return policytest.NextUse(trace) }}
 	asked := cache.SimilarityOf(c.Cache)
 	if policies.Can[policies.PredictorUser](c.Policy.Entry) {
-		similar := must.Get(sim.FindNeighbours(t.Context(), trace, asked.HitFrom, sim.NeighbourOptions{}))(t)
+		similar := must.Get(neighbours.Find(t.Context(), trace, asked.HitFrom, neighbours.Options{}))(t)
 		config.Predictor = predictorOf(t, trace, c.Policy, "noisy(p=0.3)", similar, float32(asked.HitFrom))
 	}
 	if e := c.Policy.Entry; e.Relates {
 		from := min(asked.HitFrom, e.SimilarFrom(c.Policy.Params, asked.HitFrom, asked.Tau))
-		similar := must.Get(sim.FindNeighbours(t.Context(), trace, from, sim.NeighbourOptions{}))(t)
+		similar := must.Get(neighbours.Find(t.Context(), trace, from, neighbours.Options{}))(t)
 		config.Relations = &policies.Relations{Similar: similar, HitFrom: float32(asked.HitFrom), Tau: float32(asked.Tau),
 			Topics: queries.Of(trace.Kind).Topics}
 	}

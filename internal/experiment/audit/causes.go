@@ -41,6 +41,9 @@ func (l *Log) Causes(s Setup, t *traces.Trace, by string) (causes []Cause[Setup]
 	causes = append(causes, l.times(t)...)
 	causes = append(causes, l.limits(t, true)...)
 	columns := []string{"status", "method", "client", "directory"}
+	if l.totals != nil {
+		columns = nil // which requests they are of is not known
+	}
 	if by != "" && !slices.Contains(columns, by) {
 		columns = append([]string{by}, columns...)
 	}

@@ -59,6 +59,9 @@ func Capacities(specs []capacity.Spec, mode capacity.Mode, t *traces.Trace) ([]c
 // Exact returns why LRU is exact at every capacity with some parts or, if it has to be replayed at each, why not.
 func Exact(parts sim.Parts) (why string, ok bool) {
 	in := parts.Cache
+	if parts.Router != nil {
+		return fmt.Sprintf("replayed at each capacity, on the nodes of the router %s", parts.Router), false
+	}
 	if parts.Admission != nil { // a larger cache need not hold what a smaller one does
 		return fmt.Sprintf("replayed at each capacity, as no pass over the trace gives it at all of them behind the "+
 			"admission %s", parts.Admission), false
@@ -79,9 +82,10 @@ func Exact(parts sim.Parts) (why string, ok bool) {
 		false
 }
 
-// CheckAdmission rejects an admission that LRU cannot have with the other parts; bytes says that capacities count them.
-func CheckAdmission(parts sim.Parts, bytes bool) error {
-	if parts.Admission == nil {
+// CheckLRU rejects an admission or a router that LRU cannot have with the other parts; bytes says that capacities count
+// them.
+func CheckLRU(parts sim.Parts, bytes bool) error {
+	if parts.Admission == nil && parts.Router == nil {
 		return nil
 	}
 	parts.Policy = OnePass()[0].Spec

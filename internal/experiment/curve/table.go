@@ -141,6 +141,9 @@ func (c *Curve) title() string {
 	if c.Parts.Admission != nil {
 		in += ", admission " + c.Parts.Admission.String()
 	}
+	if c.Parts.Router != nil {
+		in += ", router " + c.Parts.Router.String()
+	}
 	title := fmt.Sprintf("%s: %s requests, %ss%s", show.Printable(c.Trace), show.Count(c.requests()), c.Ratio.noun(), in)
 	if sizes := c.Exact[0].Sizes; sizes != "" {
 		title += "\n" + show.Printable(sizes)

@@ -88,6 +88,9 @@ func Of(recs []records.Record) (t Table) {
 	}
 	if len(t.Rows) > 0 {
 		t.Title = "By " + recs[0].By + ", in one cache"
+		if recs[0].Router != "" {
+			t.Title = "By " + recs[0].By + ", on all nodes"
+		}
 		t.Heads = t.heads()
 	}
 	return t

@@ -11,22 +11,25 @@ import (
 // Metrics of nodes with a router.
 var (
 	NodeCount = metric.Metric{Name: "node_count", Unit: metric.Count, Merge: metric.Max,
-		Doc: "nodes that prompts are routed to, the most at any time"}
+		Doc: "nodes that prompts, or requests for objects, are routed to, at most"}
 	Imbalance = metric.Metric{Name: "imbalance", Unit: metric.Ratio, Digits: 3, Better: metric.Lower,
 		Merge: metric.Apart, Column: metric.Column{At: 34, Weight: 75,
-			Note: "each node has the capacity of its row; imbalance: tokens computed on the node with the most / their mean"},
+			Note: "each node has the capacity of its row; imbalance: requests (of prompts: tokens computed) on the node with " +
+				"the most / their mean"},
 		Figure: metric.Figure{Title: "Imbalance of nodes", Axis: "imbalance (largest / mean)", Base: 1},
-		Doc: "tokens computed on the node with the most / their mean over the nodes; 1 if all compute as many, the number " +
-			"of nodes if one computes all"}
+		Doc: "tokens computed of prompts, or requests for objects, on the node with the most / their mean over the nodes; " +
+			"1 if all have as many, the number of nodes if one has all"}
 	HitRatioBound = metric.Metric{Name: "hit_ratio_bound", Title: "bound", Unit: metric.Share, Digits: 2,
 		Merge: metric.Apart, Column: metric.Column{At: 35, Head: "bound", Weight: 72,
-			Note: "bound: what no routing can exceed, the block hit ratio of the optimum in one cache as large as all nodes " +
-				"together"},
-		Doc: "upper bound on the hit ratio of blocks for any router and policy: Belady's optimum with bypassing, in one " +
-			"cache as large as those of all nodes together, with all their tiers, the prompts in the order in which they began"}
+			Note: "bound: what no routing can exceed, the hit ratio (of prompts: of blocks) of the optimum in one cache as " +
+				"large as all nodes together"},
+		Doc: "upper bound on the hit ratio, of prompts that of blocks, for any router and policy: Belady's optimum with " +
+			"bypassing, or a bound on it, in one cache as large as those of all nodes together, with all their tiers, the " +
+			"prompts in the order in which they began"}
 	BelowBound = metric.Metric{Name: "below_bound", Title: "below bound", Unit: metric.Share, Digits: 2,
 		Better: metric.Lower, Merge: metric.Apart, Column: metric.Column{At: 36, Weight: 71},
-		Doc: "hit_ratio_bound less the hit ratio of blocks: the most that another router and another policy could gain"}
+		Doc: "hit_ratio_bound less the hit ratio, of prompts that of blocks: the most that another router and another " +
+			"policy could gain"}
 	PromptsRerouted = metric.Metric{Name: "prompts_rerouted", Unit: metric.Count,
 		Doc: "times that a prompt was routed again, because its node was removed before it began"}
 	BlocksLost = metric.Metric{Name: "blocks_lost", Unit: metric.Count,

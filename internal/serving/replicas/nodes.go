@@ -42,6 +42,12 @@ func CheckTrace(router route.Spec, t *traces.Trace, modelled bool) error {
 	}
 	sessions := router.Entry.Sessions
 	switch {
+	case router.Entry.New == nil:
+		return fmt.Errorf("router %s routes requests for objects, but %s has prompts; choose another router (see: cachesim "+
+			"routers)", router, t.Name)
+	case route.LosesNodes(router):
+		return fmt.Errorf("router %s: of nodes that serve prompts, those with the highest numbers are lost; write --nodes "+
+			"4@0s,3@3600s", router)
 	case sessions != nil && sessions(router.Params) && columns.Sessions == nil:
 		return fmt.Errorf("router %s keeps conversations on a node, but %s does not name them; use hash, or a router that "+
 			"looks at prefixes", router, t.Name)

@@ -287,9 +287,9 @@ func TestTiersOfNodesAreChecked(t *testing.T) {
 		t.Errorf("an allocator: %v", err)
 	}
 	objects := policytest.Trace(1, 50, 10)
-	err := sim.NewReplayer(objects, sim.ReplayerOptions{}).Check(cell(t, "tiers(host=4x)", "lru",
+	err := sim.NewReplayer(objects, sim.ReplayerOptions{}).Check(cell(t, "tiers(host=4x,remote=9x,shared=remote)", "lru",
 		"round-robin(nodes=2)", "", 5))
-	if err == nil || !strings.Contains(err.Error(), "has none; cachesim formats lists") {
+	if err == nil || !strings.Contains(err.Error(), "nodes share tiers where they serve prompts") {
 		t.Errorf("objects on nodes: %v", err)
 	}
 	_, err = sim.NewReplayer(tr, sim.ReplayerOptions{}).Replay(t.Context(), cell(t, "tiers(host=4x)", "lru",

@@ -12,11 +12,11 @@ const bySession = "session"
 
 var hashEntry = Entry{
 	Name: string(Hash), Recommends: true,
-	Summary: "a fixed node for each beginning of a prompt, or for each conversation or user, by a hash; if the number " +
+	Summary: "a fixed node for each key, or beginning of a prompt, or conversation or user, by a hash; if the number " +
 		"of nodes changes, only those move that must",
 	Source: "Thaler and Ravishankar, Using name-based mappings to increase hit rates, IEEE/ACM Transactions on " +
 		"Networking 1998 (rendezvous hashing)",
-	Params: []params.Param{
+	OfPrompts: []params.Param{
 		{Name: "by", Default: "blocks", Choices: []string{"blocks", bySession}, Doc: "what is hashed: the first blocks of " +
 			"a prompt, or its conversation"},
 		{Name: "blocks", Default: 1, Min: 1, Max: 1e6, Doc: "how many blocks, with by=blocks; all of a shorter prompt"},
@@ -25,6 +25,7 @@ var hashEntry = Entry{
 	New: func(c Config) Router {
 		return &byHash{session: c.Params.Text("by") == bySession, blocks: c.Params.Int("blocks")}
 	},
+	Place: placeByRendezvous,
 }
 
 type byHash struct {
@@ -48,11 +49,16 @@ func rendezvous(key uint64, n int) (node int) {
 	var largest uint64
 	key = random.Scramble(key)
 	for k := range n {
-		if h := random.Scramble(key ^ random.Scramble(^uint64(k))); h > largest {
+		if h := weight(key, k); h > largest {
 			node, largest = k, h
 		}
 	}
 	return node
+}
+
+// weight is the hash of a key, itself a hash, together with a node.
+func weight(key uint64, node int) uint64 {
+	return random.Scramble(key ^ random.Scramble(^uint64(node)))
 }
 
 var sessionEntry = Entry{

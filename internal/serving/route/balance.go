@@ -9,7 +9,8 @@ import (
 
 var roundRobinEntry = Entry{
 	Name: "round-robin", Summary: "one node after another", Source: "folklore",
-	New: func(Config) Router { return &roundRobin{} },
+	New:   func(Config) Router { return &roundRobin{} },
+	Place: placeInTurn, Homes: everywhere,
 }
 
 type roundRobin struct{ next int }
@@ -24,7 +25,8 @@ func (r *roundRobin) Keep(int) {}
 
 var randomEntry = Entry{
 	Name: "random", Summary: "a node at random, all equally likely", Source: "folklore", Random: true,
-	New: func(c Config) Router { return &anyNode{random.NewDraws(c.Seed)} },
+	New:   func(c Config) Router { return &anyNode{random.NewDraws(c.Seed)} },
+	Place: placeAtRandom, Homes: everywhere,
 }
 
 type anyNode struct{ draws random.Draws }

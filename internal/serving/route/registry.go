@@ -3,6 +3,7 @@ package route
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 )
@@ -13,6 +14,8 @@ type Entry struct {
 	Summary string // one line: what it looks at
 	Source  string
 	Params  []params.Param
+	// OfPrompts are further parameters, which mean nothing to a router of objects.
+	OfPrompts []params.Param
 	// Random says that it makes random choices.
 	Random bool
 	// Sessions reports whether it needs to know which prompts belong to one conversation; nil if it never does.
@@ -21,20 +24,41 @@ type Entry struct {
 	Bytes int64
 	// Recommends says that it is a router of HLEM's system, too, where the model recommender names it.
 	Recommends bool
-	// New returns a router of prompts; nil if the router is for recommendations only.
+	// New returns a router of prompts; nil if it routes none.
 	New func(Config) Router
+	// Place returns a router of objects that are requested one by one; nil if it routes none.
+	Place func(PlaceConfig) (Placement, error)
+	// Homes returns how many nodes an object may be on; nil: one.
+	Homes func(params.Values) int
+	// Check rejects values of Params; nil if all are accepted.
+	Check func(params.Values) error
 }
 
-// nodesParam is a parameter of every router of prompts.
+// routes reports whether it routes to nodes with caches.
+func (e Entry) routes() bool { return e.New != nil || e.Place != nil }
+
+// nodesParam is a parameter of every router to nodes with caches.
 var nodesParam = params.Param{Name: "nodes", Default: "", Doc: "nodes, each with a cache of the given capacity; or " +
 	"their number from some times on, as in 4@0s+8@600s: see --nodes"}
 
+// HomesOf returns how many nodes an object may be on, of those that exist.
+func (e Entry) HomesOf(v params.Values) int {
+	if e.Homes == nil {
+		return 1
+	}
+	return e.Homes(v)
+}
+
 // Signature implements params.Named.
 func (e Entry) Signature() (string, []params.Param) {
-	if e.New == nil {
-		return e.Name, e.Params
+	if !e.routes() {
+		return e.Name, slices.Concat(e.OfPrompts, e.Params)
 	}
-	return e.Name, append([]params.Param{nodesParam}, e.Params...)
+	all := slices.Concat([]params.Param{nodesParam}, e.OfPrompts, e.Params)
+	if e.Place != nil {
+		all = append(all, loseParam, backParam)
+	}
+	return e.Name, all
 }
 
 // Describe implements params.Described.
@@ -42,6 +66,9 @@ func (e Entry) Describe() params.Description {
 	d := params.Description{Summary: e.Summary, Source: e.Source}
 	if e.New != nil {
 		d.Traits = append(d.Traits, "routes prompts to nodes that have a cache each: prefix or tiers")
+	}
+	if e.Place != nil {
+		d.Traits = append(d.Traits, "routes requests for objects to nodes that have a cache each, of any kind")
 	}
 	if e.Recommends {
 		d.Traits = append(d.Traits, "routes requests for recommendations: --model 'recommender(router="+e.Name+")'")
@@ -54,26 +81,33 @@ func (e Entry) Describe() params.Description {
 
 // CheckValues implements params.Checker.
 func (e Entry) CheckValues(v params.Values) error {
-	if e.New == nil {
+	if !e.routes() {
 		return fmt.Errorf("it routes requests for recommendations, not prompts; write --cache pools --model "+
 			"'recommender(router=%s)'", e.Name)
 	}
 	if v.Text(nodesParam.Name) == "" {
 		return fmt.Errorf("the number of nodes is missing; add --nodes 8, or write %s(nodes=8)", e.Name)
 	}
-	_, err := ParseNodes(v.Text(nodesParam.Name))
-	return err
+	if e.Place == nil {
+		_, err := ParseNodes(v.Text(nodesParam.Name))
+		return err
+	}
+	if _, err := epochsIn(v); err != nil {
+		return err
+	}
+	return params.Check(e.Check, v)
 }
 
 // Spec is a router with its parameters: what a user writes as `session(nodes=8)`.
 type Spec = params.Spec[Entry]
 
-// Registry has every router, in the order of `cachesim routers`: those of prompts, then those of recommendations alone.
+// Registry has every router, in the order of `cachesim routers`: those of prompts and objects, then those of
+// recommendations alone.
 var Registry = params.NewRegistry("router", "round-robin,prefix-aware", roundRobinEntry, randomEntry, powerOfTwoEntry,
-	leastLoadedEntry, hashEntry, sessionEntry, prefixAwareEntry, prefixExactEntry, llmdEntry, jointEntry, kvEntry,
-	embeddingsEntry)
+	leastLoadedEntry, hashEntry, ringEntry, slotsEntry, moduloEntry, replicasEntry, sessionEntry, prefixAwareEntry,
+	prefixExactEntry, llmdEntry, jointEntry, kvEntry, embeddingsEntry)
 
-// Default is the router of prompts if only the number of nodes is given.
+// Default is the router if only the number of nodes is given.
 const Default = "round-robin"
 
 // Recommenders returns the names of the routers of HLEM's system, the one of its paper first.
@@ -82,7 +116,7 @@ func Recommenders() []string {
 	return append(only, Registry.NamesOf(func(e *Entry) bool { return e.Recommends && e.New != nil })...)
 }
 
-// ChangesOf returns how many nodes a router of prompts has, from which times on.
+// ChangesOf returns how many nodes a router to nodes with caches has, from which times on.
 func ChangesOf(s Spec) []Change {
 	changes, err := ParseNodes(s.Params.Text(nodesParam.Name))
 	if err != nil {
@@ -118,7 +152,7 @@ func WithNodes(list, nodes string) (string, error) {
 		if i > 0 {
 			text += ","
 		}
-		if e, known := Registry.Find(name); known && e.New == nil {
+		if e, known := Registry.Find(name); known && !e.routes() {
 			text += call // whose error says more
 			continue
 		}

@@ -59,7 +59,8 @@ func init() {
 	}
 	metric.Register("every prefetcher", prefetch.Metrics...)
 	metric.Register("prefetchers, by bytes", prefetch.BytesMetrics...)
-	metric.Register("every router of prompts", replicas.Metrics...)
+	metric.Register("every router", replicas.Metrics...)
+	metric.Register("every router of objects", replicas.ObjectMetrics...)
 	declare("cache", cache.Registry.All(), func(e cache.Entry) []metric.Metric { return e.Metrics })
 }
 

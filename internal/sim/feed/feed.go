@@ -65,8 +65,15 @@ type Feeder struct {
 	bytes    bool    // capacity counts bytes
 	sizes    []int64 // a buffer
 	removals []traces.Removal
-	keeper   bool // the cache is a cache.Timekeeper
+	keeper   bool    // the cache is a cache.Timekeeper
+	several  Several // nil if there is one cache
 	Tally
+}
+
+// Several is implemented by several caches that each have a feeder of their own.
+type Several interface {
+	// ServeRange serves the requests [from, to), with what happens between them, and returns what was counted so far.
+	ServeRange(from, to int) Tally
 }
 
 // New returns a feeder of a cache; bytes says that its capacity counts these. The cache must be Dropping if the trace
@@ -74,6 +81,7 @@ type Feeder struct {
 func New(t *traces.Trace, c cache.Cache, bytes bool) *Feeder {
 	f := &Feeder{trace: t, cache: c, bytes: bytes, removals: t.Removals}
 	_, f.keeper = c.(cache.Timekeeper)
+	f.several, _ = c.(Several)
 	if t.Labels != nil {
 		f.Labels = make([]cache.Counts, len(t.Labels.Names))
 	}
@@ -83,6 +91,10 @@ func New(t *traces.Trace, c cache.Cache, bytes bool) *Feeder {
 // Serve serves the requests [from, to), and what is removed before them: those of one label after another if hits are
 // counted by labels.
 func (f *Feeder) Serve(from, to int) {
+	if f.several != nil {
+		f.Tally = f.several.ServeRange(from, to)
+		return
+	}
 	if f.Labels == nil {
 		f.serveAll(from, to)
 		return

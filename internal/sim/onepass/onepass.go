@@ -177,3 +177,26 @@ func (s byteStack) Turn(write bool) {
 }
 
 func (s byteStack) WriteHits() (hits, hitBytes []int64) { return s.writes.Hits() }
+
+// HitsSoFar returns the hits that a stack has counted at each capacity, also those of writes unless these only fill the
+// cache.
+func HitsSoFar(stack Stack, t *traces.Trace) (counts []cache.Counts) {
+	hits, hitBytes, _ := stack.Hits() // only a device fails, whose stack has no marks
+	if t.Ops != nil && !t.Fills() {
+		writes, written := stack.(Apart).WriteHits()
+		hits, hitBytes = Plus(hits, writes), Plus(hitBytes, written)
+	}
+	for k := range hits {
+		counts = append(counts, cache.Counts{Hits: hits[k], HitBytes: hitBytes[k]})
+	}
+	return counts
+}
+
+// Plus returns the sums of two columns, of which the second may be absent.
+func Plus(a, b []int64) []int64 {
+	sums := slices.Clone(a)
+	for i, n := range b {
+		sums[i] += n
+	}
+	return sums
+}

@@ -146,3 +146,26 @@ func Topics(t *traces.Trace) []int32 {
 	}
 	return topics
 }
+
+// SizedBefore returns how many of the first n requests have a size above 0.
+func SizedBefore(t *traces.Trace, n int) (sized int) {
+	for pos := range min(n, len(t.Objects)) {
+		if t.Size(pos) > 0 {
+			sized++
+		}
+	}
+	return sized
+}
+
+// SizesOf returns the bytes that are requested between the positions of each pair of neighbours.
+func SizesOf(t *traces.Trace, ends []int) []int64 {
+	sizes := make([]int64, len(ends)-1)
+	for i := range sizes {
+		for pos := ends[i]; pos < ends[i+1]; pos++ {
+			if !t.Fills() || !t.IsWrite(pos) {
+				sizes[i] += t.Size(pos)
+			}
+		}
+	}
+	return sizes
+}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
-	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/neighbours"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
@@ -49,8 +49,8 @@ func (f Neighbours) Folder() string {
 
 // Options returns how replays of w use stored neighbours. Neighbours of a generator are not stored, because its queries
 // may never come again.
-func (f Neighbours) Options(w workload.Workload, jobs int, bar *progress.Bar) sim.NeighbourOptions {
-	options := sim.NeighbourOptions{
+func (f Neighbours) Options(w workload.Workload, jobs int, bar *progress.Bar) neighbours.Options {
+	options := neighbours.Options{
 		Dir: f.Folder(), Jobs: jobs, Note: bar.Note,
 		Comparing: func() (func(done, total int64), func()) { return bar.Interlude("comparing queries", progress.Pairs) },
 	}
