@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,14 +27,12 @@ type Lives struct {
 func CheckLives(c Cell) error {
 	r := c.Replayed()
 	switch e := r.Cache.Entry; {
-	case lives.CheckTiers(&e, r.Prefetcher != nil, nil) != nil:
-		return lives.CheckTiers(&e, r.Prefetcher != nil, nil)
 	case r.Model != nil:
 		return fmt.Errorf("objects are followed only where requests take no time; remove --model %s", r.Model)
 	case r.Router != nil:
 		return errors.New("objects are followed in one cache; remove --nodes")
 	case e.Follow != nil:
-		return e.Follow(r.Cache.Params)
+		return cmp.Or(e.Follow(r.Cache.Params), lives.CheckTiers(&e, r.Prefetcher != nil, nil))
 	case !e.OneByOne:
 		return fmt.Errorf("objects are not followed in the cache %s; use --cache with one of: %s", e.Name,
 			strings.Join(cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.OneByOne || e.Follow != nil }), ", "))
