@@ -77,6 +77,10 @@ func (l *Log) readings(t *traces.Trace) (causes []Cause[Setup]) {
 	option("query", "query", "drop:tracking", "tracking parameters that are no part of the key")
 	option("query", "query", "drop", "query strings that are no part of the key")
 	option("query", "query", "sort", "parameters whose order does not matter")
+	hasHost := func(r stream.Reading) bool { return strings.HasPrefix(r.Key, "key host and path") }
+	if slices.ContainsFunc(t.Readings, hasHost) {
+		option("host", "host", "drop", "the host, which is no part of the key")
+	}
 	if slices.Contains(t.Served, stream.ServedPass) {
 		option("uncached", "uncached", "load", "bypassed requests that are stored all the same")
 		option("uncached", "uncached", "drop", "bypassed requests that do not touch the cache")

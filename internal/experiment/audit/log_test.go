@@ -34,6 +34,7 @@ type origin struct {
 	nodes     int
 	noise     float64 // share of the requests of which the log says anything
 	skip      int     // requests that the log does not have
+	hosts     int     // that the log names, of the same objects; 0: none
 
 	caches []*lru
 }
@@ -122,6 +123,10 @@ func (o *origin) write(t *testing.T) string {
 		if r.IntN(5) == 0 {
 			is.query = fmt.Sprintf("?utm_source=%d", r.IntN(100))
 		}
+		host := ""
+		if o.hosts > 0 {
+			host = fmt.Sprintf("http://h%d", i%o.hosts)
+		}
 		if object%11 == 3 {
 			is.status = 404
 		}
@@ -130,8 +135,8 @@ func (o *origin) write(t *testing.T) string {
 			word = "HIT"
 		}
 		if i >= o.skip {
-			fmt.Fprintf(&log, "%s %.3f \"GET %s%s HTTP/1.1\" %d %d %s\n", is.client, 1.7e9+is.at, is.path, is.query, is.status,
-				1000, word)
+			fmt.Fprintf(&log, "%s %.3f \"GET %s%s%s HTTP/1.1\" %d %d %s\n", is.client, 1.7e9+is.at, host, is.path, is.query,
+				is.status, 1000, word)
 		}
 	}
 	path := filepath.Join(t.TempDir(), "access.log")
@@ -172,6 +177,7 @@ func TestEachFaultIsNamed(t *testing.T) {
 	}{
 		{"query", "explained by tracking parameters that are no part of the key;",
 			origin{room: 300, key: func(r request) string { return r.path }}},
+		{"host", "explained by the host, which is no part of the key;", origin{room: 300, hosts: 3}},
 		{"client", "explained by a key with client in it (as by Vary);",
 			origin{room: 300, key: func(r request) string { return r.client + r.path + r.query }}},
 		{"status", "explained by responses that are not stored where status is 404;",

@@ -95,7 +95,7 @@ func (f Finding) explained() string {
 	for i, step := range f.Steps {
 		part := fmt.Sprintf("%s by %s", number(f.Points(i)), step.Says)
 		switch {
-		case i == 0 && over:
+		case i == 0 && (over || f.Points(0) > 100*math.Abs(f.Stated.Gap())+leastShown):
 			part = fmt.Sprintf("%s points are explained by %s", number(f.Points(i)), step.Says)
 		case i == 0:
 			part = fmt.Sprintf("%s of the %s are explained by %s", number(f.Points(i)), points(f.Stated.Gap()), step.Says)

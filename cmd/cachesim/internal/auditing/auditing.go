@@ -177,14 +177,16 @@ func (f *flags) setup(cmd *cobra.Command, args []string) (s audit.Setup, spec ca
 // load reads the log, and a sample of it if it is long.
 func (f *flags) load(cmd *cobra.Command, s audit.Setup, options read.Options) (*traces.Trace, audit.Setup, error) {
 	t, err := f.Load(cmd, s.Workload, options)
-	if err != nil || prompts.Of(t.Kind) != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 ||
-		f.isStdin(s.Workload) {
+	if err != nil || prompts.Of(t.Kind) != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 {
 		return t, s, err
 	}
 	s.Workload.SampleRate = math.Ceil(1000*mostRequests/float64(len(t.Objects))) / 1000
 	f.note(cmd, fmt.Sprintf("%s has %s requests, and is replayed many times: what follows is of a sample, the requests "+
 		"for %s of the objects (--sample sets another)", t.Name, show.Count(int64(len(t.Objects))),
 		show.Share(s.Workload.SampleRate)))
+	if f.isStdin(s.Workload) { // which cannot be read again
+		return t.Sample(s.Workload.SampleRate, s.Workload.SampleSeed), s, nil
+	}
 	t, err = f.Load(cmd, s.Workload, options)
 	return t, s, err
 }
