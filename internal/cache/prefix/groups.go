@@ -156,23 +156,30 @@ func (s *grouped) tail(p Prompt, most int, kind groupKind) int {
 }
 
 func (s *grouped) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
-	p.Blocks = p.Blocks[:p.own()] // answers are not kept here
-	full := len(p.Blocks) / s.per // blocks of the engine that may be kept
+	full := p.own() / s.per // blocks of the engine that may be kept
 	most := (p.Tokens - 1) / s.pool.Tokens
 	found, longest := s.match(p, min(most, full))
-	r := s.newRun((p.Tokens + s.pool.Tokens - 1) / s.pool.Tokens)
+	r := s.newRun((max(p.Tokens, p.Written) + s.pool.Tokens - 1) / s.pool.Tokens)
 	s.take(p, found, &s.runs[r])
-	junction := 0
+	bounds := reachable{most: most}
 	if longest > found {
-		junction = longest
+		bounds.junction = longest
 	}
-	done := s.compute(p, &s.runs[r], found, full, most, junction, n)
+	done := s.compute(p, &s.runs[r], found, full, bounds, n)
+	if done == full {
+		full = len(p.Blocks) / s.per
+		done = s.decode(p, &s.runs[r], full, bounds, n)
+	}
 	n.Oversized += int64(len(p.Blocks)) - int64(min(done*s.per, len(p.Blocks)))
 	if done == full {
 		n.Oversized -= int64(len(p.Blocks) - full*s.per) // those of the last block, which is not full
 	}
 	return min(found*s.per, p.Reusable), Held{Run: r}
 }
+
+// reachable says at which blocks of a prompt those of layers with a window or a state are kept: before the last block
+// that can hit, and before the one from which other prompts were found to go on, if any.
+type reachable struct{ most, junction int }
 
 // newRun returns the number of a record of a prompt of so many blocks.
 func (s *grouped) newRun(blocks int) int32 {
@@ -215,16 +222,16 @@ func (s *grouped) take(p Prompt, hits int, r *run) {
 
 // compute computes a prompt from its hits on, a chunk at a time, and keeps its blocks. It returns how many full blocks
 // have been computed: fewer than the prompt has if no more fit.
-func (s *grouped) compute(p Prompt, r *run, hits, full, most, junction int, n *cache.Counts) (done int) {
+func (s *grouped) compute(p Prompt, r *run, hits, full int, bounds reachable, n *cache.Counts) (done int) {
 	tokens := hits * s.pool.Tokens
 	for tokens < p.Tokens {
-		end := s.chunkEnd(tokens, p.Tokens, most, junction)
+		end := s.chunkEnd(tokens, p.Tokens, bounds)
 		s.skip(r, tokens)
 		if !s.allocate(r, tokens, end, n) {
 			return tokens / s.pool.Tokens
 		}
 		for _, kind := range s.kinds {
-			s.keep(p, r, kind, tokens/s.pool.Tokens, min(end/s.pool.Tokens, full), most, junction)
+			s.keep(p, r, kind, tokens/s.pool.Tokens, min(end/s.pool.Tokens, full), bounds)
 		}
 		tokens = end
 	}
@@ -232,9 +239,49 @@ func (s *grouped) compute(p Prompt, r *run, hits, full, most, junction int, n *c
 	return full
 }
 
+// decode computes the tokens of an answer, one after the other, and keeps the blocks that they fill. It returns how
+// many full blocks the prompt and its answer have then: fewer than they could have if no more fit. Between two steps in
+// which a block begins or leaves a window, nothing changes.
+func (s *grouped) decode(p Prompt, r *run, full int, bounds reachable, n *cache.Counts) (done int) {
+	for tokens := p.Tokens; tokens < p.Written; {
+		end := min(p.Written, s.nextStep(tokens))
+		s.skip(r, tokens)
+		if !s.allocate(r, tokens, end, n) {
+			return tokens / s.pool.Tokens
+		}
+		for _, kind := range s.kinds {
+			s.keep(p, r, kind, tokens/s.pool.Tokens, min(end/s.pool.Tokens, full), bounds)
+		}
+		tokens = end
+	}
+	return full
+}
+
+// nextStep returns the next number of tokens at which a block is full, or leaves a window.
+func (s *grouped) nextStep(tokens int) int {
+	next := (tokens/s.pool.Tokens + 1) * s.pool.Tokens
+	for _, kind := range s.kinds {
+		behind := 0 // tokens from the last one that a kind skips to the current one
+		switch {
+		case kind.window > 0:
+			behind = kind.window - 1
+		case kind.window == llm.State:
+			behind = 1
+		default:
+			continue
+		}
+		if tokens < behind {
+			next = min(next, behind+s.pool.Tokens)
+			continue
+		}
+		next = min(next, ((tokens-behind)/s.pool.Tokens+1)*s.pool.Tokens+behind)
+	}
+	return next
+}
+
 // chunkEnd returns where a chunk ends that begins at a token. With states, chunks end between blocks, and where a state
 // is kept.
-func (s *grouped) chunkEnd(from, tokens, most, junction int) int {
+func (s *grouped) chunkEnd(from, tokens int, bounds reachable) int {
 	end := min(tokens, from+max(chunkTokens, s.pool.Tokens))
 	if !s.states() {
 		return end
@@ -242,7 +289,7 @@ func (s *grouped) chunkEnd(from, tokens, most, junction int) int {
 	if end < tokens {
 		end = max(from+s.pool.Tokens, end/s.pool.Tokens*s.pool.Tokens)
 	}
-	for _, stop := range []int{junction, most} {
+	for _, stop := range []int{bounds.junction, bounds.most} {
 		if at := stop * s.pool.Tokens; at > from && at < end {
 			return at
 		}
@@ -344,12 +391,11 @@ func (s *grouped) forget(b int32) {
 
 // keep makes full blocks that were computed known to other prompts: all of those of layers that attend to all, and of
 // others what a hit needs that ends at the last block that can hit, or at the junction.
-func (s *grouped) keep(p Prompt, r *run, kind groupKind, from, to, most, junction int) {
+func (s *grouped) keep(p Prompt, r *run, kind groupKind, from, to int, bounds reachable) {
 	for g := kind.first; g < kind.first+kind.count; g++ {
 		for i := from; i < to; i++ {
 			b := r.held[g][i]
-			reachable := kind.need == 0 || i < most && i >= most-kind.need || i < junction && i >= junction-kind.need
-			if b == noBlock || s.keys[b] != noBlock || !reachable {
+			if b == noBlock || s.keys[b] != noBlock || !kind.keeps(i, bounds) {
 				continue
 			}
 			slot := s.slot(p, i, g)
@@ -368,6 +414,11 @@ func (s *grouped) keep(p Prompt, r *run, kind groupKind, from, to, most, junctio
 			s.copies[last] = b
 		}
 	}
+}
+
+// keeps reports whether a hit may need block i of a kind.
+func (kind groupKind) keeps(i int, at reachable) bool {
+	return kind.need == 0 || i < at.most && i >= at.most-kind.need || i < at.junction && i >= at.junction-kind.need
 }
 
 // freeAll frees blocks of the pool that a prompt holds, the last first, and clears them. Those that keep nothing are

@@ -145,11 +145,11 @@ func check(v params.Values, e policies.Entry) error {
 
 // follow says whether the blocks can be observed.
 func follow(v params.Values) error {
-	if holds(v) {
-		return nil
+	if evict := v.Text("evict"); evict == evictChunk {
+		return fmt.Errorf("blocks are not followed with evict=%s of --cache prefix; use evict=%s, evict=%s or evict=%s",
+			evict, evictLeaf, evictNode, evictAny)
 	}
-	return fmt.Errorf("blocks are not followed with evict=%s of --cache prefix; use evict=%s or evict=%s", v.Text("evict"),
-		evictLeaf, evictNode)
+	return nil
 }
 
 // groupOrder says where LRU is a stack algorithm; docs/optimum.md has the proof, and why it is none with evict=node.
@@ -213,6 +213,7 @@ type Prompt struct {
 	First    int               // the position of the first one, among those of all prompts that have begun
 	Now      int64             // nanoseconds
 	Tokens   int
+	Written  int // tokens that are computed of it and of its answer; 0 if answers are not kept
 	Priority int32
 	Reusable int  // how many of the blocks can hit
 	Computes bool // resident blocks that cannot hit are computed again, for which there must be room
@@ -259,15 +260,6 @@ func New(c cache.Config) (*Cache, error) {
 
 func (p *Cache) Counters() []policies.Counter {
 	return append(p.store.contents().Counters(), p.Sharing.Counters()...)
-}
-
-// Remark says where answers are left out although the trace has them.
-func (p *Cache) Remark() string {
-	if _, inGroups := p.store.(*grouped); inGroups && p.Columns.Answered() {
-		return "answers are not kept in vLLM's pool of groups, so that a server hits more than vllm has here; --answers " +
-			"off compares all policies without them"
-	}
-	return ""
 }
 
 func (p *Cache) Used() int64                           { return p.store.contents().Used() }
@@ -330,6 +322,9 @@ func (f *Front) Arrive(prompt int) Prompt {
 	kept, p.Reusable, p.Apart = f.Limits(prompt)
 	p.Computes = f.computes()
 	p.Blocks, p.Answer = blocks[:kept], f.Columns.AnswerBlocks(prompt)
+	if f.Columns.Answered() {
+		p.Written = int(f.Columns.Written(prompt))
+	}
 	return p
 }
 

@@ -317,10 +317,13 @@ func (p *tokenPrompts) makeTrace(page int) {
 // newEngine builds our cache with the policy of an engine.
 func newEngine(tb testing.TB, tr *traces.Trace, policy string, capacity int) *prefix.Cache {
 	tb.Helper()
+	return must.Get(prefix.New(configOf(tb, tr, policy, capacity)))(tb)
+}
+
+func configOf(tb testing.TB, tr *traces.Trace, policy string, capacity int) cache.Config {
 	c := prefixCell(tb, "prefix", policy, "", int64(capacity))
 	parts := c.Replayed()
-	return must.Get(prefix.New(cache.Config{Trace: tr, Capacity: int64(capacity), Unit: true, Params: parts.Cache.Params,
-		Policy: parts.Policy}))(tb)
+	return cache.Config{Trace: tr, Capacity: int64(capacity), Unit: true, Params: parts.Cache.Params, Policy: parts.Policy}
 }
 
 // forEngineWorkloads calls f with random workloads: prompts, the capacity in pages, and whether each prompt that runs
