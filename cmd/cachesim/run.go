@@ -190,6 +190,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
 	needs := f.objects.addTo(design.Needs(capacity.NeedBytes(capacities, mode)))
 	t, w, err := f.loadBrief(cmd, w, needs)
+	if err == nil {
+		err = f.objects.checkOn(setups, t)
+	}
 	if err != nil {
 		return err
 	}
