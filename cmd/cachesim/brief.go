@@ -86,14 +86,27 @@ func (f *runFlags) adapt(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// serveWhole chooses the cache of prompts for a trace that has some, unless the user has named a cache, or a part that
-// works with single blocks. again says that it has changed the settings.
-func (f *runFlags) serveWhole(cmd *cobra.Command, t *traces.Trace) (again bool, err error) {
-	if prompts.Of(t.Kind) == nil || slices.ContainsFunc([]string{"cache", "prefetch", "admit", "allocate", "lives", "top"},
-		cmd.Flags().Changed) {
+// servePrompts sets what the user has not for a trace of prompts: keys and values of the model that the log names, and
+// the cache of prompts, unless a part is named that works with single blocks. again says that settings have changed.
+func (f *runFlags) servePrompts(cmd *cobra.Command, p *preloaded) (again bool, err error) {
+	if prompts.Of(p.trace.Kind) == nil {
 		return false, nil
 	}
-	return true, cmd.Flags().Set("cache", prefixCache)
+	changed := cmd.Flags().Changed
+	f.loaded = p
+	if !changed("kv") {
+		if p.workload, p.trace, again, err = p.workload.WithModel(p.trace); err != nil {
+			return false, err
+		} else if again {
+			lines := prompts.Of(p.trace.Kind).Lines()
+			commandline.Note(cmd, f.trace.quiet, lines[len(lines)-1]+", as the log names it; --kv names another model")
+			err = cmd.Flags().Set("kv", p.workload.KV)
+		}
+	}
+	if !slices.ContainsFunc([]string{"cache", "prefetch", "admit", "allocate", "lives", "top"}, changed) {
+		again, err = true, cmp.Or(err, cmd.Flags().Set("cache", prefixCache))
+	}
+	return again, err
 }
 
 // neededByParts returns what the parts that the user names need of the trace, so that it is read once: standard input

@@ -34,7 +34,7 @@ var unreadables = []unreadable{
 // An answer has a line for each of its blocks, with one id: only the first of them is a request.
 const promptsOfSession = `[.[]|select(.message.role)] as $m|range($m|length)|. as $i|$m[$i]|` +
 	`select(.type=="assistant" and .message.id!=$m[$i-1].message.id)|` +
-	`{timestamp,model:.message.model,messages:[$m[:$i][].message|{role,content}]}`
+	`{timestamp,model:.message.model,messages:[$m[:$i][].message|{role,content}],response:{usage:.message.usage}}`
 
 // unreadableOf returns what a log that begins with head is; false if no line of it tells.
 func unreadableOf(head []byte) (unreadable, bool) {
