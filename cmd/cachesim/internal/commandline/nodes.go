@@ -10,6 +10,7 @@ import (
 type Nodes struct {
 	number  string
 	routers *string // what --route has
+	applied bool
 }
 
 // Register adds the flag beside --route, whose value it completes.
@@ -20,9 +21,10 @@ func (n *Nodes) Register(cmd *cobra.Command, routers *string) {
 		"of a request")
 }
 
-// Apply gives each router the number.
+// Apply gives each router the number, once: a command may begin again with other flags.
 func (n *Nodes) Apply(cmd *cobra.Command) (err error) {
-	if Changed(cmd, "nodes") {
+	if Changed(cmd, "nodes") && !n.applied {
+		n.applied = true
 		*n.routers, err = route.WithNodes(*n.routers, n.number)
 	}
 	return err
