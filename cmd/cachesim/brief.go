@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
@@ -150,7 +148,7 @@ func (f *runFlags) isBrief(recs []records.Record) bool {
 		return false
 	}
 	return !slices.ContainsFunc(results.Groups(results.NamedByParts(recs)), func(g results.Group) bool {
-		return len(pivot(g.Records).Heads) > 1+mostColumns
+		return len(results.ByCapacity(g.Records).Heads) > 1+mostColumns
 	})
 }
 
@@ -182,7 +180,7 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 		if len(groups) > 1 {
 			title = "\n" + g.Title() + "\n"
 		}
-		if _, err := fmt.Fprintf(out, "%s\n%s\n", title, pivot(g.Records).Text(terminal.Width(out))); err != nil {
+		if _, err := fmt.Fprintf(out, "%s\n%s\n", title, results.ByCapacity(g.Records).Text(terminal.Width(out))); err != nil {
 			return err
 		}
 	}
@@ -229,42 +227,4 @@ func (f *runFlags) nextCommand(cmd *cobra.Command, args []string) []string {
 		next = append(next, "in GiB: add --kv model=NAME, the model that you serve (cachesim kv lists them)")
 	}
 	return next
-}
-
-// pivot has the hit ratios of records, a row for each capacity and a column for each policy.
-func pivot(recs []records.Record) tabular.Grid {
-	g := tabular.Grid{Heads: []tabular.Head{{Name: "hit ratio at", Weight: tabular.Key}}}
-	column := map[string]int{}
-	var last string
-	for _, r := range recs {
-		capacity := show.Capacity(r.Capacity, r.CapacityUnit)
-		if r.CapacityShare != nil {
-			capacity += " (" + show.Share(*r.CapacityShare) + ")"
-		}
-		if capacity != last {
-			g.Rows = append(g.Rows, []string{capacity})
-			last = capacity
-		}
-		value, ok := r.Get(metric.HitRatio.Name)
-		if !ok {
-			continue
-		}
-		at, known := column[r.Label]
-		if !known {
-			at = len(g.Heads)
-			column[r.Label] = at
-			g.Heads = append(g.Heads, tabular.Head{Name: r.Label, Weight: 50})
-		}
-		row := &g.Rows[len(g.Rows)-1]
-		for len(*row) <= at {
-			*row = append(*row, "")
-		}
-		(*row)[at] = fmt.Sprintf("%.1f%%", 100*value)
-	}
-	for i := range g.Rows {
-		for len(g.Rows[i]) < len(g.Heads) {
-			g.Rows[i] = append(g.Rows[i], "")
-		}
-	}
-	return g
 }
