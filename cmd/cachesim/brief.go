@@ -180,7 +180,8 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 		if len(groups) > 1 {
 			title = "\n" + g.Title() + "\n"
 		}
-		if _, err := fmt.Fprintf(out, "%s\n%s\n", title, results.ByCapacity(g.Records).Text(terminal.Width(out))); err != nil {
+		table := results.ByCapacity(g.Records).Text(terminal.Width(out))
+		if _, err := fmt.Fprintf(out, "%s\n%s\n", title, table); err != nil {
 			return err
 		}
 	}
