@@ -33,8 +33,8 @@ var unreadables = []unreadable{
 		"no format reads it; its prompts: jq -c '" + promptsOfSpans + "' FILE | cachesim run - --input-format openai"},
 }
 
-// promptsOfSpans is a program for jq that writes the prompts of spans as requests with messages: of spans by themselves,
-// whose attributes are an object, or in the JSON of OTLP, where they are a list.
+// promptsOfSpans is a program for jq that writes the prompts of spans as requests with messages: of spans by
+// themselves, whose attributes are an object, or in the JSON of OTLP, where they are a list.
 const promptsOfSpans = `(.resourceSpans[]?.scopeSpans[]?.spans[]?, (select(.resourceSpans|not)))|` +
 	`((.startTimeUnixNano|values|tonumber/1e9)//.start_time//.startTime) as $t|` +
 	`(.attributes//.|if type=="array" then [.[]|{(.key):(.value|.stringValue//.intValue//.doubleValue)}]|add else . end)` +
