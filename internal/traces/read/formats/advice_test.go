@@ -57,6 +57,8 @@ func TestAdviceCanBePasted(t *testing.T) {
 			`{"parentUuid": null, "sessionId": "s-1", ` +
 			`"type": "user", "message": {"role": "user", "content": "Fix it."}, "uuid": "u0"}` + "\n",
 			"is a session of Claude Code, which has messages and no requests", "", -1},
+		"spans of OpenTelemetry": {`{"name":"chat","attributes":{"gen_ai.input.messages":"[]"}}` + "\n",
+			"is a log of OpenTelemetry spans", "", -1},
 		"sentences": {"started the server\nread /x\n",
 			`cut the lines: --input-format 'regex:pattern=(?<time>\S+) (?<key>\S+)'`,
 			"", -1},

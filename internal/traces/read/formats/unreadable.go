@@ -28,7 +28,20 @@ var unreadables = []unreadable{
 		"no format reads it; what was sent at each answer is the messages before it, without the system prompt and the " +
 			"tools, which it lacks: jq -cs '" + promptsOfSession + "' FILE | cachesim run - --input-format openai " +
 			"--cache prefix"},
+	{"a log of OpenTelemetry spans, with prompts in gen_ai.input.messages",
+		regexp.MustCompile(`^\{.*"gen_ai\.input\.messages"`),
+		"no format reads it; its prompts: jq -c '" + promptsOfSpans + "' FILE | cachesim run - --input-format openai"},
 }
+
+// promptsOfSpans is a program for jq that writes the prompts of spans as requests with messages: of spans by
+// themselves, whose attributes are an object, or in the JSON of OTLP, where they are a list.
+const promptsOfSpans = `(.resourceSpans[]?.scopeSpans[]?.spans[]?, (select(.resourceSpans|not)))|` +
+	`((.startTimeUnixNano|values|tonumber/1e9)//.start_time//.startTime) as $t|` +
+	`(.attributes//.|if type=="array" then [.[]|{(.key):(.value|.stringValue//.intValue//.doubleValue)}]|add else . end)` +
+	`|select(.["gen_ai.input.messages"])|{time:$t,model:.["gen_ai.request.model"],` +
+	`session_id:.["gen_ai.conversation.id"],messages:[.["gen_ai.input.messages"]|if type=="string" then fromjson else . ` +
+	`end|.[]|{role,content:([.parts[]?|.content|strings]|join("\n"))}],response:{usage:{` +
+	`prompt_tokens:.["gen_ai.usage.input_tokens"],cached_tokens:.["gen_ai.usage.cache_read.input_tokens"]}}}`
 
 // promptsOfSession is a program for jq that writes the prompts of a session of Claude Code as requests with messages.
 // An answer has a line for each of its blocks, with one id: only the first of them is a request.
