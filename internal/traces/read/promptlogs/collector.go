@@ -138,7 +138,7 @@ func newCollector(src *source.Source, opts params.Values, expected string) (*col
 			return nil, err
 		}
 	}
-	if path := opts.Text(tokenizerOption); path != "" {
+	if path, _ := opts[tokenizerOption].(string); path != "" { // formats without texts have none
 		read, err := src.ReadBeside(path, "tokenizer", readTokenizer)
 		if err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ const maxTokens = math.MaxInt32
 // Formats are the formats of prompts; Writables can be written, too.
 var (
 	Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat,
-		vllmFormat, sglangFormat,
+		vllmFormat, sglangFormat, claudeCodeFormat,
 		conversationsFormat, aibrixFormat,
 		lengthsFormat}
 	Writables = []source.Writable{mooncakeWritable}
