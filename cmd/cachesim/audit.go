@@ -22,6 +22,7 @@ func newAuditCommand() *cobra.Command { return auditing.NewCommand(&auditInputs{
 
 func (f *auditInputs) Register(cmd *cobra.Command) {
 	f.registerCell(cmd)
+	f.trace.registerKV(cmd)
 	f.server.Register(cmd)
 }
 

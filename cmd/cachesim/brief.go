@@ -86,6 +86,16 @@ func (f *runFlags) adapt(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// serveWhole chooses the cache of prompts for a trace that has some, unless the user has named a cache, or a part that
+// works with single blocks. again says that it has changed the settings.
+func (f *runFlags) serveWhole(cmd *cobra.Command, t *traces.Trace) (again bool, err error) {
+	if prompts.Of(t.Kind) == nil || slices.ContainsFunc([]string{"cache", "prefetch", "admit", "allocate", "lives", "top"},
+		cmd.Flags().Changed) {
+		return false, nil
+	}
+	return true, cmd.Flags().Set("cache", prefixCache)
+}
+
 // neededByParts returns what the parts that the user names need of the trace, so that it is read once: standard input
 // cannot be read twice. What is wrong with them is said when they are read.
 func (f *runFlags) neededByParts() traces.Needs {

@@ -190,8 +190,15 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
 	needs := f.objects.addTo(design.Needs(capacity.NeedBytes(capacities, mode)))
 	t, w, err := f.loadBrief(cmd, w, needs)
+	if err == nil {
+		err = f.objects.checkOn(setups, t)
+	}
 	if err != nil {
 		return err
+	}
+	if again, err := f.serveWhole(cmd, t); again || err != nil {
+		f.loaded = &preloaded{t, w, needs}
+		return cmp.Or(err, f.run(cmd, args))
 	}
 	if prompts.IsLengthsOnly(t.Kind) {
 		if capacities, specs, err = withoutContents(cmd, capacities, specs); err != nil {

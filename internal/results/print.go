@@ -89,6 +89,10 @@ func printTables(w io.Writer, recs []records.Record, p paint) error {
 func (g Group) Title() string {
 	first := &g.Records[0]
 	s := fmt.Sprintf("%s: %s requests", g.Name, show.Count(first.Int(metric.Requests)))
+	if n, ofPrompts := first.Get("prompts"); ofPrompts {
+		tokens, _ := first.Get("tokens")
+		s = fmt.Sprintf("%s: %s of %s", g.Name, show.Counted(int64(n), "prompt"), show.Counted(int64(tokens), "token"))
+	}
 	if first.IsSample() {
 		s += fmt.Sprintf(" (a sample of %s)", show.Share(first.SampleRate))
 	}

@@ -41,6 +41,9 @@ func (l *Log) Causes(s Setup, t *traces.Trace, by string) (causes []Cause[Setup]
 	causes = append(causes, l.times(t)...)
 	causes = append(causes, l.limits(t, true)...)
 	columns := []string{"status", "method", "client", "directory"}
+	if l.totals != nil {
+		columns = nil // which requests they are of is not known
+	}
 	if by != "" && !slices.Contains(columns, by) {
 		columns = append([]string{by}, columns...)
 	}
@@ -74,6 +77,10 @@ func (l *Log) readings(t *traces.Trace) (causes []Cause[Setup]) {
 	option("query", "query", "drop:tracking", "tracking parameters that are no part of the key")
 	option("query", "query", "drop", "query strings that are no part of the key")
 	option("query", "query", "sort", "parameters whose order does not matter")
+	hasHost := func(r stream.Reading) bool { return strings.HasPrefix(r.Key, "key host and path") }
+	if slices.ContainsFunc(t.Readings, hasHost) {
+		option("host", "host", "drop", "the host, which is no part of the key")
+	}
 	if slices.Contains(t.Served, stream.ServedPass) {
 		option("uncached", "uncached", "load", "bypassed requests that are stored all the same")
 		option("uncached", "uncached", "drop", "bypassed requests that do not touch the cache")

@@ -12,7 +12,11 @@ type Outcome struct {
 	Apart    int64 // the sum over the items of |measured - replayed|
 
 	squares float64 // the sum of the squares of these differences
+	each    []int64 // the differences, of at most mostEach items
 }
+
+// mostEach is of how many items the differences are kept.
+const mostEach = 4096
 
 // Add adds an item.
 func (o *Outcome) Add(units, measured, replayed int64) {
@@ -21,6 +25,9 @@ func (o *Outcome) Add(units, measured, replayed int64) {
 	o.Measured += measured
 	o.Replayed += replayed
 	apart := measured - replayed
+	if o.Items <= mostEach {
+		o.each = append(o.each, apart)
+	}
 	o.squares += float64(float64(apart) * float64(apart))
 	o.Apart += max(apart, -apart)
 }
@@ -63,13 +70,33 @@ func (o Outcome) IsCoarse() bool { return o.Items < leastItems }
 // only unlucky, as with a server that evicts at random.
 func (o Outcome) distance() float64 { return 1 - o.Agreement() + math.Abs(o.Gap()) }
 
-// deviations is by how many standard deviations o is nearer to the server than another outcome, at least: the items on
-// which they differ are at most those on which either is wrong.
+// deviations is by how many standard deviations o is nearer to the server than another outcome: in the sum of the
+// differences, or in that of their sizes.
 func (o Outcome) deviations(other Outcome) float64 {
-	sd := math.Sqrt(o.squares + other.squares)
-	if sd == 0 {
+	gap := func(o Outcome) float64 { return math.Abs(float64(o.Measured - o.Replayed)) }
+	ofSizes, ofSum := other.spread(o)
+	return max(quotient(float64(other.Apart-o.Apart), ofSizes), quotient(gap(other)-gap(o), ofSum))
+}
+
+// spread returns the standard deviations of what two outcomes differ by: in the sizes of the differences, and in their
+// sum. Of many items it is at most as large as if they differed wherever either is wrong.
+func (o Outcome) spread(other Outcome) (ofSizes, ofSum float64) {
+	if o.Items > mostEach || o.Items != other.Items {
+		sd := math.Sqrt(o.squares + other.squares)
+		return sd, sd
+	}
+	for i, apart := range o.each {
+		sizes := math.Abs(float64(apart)) - math.Abs(float64(other.each[i]))
+		sum := float64(apart - other.each[i])
+		ofSizes += float64(sizes * sizes)
+		ofSum += float64(sum * sum)
+	}
+	return math.Sqrt(ofSizes), math.Sqrt(ofSum)
+}
+
+func quotient(x, y float64) float64 {
+	if y == 0 {
 		return 0
 	}
-	gap := func(o Outcome) float64 { return math.Abs(float64(o.Measured - o.Replayed)) }
-	return max(float64(other.Apart-o.Apart), gap(other)-gap(o)) / sd
+	return x / y
 }

@@ -41,6 +41,7 @@ type proxy struct {
 type trial struct {
 	server string // with the settings that are stated, for --server
 	want   string // of the sentences; "" if the fault is none
+	stats  string // a file with what the server counts
 	format string // of the log; "" to recognise it
 
 	config string                               // of nginx, inside the location; of varnish, the VCL
@@ -271,15 +272,18 @@ func (c *trial) hold(t *testing.T, program string, start func(*testing.T, *front
 		p.end()
 	}
 	path := filepath.Join(f.dir, "access.log")
-	if keep := os.Getenv("AUDIT_KEEP"); keep != "" {
-		text, _ := os.ReadFile(path)
-		must.Do(t, os.WriteFile(filepath.Join(keep, strings.ReplaceAll(t.Name(), "/", "-")+".log"), text, 0o600))
-	}
 	c.check(t, path)
 }
 
 // check audits a log.
 func (c *trial) check(t *testing.T, path string) {
+	for _, of := range []string{path, c.stats} {
+		if keep := os.Getenv("AUDIT_KEEP"); keep != "" && of != "" {
+			text, _ := os.ReadFile(of)
+			name := strings.ReplaceAll(t.Name(), "/", "-") + "-" + filepath.Base(of)
+			must.Do(t, os.WriteFile(filepath.Join(keep, name), text, 0o600))
+		}
+	}
 	listed, err := servers.ParseList(c.server)
 	must.Do(t, err)
 	policy, err := policies.Registry.Parse(listed.Policies[0])
@@ -292,6 +296,15 @@ func (c *trial) check(t *testing.T, path string) {
 		Capacity: capacity.OfBytes(listed.Capacities[0])}}
 	read, err := log.Load(t.Context(), w)
 	must.Do(t, err)
+	if c.stats != "" {
+		file, err := os.Open(c.stats)
+		must.Do(t, err)
+		defer file.Close()
+		totals, err := audit.ReadTotals(file, c.stats, read)
+		must.Do(t, err)
+		log.UseTotals(totals)
+	}
+	must.Do(t, log.Check(read))
 	finding, err := audit.Find(t.Context(), s, log.Causes(s, read, ""), log.Replay, audit.Options{})
 	must.Do(t, err)
 	for _, tried := range finding.Alone {
@@ -375,6 +388,182 @@ func TestFaultsOfSquid(t *testing.T) {
 			c.server = "squid(cache_mem=4MB)"
 			c.setDefaults("4 MB")
 			c.hold(t, "squid", startSquid)
+		})
+	}
+}
+
+// store is a client of Redis or memcached that gets keys, and sets those that are missing.
+type store struct {
+	c net.Conn
+	r *bufio.Reader
+}
+
+func dialStore(t *testing.T, port int) *store {
+	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	must.Do(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return &store{c, bufio.NewReader(c)}
+}
+
+func (s *store) line(t *testing.T) string {
+	line, err := s.r.ReadString('\n')
+	must.Do(t, err)
+	return strings.TrimRight(line, "\r\n")
+}
+
+func (s *store) say(t *testing.T, text string) {
+	_, err := io.WriteString(s.c, text)
+	must.Do(t, err)
+}
+
+// copyTo writes what the server sends to a file from now on.
+func (s *store) copyTo(t *testing.T, path string) (end func()) {
+	file, err := os.Create(path)
+	must.Do(t, err)
+	done := make(chan struct{})
+	go func() { _, _ = io.Copy(file, s.r); close(done) }()
+	return func() {
+		time.Sleep(500 * time.Millisecond)
+		_ = s.c.Close()
+		<-done
+		must.Do(t, file.Close())
+	}
+}
+
+// redis sends a command, and returns the answer; ok is false for none.
+func (s *store) redis(t *testing.T, words ...string) (answer string, ok bool) {
+	command := fmt.Sprintf("*%d\r\n", len(words))
+	for _, w := range words {
+		command += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
+	}
+	s.say(t, command)
+	line := s.line(t)
+	n, err := strconv.Atoi(strings.TrimPrefix(line, "$"))
+	if line[0] != '$' || err != nil {
+		return line, true
+	}
+	if n < 0 {
+		return "", false
+	}
+	text := make([]byte, n+2)
+	_, err = io.ReadFull(s.r, text)
+	must.Do(t, err)
+	return string(text[:n]), true
+}
+
+// memcached gets a key, and sets it if it is missing.
+func (s *store) memcached(t *testing.T, key string, size int) {
+	s.say(t, "get "+key+"\r\n")
+	line := s.line(t)
+	if line == "END" {
+		s.say(t, fmt.Sprintf("set %s 0 0 %d\r\n%s\r\n", key, size, strings.Repeat("x", size)))
+		s.line(t)
+		return
+	}
+	_, err := s.r.Discard(size + 2)
+	must.Do(t, err)
+	s.line(t)
+}
+
+// keys calls get for keys with sizes, so many per second.
+func keys(rate, seconds int, sizeOf func(*rand.Rand) int, get func(i int, key string, size int)) {
+	r := rand.New(rand.NewPCG(9, 8))
+	const objects = 12000
+	cumulated, sizes, sum := make([]float64, objects), make([]int, objects), 0.0
+	for i := range objects {
+		sum += math.Pow(float64(i+1), -0.8)
+		cumulated[i], sizes[i] = sum, sizeOf(r)
+	}
+	begin := time.Now()
+	for i := range rate * seconds {
+		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Second / time.Duration(rate))))
+		object, x := 0, r.Float64()*sum
+		for low, high := 0, objects-1; low <= high; {
+			if middle := (low + high) / 2; cumulated[middle] < x {
+				low = middle + 1
+			} else {
+				object, high = middle, middle-1
+			}
+		}
+		get(i, fmt.Sprintf("user:%07d:profile", object), sizes[object])
+	}
+}
+
+func TestFaultsOfRedis(t *testing.T) {
+	const rate, seconds = 3000, 8
+	for name, c := range map[string]struct {
+		memory, policy, want string
+	}{
+		"none":   {memory: "4mb", policy: "allkeys-lru"},
+		"memory": {memory: "2mb", policy: "allkeys-lru", want: "a capacity of about 2 MiB in the place of 4 MiB"},
+		"policy": {memory: "4mb", policy: "allkeys-random", want: "explained by policy=allkeys-random;"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			brief.Long(t, "real servers answer for 10 seconds or more")
+			if _, err := exec.LookPath("redis-server"); err != nil {
+				t.Skipf("redis-server is not installed: %v", err)
+			}
+			dir, port := t.TempDir(), freePort(t)
+			p := run(t, port, "redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", dir,
+				"--maxmemory", c.memory, "--maxmemory-policy", c.policy)
+			defer p.end()
+			client, monitor := dialStore(t, port), dialStore(t, port)
+			monitor.say(t, "MONITOR\r\n")
+			end := monitor.copyTo(t, dir+"/monitor.log")
+			time.Sleep(100 * time.Millisecond)
+			var stats strings.Builder
+			info := func() {
+				text, _ := client.redis(t, "INFO")
+				stats.WriteString(text)
+			}
+			info()
+			keys(rate, seconds, func(r *rand.Rand) int { return 50 + r.IntN(1000) }, func(i int, key string, size int) {
+				if _, ok := client.redis(t, "GET", key); !ok {
+					client.redis(t, "SET", key, strings.Repeat("x", size))
+				}
+				if i%(rate/5) == rate/5-1 {
+					info()
+				}
+			})
+			end()
+			raw, err := os.ReadFile(dir + "/monitor.log")
+			must.Do(t, err)
+			lines := strings.ReplaceAll("\n"+string(raw), "\n+", "\n") // as redis-cli prints them
+			must.Do(t, os.WriteFile(dir+"/monitor.log", []byte(strings.TrimPrefix(lines, "\nOK\r\n")), 0o600))
+			must.Do(t, os.WriteFile(dir+"/info.txt", []byte(stats.String()), 0o600))
+			held := trial{server: "redis(maxmemory=4mb,version=7.0,quantum=16)", want: c.want, stats: dir + "/info.txt"}
+			held.check(t, dir+"/monitor.log")
+		})
+	}
+}
+
+func TestFaultsOfMemcached(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"none":   {args: []string{"-m", "8"}},
+		"factor": {args: []string{"-m", "8", "-f", "2"}, want: "f=2"},
+		"memory": {args: []string{"-m", "4"}, want: "explained by a capacity of about"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			brief.Long(t, "real servers answer for 10 seconds or more")
+			if _, err := exec.LookPath("memcached"); err != nil {
+				t.Skipf("memcached is not installed: %v", err)
+			}
+			dir, port := t.TempDir(), freePort(t)
+			p := run(t, port, append([]string{"memcached", "-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0", "-u", "root"},
+				c.args...)...)
+			defer p.end()
+			client, watcher := dialStore(t, port), dialStore(t, port)
+			watcher.say(t, "watch fetchers mutations\r\n")
+			end := watcher.copyTo(t, dir+"/watch.log")
+			time.Sleep(100 * time.Millisecond)
+			keys(2000, 12, func(r *rand.Rand) int { return []int{300, 420, 1500, 2100}[r.IntN(4)] },
+				func(_ int, key string, size int) { client.memcached(t, key, size) })
+			end()
+			held := trial{server: "memcached(m=8)", want: c.want}
+			held.check(t, dir+"/watch.log")
 		})
 	}
 }

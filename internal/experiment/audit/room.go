@@ -16,63 +16,103 @@ const (
 	halvings   = 11
 )
 
-// capacity is that the server has another capacity than stated: the one at which the replay hits as often.
+// capacity is that the server has another capacity than stated: one at which the replay hits as often.
 func (l *Log) capacity() Cause[Setup] {
 	return l.cause("capacity", "capacity", func(ctx context.Context, at *Trial[Setup]) (string, error) {
-		if math.Abs(at.Outcome.Gap()) < leastGain {
-			return "", nil
-		}
-		stated := at.Setup
-		search := func(low, high, wanted float64) (lower, upper float64, err error) {
-			for range halvings {
-				middle := math.Sqrt(low * high)
-				o, err := at.Replay(ctx, stated.scaled(middle))
-				if err != nil {
-					return 0, 0, err
-				}
-				if o.ReplayedRatio() < wanted {
-					low = middle
-				} else {
-					high = middle
-				}
-			}
-			return low, high, nil
-		}
+		gap, stated := at.Outcome.Gap(), at.Setup
 		low, high := 1.0/mostFactor, 1.0
-		if at.Outcome.Gap() > 0 {
+		if gap > 0 {
 			low, high = 1, mostFactor
 		}
-		end := map[bool]float64{false: low, true: high}[at.Outcome.Gap() > 0]
+		end := map[bool]float64{false: low, true: high}[gap > 0]
 		last, err := at.Replay(ctx, stated.scaled(end))
-		if err != nil || (last.Gap() > 0) == (at.Outcome.Gap() > 0) {
+		if err != nil || math.Abs(gap) < leastGain || (last.Gap() > 0) == (gap > 0) && math.Abs(last.Gap()) > leastGain {
 			return "", nil // no capacity in the range has that ratio
 		}
-		found, above, err := search(low, high, at.Outcome.HitRatio())
+		factor, err := crossing(ctx, at, stated, low, high, at.Outcome.HitRatio())
 		if err != nil {
 			return "", err
 		}
-		factor := math.Sqrt(found * above)
-		margin := 2 * at.Outcome.GapError()
-		least, _, err := search(max(1.0/mostFactor, factor/2), factor, at.Outcome.HitRatio()-margin)
+		least, most, err := fitting(ctx, at, stated, low, factor, high)
 		if err != nil {
 			return "", err
 		}
-		_, most, err := search(factor, min(mostFactor, factor*2), at.Outcome.HitRatio()+margin)
-		if err != nil {
+		if factor, err = simpler(ctx, at, stated, factor, simpleFactor(least, most)); err != nil {
 			return "", err
-		}
-		if simple := simpleFactor(least, most); simple > 0 {
-			factor = simple
 		}
 		at.Setup = stated.scaled(factor)
-		text := func(factor float64) string {
-			c := stated.scaled(factor).Cell.Capacity
-			return show.About(c.Amount, c.Unit())
-		}
-		return fmt.Sprintf("a capacity of about %s in the place of %s (%s fit)", text(factor),
-			show.Capacity(stated.Cell.Capacity.Amount, stated.Cell.Capacity.Unit()),
-			show.Between(text(least), text(most))), nil
+		return fmt.Sprintf("a capacity of about %s in the place of %s (%s fit)", stated.capacityText(factor),
+			show.Capacity(stated.Cell.Capacity.Amount, stated.Cell.Capacity.Unit()), stated.between(least, most)), nil
 	})
+}
+
+// crossing returns the factor of the capacity, within a range, at which the replay reaches a hit ratio.
+func crossing(ctx context.Context, at *Trial[Setup], stated Setup, low, high, wanted float64) (float64, error) {
+	for range halvings {
+		if high < low*1.005 {
+			break
+		}
+		middle := math.Sqrt(low * high)
+		o, err := at.Replay(ctx, stated.scaled(middle))
+		if err != nil {
+			return 0, err
+		}
+		if o.ReplayedRatio() < wanted {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return math.Sqrt(low * high), nil
+}
+
+// fitting returns between which factors of the capacity, around one, the replay has the hit ratio of the server up to
+// its error.
+func fitting(ctx context.Context, at *Trial[Setup], stated Setup, low, factor, high float64) (least, most float64,
+	err error) {
+	found, err := at.Replay(ctx, stated.scaled(factor))
+	if err != nil {
+		return 0, 0, err
+	}
+	margin := 2*found.GapError() + math.Abs(found.Gap())
+	if least, err = crossing(ctx, at, stated, low, factor, at.Outcome.HitRatio()-margin); err != nil {
+		return 0, 0, err
+	}
+	most, err = crossing(ctx, at, stated, factor, high, at.Outcome.HitRatio()+margin)
+	return least, most, err
+}
+
+// simpler returns a factor that people would name, if its replay comes as near to the server as that of another one.
+func simpler(ctx context.Context, at *Trial[Setup], stated Setup, factor, simple float64) (float64, error) {
+	if simple == 0 {
+		return factor, nil
+	}
+	exact, err := at.Replay(ctx, stated.scaled(factor))
+	if err != nil {
+		return 0, err
+	}
+	o, err := at.Replay(ctx, stated.scaled(simple))
+	if err != nil || o.distance() > exact.distance()+nearlyNothing {
+		return factor, err
+	}
+	return simple, nil
+}
+
+func (s Setup) capacityText(factor float64) string {
+	c := s.scaled(factor).Cell.Capacity
+	return show.About(c.Amount, c.Unit())
+}
+
+// between says which capacities fit: those between two factors, of which the least one may be the end of the range.
+func (s Setup) between(least, most float64) string {
+	const nearEnd = 1.5
+	switch {
+	case least < nearEnd/mostFactor:
+		return "up to " + s.capacityText(most)
+	case most > mostFactor/nearEnd:
+		return "from " + s.capacityText(least)
+	}
+	return show.Between(s.capacityText(least), s.capacityText(most))
 }
 
 // simpleFactor returns a factor that people would name, if one fits: half, twice. It returns 0 otherwise.

@@ -87,16 +87,17 @@ func (l *Log) trace(ctx context.Context, s Setup) (*traces.Trace, error) {
 	return t, nil
 }
 
-// CheckLog refuses a log that does not say what was found.
-func CheckLog(t *traces.Trace) error {
+// Check refuses a log that does not say what was found, if the server has not told it elsewhere.
+func (l *Log) Check(t *traces.Trace) error {
 	says := func(s stream.Served) bool { return s == stream.ServedHit || s == stream.ServedMiss }
 	switch {
 	case t.Groups != nil:
 		return fmt.Errorf("%s has requests in groups, such as prompts; audit compares requests for single objects", t.Name)
-	case !slices.ContainsFunc(t.Served, says):
+	case l.totals == nil && !slices.ContainsFunc(t.Served, says):
 		return fmt.Errorf("%s does not say what the server found; log it with $upstream_cache_status (nginx), "+
-			"%%{Varnish:hitmiss}x (varnishncsa), %%{X-Cache}o (Apache), the result code (Squid) or watch fetchers (memcached), "+
-			"or name its column, as in --input-format csv:served=4", t.Name)
+			"%%{Varnish:hitmiss}x (varnishncsa), %%{X-Cache}o (Apache), the result code (Squid) or watch fetchers "+
+			"(memcached), name its column, as in --input-format csv:served=4, or give what the server counts (INFO of Redis) "+
+			"as --stats", t.Name)
 	}
 	return nil
 }
@@ -155,7 +156,11 @@ type seen struct {
 
 // counts reports whether the log says of a request whether it hit.
 func (s *seen) counts(pos int) bool {
-	return (s.trace.Served[pos] == stream.ServedHit || s.trace.Served[pos] == stream.ServedMiss) && s.reads(pos)
+	if s.trace.Served == nil {
+		return false
+	}
+	of := s.trace.Served[pos]
+	return (of == stream.ServedHit || of == stream.ServedMiss) && s.reads(pos)
 }
 
 // reads reports whether a request belongs to hits and misses.

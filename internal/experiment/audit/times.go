@@ -18,8 +18,12 @@ func (l *Log) times(t *traces.Trace) (causes []Cause[Setup]) {
 		causes = append(causes, l.plain("expiry", "ttl=off", "times to live that the server does not follow",
 			func(s *Setup) { *s = s.with(withoutExpiries) }))
 	}
-	if t.Times != nil && l.totals == nil {
+	switch {
+	case t.Times != nil && l.totals == nil:
 		causes = append(causes, l.restarts())
+	case l.totals != nil && len(l.totals.restarts) > 0:
+		causes = append(causes, l.plain("restarts", "restarts", "a cache that was emptied "+
+			moments(l.totals.restarts, t.Times[0]), func(s *Setup) { s.restarts = l.totals.restarts }))
 	}
 	return causes
 }
@@ -224,23 +228,27 @@ func (l *Log) restarts() Cause[Setup] {
 		if len(positions) == 0 {
 			return "", nil
 		}
-		var texts []string
+		var times []int64
 		for _, pos := range positions {
-			at.Setup.restarts = append(slices.Clip(at.Setup.restarts), seen.trace.Times[pos])
-			texts = append(texts, moment(seen.trace.Times[pos]-seen.trace.Times[0], seen.trace.Times[pos]))
+			times = append(times, seen.trace.Times[pos])
 		}
-		slices.Sort(at.Setup.restarts)
-		return "a cache that was emptied " + listed(texts), nil
+		at.Setup.restarts = times
+		return "a cache that was emptied " + moments(times, seen.trace.Times[0]), nil
 	})
 }
 
-// moment writes a time of a log: as a date, if its clock has dates.
-func moment(since, at int64) string {
+// moments writes times of a log that begins at a time: as dates, if its clock has dates.
+func moments(times []int64, begin int64) string {
 	const dates = int64(100_000_000 * time.Second) // 1973: earlier times are no dates
-	if at > dates {
-		return "at " + time.Unix(0, at).UTC().Format("2006-01-02 15:04:05") + " UTC"
+	var texts []string
+	for _, at := range times {
+		if at > dates {
+			texts = append(texts, "at "+time.Unix(0, at).Round(time.Second).UTC().Format("2006-01-02 15:04:05")+" UTC")
+		} else {
+			texts = append(texts, time.Duration(at-begin).Round(time.Second).String()+" after the beginning")
+		}
 	}
-	return fmt.Sprintf("%s after the beginning", time.Duration(since).Round(time.Second))
+	return listed(texts)
 }
 
 // mostRestarts is how many times are looked for at which the cache was emptied.
@@ -255,7 +263,7 @@ func (s *seen) emptied() (positions []int) {
 		// A few hits across it may be requests that overlapped.
 		const overlapping = 25
 		held, expected, best, at := 0, 0, least, -1
-		from, to := crossing(server, s.trace), crossing(replay, s.trace)
+		from, to := changes(server, s.trace), changes(replay, s.trace)
 		for pos := range s.trace.Objects {
 			held, expected = held+from[pos], expected+to[pos]
 			if score := expected - overlapping*held; score > best {
@@ -286,12 +294,12 @@ func (s *seen) pairs(hit func(pos int) bool) (pairs []pair) {
 	return pairs
 }
 
-// crossing returns by how many the pairs change at each position that begin before it and end there or behind it.
-func crossing(pairs []pair, t *traces.Trace) (changes []int) {
-	changes = make([]int, len(t.Objects)+1)
+// changes returns by how many the pairs change at each position that begin before it and end there or behind it.
+func changes(pairs []pair, t *traces.Trace) (by []int) {
+	by = make([]int, len(t.Objects)+1)
 	for _, p := range pairs {
-		changes[p.from+1]++
-		changes[p.to+1]--
+		by[p.from+1]++
+		by[p.to+1]--
 	}
-	return changes
+	return by
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -54,7 +55,7 @@ func (f Finding) reasons(w Words) []string {
 		return []string{"They agree, as far as totals tell."}
 	case f.Stated.IsCoarse():
 		return []string{fmt.Sprintf("Nothing that was tried explains the gap (%s).", f.attempts())}
-	case f.Stated.Agreement() >= 1-wellAgreed:
+	case f.Stated.Agreement() >= 1-wellAgreed && !f.hasGap():
 		return []string{fmt.Sprintf("They agree on %s of the %s: there is nothing to explain.",
 			percent(f.Stated.Agreement()), w.Units)}
 	}
@@ -94,7 +95,7 @@ func (f Finding) explained() string {
 	for i, step := range f.Steps {
 		part := fmt.Sprintf("%s by %s", number(f.Points(i)), step.Says)
 		switch {
-		case i == 0 && over:
+		case i == 0 && (over || f.Points(0) > 100*math.Abs(f.Stated.Gap())+leastShown):
 			part = fmt.Sprintf("%s points are explained by %s", number(f.Points(i)), step.Says)
 		case i == 0:
 			part = fmt.Sprintf("%s of the %s are explained by %s", number(f.Points(i)), points(f.Stated.Gap()), step.Says)
@@ -116,23 +117,31 @@ func (f Finding) agreement(w Words) string {
 		percent(f.Last().Agreement()), w.Units, percent(f.Stated.Agreement()))
 }
 
+// mostCoarse is how many causes are listed where totals cannot tell them apart.
+const mostCoarse = 5
+
 // coarse lists what would explain a gap of which only totals are known.
 func (f Finding) coarse(w Words) []string {
-	alone := slices.Clone(f.Alone)
-	alone = slices.DeleteFunc(alone, func(t Tried) bool {
+	alone := slices.DeleteFunc(slices.Clone(f.Alone), func(t Tried) bool {
 		return t.Says == "" || t.Failed != "" || !explains(f.Stated, t.Outcome)
 	})
-	says := make([]string, len(alone))
-	for i, t := range alone {
+	slices.SortStableFunc(alone, func(a, b Tried) int {
+		return cmp.Compare(math.Round(1000*a.Outcome.distance()), math.Round(1000*b.Outcome.distance()))
+	})
+	left := max(0, len(alone)-mostCoarse)
+	says := make([]string, len(alone)-left)
+	for i, t := range alone[:len(alone)-left] {
 		says[i] = fmt.Sprintf("%s (%s)", t.Says, percent(t.Outcome.ReplayedRatio()))
 	}
-	if w.Few != "" {
-		return []string{fmt.Sprintf("%s. By itself each of these brings the replay nearer: %s.", w.Few,
-			strings.Join(says, "; "))}
+	text := "By itself each of these brings the replay nearer: " + strings.Join(says, "; ")
+	if left > 0 {
+		text += fmt.Sprintf("; and %s", show.Counted(left, "other"))
 	}
-	return []string{fmt.Sprintf("The server has told totals only, which many causes fit. By itself each of these brings "+
-		"the replay nearer: %s. A log that says of each of the %s whether it hit tells which it is.",
-		strings.Join(says, "; "), w.Units)}
+	if w.Few != "" {
+		return []string{fmt.Sprintf("%s. %s.", w.Few, text)}
+	}
+	return []string{fmt.Sprintf("The server has told totals only, which many causes fit. %s. A log that says of each of "+
+		"the %s whether it hit tells which it is.", text, w.Units)}
 }
 
 // Points returns how many points of the gap a step explains; those of all steps and Unexplained are the gap.

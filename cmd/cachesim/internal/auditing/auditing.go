@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
+	"github.com/cachesim/cachesim/internal/base/filestate"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -49,6 +50,7 @@ type flags struct {
 	format  commandline.Format
 	billing billing.Flags
 	by, out string
+	stats   string // a file, or a hit ratio
 	fit     bool
 	jobs    int
 }
@@ -73,9 +75,12 @@ that share, larger blocks, times to live, several servers, restarts, other rules
 everything has room; --fit looks for the capacity and the number of servers.
 
 The log must say what was found: $upstream_cache_status of nginx, %{Varnish:hitmiss}x of varnishncsa, the result code of
-Squid, cache-status of a CDN, status= of memcached's watch fetchers, or a column of a table (csv:served=4); of prompts, the usage in the answers (cached_tokens).`,
+Squid, cache-status of a CDN, status= of memcached's watch fetchers, or a column of a table (csv:served=4); of prompts,
+the usage in the answers (cached_tokens). Redis does not log it: --stats names a file with what INFO said at some times
+during MONITOR. Totals tell causes apart less well than requests do; the more often they are taken, the better.`,
 		Example: `  cachesim audit access.log --server 'nginx(max_size=1g)'
   cachesim audit access.log --policy lru --capacity 64MiB --cost 'memory=3.20 EUR/GiB-month,miss=0.40/M'
+  cachesim audit monitor.log --server 'redis(maxmemory=4gb)' --stats info.txt
   cachesim audit watch.log --server 'memcached(m=1024)' -o out
   cachesim audit log.csv --input-format csv:key=2,served=4 --capacity 10000 --by region
   cachesim audit chat-requests.jsonl --policy vllm --kv model=llama-3.1-8b --capacity 40GiB
@@ -88,6 +93,9 @@ Squid, cache-status of a CDN, status= of memcached's watch fetchers, or a column
 	f.billing.RegisterPrices(cmd.Flags())
 	cmd.Flags().StringVar(&f.by, "by", "", "a column that may matter: in the key, for what is stored, or as the server "+
 		"that answers")
+	cmd.Flags().StringVar(&f.stats, "stats", "", "what the server counts, for a log that does not say what was found: a "+
+		"file with INFO of Redis, stats of memcached or varnishstat -1, once or several times one after another, or a hit "+
+		"ratio such as 61.2%")
 	cmd.Flags().BoolVar(&f.fit, "fit", false, "of prompts: print which capacity and number of servers explain what the "+
 		"log says, with the capacities that fit as well")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "causes that are tried at the same time (0: one per core)")
@@ -114,6 +122,9 @@ func (f *flags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if prompts.Of(t.Kind) != nil {
+		if f.stats != "" {
+			return fmt.Errorf("--stats %s: the log of prompts itself must say what was found of each; remove it", f.stats)
+		}
 		return f.runOfPrompts(cmd, s, spec, mode, t, options)
 	}
 	switch {
@@ -127,14 +138,18 @@ func (f *flags) run(cmd *cobra.Command, args []string) error {
 	if s.Cell.Capacity, err = spec.On(t, mode); err != nil {
 		return err
 	}
-	if err := audit.CheckLog(t); err != nil {
+	log := f.log(cmd, s, t, options)
+	if err := cmp.Or(f.useStats(log, t), log.Check(t)); err != nil {
 		return err
 	}
 	bill, err := f.billing.Bill(t)
 	if err != nil {
 		return err
 	}
-	return f.find(cmd, s, t, options, bill)
+	if f.billing.Asked() && bill.Misses(1, 1) == 0 {
+		return errors.New("--cost: misses have no price, so that a gap costs nothing; add miss=0.40/M or egress=0.08/GB")
+	}
+	return f.find(cmd, s, t, log, bill)
 }
 
 // setup reads the flags.
@@ -162,14 +177,16 @@ func (f *flags) setup(cmd *cobra.Command, args []string) (s audit.Setup, spec ca
 // load reads the log, and a sample of it if it is long.
 func (f *flags) load(cmd *cobra.Command, s audit.Setup, options read.Options) (*traces.Trace, audit.Setup, error) {
 	t, err := f.Load(cmd, s.Workload, options)
-	if err != nil || prompts.Of(t.Kind) != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 ||
-		f.isStdin(s.Workload) {
+	if err != nil || prompts.Of(t.Kind) != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 {
 		return t, s, err
 	}
 	s.Workload.SampleRate = math.Ceil(1000*mostRequests/float64(len(t.Objects))) / 1000
 	f.note(cmd, fmt.Sprintf("%s has %s requests, and is replayed many times: what follows is of a sample, the requests "+
 		"for %s of the objects (--sample sets another)", t.Name, show.Count(int64(len(t.Objects))),
 		show.Share(s.Workload.SampleRate)))
+	if f.isStdin(s.Workload) { // which cannot be read again
+		return t.Sample(s.Workload.SampleRate, s.Workload.SampleSeed), s, nil
+	}
 	t, err = f.Load(cmd, s.Workload, options)
 	return t, s, err
 }
@@ -195,9 +212,28 @@ func (f *flags) log(cmd *cobra.Command, s audit.Setup, t *traces.Trace, options 
 	}}
 }
 
+// useStats reads --stats.
+func (f *flags) useStats(log *audit.Log, t *traces.Trace) error {
+	if f.stats == "" {
+		return nil
+	}
+	totals, ok := audit.RatioTotals(f.stats)
+	if !ok {
+		file, err := filestate.Open(f.stats)
+		if err != nil {
+			return fmt.Errorf("--stats: %w", err)
+		}
+		defer file.Close()
+		if totals, err = audit.ReadTotals(file, f.stats, t); err != nil {
+			return fmt.Errorf("--stats: %w", err)
+		}
+	}
+	log.UseTotals(totals)
+	return nil
+}
+
 // find looks for causes, and reports them.
-func (f *flags) find(cmd *cobra.Command, s audit.Setup, t *traces.Trace, options read.Options, bill cost.Bill) error {
-	log := f.log(cmd, s, t, options)
+func (f *flags) find(cmd *cobra.Command, s audit.Setup, t *traces.Trace, log *audit.Log, bill cost.Bill) error {
 	bar := progress.New(cmd.ErrOrStderr(), f.Quiet(), "replaying", progress.Searches)
 	finding, err := audit.Find(cmd.Context(), s, log.Causes(s, t, f.by), log.Replay, audit.Options{Jobs: f.jobs,
 		Done: func(done int) { bar.Set(int64(done), 0) }})

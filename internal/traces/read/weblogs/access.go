@@ -51,7 +51,7 @@ func openAccess(src *source.Source, opts params.Values) (stream.Reader, stream.F
 }
 
 // optionBehind is an option behind the format, which would include it.
-var optionBehind = regexp.MustCompile(`,(?:query|methods|statuses|tenant|format-file)=[^,$%]*$`)
+var optionBehind = regexp.MustCompile(`,(?:query|host|uncached|methods|statuses|tenant|format-file)=[^,$%]*$`)
 
 // chosenFormat returns the format that the options name, and what people should know about it; "" if they name none.
 func chosenFormat(src *source.Source, opts params.Values) (text, about string, err error) {

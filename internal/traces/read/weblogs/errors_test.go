@@ -26,6 +26,8 @@ func TestErrors(t *testing.T) {
 			"paste the server's own"},
 		"a format without a URL": {"access:format=$status", "200\n", "no field has the URL"},
 		"a format that is none":  {"access:format=main", "200\n", `format "main": it has no fields`},
+		"another option behind it": {"access:format=$request_uri,host=drop", "/a\n",
+			`it ends with ",host=drop": name other options before it, as in access:host=drop,format=FORMAT`},
 		"an option behind the format": {"access:format=$request_uri,query=drop", "/a\n",
 			`it ends with ",query=drop": name other options before it, as in access:query=drop,format=FORMAT`},
 		"two formats": {"access:format-file=x,format=combined", "/a\n", "format and format-file are both given"},

@@ -140,6 +140,11 @@ func TestCommonFormats(t *testing.T) {
 			`web-1  | 2000-10-10 nginx: 10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "-"`,
 			"access, combined; " + usual + "key path with query, time, size, op",
 			[]string{"2000-10-10T13:55:36 read /a 5 ?"}},
+		{"several hosts with the same objects", "access:host=drop",
+			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET http://h/a?b HTTP/1.1" 200 5 "-" "curl" HIT`,
+			"access, combined and 1 column after it, of which number 1 is the hit or miss; " + usual +
+				"key path with query, time, size, op, hit or miss of the server",
+			[]string{"2000-10-10T13:55:36 read /a?b 5 hit"}},
 		{"other rules", "access:query=drop,methods=POST,statuses=all,format=combined",
 			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "POST /a?b HTTP/1.1" 500 5 "-" "curl"` + "\n" +
 				`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a?b HTTP/1.1" 200 5 "-" "curl"`,

@@ -16,6 +16,8 @@ func RuleOptions() []params.Param {
 			"parameters, so that their order makes no difference; drop:NAMES keeps it without these parameters, joined by | " +
 			"and with * for any letters (drop:utm_*|gclid), and drop:tracking without well-known ones that say where a " +
 			"visitor came from; sort+drop:NAMES does both"},
+		{Name: "host", Default: "keep", Choices: []string{"keep", "drop"}, Doc: "the host in the key, if the log has it: " +
+			"keep it, or drop it where several hosts have the same objects"},
 		{Name: "uncached", Default: "lookup", Choices: []string{"lookup", "load", "drop"}, Doc: "what requests are of " +
 			"which the server's cache kept no copy (BYPASS, pass, dynamic, no-store): lookup, which hit if the object is " +
 			"there, and load nothing; load, as others; or drop, which leaves them out"},

@@ -20,6 +20,7 @@ type Rules struct {
 	statuses *statusSet
 	query    queryRule
 	uncached string
+	noHost   bool         // the host is no part of the key
 	tenant   string       // "" for none, or one of chooseTenant's
 	sizes    *sizes.Table // of objects that were sent before; nil if nothing uses sizes
 
@@ -33,7 +34,7 @@ type Rules struct {
 // NewRules returns the rules that the options of a format state (RuleOptions), for a log with these columns, and says
 // in the reading of src what they are. The caller says there where the columns are.
 func NewRules(src *source.Source, opts params.Values, columns Columns) (*Rules, error) {
-	r := &Rules{src: src, columns: columns, uncached: opts.Text("uncached")}
+	r := &Rules{src: src, columns: columns, uncached: opts.Text("uncached"), noHost: opts.Text("host") == "drop"}
 	err := CheckRules(opts)
 	if err == nil {
 		r.tenant, err = chooseTenant(opts.Text("tenant"), columns)
@@ -100,7 +101,7 @@ func (r *Rules) state(opts params.Values) {
 		reading.Request = strings.TrimSpace(reading.Request + " with " + opts.Text("statuses"))
 	}
 	reading.Key = "key path"
-	if r.columns.Host {
+	if r.columns.Host && !r.noHost {
 		reading.Key = "key host and path"
 	}
 	reading.Key += r.query.describe()
@@ -278,6 +279,9 @@ func (r *Rules) keyOf(e *Entry) (key []byte, changed bool) {
 	host, path := splitURL(e.Target)
 	if host == nil && IsKnown(e.Host) {
 		host = e.Host
+	}
+	if r.noHost {
+		host = nil
 	}
 	if host == nil && !IsKnown(e.Query) && (r.query.keeps() || bytes.IndexByte(path, '?') < 0) {
 		return path, false
