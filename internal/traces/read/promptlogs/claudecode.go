@@ -1,17 +1,18 @@
 package promptlogs
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces/read/promptlogs/turns"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// claudeCodeFormat reads the sessions that Claude Code keeps (~/.claude/projects/*/*.jsonl). They have the messages, but
-// neither the system prompt nor the definitions of tools, which are most of a prompt. So a prompt is as long as its usage
-// says, and its tokens are known by where they come from: a prompt goes on where the one before it ended.
+// claudeCodeFormat reads the sessions that Claude Code keeps (~/.claude/projects/*/*.jsonl). They have the messages,
+// but neither the system prompt nor the definitions of tools, which are most of a prompt. So a prompt is as long as its
+// usage says, and its tokens are known by where they come from: a prompt goes on where the one before it ended.
 var claudeCodeFormat = source.Format{
 	Name: "claude-code",
 	Options: []params.Param{{Name: "block", Default: 16, Min: 1, Max: maxBlockTokens, Doc: "tokens in a block; a last, " +
@@ -37,7 +38,8 @@ func openClaudeCode(src *source.Source, opts params.Values) (stream.Reader, stre
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	s := &codeSession{collector: c, turns: map[string]*turn{}, answers: map[string]*turn{}}
+	s := &codeSession{collector: c, turns: map[string]*codeTurn{}, times: map[string][]byte{},
+		answers: map[string]*codeTurn{}}
 	if err = c.eachObject("session of Claude Code", s.read); err == nil {
 		err = s.addAll()
 	}
@@ -54,56 +56,43 @@ func openClaudeCode(src *source.Source, opts params.Values) (stream.Reader, stre
 type codeSession struct {
 	*collector
 	body    body
-	turns   map[string]*turn // by the ids of lines: the last answer so far
-	times   map[string][]byte
-	answers map[string]*turn // by their ids
-	order   []*turn
+	turns   map[string]*codeTurn // by the ids of lines: the last answer so far
+	times   map[string][]byte    // of lines: a prompt was sent when the message before its answer was written
+	answers map[string]*codeTurn // by their ids
+	order   []*codeTurn
 }
 
-// turn is a prompt with its answer.
-type turn struct {
+// codeTurn is a prompt with its answer.
+type codeTurn struct {
+	turns.Turn
 	request
-	before *turn  // that the prompt goes on from; nil for the first of a conversation
-	tokens int64  // of the prompt
-	output int64  // of the answer
-	cached int64  // tokens of the prompt that the server had
-	shared int64  // tokens that are those of the turn before, and of its answer; of a first one, of its model
-	own    uint64 // makes its tokens different from all others
+	after *codeTurn // that it goes on from; nil for the first of a conversation
 }
 
 // line is what a line says of itself.
 type line struct {
-	uuid, parent, session, agent, id, kind string
-	when                                   []byte
+	uuid, parent, logical, session, agent, id, kind string
+	when                                            []byte
 }
 
 func (s *codeSession) read(scanner *source.JSONScanner) error {
 	var l line
 	s.body.reset()
+	texts := map[string]*string{"uuid": &l.uuid, "parentUuid": &l.parent, "logicalParentUuid": &l.logical,
+		"sessionId": &l.session, "agentId": &l.agent, "type": &l.kind}
 	err := scanner.Object(func(key []byte) (err error) {
+		if to, ok := texts[string(key)]; ok {
+			*to, err = optionalName(scanner)
+			return err
+		}
 		switch string(key) {
-		case "uuid":
-			l.uuid, err = optionalName(scanner)
-		case "parentUuid", "logicalParentUuid":
-			if l.parent == "" {
-				l.parent, err = optionalName(scanner)
-				return err
-			}
-			return scanner.Skip()
-		case "sessionId":
-			l.session, err = optionalName(scanner)
-		case "agentId":
-			l.agent, err = optionalName(scanner)
-		case "type":
-			l.kind, err = optionalName(scanner)
 		case "timestamp":
 			l.when, err = timeText(scanner)
+			return err
 		case "message":
 			return s.readMessage(scanner, &l)
-		default:
-			return scanner.Skip()
 		}
-		return err
+		return scanner.Skip()
 	})
 	if err != nil || l.uuid == "" {
 		return err // summaries and snapshots of files
@@ -129,16 +118,17 @@ func (s *codeSession) readMessage(scanner *source.JSONScanner, l *line) error {
 
 // take adds a line to its conversation.
 func (s *codeSession) take(l *line) error {
+	l.parent = cmp.Or(l.parent, l.logical) // a compaction has a parent that is only logical
 	before := s.turns[l.parent]
+	s.times[l.uuid] = slices.Clone(l.when)
 	tokens, cached, counted := s.body.usage.Prompt()
 	if l.kind != "assistant" || l.id == "" {
 		s.turns[l.uuid] = before
-		s.remember(l)
 		return s.checkBudget(200)
 	}
 	t, known := s.answers[l.id]
 	if !known {
-		t = &turn{before: before, own: stream.HashText([]byte(l.id))}
+		t = &codeTurn{Turn: turns.Turn{Own: stream.HashText([]byte(l.id))}, after: before}
 		t.request.reset()
 		if t.when = s.times[l.parent]; t.when == nil {
 			t.when = slices.Clone(l.when)
@@ -147,23 +137,12 @@ func (s *codeSession) take(l *line) error {
 		s.answers[l.id], s.order = t, append(s.order, t)
 	}
 	s.turns[l.uuid] = t
-	s.remember(l)
 	if counted && tokens > 0 {
-		t.tokens, t.cached, t.usage = tokens, cached, s.body.usage
+		t.Tokens, t.Cached, t.usage = tokens, cached, s.body.usage
 		t.served.model = append(t.served.model[:0], s.body.served.model...)
-		t.output = max(t.output, int64(s.body.output))
+		t.Model, t.Output = string(t.served.model), max(t.Output, int64(s.body.output))
 	}
 	return s.checkBudget(400)
-}
-
-// remember keeps the time of a line: a prompt was sent when the message before its answer was written.
-func (s *codeSession) remember(l *line) {
-	if s.times == nil {
-		s.times = map[string][]byte{}
-	}
-	if l.when != nil {
-		s.times[l.uuid] = slices.Clone(l.when)
-	}
 }
 
 // mostOfUsage is more tokens than any model takes: what a file claims does not decide how much memory it gets.
@@ -171,75 +150,27 @@ const mostOfUsage = 1 << 24
 
 // addAll adds the prompts, now that all parts of their answers are known.
 func (s *codeSession) addAll() error {
+	var tokens []uint64
 	for _, t := range s.order {
-		if t.before != nil && (t.before.tokens > mostOfUsage || t.before.output > mostOfUsage) {
-			t.before = nil
-		}
-		if t.tokens == 0 {
+		switch {
+		case t.Tokens == 0:
 			s.leaveOut("without a usage")
 			continue
-		}
-		if t.tokens > mostOfUsage || t.output > mostOfUsage {
+		case t.isHuge():
 			s.leaveOut("with a usage of more than 16 million tokens")
 			continue
+		case t.after != nil && !t.after.isHuge():
+			t.Before = &t.after.Turn
 		}
-		t.continues()
-		t.ids = t.appendTokens(s.body.ids[:0])
-		if t.output > 0 {
-			t.answerIDs = make([]uint64, t.output)
-			number(t.answerIDs, t.answerTokens(), 0)
-		}
+		t.Continue()
+		tokens = t.AppendAnswer(t.AppendTokens(tokens[:0]))
+		t.ids, t.answerIDs = tokens[:t.Tokens], tokens[t.Tokens:]
 		if err := s.add(&t.request); err != nil {
 			return err
 		}
-		s.body.ids, t.ids, t.answerIDs = t.ids, nil, nil
+		t.ids, t.answerIDs = nil, nil
 	}
 	return nil
 }
 
-// continues finds out which tokens a prompt has from the turn before. If it is longer than that prompt and its answer,
-// it goes on from there, and if it is longer than the prompt alone, the answer is not in it. After a compaction it is
-// shorter: what the server had of it is what stayed. So it is with the first prompt of a conversation, whose beginning
-// is what the server had of it: the system prompt and the tools.
-func (t *turn) continues() {
-	switch b := t.before; {
-	case b != nil && b.tokens > 0 && t.tokens >= b.tokens+b.output:
-		t.shared = b.tokens + b.output
-	case b != nil && b.tokens > 0 && t.tokens >= b.tokens:
-		t.shared = b.tokens
-	default:
-		t.shared = min(max(0, t.cached), t.tokens)
-	}
-}
-
-// answerTokens is what makes the tokens of the answer different from all others.
-func (t *turn) answerTokens() uint64 { return random.Scramble(t.own) }
-
-// appendTokens appends the tokens of the prompt.
-func (t *turn) appendTokens(to []uint64) []uint64 {
-	n := len(to)
-	to = append(to, make([]uint64, t.tokens)...)
-	tokens := to[n:]
-	for end := t.tokens; end > 0; t = t.before {
-		if end > t.shared {
-			number(tokens[t.shared:end], t.own, t.shared)
-			end = t.shared
-		}
-		if t.before == nil {
-			number(tokens[:end], stream.HashText(append([]byte("model "), t.served.model...)), 0)
-			break
-		}
-		if from := t.before.tokens; end > from {
-			number(tokens[from:end], t.before.answerTokens(), 0)
-			end = from
-		}
-	}
-	return to
-}
-
-// number numbers tokens of one origin by their places there.
-func number(tokens []uint64, origin uint64, from int64) {
-	for i := range tokens {
-		tokens[i] = origin + uint64(from) + uint64(i)
-	}
-}
+func (t *codeTurn) isHuge() bool { return max(t.Tokens, t.Output) > mostOfUsage }

@@ -8,7 +8,8 @@ import (
 
 // FuzzPrompts reads every format of prompts.
 func FuzzPrompts(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"agent", "chat:history=added,block=2", "claude-code:block=2", "mooncake", "aibrix:block=2", "bailian",
+	tracetest.FuzzAll(f, []string{"agent", "chat:history=added,block=2", "claude-code:block=2",
+		"mooncake", "aibrix:block=2", "bailian",
 		"conversations:block=2", "conversations:block=2,template=gemma", "lengths", "litellm:block=2",
 		"openai:block=2", "openai:block=2,template=llama-3", "sglang:block=2", "vllm:block=2"},
 		aibrixMoment("5", `"abcdefgh"`, "null")+aibrixMoment("7", `[{"content":`+
