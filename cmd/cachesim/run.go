@@ -132,7 +132,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.server.Apply(cmd.Flags()); err != nil {
 		return err
 	}
-	if f.brief {
+	if f.brief && f.loaded == nil {
 		f.trace.brief = true
 		if err := f.adapt(cmd, args); err != nil {
 			return err
@@ -196,8 +196,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if again, err := f.serveWhole(cmd, t); again || err != nil {
-		f.loaded = &preloaded{t, w, needs}
+	if again, err := f.servePrompts(cmd, &preloaded{t, w, needs}); again || err != nil {
 		return cmp.Or(err, f.run(cmd, args))
 	}
 	if prompts.IsLengthsOnly(t.Kind) {

@@ -276,6 +276,7 @@ func (c *collector) addLengths(q *request, input int32) error {
 // promptOf returns the prompt of a request, without blocks and output.
 func (c *collector) promptOf(q *request, tokens int32) (p collected, err error) {
 	p = collected{hasSession: q.hasSession}
+	c.src.Reading.NameModel(q.served.model)
 	p.Head, p.tenant = prompts.Head{InputTokens: tokens, Session: q.session, Scope: q.served.scope(c.opts)}, c.ofTenant
 	c.setMeasured(&p, q)
 	p.time, err = c.timeOf(q)

@@ -209,6 +209,7 @@ func (r *mooncakeReader) readLine(p *prompt) error {
 		line.Session = r.conversation(line.chat, line.parent)
 	}
 	*p = line.prompt
+	r.src.Reading.NameModel(r.served.model)
 	p.Measured = measured(&r.usage, p.InputTokens, r.src.Reading)
 	return nil
 }
