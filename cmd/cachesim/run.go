@@ -132,7 +132,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.server.Apply(cmd.Flags()); err != nil {
 		return err
 	}
-	if f.brief && f.loaded == nil {
+	if f.brief {
 		f.trace.brief = true
 		if err := f.adapt(cmd, args); err != nil {
 			return err
@@ -141,6 +141,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.parts.nodes.Apply(cmd); err != nil {
 		return err
 	}
+	return f.replayed(cmd, args)
+}
+
+// replayed replays the trace, which may have been read, and reports.
+func (f *runFlags) replayed(cmd *cobra.Command, args []string) error {
 	lists, err := f.parts.lists()
 	if err != nil {
 		return err
@@ -197,7 +202,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if again, err := f.servePrompts(cmd, &preloaded{t, w, needs}); again || err != nil {
-		return cmp.Or(err, f.run(cmd, args))
+		return cmp.Or(err, f.replayed(cmd, args))
 	}
 	if prompts.IsLengthsOnly(t.Kind) {
 		if capacities, specs, err = withoutContents(cmd, capacities, specs); err != nil {
