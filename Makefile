@@ -189,7 +189,9 @@ verdicts: build
 GENDOCS = $(GO) run -tags gendocs -ldflags '$(LDFLAGS)' ./cmd/cachesim gendocs
 
 # The command reference and the lists of policies and formats, made from the program itself.
-docs: build
+docs:
+	UPDATE=1 go test ./configs -run Packed
+	$(MAKE) build
 	UPDATE=1 go test ./internal/traces/read/formats -run Docs
 	$(GENDOCS) docs/commands
 	$(BIN) policies --format markdown > docs/commands/list-of-policies.md

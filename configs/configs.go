@@ -3,18 +3,32 @@
 package configs
 
 import (
-	"embed"
+	_ "embed"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/packed"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
-//go:embed *.yaml
-var files embed.FS
+// experiments is a JSON object of the texts of all files by their names, packed: the texts are half a megabyte.
+// UPDATE=1 go test ./configs -run Packed writes it, as make docs does.
+//
+//go:embed experiments.json.zst
+var experiments []byte
+
+var texts = sync.OnceValue(func() (of map[string]string) {
+	if err := json.Unmarshal(packed.Unpack(experiments), &of); err != nil {
+		panic(err) // embedded
+	}
+	return of
+})
 
 //go:embed cells.tsv
 var cells string
@@ -23,16 +37,7 @@ var cells string
 var times string
 
 // Names returns the names of all experiments, in alphabetical order: those of the files without .yaml.
-func Names() (names []string) {
-	entries, err := files.ReadDir(".")
-	if err != nil {
-		panic(err) // embedded
-	}
-	for _, entry := range entries {
-		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
-	}
-	return names
-}
+func Names() []string { return slices.Sorted(maps.Keys(texts())) }
 
 // Papers returns the names of those that reproduce figures and tables: all but the examples to copy from.
 func Papers() []string {
@@ -58,11 +63,11 @@ func Choose(names []string) ([]string, error) {
 
 // Text returns the YAML text of one of Names; nil for any other name.
 func Text(name string) []byte {
-	text, err := files.ReadFile(name + ".yaml")
-	if err != nil {
+	text, ok := texts()[name]
+	if !ok {
 		return nil
 	}
-	return text
+	return []byte(text)
 }
 
 // Cells returns how many cells one of Names has, and its quick version; 0 for any other name. The numbers are in

@@ -2,12 +2,33 @@ package configs
 
 import (
 	"encoding/csv"
+	"encoding/json"
+	"maps"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cachesim/cachesim/internal/base/packed"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
+
+// TestPacked holds what the program was built with to the files in this folder.
+func TestPacked(t *testing.T) {
+	files := map[string]string{}
+	for _, name := range must.Get(filepath.Glob("*.yaml"))(t) {
+		files[strings.TrimSuffix(name, ".yaml")] = string(must.Get(os.ReadFile(name))(t))
+	}
+	if os.Getenv("UPDATE") != "" {
+		content := must.Get(packed.Pack(must.Get(json.Marshal(files))(t)))(t)
+		must.Do(t, os.WriteFile("experiments.json.zst", content, 0o644))
+		return
+	}
+	if len(files) == 0 || !maps.Equal(files, texts()) {
+		t.Error("experiments.json.zst differs from the files: run make docs")
+	}
+}
 
 func TestNamesHaveTexts(t *testing.T) {
 	if len(Names()) == 0 {
