@@ -12,7 +12,7 @@ import (
 
 var nginxKind = Kind{
 	Name:    "nginx",
-	Summary: "nginx proxy_cache: files in blocks; max_size is kept by a manager that looks every 10 s",
+	Summary: "nginx proxy_cache: files in blocks; max_size is kept by a manager that looks every 10 s, or when a key is due",
 	Source:  "ngx_http_file_cache.c of nginx 1.22; held against it. How long a sweep takes depends on the machine",
 	Memory:  "max_size", Unit: bytesOf, Look: policies.Look{Color: policies.Orange, Mark: policies.Diamond},
 	Params: []params.Param{
