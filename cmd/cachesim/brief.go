@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
-	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/base/tabular"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
@@ -86,14 +84,27 @@ func (f *runFlags) adapt(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// serveWhole chooses the cache of prompts for a trace that has some, unless the user has named a cache, or a part that
-// works with single blocks. again says that it has changed the settings.
-func (f *runFlags) serveWhole(cmd *cobra.Command, t *traces.Trace) (again bool, err error) {
-	if prompts.Of(t.Kind) == nil || slices.ContainsFunc([]string{"cache", "prefetch", "admit", "allocate", "lives", "top"},
-		cmd.Flags().Changed) {
+// servePrompts sets what the user has not for a trace of prompts: keys and values of the model that the log names, and
+// the cache of prompts, unless a part is named that works with single blocks. again says that settings have changed.
+func (f *runFlags) servePrompts(cmd *cobra.Command, p *preloaded) (again bool, err error) {
+	if prompts.Of(p.trace.Kind) == nil {
 		return false, nil
 	}
-	return true, cmd.Flags().Set("cache", prefixCache)
+	changed := cmd.Flags().Changed
+	f.loaded = p
+	if !changed("kv") {
+		if p.workload, p.trace, again, err = p.workload.WithModel(p.trace); err != nil {
+			return false, err
+		} else if again {
+			lines := prompts.Of(p.trace.Kind).Lines()
+			commandline.Note(cmd, f.trace.quiet, lines[len(lines)-1]+", as the log names it; --kv names another model")
+			err = cmd.Flags().Set("kv", p.workload.KV)
+		}
+	}
+	if !slices.ContainsFunc([]string{"cache", "prefetch", "admit", "allocate", "lives", "top"}, changed) {
+		again, err = true, cmp.Or(err, cmd.Flags().Set("cache", prefixCache))
+	}
+	return again, err
 }
 
 // neededByParts returns what the parts that the user names need of the trace, so that it is read once: standard input
@@ -137,7 +148,7 @@ func (f *runFlags) isBrief(recs []records.Record) bool {
 		return false
 	}
 	return !slices.ContainsFunc(results.Groups(results.NamedByParts(recs)), func(g results.Group) bool {
-		return len(pivot(g.Records).Heads) > 1+mostColumns
+		return len(results.ByCapacity(g.Records).Heads) > 1+mostColumns
 	})
 }
 
@@ -169,7 +180,8 @@ func (f *runFlags) reportBrief(cmd *cobra.Command, args []string, r runs.Results
 		if len(groups) > 1 {
 			title = "\n" + g.Title() + "\n"
 		}
-		if _, err := fmt.Fprintf(out, "%s\n%s\n", title, pivot(g.Records).Text(terminal.Width(out))); err != nil {
+		table := results.ByCapacity(g.Records).Text(terminal.Width(out))
+		if _, err := fmt.Fprintf(out, "%s\n%s\n", title, table); err != nil {
 			return err
 		}
 	}
@@ -216,42 +228,4 @@ func (f *runFlags) nextCommand(cmd *cobra.Command, args []string) []string {
 		next = append(next, "in GiB: add --kv model=NAME, the model that you serve (cachesim kv lists them)")
 	}
 	return next
-}
-
-// pivot has the hit ratios of records, a row for each capacity and a column for each policy.
-func pivot(recs []records.Record) tabular.Grid {
-	g := tabular.Grid{Heads: []tabular.Head{{Name: "hit ratio at", Weight: tabular.Key}}}
-	column := map[string]int{}
-	var last string
-	for _, r := range recs {
-		capacity := show.Capacity(r.Capacity, r.CapacityUnit)
-		if r.CapacityShare != nil {
-			capacity += " (" + show.Share(*r.CapacityShare) + ")"
-		}
-		if capacity != last {
-			g.Rows = append(g.Rows, []string{capacity})
-			last = capacity
-		}
-		value, ok := r.Get(metric.HitRatio.Name)
-		if !ok {
-			continue
-		}
-		at, known := column[r.Label]
-		if !known {
-			at = len(g.Heads)
-			column[r.Label] = at
-			g.Heads = append(g.Heads, tabular.Head{Name: r.Label, Weight: 50})
-		}
-		row := &g.Rows[len(g.Rows)-1]
-		for len(*row) <= at {
-			*row = append(*row, "")
-		}
-		(*row)[at] = fmt.Sprintf("%.1f%%", 100*value)
-	}
-	for i := range g.Rows {
-		for len(g.Rows[i]) < len(g.Heads) {
-			g.Rows[i] = append(g.Rows[i], "")
-		}
-	}
-	return g
 }

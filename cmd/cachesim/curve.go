@@ -34,6 +34,7 @@ const defaultCurveCapacities = "0.01%..81.92%x2,100%"
 type curveFlags struct {
 	replayFlags
 	policies string
+	server   commandline.Server
 	parts    partFlags
 	chosen   sim.Parts // apart from the policies
 	metric   string
@@ -89,12 +90,14 @@ With --format csv or json the output is the records: LRU at every point, and eve
   cachesim curve access.log --bytes --metric byte_hit_ratio
   cachesim curve access.log --bytes --admit second --policy s3fifo
   cachesim curve access.log --bytes --nodes 3 --route ring
+  cachesim curve monitor.log --server 'redis(maxmemory=256mb..8gbx2)'
   cachesim curve prompts.jsonl.zst --cache prefix --kv model=llama-3.1-70b --capacity 8GiB..4TiBx2`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd, defaultCurveCapacities)
 	f.format.Register(cmd)
+	f.server.Register(cmd)
 	f.parts.register(cmd, ofOne, sim.CacheKind, sim.RouterKind, sim.AdmissionKind)
 	f.parts.nodes.Register(cmd, f.parts.texts[sim.RouterKind])
 	flags := cmd.Flags()
@@ -114,6 +117,9 @@ With --format csv or json the output is the records: LRU at every point, and eve
 }
 
 func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.server.Apply(cmd.Flags()); err != nil {
+		return err
+	}
 	capacities, mode, err := f.capacity.parse(&f.trace)
 	if err != nil {
 		return err

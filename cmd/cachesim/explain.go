@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
+	"github.com/cachesim/cachesim/internal/base/show"
+	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -119,8 +121,15 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if len(f.keys) > 0 {
 		return explain.PrintWhy(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain, f.keys...)
 	}
+	if rows := len(t.Objects) - f.explain.From; f.explain.To == 0 && rows > manyRows && terminal.Is(cmd.OutOrStdout()) {
+		options.Note(fmt.Sprintf("%s: --to %d ends sooner, --key NAME says why one misses",
+			show.Counted(rows, "request"), f.explain.From+manyRows))
+	}
 	return explain.Print(cmd.Context(), cmd.OutOrStdout(), t, cell, options, f.explain)
 }
+
+// manyRows are more requests than a screen has room for.
+const manyRows = 20
 
 // cell reads the flags. It leaves the capacity open until the trace is known.
 func (f *explainFlags) cell(cmd *cobra.Command) (c sim.Cell, capacities []capacity.Spec, mode capacity.Mode,

@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/sim"
+	"github.com/cachesim/cachesim/internal/sim/lives"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -60,6 +61,16 @@ func (f *following) check(setups []experiment.Setup, listed bool) error {
 		}
 		if err != nil {
 			return fmt.Errorf("--%s: %w", flag, err)
+		}
+	}
+	return nil
+}
+
+// checkOn rejects setups whose objects cannot be followed on a trace.
+func (f *following) checkOn(setups []experiment.Setup, t *traces.Trace) error {
+	for _, s := range setups {
+		if err := lives.CheckTiers(&s.Parts.Cache.Entry, false, t); err != nil && f.isSet() {
+			return fmt.Errorf("--lives: %w", err)
 		}
 	}
 	return nil

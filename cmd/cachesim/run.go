@@ -141,6 +141,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.parts.nodes.Apply(cmd); err != nil {
 		return err
 	}
+	return f.replayed(cmd, args)
+}
+
+// replayed replays the trace, which may have been read, and reports.
+func (f *runFlags) replayed(cmd *cobra.Command, args []string) error {
 	lists, err := f.parts.lists()
 	if err != nil {
 		return err
@@ -190,12 +195,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	design.Setups, design.Entrants = setups, experiment.Entrants(specs, lists)
 	needs := f.objects.addTo(design.Needs(capacity.NeedBytes(capacities, mode)))
 	t, w, err := f.loadBrief(cmd, w, needs)
+	if err == nil {
+		err = f.objects.checkOn(setups, t)
+	}
 	if err != nil {
 		return err
 	}
-	if again, err := f.serveWhole(cmd, t); again || err != nil {
-		f.loaded = &preloaded{t, w, needs}
-		return cmp.Or(err, f.run(cmd, args))
+	if again, err := f.servePrompts(cmd, &preloaded{t, w, needs}); again || err != nil {
+		return cmp.Or(err, f.replayed(cmd, args))
 	}
 	if prompts.IsLengthsOnly(t.Kind) {
 		if capacities, specs, err = withoutContents(cmd, capacities, specs); err != nil {

@@ -146,6 +146,20 @@ func TestTheAnswerFitsAScreen(t *testing.T) {
 	}
 }
 
+// A list of requests that exceeds a screen begins with how to shorten it; one that does not, does not.
+func TestExplainSaysHowToSeeLess(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(dir, "seven"), 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "seven", "0.csv"), []byte("key\n"+strings.Repeat("a\nb\n", 30)), 0o666))
+	const note = "60 requests: --to 20 ends sooner, --key NAME says why one misses"
+	for args, want := range map[string]bool{"": true, " --to 30": false, " --key a": false, " --from 50": false} {
+		text := strings.Join(onScreen(bothOnTerminal(t, dir, "explain seven/0.csv --capacity 1"+args, 80)), "\n")
+		if at := strings.Index(text, note); at >= 0 != want || want && at > strings.Index(text, "position") {
+			t.Errorf("%q: the note is at %d of\n%.400s", args, at, text)
+		}
+	}
+}
+
 // loadedFiles returns a folder with seven logs in the folder seven, and an experiment.
 func loadedFiles(t *testing.T) (dir string) {
 	t.Helper()

@@ -66,6 +66,17 @@ type HitObserver interface {
 	Hit(o policies.Object)
 }
 
+// TierObserver observes the tiers of a cache, and the cache as a whole.
+type TierObserver interface {
+	Observer
+	// OfTier returns what observes one of the tiers.
+	OfTier(at int, name string) LoadObserver
+	// HitIn says that a request hits in a tier.
+	HitIn(at int, o policies.Object)
+	// Moved says that what left a tier without coming to another one has left the cache.
+	Moved()
+}
+
 // RefusalObserver is an Observer that is also notified of missed objects that an admission keeps out of the pool.
 type RefusalObserver interface {
 	Observer

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/serving/route"
 	"github.com/cachesim/cachesim/internal/traces"
 )
 
@@ -67,8 +68,8 @@ func References(c Cell) []Cell {
 		return nil
 	case reorders(c.Model) || cache.ServesHeads(c.Cache):
 		return nil
-	case c.Router != nil && cache.Can[cache.Replica](c.Cache.Entry): // nodes compute a bound of their own
-		return nil
+	case c.Router != nil && (cache.Can[cache.Replica](c.Cache.Entry) || route.HasSecond(*c.Router)):
+		return nil // nodes compute a bound of their own
 	case cache.ServesQueries(c.Cache):
 		return against(queryReferences(c)...)
 	case c.Policy.Entry.Unbounded:

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func CheckLives(c Cell) error {
 	case r.Router != nil:
 		return errors.New("objects are followed in one cache; remove --nodes")
 	case e.Follow != nil:
-		return e.Follow(r.Cache.Params)
+		return cmp.Or(e.Follow(r.Cache.Params), lives.CheckTiers(&e, r.Prefetcher != nil, nil))
 	case !e.OneByOne:
 		return fmt.Errorf("objects are not followed in the cache %s; use --cache with one of: %s", e.Name,
 			strings.Join(cache.Registry.NamesOf(func(e *cache.Entry) bool { return e.OneByOne || e.Follow != nil }), ", "))
@@ -53,7 +54,10 @@ func (r *Replayer) lives(ctx context.Context, c Cell, top int) (l Lives, err err
 	if err != nil {
 		return l, err
 	}
-	inGroups := c.Cache.Entry.Follow != nil
+	inGroups := c.Cache.Entry.Follow != nil && v.trace.Groups != nil
+	if err := lives.CheckTiers(&c.Cache.Entry, false, v.trace); err != nil {
+		return l, err
+	}
 	sampler := windows.New(c.Series, len(v.trace.Starts), false, c.Capacity.Bytes)
 	w := lives.NewWatch(c.Capacity.Bytes && !inGroups)
 	report := r.progress()

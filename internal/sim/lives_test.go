@@ -156,6 +156,180 @@ func TestLivesAreNaive(t *testing.T) {
 	})
 }
 
+// newNaiveLives follows objects of size 1, without times.
+func newNaiveLives(warmup int) *naiveLives {
+	return &naiveLives{misses: map[uint32]int64{}, loaded: map[uint32]int{}, last: map[uint32]int{},
+		used: map[uint32]bool{}, warmup: warmup, size: func(uint32) int64 { return 1 },
+		since: func(from, to int) float64 { return float64(to - from) }}
+}
+
+func (n *naiveLives) load(pos int, o uint32) { n.loaded[o], n.last[o], n.used[o] = pos, pos, false }
+func (n *naiveLives) hit(pos int, o uint32)  { n.last[o], n.used[o] = pos, true }
+
+// TestLivesInTiers: an object's life in a tier ends when it goes down, up or away, and its life in the cache when it is
+// in no tier; two exclusive tiers of LRU are followed in lists.
+func TestLivesInTiers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := simtest.FromKeys(rapid.StringOfN(rapid.RuneFrom([]rune("abcdefghijkl")), 1, 200, -1).Draw(t, "keys"))
+		warmup := rapid.IntRange(0, len(tr.Objects)-1).Draw(t, "warmup")
+		sizes := []int{rapid.IntRange(1, 4).Draw(t, "memory"), rapid.IntRange(1, 6).Draw(t, "flash")}
+		for pos := range tr.Objects {
+			if rapid.IntRange(0, 9).Draw(t, "removes") == 0 {
+				tr.Removals = append(tr.Removals, traces.Removal{Before: uint32(pos), Object: tr.Objects[pos]})
+			}
+		}
+		whole, of := newNaiveLives(warmup), []*naiveLives{newNaiveLives(warmup), newNaiveLives(warmup)}
+		var tiers [2][]uint32
+		find := func(o uint32) int {
+			return slices.IndexFunc(tiers[:], func(tier []uint32) bool { return slices.Contains(tier, o) })
+		}
+		remove := func(pos int, o uint32) {
+			if at := find(o); at >= 0 {
+				tiers[at] = slices.DeleteFunc(tiers[at], func(other uint32) bool { return other == o })
+				of[at].leave(pos, o, false)
+			}
+		}
+		removals := tr.Removals
+		for pos, o := range tr.Objects {
+			for len(removals) > 0 && int(removals[0].Before) == pos {
+				if find(o) >= 0 {
+					remove(pos, o)
+					whole.leave(pos, o, false)
+				}
+				removals = removals[1:]
+			}
+			at := find(o)
+			if at >= 0 {
+				whole.hit(pos, o)
+				of[at].hit(pos, o)
+			} else {
+				whole.load(pos, o)
+				if pos >= warmup {
+					whole.misses[o]++
+				}
+			}
+			if at == 0 {
+				tiers[0] = slices.DeleteFunc(tiers[0], func(other uint32) bool { return other == o })
+			} else {
+				remove(pos, o)
+				of[0].load(pos, o)
+			}
+			for i, moving := range []uint32{o, o} {
+				if i == 1 {
+					moving = tiers[0][sizes[0]]
+					tiers[0] = tiers[0][:sizes[0]]
+					of[0].leave(pos, moving, true)
+					of[1].load(pos, moving)
+				}
+				if tiers[i] = slices.Insert(tiers[i], 0, moving); len(tiers[i]) <= sizes[i] {
+					break
+				}
+				if i == 1 {
+					gone := tiers[1][sizes[1]]
+					tiers[1] = tiers[1][:sizes[1]]
+					of[1].leave(pos, gone, true)
+					whole.leave(pos, gone, true)
+				}
+			}
+		}
+		cell := simtest.Cell(t, "lru", capacity.Of(int64(sizes[0]), false), fmt.Sprintf("cache=tiers(flash=%d)", sizes[1]))
+		got := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: warmup}).Lives(t.Context(), cell, 3))(t)
+		check := func(name string, want float64, has bool) {
+			if x, ok := got.Values.Get(name); ok != has || has && math.Abs(x-want) > 1e-12 {
+				t.Fatalf("%s is %v, %t; want %v, %t", name, x, ok, want, has)
+			}
+		}
+		median := func(name string, all []float64) {
+			slices.Sort(all)
+			want := 0.0
+			if len(all) > 0 {
+				want = all[(len(all)+1)/2-1]
+			}
+			check(name, want, len(all) > 0)
+		}
+		median("evicted_age_requests[p50]", whole.ages)
+		median("evicted_idle_requests[p50]", whole.idles)
+		median("time_in_cache_requests[p50]", whole.stays)
+		check("never_hit", float64(whole.unused)/float64(whole.left), whole.left > 0)
+		check("dead_share", whole.dead/whole.room, whole.room > 0)
+		for i, name := range []string{"memory", "flash"} {
+			n := of[i]
+			median("tier_evicted_age_requests["+name+"]", n.ages)
+			median("tier_evicted_idle_requests["+name+"]", n.idles)
+			check("tier_never_hit["+name+"]", float64(n.unused)/float64(n.left), n.left > 0)
+			check("tier_dead_share["+name+"]", n.dead/n.room, n.room > 0)
+		}
+		for _, m := range got.Top {
+			if m.Misses != whole.misses[m.Object] {
+				t.Fatalf("%d missed %d times, want %d", m.Object, m.Misses, whole.misses[m.Object])
+			}
+		}
+	})
+}
+
+// TestLivesOfLooseBlocks: with evict=any, a block is hit if all before it in its prompt are resident; blocks behind a
+// missing one are used, but not hit. Positions are those where prompts begin.
+func TestLivesOfLooseBlocks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &prompts.Columns{BlockTokens: 16}
+		tr := &traces.Trace{Name: "prompts", SampleRate: 1, Kind: p}
+		depth := rapid.IntRange(2, 4).Draw(t, "depth") // of the chain of each of three conversations
+		for range rapid.IntRange(1, 60).Draw(t, "prompts") {
+			chain, blocks := rapid.IntRange(0, 2).Draw(t, "chain"), rapid.IntRange(1, depth).Draw(t, "blocks")
+			tr.Groups = append(tr.Groups, len(tr.Objects))
+			p.InputTokens = append(p.InputTokens, int32(16*blocks))
+			for i := range blocks {
+				tr.Objects = append(tr.Objects, uint32(chain*depth+i))
+			}
+		}
+		tr.NumObjects = 3 * depth
+		for o := range tr.NumObjects {
+			p.Parents = append(p.Parents, int32(o-1))
+			if o%depth == 0 {
+				p.Parents[o] = -1
+			}
+		}
+		room := rapid.IntRange(depth, 2*depth).Draw(t, "capacity")
+		n := newNaiveLives(0)
+		var lru []uint32
+		for g, from := range tr.Groups {
+			to := len(tr.Objects)
+			if g+1 < len(tr.Groups) {
+				to = tr.Groups[g+1]
+			}
+			for _, o := range tr.Objects[from:to] {
+				if !slices.Contains(lru, o) {
+					break
+				}
+				n.hit(from, o)
+			}
+			for _, o := range tr.Objects[from:to] {
+				if i := slices.Index(lru, o); i >= 0 {
+					lru = slices.Delete(lru, i, i+1)
+				} else {
+					if len(lru) == room {
+						n.leave(from, lru[room-1], true)
+						lru = lru[:room-1]
+					}
+					n.load(from, o)
+				}
+				lru = slices.Insert(lru, 0, o)
+			}
+		}
+		cell := simtest.With(t, simtest.Cell(t, "lru", capacity.Of(int64(room), false)), "cache=prefix(evict=any)")
+		got := must.Get(sim.NewReplayer(tr, sim.ReplayerOptions{}).Lives(t.Context(), cell, 0))(t)
+		for name, all := range map[string][]float64{"evicted_age": n.ages, "evicted_idle": n.idles} {
+			slices.Sort(all)
+			if x, ok := got.Values.Get(name + "_requests[p50]"); ok != (len(all) > 0) || ok && x != all[(len(all)+1)/2-1] {
+				t.Fatalf("%s: %v, %t, of %v", name, x, ok, all)
+			}
+		}
+		if x, ok := got.Values.Get("never_hit"); ok && x != float64(n.unused)/float64(n.left) {
+			t.Fatalf("never hit: %v, want %d of %d", x, n.unused, n.left)
+		}
+	})
+}
+
 // TestLivesOverTime: the windows of a series have the medians of what left in them.
 func TestLivesOverTime(t *testing.T) {
 	tr := simtest.FromKeys("abcabcabdd")
@@ -200,7 +374,7 @@ func TestLivesOfShortPrompts(t *testing.T) {
 		policy := rapid.SampledFrom([]string{"lru", "fifo", "s3fifo", "arc", "random"}).Draw(t, "policy")
 		cell := simtest.Cell(t, policy, capacity.Of(int64(rapid.IntRange(1, 8).Draw(t, "capacity")), false))
 		want := must.Get(sim.NewReplayer(tr, options).Lives(t.Context(), cell, 0))(t)
-		in := simtest.With(t, cell, "cache=prefix")
+		in := simtest.With(t, cell, "cache="+rapid.SampledFrom([]string{"prefix", "prefix(evict=any)"}).Draw(t, "cache"))
 		got := must.Get(sim.NewReplayer(&asPrompts, options).Lives(t.Context(), in, 0))(t)
 		if !reflect.DeepEqual(got.Values, want.Values) {
 			t.Fatalf("%v\nwant %v", got.Values, want.Values)

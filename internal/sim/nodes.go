@@ -176,7 +176,22 @@ func (r *Replayer) onShards(ctx context.Context, c Cell) (cache.Cache, *predicto
 		}
 		return err
 	})
-	return shards.New(d.Division, caches, sizesCount(c, r.view(c.Capacity).trace)), all, err
+	if err != nil {
+		return nil, nil, err
+	}
+	whole := r.view(c.Capacity)
+	cluster := shards.New(d.Division, caches, sizesCount(c, whole.trace))
+	if capacity, policy, ok := route.Behind(*c.Router, c.Capacity.Simulated); ok {
+		of := Cell{Parts: Parts{Cache: cache.ExactSpec(), Policy: policy}, Capacity: c.Capacity, Seed: c.Seed}
+		of.Capacity.Simulated = capacity
+		shared, _, err := r.build(ctx, of, whole.trace, whole.warmup, whole.nextUse, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		stated, _, _ := route.Behind(*c.Router, c.Capacity.Amount) // more than on a sample
+		cluster.Behind(shared, stated, whole.trace, c.Capacity.Bytes)
+	}
+	return cluster, all, nil
 }
 
 // boundOfNodes returns the sum of the bounds of all nodes.
@@ -206,6 +221,8 @@ func (r *Replayer) onOneCache(ctx context.Context, c Cell, out *outcome) error {
 	}
 	whole := c
 	whole.Router, whole.Series, whole.Capacity = nil, series.Window{}, r.view(c.Capacity).whole(c)
+	behind, _, _ := route.Behind(*c.Router, c.Capacity.Simulated)
+	whole.Capacity.Simulated += behind
 	one, err := ratioOf(whole)
 	if err != nil {
 		return err
@@ -254,6 +271,9 @@ func (r *Replayer) needOfShards(c Cell, one int64) int64 {
 	need := shards.Bytes(r.view(c.Capacity).trace)
 	if homes := c.Router.Entry.HomesOf(c.Router.Params); homes > 1 {
 		need += int64(min(homes, int(nodesOf(c)))-1) * one
+	}
+	if route.HasSecond(*c.Router) {
+		need += one
 	}
 	return need
 }

@@ -101,10 +101,10 @@ func replayModelled(ctx context.Context, c Cell, t *traces.Trace, served cache.C
 			return cache.Counts{}, metric.Values{}, fmt.Errorf("a cache of type %T loads objects when they are requested, not "+
 				"when they arrive", served)
 		}
-		run := &asynchronous{cache: later, progress: options.Progress}
-		config.Unit, config.Asked = !c.Capacity.Bytes, run.asked
-		config.EndWarmup, config.Windows = run.endWarmup, options.sampler.OfModel(run.counts)
-		counted = func() cache.Counts { run.report(); return run.counts().Minus(run.warm) }
+		run := &feed.Asynchronous{Cache: later, Progress: options.Progress}
+		config.Unit, config.Asked = !c.Capacity.Bytes, run.Asked
+		config.EndWarmup, config.Windows = run.EndWarmup, options.sampler.OfModel(run.Counts)
+		counted = func() cache.Counts { run.Report(); return run.Counts().Minus(run.Warm) }
 	default:
 		run := &modelled{trace: t, cache: served, cost: cost, progress: options.Progress, sampler: options.sampler,
 			warmup: options.Warmup}
@@ -113,48 +113,6 @@ func replayModelled(ctx context.Context, c Cell, t *traces.Trace, served cache.C
 	}
 	timed, err := c.Model.Entry.Run(ctx, config)
 	return counted(), timed, err
-}
-
-// asynchronous counts the requests to a cache into which a model loads objects when they arrive.
-type asynchronous struct {
-	cache    requests.Asynchronous
-	progress func(n int) // may be nil
-	reported int64       // requests that progress knows of
-	total    cache.Counts
-	warm     cache.Counts // the part of total from the warm-up
-}
-
-// progressEvery is the number of requests between two reports of progress.
-const progressEvery = 1 << 10
-
-func (a *asynchronous) asked(bytes int64, hit bool) {
-	a.total.Requests++
-	a.total.Bytes += bytes
-	if hit {
-		a.total.Hits++
-		a.total.HitBytes += bytes
-	}
-	if a.total.Requests-a.reported == progressEvery {
-		a.report()
-	}
-}
-
-func (a *asynchronous) report() {
-	if a.progress != nil {
-		a.progress(int(a.total.Requests - a.reported))
-	}
-	a.reported = a.total.Requests
-}
-
-// counts returns the counts so far.
-func (a *asynchronous) counts() cache.Counts {
-	a.total.Evictions, a.total.Oversized = a.cache.Evictions(), a.cache.Oversized()
-	return a.total
-}
-
-func (a *asynchronous) endWarmup() {
-	a.warm = a.counts()
-	beginCounting(a.cache)
 }
 
 // modelled is a cache whose groups of requests are served when a model of time says so. What counts, and in which

@@ -246,6 +246,17 @@ func (t *Trace) InputFormat() string {
 	return spec
 }
 
+// Model returns the model that all prompts name, as the log writes it; "" if they name several, or none.
+func (t *Trace) Model() (name string) {
+	for _, r := range t.Readings {
+		if len(r.Models) != 1 || name != "" && r.Models[0] != name {
+			return ""
+		}
+		name = r.Models[0]
+	}
+	return name
+}
+
 // LeftOut returns how many rows of the files were left out because they are not requests.
 func (t *Trace) LeftOut() int64 { return t.sum(func(r stream.Reading) int64 { return r.LeftOut }) }
 

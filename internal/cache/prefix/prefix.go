@@ -145,11 +145,11 @@ func check(v params.Values, e policies.Entry) error {
 
 // follow says whether the blocks can be observed.
 func follow(v params.Values) error {
-	if holds(v) {
-		return nil
+	if evict := v.Text("evict"); evict == evictChunk {
+		return fmt.Errorf("blocks are not followed with evict=%s of --cache prefix; use evict=%s, evict=%s or evict=%s",
+			evict, evictLeaf, evictNode, evictAny)
 	}
-	return fmt.Errorf("blocks are not followed with evict=%s of --cache prefix; use evict=%s or evict=%s", v.Text("evict"),
-		evictLeaf, evictNode)
+	return nil
 }
 
 // groupOrder says where LRU is a stack algorithm; docs/optimum.md has the proof, and why it is none with evict=node.

@@ -108,8 +108,12 @@ type looseBlocks struct {
 	bound    bool
 	follower policies.GroupFollower // nil where the policy does not ask where prompts begin
 	// fit is the number of blocks of a prompt that are requested at most; the others bypass the cache.
-	fit int
+	fit  int
+	hits cache.HitObserver // of the blocks that prompts hit; may be nil
 }
+
+// comings is an observer without the hits of a pool: a block that is resident may not hit.
+type comings struct{ cache.LoadObserver }
 
 func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 	p, err := c.Policy.Entry.New(c.PolicyConfig())
@@ -119,6 +123,10 @@ func newLooseBlocks(c cache.Config) (*looseBlocks, error) {
 	b := &looseBlocks{pool: cache.NewPool(p, c.Capacity, c.Trace.NumObjects),
 		bound: c.Policy.Entry.Kind == policies.Offline, fit: math.MaxInt}
 	b.follower, _ = p.(policies.GroupFollower)
+	if loads, ok := c.Observer.(cache.LoadObserver); ok {
+		b.pool.Observe(comings{loads})
+		b.hits, _ = c.Observer.(cache.HitObserver)
+	}
 	return b, nil
 }
 
@@ -129,6 +137,11 @@ func (b *looseBlocks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	n.Oversized += int64(len(p.Blocks) - len(blocks))
 	for hits < len(blocks) && b.pool.Resident(blocks[hits]) { // first, because serving evicts and loads blocks
 		hits++
+	}
+	if b.hits != nil {
+		for _, o := range blocks[:hits] {
+			b.hits.Hit(o)
+		}
 	}
 	if b.follower != nil {
 		b.follower.BeginGroup(p.First)

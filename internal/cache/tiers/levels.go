@@ -32,9 +32,10 @@ type hierarchy struct {
 	down    []policies.Object // evicted from one tier, and on their way to another one, each because of the one before it
 	time    int64             // of the last request
 
-	prefetches bool           // a prefetcher loads objects
-	requested  []bool         // per object: the trace has requested it; nil if last is, or nothing prefetches
-	observer   cache.Observer // of the first tier; may be nil
+	prefetches bool               // a prefetcher loads objects
+	requested  []bool             // per object: the trace has requested it; nil if last is, or nothing prefetches
+	observer   cache.Observer     // of the first tier; may be nil
+	follower   cache.TierObserver // of all tiers; may be nil
 
 	predictors []*predictor // of the tiers whose policies use one, if there are several tiers
 

@@ -129,6 +129,9 @@ func (c *objects) insertUpTo(r policies.Request, to int) {
 func (c *objects) hit(r policies.Request, at int) {
 	l := c.levels[at]
 	l.hits++
+	if c.follower != nil {
+		c.follower.HitIn(at, r.Object)
+	}
 	l.readBytes += c.sizeOf(r.Size)
 	if at == 0 || !c.due(r.Object) {
 		c.touch(r, at)
@@ -235,6 +238,9 @@ func (c *objects) Drop(o policies.Object) (was bool) {
 		if l.pool.Drop(o) {
 			was = true
 		}
+	}
+	if c.follower != nil {
+		c.follower.Moved()
 	}
 	return was
 }

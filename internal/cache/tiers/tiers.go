@@ -72,6 +72,7 @@ var entry = cache.Entry{
 	),
 	Metrics:  metrics,
 	Measure:  measure,
+	Follow:   func(params.Values) error { return nil },
 	Shares:   func(v params.Values) bool { return v.Text("shared") != "" },
 	Together: newNodes,
 	Clock:    true,
@@ -343,6 +344,7 @@ func buildOn(c cache.Config, on *nodes) (cache.Cache, error) {
 	if len(all) > 1 && slices.ContainsFunc(specs, func(s policies.Spec) bool { return s.Entry.Kind == policies.Offline }) {
 		h.last = make([]uint32, c.Room())
 	}
+	h.follower, _ = c.Observer.(cache.TierObserver)
 	if columns == nil {
 		o := &objects{hierarchy: h, largest: slices.Max(sizes), tenants: cache.NewSharing(c)}
 		if err := o.addLevels(c, all, sizes, specs, func(int) bool { return false }); err != nil {
@@ -446,7 +448,7 @@ func (l *level) fill(c cache.Config, chained bool) (err error) {
 		return err
 	}
 	l.pool = cache.NewPool(p, c.Capacity, c.Room())
-	l.pool.Observe(l)
+	l.pool.Observe(l.observed())
 	if isStore(entry, l.of.mode) && l.at > 0 && prompts.Of(c.Trace.Kind) != nil {
 		l.store = &store{policy: p.(policies.PromptStore), did: l.of.accessesIn(l.at, len(c.Trace.Objects))}
 	}

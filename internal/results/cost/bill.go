@@ -183,9 +183,10 @@ func (b Bill) missing(uses []use, origin load) []use {
 
 // Names of metrics of what a record replayed.
 const (
-	nodeCount = "node_count" // nodes, each with a cache of the capacity
-	tierHits  = "tier_hits"  // of tiers, of which the first has the capacity
-	prompts   = "prompts"    // whose blocks are the requests
+	nodeCount      = "node_count"      // nodes, each with a cache of the capacity
+	sharedCapacity = "shared_capacity" // of a second level that they share
+	tierHits       = "tier_hits"       // of tiers, of which the first has the capacity
+	prompts        = "prompts"         // whose blocks are the requests
 )
 
 // nodesOf returns how many caches of its capacity a record has: the most nodes at any time, since all have to be paid.
@@ -198,6 +199,9 @@ func nodesOf(r *records.Record) int64 {
 func (p Prices) counted(r *records.Record) (lines []string) {
 	if n := nodesOf(r); n > 1 {
 		line := fmt.Sprintf("memory: that of all %s nodes", show.Count(n))
+		if _, shared := r.GetInt(sharedCapacity); shared {
+			line += ", and of the second level that they share"
+		}
 		if len(belowFirst(r)) > 0 {
 			line += "; tiers that they share count once"
 		}

@@ -146,7 +146,8 @@ const missed = "misses"
 func (b Bill) rents(r *records.Record) (uses []use) {
 	below := belowFirst(r)
 	name, _ := b.first(firstOf(r), below)
-	uses = b.add(uses, name, name, float64(r.Taken())*float64(nodesOf(r)), true)
+	behind, _ := r.GetInt(sharedCapacity)
+	uses = b.add(uses, name, name, float64(r.Taken())*float64(nodesOf(r))+float64(behind), true)
 	for _, name := range below {
 		bytes, _ := r.GetInt(TierBytes.Of(name))
 		uses = b.add(uses, name, name, float64(bytes), true)

@@ -45,9 +45,9 @@ func CheckTrace(router route.Spec, t *traces.Trace, modelled bool) error {
 	case router.Entry.New == nil:
 		return fmt.Errorf("router %s routes requests for objects, but %s has prompts; choose another router (see: cachesim "+
 			"routers)", router, t.Name)
-	case route.LosesNodes(router):
-		return fmt.Errorf("router %s: of nodes that serve prompts, those with the highest numbers are lost; write --nodes "+
-			"4@0s,3@3600s", router)
+	case route.IsForObjects(router):
+		return fmt.Errorf("router %s: lose, back and behind are for objects; for prompts write --nodes 4@0s,3@3600s, or "+
+			"share tiers", router)
 	case sessions != nil && sessions(router.Params) && columns.Sessions == nil:
 		return fmt.Errorf("router %s keeps conversations on a node, but %s does not name them; use hash, or a router that "+
 			"looks at prefixes", router, t.Name)

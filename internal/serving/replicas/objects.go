@@ -21,6 +21,16 @@ var (
 		Better: metric.Higher, Merge: metric.Apart, Column: metric.Column{At: 36, Head: "hits after", Weight: 63},
 		Doc: "hit ratio of the requests after the last change of the nodes"}
 
+	SharedCapacity = metric.Metric{Name: "shared_capacity", Unit: metric.Count, Merge: metric.Max,
+		Doc: "capacity of the second level that all nodes share, in the unit of capacities"}
+	SharedRequests = metric.Metric{Name: "shared_requests", Unit: metric.Count,
+		Doc: "requests that the second level got: what the nodes missed, and writes"}
+	SharedHits = metric.Metric{Name: "shared_hits", Unit: metric.Count, Better: metric.Higher,
+		Doc: "misses of the nodes that the second level served; they count as hits"}
+	SharedHitShare = metric.Metric{Name: "shared_hit_share", Title: "second level", Unit: metric.Share, Digits: 2,
+		Better: metric.Higher, Merge: metric.Apart, Column: metric.Column{At: 34, Head: "second level", Weight: 76},
+		Doc: "share of all requests that the second level served"}
+
 	NodeRequests = metric.Metric{Name: "node_requests", Unit: metric.Count, Labels: "node",
 		Doc: "requests for objects that a node served; the first 64 nodes are reported one by one"}
 	NodeMisses = metric.Metric{Name: "node_misses", Unit: metric.Count, Labels: "node", Better: metric.Lower,
@@ -32,5 +42,5 @@ var (
 
 	// ObjectMetrics are all of them.
 	ObjectMetrics = []metric.Metric{ByteImbalance, OneCacheHitRatio, BelowOneCache, ObjectsMoved, ChangedHitRatio,
-		NodeRequests, NodeMisses, NodeBytes, NodeHitRatio}
+		SharedCapacity, SharedRequests, SharedHits, SharedHitShare, NodeRequests, NodeMisses, NodeBytes, NodeHitRatio}
 )

@@ -37,9 +37,9 @@ type Epoch struct {
 	Nodes []uint16
 }
 
-// LosesNodes reports whether a router of objects loses nodes of the user's choice.
-func LosesNodes(s Spec) bool {
-	return s.Entry.Place != nil && s.Params.Text(loseParam.Name)+s.Params.Text(backParam.Name) != ""
+// IsForObjects reports whether a router has parameters that mean nothing to prompts.
+func IsForObjects(s Spec) bool {
+	return HasSecond(s) || s.Entry.Place != nil && s.Params.Text(loseParam.Name)+s.Params.Text(backParam.Name) != ""
 }
 
 // EpochsOf returns which nodes a router of objects has, the first ones from the first request on.

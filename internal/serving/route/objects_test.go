@@ -359,6 +359,7 @@ func TestEpochs(t *testing.T) {
 		"hash(nodes=3@0s+4@5s,lose=1@1s)":          "the number of nodes changes at times already",
 		"ring(nodes=3,vnodes=6)":                   "want a multiple of 4",
 		"slots(nodes=0)":                           "no number of nodes",
+		"hash(nodes=3,behind-policy=fifo)":         "nothing is behind the nodes; add behind=8",
 		"round-robin(nodes=3,lose=1@1s,back=2@5s)": "node 2 is not lost then",
 	} {
 		if _, err := Registry.Parse(call); err == nil || !strings.Contains(err.Error(), want) {

@@ -56,7 +56,7 @@ func (e Entry) Signature() (string, []params.Param) {
 	}
 	all := slices.Concat([]params.Param{nodesParam}, e.OfPrompts, e.Params)
 	if e.Place != nil {
-		all = append(all, loseParam, backParam)
+		all = append(all, loseParam, backParam, behindParam, behindPolicyParam)
 	}
 	return e.Name, all
 }
@@ -93,6 +93,9 @@ func (e Entry) CheckValues(v params.Values) error {
 		return err
 	}
 	if _, err := epochsIn(v); err != nil {
+		return err
+	}
+	if err := checkBehind(v); err != nil {
 		return err
 	}
 	return params.Check(e.Check, v)

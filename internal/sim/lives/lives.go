@@ -110,6 +110,7 @@ type Watch struct {
 	missed       []int64  // per object: the bytes of its misses; nil unless capacities count bytes
 
 	sum, window departures
+	tiers       *tiersOf // of a cache with tiers; nil for others
 }
 
 // departures are the objects that left in some time.
@@ -130,6 +131,11 @@ func (w *Watch) Part(t *traces.Trace, warmup int) {
 		w.arrivals = p.Arrivals
 	}
 	w.grow(t.NumObjects)
+	if w.tiers != nil {
+		for _, tier := range w.tiers.watches {
+			tier.Part(t, warmup)
+		}
+	}
 }
 
 // grow makes room for the objects below a number. Those beyond the trace are prefetched, and never requested.
@@ -148,9 +154,17 @@ func (w *Watch) grow(objects int) {
 
 // Begin is called before the requests [pos, end), Served after them. These are one request or, where prompts are
 // served, those of a group, which hit from the first on.
-func (w *Watch) Begin(pos, end int) { w.pos, w.end, w.hits = pos, end, 0 }
+func (w *Watch) Begin(pos, end int) {
+	w.pos, w.end, w.hits = pos, end, 0
+	if w.tiers != nil {
+		for _, tier := range w.tiers.watches {
+			tier.Begin(pos, end)
+		}
+	}
+}
 
 func (w *Watch) Served() {
+	w.Moved()
 	if w.pos < w.warmup {
 		return
 	}
@@ -226,6 +240,7 @@ func (w *Watch) value(x float64) float64 {
 
 // AddTo adds the metrics of the whole replay.
 func (w *Watch) AddTo(v *metric.Values) {
+	w.addTiers(v)
 	d := &w.sum
 	for _, of := range w.times(d) {
 		for _, p := range percentiles {

@@ -18,6 +18,7 @@ type Cluster struct {
 	nodes    []served // per life
 	labels   int
 	gone     metric.Values // counters of the caches of lost nodes
+	behind   *second       // nil: nothing is behind the nodes
 	before   cache.Counts  // of all nodes, when they changed last
 	warm     cache.Counts  // of all nodes, in the warm-up
 }
@@ -61,13 +62,19 @@ func (c *Cluster) serve(to int) {
 			continue
 		}
 		rest, _ := slices.BinarySearch(l.positions[n.done:], uint32(to))
-		if rest > 0 {
+		switch {
+		case c.behind != nil:
+			c.behind.ask(n, l, rest)
+		case rest > 0:
 			n.feed.Serve(n.done, n.done+rest)
-			n.done += rest
 		}
+		n.done += rest
 		if to >= l.until && l.lost {
 			c.bury(n)
 		}
+	}
+	if c.behind != nil {
+		c.behind.serve()
 	}
 }
 
@@ -92,6 +99,9 @@ func (c *Cluster) tally() (sum feed.Tally) {
 				sum.Labels[label] = sum.Labels[label].Plus(n)
 			}
 		}
+	}
+	if c.behind != nil {
+		c.behind.addTo(&sum)
 	}
 	return sum
 }
@@ -118,6 +128,9 @@ func (c *Cluster) BeginCounting() {
 		}
 	}
 	c.warm = c.tally().Counts
+	if c.behind != nil {
+		c.behind.beginCounting()
+	}
 }
 
 // Used returns what all nodes hold.
@@ -161,6 +174,9 @@ func (c *Cluster) Counters() []policies.Counter {
 	bytes := func(n cache.Counts) int64 { return n.Bytes }
 	all = appendImbalance(all, replicas.Imbalance, perNode, requests)
 	all = appendImbalance(all, replicas.ByteImbalance, perNode, bytes)
+	if c.behind != nil {
+		all = append(all, c.behind.counters(c.tally().Counts.Minus(c.warm).Requests)...)
+	}
 	if c.division.changed > 0 {
 		if c.division.placed {
 			all = append(all, policies.Count(replicas.ObjectsMoved, c.division.moved))

@@ -246,6 +246,85 @@ func TestWritesOnNodesAgainstNaive(t *testing.T) {
 	})
 }
 
+// recent is a naive LRU of objects.
+type recent struct {
+	room    int
+	objects []uint32 // the last used first
+}
+
+func (l *recent) drop(o uint32) (was bool) {
+	i := slices.Index(l.objects, o)
+	if i >= 0 {
+		l.objects = slices.Delete(l.objects, i, i+1)
+	}
+	return i >= 0
+}
+
+func (l *recent) request(o uint32) (hit bool) {
+	hit = l.drop(o)
+	l.objects = slices.Insert(l.objects, 0, o)
+	l.objects = l.objects[:min(len(l.objects), l.room)]
+	return hit
+}
+
+// A second level gets what the nodes miss, in the order of the trace, and all writes.
+func TestSecondLevelAgainstNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		trace := drawn(t)
+		n := rapid.IntRange(1, 4).Draw(t, "nodes")
+		router := rapid.SampledFrom([]string{"hash", "round-robin", "replicas"}).Draw(t, "router")
+		room, times := rapid.IntRange(1, 4).Draw(t, "room"), rapid.IntRange(1, 5).Draw(t, "behind")
+		c := simtest.Cell(t, "lru", capacity.Of(int64(room), false),
+			fmt.Sprintf("router=%s(nodes=%d,behind=%d)", router, n, times))
+		warmup := rapid.IntRange(0, len(trace.Objects)-1).Draw(t, "warmup")
+		got := simtest.Replay(t, sim.NewReplayer(trace, sim.ReplayerOptions{Warmup: warmup}), c)
+
+		placement := must.Get(route.NewPlacement(*c.Router, trace.NumObjects,
+			func(o uint32) string { return trace.Key(int(o)).String() }, c.Seed))(t)
+		placement.Use(route.EpochsOf(*c.Router)[0].Nodes)
+		nodes, behind := make([]recent, n), recent{room: room * times}
+		for i := range nodes {
+			nodes[i].room = room
+		}
+		hits, shared, asked := int64(0), int64(0), int64(0)
+		for pos, o := range trace.Objects {
+			for _, r := range trace.Removals {
+				if int(r.Before) == pos {
+					behind.drop(r.Object)
+					for _, node := range placement.Homes(r.Object) {
+						nodes[node].drop(r.Object)
+					}
+				}
+			}
+			homes := placement.Homes(o)
+			node := placement.Pick(homes)
+			counts := pos >= warmup && (trace.Written.Mode == stream.WritesCount || !trace.IsWrite(pos))
+			for _, other := range homes {
+				if other != node && trace.IsWrite(pos) {
+					nodes[other].drop(o)
+				}
+			}
+			hit := nodes[node].request(o)
+			if !hit || trace.IsWrite(pos) {
+				if pos >= warmup {
+					asked++
+				}
+				if behind.request(o) && !hit && counts {
+					shared++
+				}
+			}
+			if hit && counts {
+				hits++
+			}
+		}
+		if got.Int(metric.Hits) != hits+shared || got.Int(replicas.SharedHits) != shared ||
+			got.Int(replicas.SharedRequests) != asked {
+			t.Fatalf("%s: %d hits, %d of %d requests on the second level; want %d, %d and %d", c.Router, got.Int(metric.Hits),
+				got.Int(replicas.SharedHits), got.Int(replicas.SharedRequests), hits+shared, shared, asked)
+		}
+	})
+}
+
 // The bound of a row is the optimum of one cache, which no router and no policy exceeds, and what one cache would hit
 // is what it hits.
 func TestNodesAgainstOneCache(t *testing.T) {
@@ -333,6 +412,13 @@ func TestLostNodesAreMeasured(t *testing.T) {
 }
 
 func TestWhatNodesRefuse(t *testing.T) {
+	for policy, want := range map[string]string{"opt": "want another policy, such as lru", "lrux": "unknown policy",
+		"laru": "want another policy", "redis": "want another policy"} {
+		_, err := route.Registry.Parse("hash(nodes=3,behind=2,behind-policy=" + policy + ")")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("behind-policy=%s: %v, want %q", policy, err, want)
+		}
+	}
 	trace := policytest.Trace(1, 300, 50)
 	trace.Times = nil
 	replayer := sim.NewReplayer(trace, sim.ReplayerOptions{})

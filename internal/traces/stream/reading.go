@@ -35,6 +35,8 @@ type Reading struct {
 	Served  string // where the file says what the server's own cache found
 	Tenant  string // "" if no tenants were requested
 
+	Models []string // that prompts name, at most mostModels of them
+
 	Others []string // unread columns that may be keys, as the option key takes them
 
 	LeftOut int64    // rows that are not requests
@@ -198,6 +200,20 @@ func (r *Reading) Add(other *Reading) {
 	}
 	for _, t := range other.Notable {
 		r.Notable = Count(r.Notable, t.Sort, t.N)
+	}
+	for _, model := range other.Models {
+		r.NameModel([]byte(model))
+	}
+}
+
+// mostModels is up to how many models of prompts are known by name.
+const mostModels = 8
+
+// NameModel notes the model that a prompt names, as JSON writes it.
+func (r *Reading) NameModel(name []byte) {
+	known := func(of string) bool { return of == strings.Trim(string(name), `"`) }
+	if len(name) > 0 && len(r.Models) < mostModels && !slices.ContainsFunc(r.Models, known) {
+		r.Models = append(r.Models, strings.Trim(string(name), `"`))
 	}
 }
 

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -48,6 +49,31 @@ func (w Workload) keyValues(dirs []string) (k keyValues, err error) {
 		return k, fmt.Errorf("keys and values %s: %w", w.KV, err)
 	}
 	return k, nil
+}
+
+// WithModel returns w and its trace with the keys and values of the model that the log itself names, if a preset is
+// known for it; ok is false if there is none, or if w says what they take.
+func (w Workload) WithModel(t *traces.Trace) (_ Workload, _ *traces.Trace, ok bool, err error) {
+	p, model := prompts.Of(t.Kind), t.Model()
+	if _, unknown := llm.Find(model); p == nil || w.KV != "" || model == "" || unknown != nil {
+		return w, t, false, nil
+	}
+	w.KV = "model=" + model
+	k, err := w.keyValues(nil)
+	if err != nil {
+		return w, t, false, err
+	}
+	own := *t.Requested()
+	columns := *p
+	if asked := prompts.Of(own.Kind); asked != p {
+		columns = *asked
+	}
+	own.Kind = &columns
+	if err = k.set(&own); err != nil {
+		return w, t, false, err
+	}
+	t, err = own.WithAnswers(cmp.Or(w.Answers, prompts.AnswersKept))
+	return w, t, true, err
 }
 
 // set gives the blocks of a trace their bytes.

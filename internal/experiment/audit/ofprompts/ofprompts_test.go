@@ -148,6 +148,44 @@ func TestTemplatesAreFound(t *testing.T) {
 	}
 }
 
+// TestMooncake: of the Mooncake conversations, what a cache of any size without answers finds within 5 minutes, here by
+// a map of blocks, is explained by that.
+func TestMooncake(t *testing.T) {
+	path := filepath.Join(os.Getenv(workload.Env), "llm", "mooncake-conversation.jsonl.zst")
+	if _, err := os.Stat(path); err != nil || testing.Short() {
+		t.Skipf("set %s to the folder of the traces", workload.Env)
+	}
+	tr := must.Get(load(t.Context(), workload.Workload{Files: []string{path}}))(t).Requested()
+	p := prompts.Of(tr.Kind)
+	last := map[uint32]int64{}
+	var b strings.Builder
+	for i := range tr.Groups {
+		group, _ := tr.Group(i)
+		now, found, open := p.Arrivals[i], int64(0), true
+		for _, o := range group {
+			before, known := last[o]
+			if open = open && known && now-before <= int64(5*time.Minute); open {
+				found += int64(p.BlockTokens)
+			}
+			last[o] = now
+		}
+		fmt.Fprintf(&b, `{"timestamp":%d,"input_length":%d,"output_length":%d,"cached_tokens":%d,"hash_ids":%s}`+"\n",
+			now/1e6, p.InputTokens[i], p.OutputTokens[i], min(found, int64(p.InputTokens[i])),
+			strings.ReplaceAll(fmt.Sprint(group), " ", ","))
+	}
+	log := filepath.Join(t.TempDir(), "log.jsonl")
+	must.Do(t, os.WriteFile(log, []byte(b.String()), 0o600))
+	s := setup(workload.Workload{Files: []string{log}}, 1<<20)
+	s.Cell.Policy = policies.Known("lru")
+	l := &Log{Load: load}
+	f := must.Get(l.Find(t.Context(), s, must.Get(l.trace(t.Context(), s))(t), audit.Options{}))(t)
+	text := strings.Join(f.Sentences(audit.Words{Units: "tokens", Settings: "lru"}), "\n")
+	if want := "8.2 of the 8.8 points are explained by a time to live of 5 minutes since the last use, 0.6 by answers " +
+		"that are not kept; 0.0 are not explained."; !strings.Contains(text, want) || f.Last().Agreement() < 0.9999 {
+		t.Errorf("%s\nwant %s", text, want)
+	}
+}
+
 // TestFit: the capacity and the number of servers that wrote a log are among those that fit, and others are not.
 func TestFit(t *testing.T) {
 	tr := conversations(t, "0.1")

@@ -187,6 +187,7 @@ func (a *agentReader) request(p *prompt) error {
 	case stated < a.stated:
 		return fmt.Errorf("t goes back from %v to %v seconds", float64(a.stated)/1e9, float64(stated)/1e9)
 	}
+	a.src.Reading.NameModel(a.served.model)
 	p.Scope, p.Measured = a.served.scope(a.opts), measured(&a.usage, p.InputTokens, a.src.Reading)
 	for i, id := range p.blocks {
 		p.blocks[i] = random.Scramble(id ^ a.scope)
