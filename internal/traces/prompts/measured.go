@@ -133,6 +133,17 @@ func (u *Usage) Measured(tokens int32) (m Measured, odd bool) {
 	return m, false
 }
 
+// Prompt returns the tokens of the prompt and those that the server had of it; ok is false if the fields do not say how
+// many the prompt has.
+func (u *Usage) Prompt() (tokens, cached int64, ok bool) {
+	cached = u.of[foundTokens]
+	if !u.known[foundTokens] {
+		cached = u.of[readTokens]
+	}
+	tokens, ok = u.all(cached)
+	return tokens, cached, ok
+}
+
 // all returns the tokens of the prompt, if the fields say how many they are.
 func (u *Usage) all(found int64) (all int64, stated bool) {
 	switch {

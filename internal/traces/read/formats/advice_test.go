@@ -53,10 +53,6 @@ func TestAdviceCanBePasted(t *testing.T) {
 			"is a debug log of memcached (-vv), which has neither times nor the sizes of what is read; log its requests with " +
 				"both: send it watch fetchers mutations",
 			`regex:unmatched=skip,pattern=^<\d+ (?<op>get|set|add|replace|append|prepend|incr|decr|delete)s? (?<key>\S+)`, 3},
-		"a session of Claude Code": {`{"type": "summary", "summary": "x"}` + "\n" +
-			`{"parentUuid": null, "sessionId": "s-1", ` +
-			`"type": "user", "message": {"role": "user", "content": "Fix it."}, "uuid": "u0"}` + "\n",
-			"is a session of Claude Code, which has messages and no requests", "", -1},
 		"spans of OpenTelemetry": {`{"name":"chat","attributes":{"gen_ai.input.messages":"[]"}}` + "\n",
 			"is a log of OpenTelemetry spans", "", -1},
 		"sentences": {"started the server\nread /x\n",

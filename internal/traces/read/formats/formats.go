@@ -37,7 +37,7 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{prompts.Kind{}, promptlogs.Formats, "", promptlogs.Writables},
+	{prompts.Kind{}, promptlogs.Formats, "", []source.Writable{mooncakeWritable}},
 	{queries.Kind{}, queries.Formats, "", queries.Writables},
 	{files.Kind{}, files.Formats, "devices", files.Writables},
 	{recommender.Kind{}, recommender.Formats, "", recommender.Writables},

@@ -23,11 +23,6 @@ var unreadables = []unreadable{
 			"nc HOST 11211 > memcached.log; to count objects in this one, of which each get of several keys has the first: " +
 			"--input-format 'regex:unmatched=skip,pattern=^<\\d+ (?<op>get|set|add|replace|append|prepend|incr|decr|delete)s? " +
 			"(?<key>\\S+)'"},
-	{"a session of Claude Code, which has messages and no requests",
-		regexp.MustCompile(`^\{.*"parentUuid": ?(?:null|").*"sessionId": ?"|^\{.*"sessionId": ?".*"parentUuid": ?(?:null|")`),
-		"no format reads it; what was sent at each answer is the messages before it, without the system prompt and the " +
-			"tools, which it lacks: jq -cs '" + promptsOfSession + "' FILE | cachesim run - --input-format openai " +
-			"--cache prefix"},
 	{"a log of OpenTelemetry spans, with prompts in gen_ai.input.messages",
 		regexp.MustCompile(`^\{.*"gen_ai\.input\.messages"`),
 		"no format reads it; its prompts: jq -c '" + promptsOfSpans + "' FILE | cachesim run - --input-format openai"},
@@ -42,12 +37,6 @@ const promptsOfSpans = `(.resourceSpans[]?.scopeSpans[]?.spans[]?, (select(.reso
 	`session_id:.["gen_ai.conversation.id"],messages:[.["gen_ai.input.messages"]|if type=="string" then fromjson else . ` +
 	`end|.[]|{role,content:([.parts[]?|.content|strings]|join("\n"))}],response:{usage:{` +
 	`prompt_tokens:.["gen_ai.usage.input_tokens"],cached_tokens:.["gen_ai.usage.cache_read.input_tokens"]}}}`
-
-// promptsOfSession is a program for jq that writes the prompts of a session of Claude Code as requests with messages.
-// An answer has a line for each of its blocks, with one id: only the first of them is a request.
-const promptsOfSession = `[.[]|select(.message.role)] as $m|range($m|length)|. as $i|$m[$i]|` +
-	`select(.type=="assistant" and .message.id!=$m[$i-1].message.id)|` +
-	`{timestamp,model:.message.model,messages:[$m[:$i][].message|{role,content}],response:{usage:.message.usage}}`
 
 // unreadableOf returns what a log that begins with head is; false if no line of it tells.
 func unreadableOf(head []byte) (unreadable, bool) {

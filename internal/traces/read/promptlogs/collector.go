@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/traces/chattemplate"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read/promptlogs/turns"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 	"github.com/cachesim/cachesim/internal/traces/tokenizer"
@@ -102,7 +103,7 @@ type collector struct {
 	tokenizer     *tokenizer.Tokenizer
 	tokenizerName string
 	size          int // tokens in a block
-	threads       *threads
+	threads       *turns.Threads
 	tenant        *tenantField
 	ofTenant      string // the object that is being read
 	whole         bool   // each conversation is known as a whole, so that none is looked for
@@ -130,15 +131,15 @@ type collector struct {
 // newCollector returns an empty collector for a file, which should hold what is expected.
 func newCollector(src *source.Source, opts params.Values, expected string) (*collector, error) {
 	size := opts.Int("block")
-	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return newThreads(size) })
+	shared := src.Shared(fmt.Sprint("threads of blocks of ", size), func() any { return turns.New(size) })
 	c := &collector{src: src, opts: opts, expected: expected, template: &chattemplate.Templates[0], size: size,
-		threads: shared.(*threads), tenant: newTenantField(src, opts)}
+		threads: shared.(*turns.Threads), tenant: newTenantField(src, opts)}
 	if name, ok := opts[templateOption].(string); ok {
 		if err := c.setTemplate(name); err != nil {
 			return nil, err
 		}
 	}
-	if path := opts.Text(tokenizerOption); path != "" {
+	if path, _ := opts[tokenizerOption].(string); path != "" { // formats without texts have none
 		read, err := src.ReadBeside(path, "tokenizer", readTokenizer)
 		if err != nil {
 			return nil, err
@@ -190,7 +191,7 @@ func (c *collector) add(q *request) error {
 	}
 	p.blocks = c.blocks()
 	if !c.whole {
-		p.thread = c.threads.of(c.hashes, whole, p.Scope)
+		p.thread = c.threads.Of(c.hashes, whole, p.Scope)
 	}
 	p.tail = c.tailOf(q)
 	p.Open = p.tail.open()

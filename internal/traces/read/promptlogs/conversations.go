@@ -90,8 +90,8 @@ func NewConversations(src *source.Source, opts params.Values) (*Conversations, e
 func (c *Conversations) Add(turns []Turn, conversation Turn) error {
 	q := &c.request
 	q.reset()
-	session := c.collector.threads.begun
-	c.collector.threads.begun++
+	session := c.collector.threads.Begun
+	c.collector.threads.Begun++
 	answered := 0
 	for i, turn := range turns {
 		role := chattemplate.RoleOf(turn.Role)

@@ -31,7 +31,7 @@ var mooncakeFormat = source.Format{
 var timeUnits = []string{"s", "ms", "us", "ns"}
 
 const (
-	defaultBlockTokens = 512
+	DefaultBlockTokens = 512
 	maxBlockTokens     = 1 << 20
 )
 
@@ -159,8 +159,8 @@ func guessBlockTokens(lines []mooncakeLine) int {
 			}
 		}
 		switch {
-		case slices.Contains(fitting, defaultBlockTokens):
-			return defaultBlockTokens
+		case slices.Contains(fitting, DefaultBlockTokens):
+			return DefaultBlockTokens
 		case len(fitting) == 1:
 			return fitting[0]
 		case len(fitting) > 1:

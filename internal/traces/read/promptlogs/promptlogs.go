@@ -1,5 +1,5 @@
 // Package promptlogs reads prompts to language models from the logs of servers and proxies, from data sets of
-// conversations, and from traces of blocks. It writes those of Mooncake.
+// conversations, and from traces of blocks.
 package promptlogs
 
 import (
@@ -15,14 +15,9 @@ import (
 // maxTokens is the largest number of tokens in a prompt or an output.
 const maxTokens = math.MaxInt32
 
-// Formats are the formats of prompts; Writables can be written, too.
-var (
-	Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat,
-		vllmFormat, sglangFormat,
-		conversationsFormat, aibrixFormat,
-		lengthsFormat}
-	Writables = []source.Writable{mooncakeWritable}
-)
+// Formats are the formats of prompts.
+var Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat,
+	vllmFormat, sglangFormat, claudeCodeFormat, conversationsFormat, aibrixFormat, lengthsFormat}
 
 // prompt is one prompt as a file states it.
 type prompt struct {

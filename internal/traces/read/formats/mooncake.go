@@ -1,4 +1,4 @@
-package promptlogs
+package formats
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read/promptlogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -85,7 +86,7 @@ func (m *mooncakeWriter) begin(head *prompts.Head, time int64) {
 	if m.kind.Priorities {
 		line = append(strconv.AppendInt(append(line, `"priority": `...), int64(head.Priority), 10), ", "...)
 	}
-	if m.kind.BlockTokens != defaultBlockTokens {
+	if m.kind.BlockTokens != promptlogs.DefaultBlockTokens {
 		field("block_size", uint64(m.kind.BlockTokens))
 	}
 	m.line = append(line, `"hash_ids": [`...)

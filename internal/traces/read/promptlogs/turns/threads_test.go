@@ -1,4 +1,4 @@
-package promptlogs
+package turns
 
 import (
 	"slices"
@@ -7,13 +7,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/random"
+	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
 )
 
 // TestThreadsAsBruteForce compares with all earlier prompts, one by one.
 func TestThreadsAsBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.SampledFrom([]int{1, 2, 3, 64, 70}).Draw(t, "block")
-		found := newThreads(size)
+		found := New(size)
 		type earlier struct {
 			tokens       []uint64
 			whole        int
@@ -50,7 +51,7 @@ func TestThreadsAsBruteForce(t *testing.T) {
 				hash = random.Scramble(hash ^ random.Scramble(token))
 				hashes[i] = hash
 			}
-			if got := found.of(hashes, whole, 0); got != want {
+			if got := found.Of(hashes, whole, 0); got != want {
 				t.Fatalf("prompt %v of %v belongs to %d, want %d", tokens, all, got, want)
 			}
 			all = append(all, earlier{tokens, whole, want})
