@@ -30,7 +30,16 @@ func (p *Picker) Pick(positions []uint32, removals []Removal) *Trace {
 			p.remove(removals[0])
 			removals = removals[1:]
 		}
-		p.add(int(pos))
+		p.addObject(int(pos))
+	}
+	t, kept := p.from, p.kept
+	kept.Times, kept.Ops = stream.Pick(t.Times, positions), stream.Pick(t.Ops, positions)
+	kept.Ends, kept.Served = stream.Pick(t.Ends, positions), stream.Pick(t.Served, positions)
+	if t.Labels != nil {
+		p.labels = stream.Pick(t.Labels.Of, positions)
+	}
+	if t.RequestSizes == nil {
+		kept.ObjectSizes = stream.Pick(t.ObjectSizes, p.chosen.Objects)
 	}
 	return p.end()
 }
@@ -40,18 +49,8 @@ func (p *Picker) begin(room int) {
 	t := p.from
 	p.kept = &Trace{Name: t.Name, Readings: t.Readings, SampleRate: t.SampleRate, SampledFrom: t.SampledFrom,
 		BytesFrom: t.BytesFrom, Written: t.Written, Sizing: t.Sizing, KeysInSizes: t.KeysInSizes}
-	k := p.kept
-	k.Objects, k.Times = slices.Grow(k.Objects, room), growAs(t.Times, room)
-	k.Ops, k.Ends, k.Served = growAs(t.Ops, room), growAs(t.Ends, room), growAs(t.Served, room)
+	p.kept.Objects = slices.Grow(p.kept.Objects, room)
 	p.chosen, p.labels, p.groups, p.begins = stream.Chosen{}, nil, t.Groups, false
-}
-
-// growAs returns an empty column with room, nil if there is no such column.
-func growAs[T any](column []T, room int) []T {
-	if column == nil || room == 0 {
-		return nil
-	}
-	return make([]T, 0, room)
 }
 
 // remove adds a removal. An object that was never requested so far needs none.
@@ -64,6 +63,20 @@ func (p *Picker) remove(r Removal) {
 // add adds the request at a position.
 func (p *Picker) add(pos int) {
 	t, kept := p.from, p.kept
+	number := p.addObject(pos)
+	if t.RequestSizes == nil && t.HasSizes() {
+		kept.AddSize(number, t.Size(pos))
+	}
+	kept.Times, kept.Ops = appendAt(kept.Times, t.Times, pos), appendAt(kept.Ops, t.Ops, pos)
+	kept.Ends, kept.Served = appendAt(kept.Ends, t.Ends, pos), appendAt(kept.Served, t.Served, pos)
+	if t.Labels != nil {
+		p.labels = append(p.labels, t.Labels.Of[pos])
+	}
+}
+
+// addObject adds the object of a request, with its size if objects change theirs, and returns its number.
+func (p *Picker) addObject(pos int) (number uint32) {
+	t, kept := p.from, p.kept
 	for len(p.groups) > 0 && p.groups[0] <= pos { // begins stays set until a request of the group is kept
 		p.groups, p.begins = p.groups[1:], true
 	}
@@ -71,8 +84,7 @@ func (p *Picker) add(pos int) {
 		kept.Groups, p.begins = append(kept.Groups, len(kept.Objects)), false
 	}
 	object := t.Objects[pos]
-	number := p.numbers[object]
-	if number == 0 {
+	if number = p.numbers[object]; number == 0 {
 		p.chosen.Objects = append(p.chosen.Objects, object)
 		number = uint32(len(p.chosen.Objects))
 		p.numbers[object] = number
@@ -81,14 +93,10 @@ func (p *Picker) add(pos int) {
 		p.chosen.Requests = append(p.chosen.Requests, pos)
 	}
 	kept.Objects = append(kept.Objects, number-1)
-	if t.HasSizes() {
+	if t.RequestSizes != nil {
 		kept.AddSize(number-1, t.Size(pos))
 	}
-	kept.Times, kept.Ops = appendAt(kept.Times, t.Times, pos), appendAt(kept.Ops, t.Ops, pos)
-	kept.Ends, kept.Served = appendAt(kept.Ends, t.Ends, pos), appendAt(kept.Served, t.Served, pos)
-	if t.Labels != nil {
-		p.labels = append(p.labels, t.Labels.Of[pos])
-	}
+	return number - 1
 }
 
 // end returns the trace.

@@ -23,6 +23,7 @@ import (
 	"github.com/cachesim/cachesim/internal/serving/route"
 	"github.com/cachesim/cachesim/internal/sim"
 	_ "github.com/cachesim/cachesim/internal/sim/all"
+	"github.com/cachesim/cachesim/internal/sim/shards"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/read"
@@ -501,5 +502,19 @@ func TestTableOfNodes(t *testing.T) {
 	}
 	if len(rows) != 5 {
 		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// BenchmarkDivide is what nodes cost once, before the first of the cells with one router.
+func BenchmarkDivide(b *testing.B) {
+	trace := simtest.Generated(b, "zipf(alpha=1,objects=200000,requests=2000000)", traces.Needs{Keys: true})
+	for _, call := range []string{"hash(nodes=3)", "ring(nodes=16)", "round-robin(nodes=3)"} {
+		router := must.Get(route.Registry.Parse(call))(b)
+		b.Run(call, func(b *testing.B) {
+			for b.Loop() {
+				must.Get(shards.Divide(trace, router, 0, 0))(b)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(trace.Objects)), "ns/req")
+		})
 	}
 }
