@@ -231,6 +231,28 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestResultsDoNotDependOnJobs: what is found is the same with one job and with eight.
+func TestResultsDoNotDependOnJobs(t *testing.T) {
+	tr := conversations(t, "0.1")
+	server := setup(logOf(t, tr, func(int, int64) int64 { return -1 }), 700)
+	server.nodes = 2
+	l := &Log{Load: load}
+	seen := must.Get(l.replay(t.Context(), server))(t)
+	w := logOf(t, tr, func(i int, _ int64) int64 { return seen.hits[i] })
+	read := must.Get(load(t.Context(), w))(t)
+	var before string
+	for _, jobs := range []int{1, 8} {
+		l := &Log{Load: load}
+		f := must.Get(l.Find(t.Context(), setup(w, 3000), read, audit.Options{Jobs: jobs}))(t)
+		fit := must.Get(l.Fit(t.Context(), setup(w, 1), read, jobs))(t)
+		got := fmt.Sprintf("%+v\n%+v", f, fit)
+		if before != "" && got != before {
+			t.Errorf("%d jobs: %s\nand with one %s", jobs, got, before)
+		}
+		before = got
+	}
+}
+
 // TestNothingExplainsNoise: prompts that hit at random are explained by nothing.
 func TestNothingExplainsNoise(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
