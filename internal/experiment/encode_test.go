@@ -98,7 +98,7 @@ func FuzzEncodeText(f *testing.F) {
 // Half-open intervals are texts with open brackets, which nest nothing: a file may have more of them than levels.
 func TestEncodeKeepsOpenBrackets(t *testing.T) {
 	f := &File{Groups: map[string][]string{"intervals": {}}}
-	for i := range 2 * maxNesting {
+	for i := range 2 * yamlhint.MaxNesting {
 		f.Groups["intervals"] = append(f.Groups["intervals"], fmt.Sprintf("[%d, %d)", i, i+1))
 	}
 	checkStored(t, f)

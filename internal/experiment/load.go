@@ -20,7 +20,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/filestate"
@@ -32,7 +31,6 @@ import (
 
 const (
 	maxFileSize = 256 << 10 // bytes of an experiment file; the parser takes quadratic time
-	maxNesting  = 100       // of brackets and of dashes on one line, so that no file can exhaust the stack of the parser
 )
 
 type source struct {
@@ -125,8 +123,8 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 		return nil, fmt.Errorf("%s: is not text; want a YAML file with an experiment", name)
 	}
 	tokens := lexer.Tokenize(strings.TrimPrefix(string(text), "\ufeff"))
-	if line := deepLine(tokens); line > 0 {
-		return nil, fmt.Errorf("%s:%d: is nested more than %d levels deep", name, line, maxNesting)
+	if line := yamlhint.DeepLine(tokens); line > 0 {
+		return nil, fmt.Errorf("%s:%d: is nested more than %d levels deep", name, line, yamlhint.MaxNesting)
 	}
 	doc, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -146,29 +144,6 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 		return nil, fmt.Errorf("%s: has %d documents; want one experiment per file", name, len(doc.Docs))
 	}
 	return doc.Docs[0].Body, nil
-}
-
-// deepLine returns the first line on which brackets, or leading dashes, are nested too deep; 0 if there is none. What a
-// text contains does not count.
-func deepLine(tokens token.Tokens) int {
-	line, indent, brackets, dashes := 0, 0, 0, 0
-	for _, t := range tokens {
-		if t.Position.Line != line {
-			line, indent, dashes = t.Position.Line, t.Position.Column-1, 0
-		}
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			brackets++
-		case token.SequenceEndType, token.MappingEndType:
-			brackets = max(0, brackets-1)
-		case token.SequenceEntryType, token.MappingKeyType:
-			dashes++
-		}
-		if max(brackets, dashes, indent/2) > maxNesting {
-			return line
-		}
-	}
-	return 0
 }
 
 // decode fills in f. Before that it checks what the YAML library accepts (1.5 as a whole number) or reports without the

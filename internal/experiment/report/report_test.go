@@ -250,8 +250,8 @@ func TestPageIsAccessible(t *testing.T) {
 			}
 		}
 	}
-	if svgs != 1 {
-		t.Errorf("%d figures, want 1", svgs)
+	if svgs != 2 {
+		t.Errorf("%d drawings, want one figure, drawn for large and small screens", svgs)
 	}
 }
 

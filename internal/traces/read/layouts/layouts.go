@@ -3,21 +3,23 @@
 package layouts
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/yamlhint"
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -39,7 +41,7 @@ type File struct {
 	Examples []Example `yaml:"examples"`
 
 	Path string `yaml:"-"` // of the file
-	text []byte
+	root ast.Node
 }
 
 // Reads are defaults of reads of files.
@@ -99,20 +101,43 @@ type Request struct {
 // Scalar is a value as it is written.
 type Scalar string
 
-func (s *Scalar) UnmarshalYAML(node *yaml.Node) error {
-	*s = Scalar(node.Value)
-	return nil
+func (s *Scalar) UnmarshalYAML(node ast.Node) error {
+	text, err := textOf(node)
+	*s = Scalar(text)
+	return err
+}
+
+// textOf returns a single value as it is written.
+func textOf(node ast.Node) (string, error) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, nil
+	case *ast.LiteralNode:
+		return n.Value.Value, nil
+	case *ast.NullNode, nil:
+		return "", nil
+	case ast.ScalarNode:
+		return n.GetToken().Value, nil
+	}
+	return "", yamlhint.Wrong(node, "one value")
 }
 
 // texts are one text or several.
 type texts []string
 
-func (t *texts) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind == yaml.ScalarNode {
-		*t = texts{node.Value}
-		return nil
+func (t *texts) UnmarshalYAML(node ast.Node) error {
+	items := []ast.Node{node}
+	if list, ok := node.(*ast.SequenceNode); ok {
+		items = list.Values
 	}
-	return node.Decode((*[]string)(t))
+	for _, item := range items {
+		text, err := textOf(item)
+		if err != nil {
+			return err
+		}
+		*t = append(*t, text)
+	}
+	return nil
 }
 
 func (t texts) has(word []byte) bool {
@@ -135,54 +160,80 @@ func Parse(path string, text []byte) (*File, error) {
 	return decode(path, text)
 }
 
-// strictError is the YAML library's error about an unknown key.
-var strictError = regexp.MustCompile(`line (\d+): field (\S+) (not found|already set) in type layouts\.(\w+)`)
-
 func decode(path string, text []byte) (*File, error) {
 	f := &File{Path: path}
-	strict := yaml.NewDecoder(bytes.NewReader(text))
-	strict.KnownFields(true)
-	err := strict.Decode(f)
-	switch wrong := (*yaml.TypeError)(nil); {
-	case err == io.EOF:
-		return nil, fmt.Errorf("%s: is empty: want name, layouts and examples", path)
-	case errors.As(err, &wrong):
-		first := strings.TrimPrefix(wrong.Errors[0], "line ")
-		if m := strictError.FindStringSubmatch(wrong.Errors[0]); m != nil {
-			first = fmt.Sprintf("%s: unknown field %q of a %s", m[1], m[2], strings.ToLower(m[4]))
-		}
-		return nil, fmt.Errorf("%s:%s", path, first)
+	root, err := parseYAML(text)
+	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s:%s", path, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line "))
+		return nil, placed(path, err)
+	case root == nil:
+		return nil, fmt.Errorf("%s: is empty: want name, layouts and examples", path)
 	}
-	f.text = text
+	if err := yaml.NodeToValue(root, f, yaml.Strict()); err != nil {
+		return nil, placed(path, err)
+	}
+	f.root = root
 	return f, nil
+}
+
+// parseYAML returns the first document of a text; nil if it is empty.
+func parseYAML(text []byte) (ast.Node, error) {
+	tokens := lexer.Tokenize(string(text))
+	if line := yamlhint.DeepLine(tokens); line > 0 {
+		return nil, fmt.Errorf("%d: is nested more than %d levels deep", line, yamlhint.MaxNesting)
+	}
+	doc, err := parser.Parse(tokens, 0)
+	if err != nil || len(doc.Docs) == 0 {
+		return nil, err
+	}
+	return doc.Docs[0].Body, nil
+}
+
+// placed puts the file and the line before an error of the YAML library, without the excerpt that the library adds.
+func placed(path string, err error) error {
+	var at yaml.Error
+	if !errors.As(err, &at) || at.GetToken() == nil {
+		return fmt.Errorf("%s:%w", path, err)
+	}
+	return fmt.Errorf("%s:%d: %s", path, at.GetToken().Position.Line, strings.ReplaceAll(at.GetMessage(), "\n", " "))
 }
 
 // ErrorAt returns err with the file and the line of a value: keys and indexes lead to it.
 func (f *File) ErrorAt(what string, err error, steps ...any) error {
-	node := new(yaml.Node)
-	if wrong := yaml.Unmarshal(f.text, node); wrong != nil || len(node.Content) == 0 {
+	node := f.root
+	if node == nil {
 		return fmt.Errorf("%s: %s%w", f.Path, what, err)
 	}
-	for node = node.Content[0]; len(steps) > 0; steps = steps[1:] {
-		next := child(node, steps[0])
+	for _, step := range steps {
+		next := child(node, step)
 		if next == nil {
 			break
 		}
 		node = next
 	}
-	return fmt.Errorf("%s:%d: %s%w", f.Path, node.Line, what, err)
+	return fmt.Errorf("%s:%d: %s%w", f.Path, lineOf(node), what, err)
+}
+
+// lineOf returns the line on which a value begins. The library places a mapping at its first colon.
+func lineOf(node ast.Node) int {
+	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		return m.Values[0].Key.GetToken().Position.Line
+	}
+	return node.GetToken().Position.Line
 }
 
 // child returns the value of a key, or an element; nil if there is none.
-func child(node *yaml.Node, step any) *yaml.Node {
-	if i, ok := step.(int); ok && i < len(node.Content) {
-		return node.Content[i]
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == step {
-			return node.Content[i+1]
+func child(node ast.Node, step any) ast.Node {
+	switch n := node.(type) {
+	case *ast.SequenceNode:
+		if i, ok := step.(int); ok && i < len(n.Values) {
+			return n.Values[i]
+		}
+	case *ast.MappingNode:
+		for _, entry := range n.Values {
+			if entry.Key.GetToken().Value == step {
+				return entry.Value
+			}
 		}
 	}
 	return nil
