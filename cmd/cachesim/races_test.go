@@ -32,6 +32,8 @@ var raced = []racedCache{
 	{kind: "exact", trace: "zipf(objects=200,requests=3000)", capacity: "10,50", policies: "lru,s3fifo,arc,opt"},
 	{kind: "exact", trace: "zipf-drift(objects=200,requests=3000)", capacity: "10,50", policies: "lru,arc",
 		run: []string{"--policy", "lru,laru", "--predictor", "noisy(p=0.3)", "--prefetch", "none,next"}},
+	{kind: "exact", trace: "zipf(objects=200,requests=3000)", capacity: "10,50", policies: "lru,arc,opt",
+		run: []string{"--nodes", "3", "--route", "ring,round-robin(behind=2),replicas"}},
 	{kind: "sets", trace: "dlrm(rows=500,requests=4000)", capacity: "64,128", policies: "lru,lfu", model: "sls"},
 	{kind: "prefix", trace: "llm(prompts=60)", capacity: "200,800", policies: "lru,s3fifo,vllm",
 		model: "prefill(model=qwen3-8b)"},

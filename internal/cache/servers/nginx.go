@@ -11,10 +11,11 @@ import (
 )
 
 var nginxKind = Kind{
-	Name:    "nginx",
-	Summary: "nginx proxy_cache: files in blocks; max_size is kept by a manager that looks every 10 s",
-	Source:  "ngx_http_file_cache.c of nginx 1.22; held against it. How long a sweep takes depends on the machine",
-	Memory:  "max_size", Unit: bytesOf, Look: policies.Look{Color: policies.Orange, Mark: policies.Diamond},
+	Name: "nginx",
+	Summary: "nginx proxy_cache: files in blocks; max_size is kept by a manager that looks every 10 s, or when a key " +
+		"is due",
+	Source: "ngx_http_file_cache.c of nginx 1.22; held against it. How long a sweep takes depends on the machine",
+	Memory: "max_size", Unit: bytesOf, Look: policies.Look{Color: policies.Orange, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "inactive", Default: "10m", Doc: "what was not asked for that long is removed"},
 		{Name: "min_uses", Default: 1, Min: 1, Max: 1 << 20, Doc: "proxy_cache_min_uses: requests from which a document is " +

@@ -54,6 +54,7 @@ func (l *Log) Causes(s Setup, t *traces.Trace, by string) (causes []Cause[Setup]
 	causes = append(causes, l.settings(s)...)
 	causes = append(causes, l.servers()...)
 	causes = append(causes, l.capacity(), l.overhead(s))
+	causes = append(causes, l.shards()...)
 	return append(causes, l.limits(t, false)...)
 }
 
@@ -413,7 +414,17 @@ func withSetting(p policies.Spec, name, text string) (_ policies.Spec, ok bool) 
 	return p, false
 }
 
-// servers is that several servers answered, each with a cache of its own.
+// shards is that several servers have parts of the objects, each in a cache of its own. That looks like a cache as
+// large as all of them.
+func (l *Log) shards() (causes []Cause[Setup]) {
+	for _, n := range []int{2, 3, 4} {
+		causes = append(causes, l.plain("servers", fmt.Sprintf("%d servers by key", n), fmt.Sprintf("%d servers that divide "+
+			"the keys, each with a cache of the whole capacity", n), func(s *Setup) { s.nodes, s.hashed = n, true }))
+	}
+	return causes
+}
+
+// servers is that several servers answered in turn, each with a cache of its own.
 func (l *Log) servers() (causes []Cause[Setup]) {
 	for _, n := range []int{2, 3, 4} {
 		causes = append(causes,

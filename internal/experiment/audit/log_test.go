@@ -4,10 +4,12 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +34,7 @@ type origin struct {
 	ttl, idle float64
 	restarts  []float64
 	nodes     int
+	sharded   bool    // the nodes divide the keys
 	noise     float64 // share of the requests of which the log says anything
 	skip      int     // requests that the log does not have
 	hosts     int     // that the log names, of the same objects; 0: none
@@ -68,6 +71,11 @@ func (o *origin) serve(i int, r request) (hit bool) {
 		o.restarts = o.restarts[1:]
 	}
 	c, key := o.caches[i%len(o.caches)], r.path+r.query
+	if o.sharded {
+		sum := fnv.New32a()
+		_, _ = sum.Write([]byte(key))
+		c = o.caches[sum.Sum32()%uint32(len(o.caches))]
+	}
 	if o.key != nil {
 		key = o.key(r)
 	}
@@ -212,6 +220,18 @@ func TestEachFaultIsNamed(t *testing.T) {
 				t.Errorf("they agree on %.3f of the requests in the end", f.Last().Agreement())
 			}
 		})
+	}
+}
+
+// TestShardsLookLikeOneCache: nothing tells them from a cache as large as all together, and the table has both.
+func TestShardsLookLikeOneCache(t *testing.T) {
+	f, text := audited(t, &origin{room: 300, nodes: 2, sharded: true})
+	if want := "explained by a capacity of about 600 in the place of 300 ("; !strings.Contains(text, want) {
+		t.Errorf("want %q", want)
+	}
+	i := slices.IndexFunc(f.Alone, func(c audit.Tried) bool { return c.Name == "2 servers by key" })
+	if got := f.Alone[i].Outcome.Agreement(); got < 0.98 {
+		t.Errorf("shards agree on %.3f of the requests", got)
 	}
 }
 

@@ -32,6 +32,7 @@ type Setup struct {
 	idle     time.Duration // likewise, since its last request
 	restarts []int64       // times at which the cache is emptied
 	nodes    int           // servers that take turns, each with a cache of the capacity; 0 and 1: one
+	hashed   bool          // nodes have parts of the objects instead of taking turns
 	byLabel  bool          // a server for each label, in the place of nodes
 
 	key string // the names of all causes in it
@@ -218,15 +219,23 @@ func replayEach(ctx context.Context, t *traces.Trace, s Setup) (*seen, error) {
 				return nil, err
 			}
 		}
-		at := pos % len(nodes)
-		if s.byLabel {
-			at = int(labels.Of[pos])
-		}
-		if nodes[at].serve(t, pos, s) {
+		if nodes[s.nodeOf(t, labels, pos, len(nodes))].serve(t, pos, s) {
 			seen.hits.Set(pos)
 		}
 	}
 	return seen, nil
+}
+
+// nodeOf returns which of the servers a request goes to.
+func (s Setup) nodeOf(t *traces.Trace, labels *traces.Labels, pos, nodes int) int {
+	switch {
+	case s.byLabel:
+		return int(labels.Of[pos])
+	case s.hashed:
+		const mixes = 0x9e3779b97f4a7c15
+		return int(uint64(t.Objects[pos]) * mixes >> 32 % uint64(nodes))
+	}
+	return pos % nodes
 }
 
 // unlabelled returns a trace without labels, by which a replay would count.

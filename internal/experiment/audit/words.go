@@ -55,7 +55,7 @@ func (f Finding) reasons(w Words) []string {
 		return []string{"They agree, as far as totals tell."}
 	case f.Stated.IsCoarse():
 		return []string{fmt.Sprintf("Nothing that was tried explains the gap (%s).", f.attempts())}
-	case f.Stated.Agreement() >= 1-wellAgreed && !f.hasGap():
+	case f.Stated.Agreement() >= 1-wellAgreed && math.Abs(f.Stated.Gap()) < smallGap:
 		return []string{fmt.Sprintf("They agree on %s of the %s: there is nothing to explain.",
 			percent(f.Stated.Agreement()), w.Units)}
 	}
@@ -63,9 +63,12 @@ func (f Finding) reasons(w Words) []string {
 		percent(f.Stated.Agreement()), w.Units, f.attempts())}
 }
 
-// wellAgreed is the share of the units on which server and replay may differ where both follow the same rules: clocks
-// and the order of requests that overlap are not in the log.
-const wellAgreed = 0.02
+// wellAgreed is the share of the units on which server and replay may differ where both follow the same rules, and
+// smallGap by how much their ratios: clocks, and the order of requests that overlap, are not in the log.
+const (
+	wellAgreed = 0.02
+	smallGap   = 0.01
+)
 
 // attempts says what was tried.
 func (f Finding) attempts() string {
