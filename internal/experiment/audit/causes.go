@@ -262,9 +262,6 @@ func splitByLabel(t *traces.Trace) *traces.Trace {
 		other.Objects[pos] = number
 	}
 	other.NumObjects = len(numbers)
-	if t.HasSizes() && t.RequestSizes == nil {
-		other.RequestSizes = nil
-	}
 	other.Removals = splitRemovals(t, other.Objects)
 	return &other
 }
@@ -324,7 +321,7 @@ func inFront(t *traces.Trace, positions []int) *traces.Trace {
 	other.Objects = slices.Concat(stream.Pick(t.Objects, positions), t.Objects)
 	other.RequestSizes = slices.Concat(stream.Pick(t.RequestSizes, positions), t.RequestSizes)
 	other.Served = slices.Concat(make([]stream.Served, n), t.Served)
-	other.Ops, other.Ends = infront(t.Ops, n), infront(t.Ends, n)
+	other.Ops, other.Ends = zerosBefore(t.Ops, n), zerosBefore(t.Ends, n)
 	if t.RequestSizes == nil {
 		other.RequestSizes = nil
 	}
@@ -342,8 +339,8 @@ func inFront(t *traces.Trace, positions []int) *traces.Trace {
 	return other
 }
 
-// infront puts zeros in front of a column that may be absent.
-func infront[T any](column []T, n int) []T {
+// zerosBefore puts zeros in front of a column that may be absent.
+func zerosBefore[T any](column []T, n int) []T {
 	if column == nil {
 		return nil
 	}
