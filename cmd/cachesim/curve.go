@@ -19,7 +19,6 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
-	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/page"
 	"github.com/cachesim/cachesim/internal/results/plots"
 	"github.com/cachesim/cachesim/internal/results/runs"
@@ -120,6 +119,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.server.Apply(cmd.Flags()); err != nil {
 		return err
 	}
+	f.billing.Policy = f.server.Today
 	capacities, mode, err := f.capacity.parse(&f.trace)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
 	r.Answers, r.Tables = answers, []*page.Table{c.Table()}
 	r.Costs, r.Rents = bill.Curve(c.Trace, c.Drawn(), f.blocks), bill.Rents(answers, c.Drawn())
-	f.today = bill.Today
+	f.bill = bill
 	return errors.Join(f.report(cmd, &c, r), partial)
 }
 
@@ -435,7 +435,7 @@ func (f *curveFlags) report(cmd *cobra.Command, c *curve.Curve, r runs.Results) 
 		return err
 	}
 	if len(r.Costs) == 0 {
-		r.Reaches = cost.Reaches(r.Answers, c.Drawn(), f.today, f.billing.HasNoCache())
+		r.Reaches = f.bill.Reaches(r.Answers, c.Drawn(), f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(c.Exact, f.blocks, sim.ObjectNoun)
 	if c.Rate > 0 {

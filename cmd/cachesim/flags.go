@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/progress"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/internal/base/llm"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -101,8 +102,8 @@ func (f *traceFlags) registerSizes(cmd *cobra.Command) {
 // registerKV adds the flags for commands that replay prompts and can count them in bytes.
 func (f *traceFlags) registerKV(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.kv, "kv", "", "what the keys and values of prompts take, so that blocks have bytes: "+
-		"model=llama-3.1-70b (cachesim kv lists the models), config=FILE (a config.json of Hugging Face) or "+
-		"layers=80,kv-heads=8,head-size=128; with type=fp8,tensor-parallel=4")
+		"llama-3.1-70b, short for model=llama-3.1-70b (cachesim kv lists the models), config=FILE (a config.json of "+
+		"Hugging Face) or layers=80,kv-heads=8,head-size=128; with type=fp8,tensor-parallel=4")
 	cmd.Flags().StringVar(&f.answers, "answers", prompts.AnswersKept, "what servers keep of the answers to prompts: kept "+
 		"(known ones can hit, others take room), lengths (all take room, none hits) or off (nothing)")
 	_ = cmd.RegisterFlagCompletionFunc("answers", cobra.FixedCompletions(prompts.AnswerModes,
@@ -184,6 +185,7 @@ func (f *traceFlags) workload(cmd *cobra.Command, args []string) (workload.Workl
 	if given := cmd.Flags().Lookup("kv"); f.kv == "" && given != nil && given.Changed {
 		return w, errors.New("--kv is empty; want a model, as in --kv model=llama-3.1-70b, or remove it")
 	}
+	f.kv = llm.Named(f.kv)
 	if err := workload.CheckKV(f.kv); err != nil {
 		return w, fmt.Errorf("--kv: %w", err)
 	}

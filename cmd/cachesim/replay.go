@@ -50,7 +50,7 @@ type replayFlags struct {
 	figures  commandline.Figures
 	target   target.Flag
 	billing  billing.Flags
-	today    *int64      // the capacity that --today comes to on the trace
+	bill     cost.Bill   // with what the trace says
 	blocks   *blocks.Set // of the cells that were replayed
 	kept     experiment.Kept
 	logged   []string // what logs say of the caches of the servers that wrote them

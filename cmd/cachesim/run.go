@@ -22,7 +22,6 @@ import (
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/bylabel"
 	"github.com/cachesim/cachesim/internal/results/coldstart"
-	"github.com/cachesim/cachesim/internal/results/cost"
 	"github.com/cachesim/cachesim/internal/results/runs"
 	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -132,6 +131,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.server.Apply(cmd.Flags()); err != nil {
 		return err
 	}
+	f.billing.Policy = f.server.Today
 	if f.brief {
 		f.trace.brief = true
 		if err := f.adapt(cmd, args); err != nil {
@@ -278,10 +278,10 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) error {
 	r := f.results(cmd, args, w, t, partial, recs, rows)
 	r.Answers, r.Costs, r.Rents = answers, bill.Answers(recs, f.blocks), bill.Rents(answers, recs)
 	if f.series.hasOrigin() {
-		r.Reaches = cost.Reaching(r.Costs, recs, bill.Today)
+		r.Reaches = bill.Reaching(r.Costs, recs)
 	}
 	r.Missed = runs.MissedTable(recs, missed)
-	f.today = bill.Today
+	f.bill = bill
 	report := f.report
 	if f.isBrief(recs) {
 		report = func(cmd *cobra.Command, r runs.Results) error { return f.reportBrief(cmd, args, r) }
@@ -385,7 +385,7 @@ func (f *runFlags) report(cmd *cobra.Command, r runs.Results) error {
 // interpret adds what reaches the origin, and what the beginning of the trace does to the results.
 func (f *runFlags) interpret(r *runs.Results) {
 	if len(r.Costs) == 0 {
-		r.Reaches = cost.Reaches(r.Answers, r.Records, f.today, f.series.hasOrigin() || f.billing.HasNoCache())
+		r.Reaches = f.bill.Reaches(r.Answers, r.Records, f.series.hasOrigin() || f.billing.HasNoCache())
 	}
 	r.ColdStart = coldstart.Lines(r.Records, f.blocks, sim.ObjectNoun)
 }

@@ -372,3 +372,16 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// A model may be named alone.
+func TestNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"llama-3.1-8b": "model=llama-3.1-8b", " llama-3.1-8b,type=fp8": "model=llama-3.1-8b,type=fp8", "": "", " ": " ",
+		"model=llama-3.1-8b": "model=llama-3.1-8b", "layers=2,latent=9": "layers=2,latent=9", ",": ",",
+		"groups='2 x gqa(8,128)'": "groups='2 x gqa(8,128)'",
+	} {
+		if got := Named(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}

@@ -42,6 +42,15 @@ var Params = []params.Param{
 // Spec is what a user writes: model=llama-3.1-70b,type=fp8,tensor-parallel=4.
 type Spec struct{ values params.Values }
 
+// Named returns the text of a Spec that may begin with the name of a model alone: "llama-3.1-70b,type=fp8" is
+// "model=llama-3.1-70b,type=fp8".
+func Named(text string) string {
+	if first, _, _ := strings.Cut(text, ","); strings.TrimSpace(first) == "" || strings.Contains(first, "=") {
+		return text
+	}
+	return "model=" + strings.TrimSpace(text)
+}
+
 // Parse reads a Spec. It reads no file.
 func Parse(text string) (s Spec, err error) {
 	if s.values, err = params.ParseArgs(Params, text); err != nil {

@@ -226,12 +226,8 @@ func (s *grouped) compute(p Prompt, r *run, hits, full int, bounds reachable, n 
 	tokens := hits * s.pool.Tokens
 	for tokens < p.Tokens {
 		end := s.chunkEnd(tokens, p.Tokens, bounds)
-		s.skip(r, tokens)
-		if !s.allocate(r, tokens, end, n) {
+		if !s.step(p, r, tokens, end, full, bounds, n) {
 			return tokens / s.pool.Tokens
-		}
-		for _, kind := range s.kinds {
-			s.keep(p, r, kind, tokens/s.pool.Tokens, min(end/s.pool.Tokens, full), bounds)
 		}
 		tokens = end
 	}
@@ -245,16 +241,25 @@ func (s *grouped) compute(p Prompt, r *run, hits, full int, bounds reachable, n 
 func (s *grouped) decode(p Prompt, r *run, full int, bounds reachable, n *cache.Counts) (done int) {
 	for tokens := p.Tokens; tokens < p.Written; {
 		end := min(p.Written, s.nextStep(tokens))
-		s.skip(r, tokens)
-		if !s.allocate(r, tokens, end, n) {
+		if !s.step(p, r, tokens, end, full, bounds, n) {
 			return tokens / s.pool.Tokens
-		}
-		for _, kind := range s.kinds {
-			s.keep(p, r, kind, tokens/s.pool.Tokens, min(end/s.pool.Tokens, full), bounds)
 		}
 		tokens = end
 	}
 	return full
+}
+
+// step computes the tokens of a prompt from one on, and keeps the blocks that are full then. It reports whether they
+// had room.
+func (s *grouped) step(p Prompt, r *run, from, end, full int, bounds reachable, n *cache.Counts) bool {
+	s.skip(r, from)
+	if !s.allocate(r, from, end, n) {
+		return false
+	}
+	for _, kind := range s.kinds {
+		s.keep(p, r, kind, from/s.pool.Tokens, min(end/s.pool.Tokens, full), bounds)
+	}
+	return true
 }
 
 // nextStep returns the next number of tokens at which a block is full, or leaves a window.

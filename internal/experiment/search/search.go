@@ -222,9 +222,16 @@ func isLRU(p Policy) bool {
 	return p.Label == policies.Recency() && p.Cell.Parts.Policy.Entry.OnePass && p.Cell.Parts.Prefetcher == nil
 }
 
+// ofServer is what a server needs for itself, in bytes, however little it holds: memcached has a page for each of up to
+// 63 classes.
+const ofServer = 64 << 20
+
 func (s *search) policy(p Policy, level float64, lru *finder) *policy {
 	q := &policy{Policy: p, finder: s.finder(level), sampled: s.Sampled != nil}
 	q.lru = s.lru
+	if p.Cell.Parts.Policy.Entry.Family == policies.Servers {
+		q.top += ofServer
+	}
 	q.first = cmp.Or(lru.high.units, lru.low.units, max(1, q.top/8))
 	if q.sampled {
 		q.step = max(1, int64(1/s.Rate))

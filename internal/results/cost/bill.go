@@ -45,6 +45,9 @@ type Bill struct {
 	Bytes float64
 	Span  time.Duration // of the trace's clock, which gave the rate; 0 if the user did
 	Today *int64        // the capacity that the user has today, in bytes, 0 for no cache; nil if it is unknown
+	// TodayPolicy is what the user has today, by its name in records; "": lru or, if that was not replayed, the policy
+	// that today is compared with.
+	TodayPolicy string
 }
 
 // recorded returns the bill that records have; ok is false if they have no prices.

@@ -30,16 +30,15 @@ const (
 )
 
 // Reaches returns for each group what reaches the origin at the recommended capacity: the first that reaches the
-// target. today is the capacity of today, 0 for no cache, or nil. If the user has asked, a group without such a
-// capacity gets the one with the most hits.
-func Reaches(answers []target.Answer, recs []records.Record, today *int64, isAsked bool) (reaches []Reach) {
+// target. If the user has asked, a group without such a capacity gets the one with the most hits.
+func (b Bill) Reaches(answers []target.Answer, recs []records.Record, isAsked bool) (reaches []Reach) {
 	for _, g := range results.Groups(results.NamedByParts(recs)) {
 		r := recommended(answers, g)
 		if r == nil && isAsked {
 			r = mostHits(g.Records)
 		}
 		if r != nil && r.Contents != records.ContentsUnknown {
-			reaches = append(reaches, reachOf(g, r, today))
+			reaches = append(reaches, b.reachOf(g, r))
 		}
 	}
 	return reaches
@@ -73,12 +72,12 @@ func mostHits(recs []records.Record) (most *records.Record) {
 }
 
 // Reaching says what reaches the origin with the cheapest of priced records.
-func Reaching(answers []Answer, recs []records.Record, today *int64) (reaches []Reach) {
+func (b Bill) Reaching(answers []Answer, recs []records.Record) (reaches []Reach) {
 	for _, g := range results.Groups(results.NamedByParts(recs)) {
 		for _, a := range answers {
 			if best := a.Best(); a.Name == g.Name && !best.isNone() {
 				if r := find(g.Records, best.Policy, best.Capacity); r != nil {
-					reaches = append(reaches, reachOf(g, r, today))
+					reaches = append(reaches, b.reachOf(g, r))
 				}
 			}
 		}
@@ -94,14 +93,17 @@ func find(recs []records.Record, label string, capacity int64) *records.Record {
 	return &recs[i]
 }
 
-func reachOf(g results.Group, best *records.Record, today *int64) Reach {
-	reach := Reach{Name: g.Name, best: *best, noToday: today != nil && *today == 0}
+func (b Bill) reachOf(g results.Group, best *records.Record) Reach {
+	reach := Reach{Name: g.Name, best: *best, noToday: b.Today != nil && *b.Today == 0}
 	if i := slices.IndexFunc(g.Records, func(r records.Record) bool { return isNone(&r) }); i >= 0 {
 		reach.none = &g.Records[i]
 	}
-	if today != nil && *today > 0 {
-		if reach.now = find(g.Records, baseline, *today); reach.now == nil {
-			reach.now = find(g.Records, best.Label, *today)
+	if b.Today == nil || *b.Today == 0 {
+		return reach
+	}
+	for _, policy := range []string{b.TodayPolicy, baseline, best.Label} {
+		if reach.now == nil {
+			reach.now = find(g.Records, policy, *b.Today)
 		}
 	}
 	return reach

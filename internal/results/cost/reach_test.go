@@ -47,7 +47,7 @@ func TestReachIsThatOfAnExhaustiveReplay(t *testing.T) {
 				}
 			}
 		}
-		reaches := cost.Reaches(answers, recs, &today, isAsked)
+		reaches := cost.Bill{Today: &today}.Reaches(answers, recs, isAsked)
 		if len(reaches) != 1 {
 			t.Fatalf("%d sentences", len(reaches))
 		}

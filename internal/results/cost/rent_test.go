@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
@@ -32,6 +33,13 @@ func TestRents(t *testing.T) {
 		"lru at 4 GiB: 12.00 EUR, a tie; memcached at 2 GiB: 15.00 EUR, 40% saved"
 	if got := rents[0].Sentence(); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+	b.TodayPolicy = "memcached"
+	taking.Label = "memcached"
+	b.Today = &taking.Capacity
+	if got := b.Rents([]target.Answer{answer}, []records.Record{today, taking})[0].Sentence(); !strings.Contains(got,
+		"; today (memcached at 2 GiB) 15.00 EUR; ") {
+		t.Errorf("%s, want today's memcached with what it takes", got)
 	}
 	b.Prices = must.Get(Parse("memory=3 EUR/GiB-month,miss=1/M"))(t)
 	if rents := b.Rents([]target.Answer{answer}, nil); rents != nil {

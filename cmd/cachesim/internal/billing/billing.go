@@ -26,6 +26,7 @@ import (
 // Flags are --cost, --rate and --today.
 type Flags struct {
 	cost, rate, today string
+	Policy            string // of today's capacity; "" if --today does not say
 
 	bill cost.Bill // without what the trace says
 	now  capacity.Spec
@@ -37,8 +38,8 @@ const noCache = "0"
 // Register adds the flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.RegisterPrices(flags)
-	flags.StringVar(&f.today, "today", "", "the capacity in use today (16GiB), or 0 for no cache, replayed and compared "+
-		"with the cheapest one or, without --cost, with that of --target")
+	flags.StringVar(&f.today, "today", "", "the capacity in use today (16GiB), the server ('redis(maxmemory=4gb)'), or 0 "+
+		"for no cache, replayed and compared with the cheapest one or, without --cost, with that of --target")
 }
 
 // RegisterPrices adds --cost and --rate.
@@ -229,6 +230,7 @@ func (f *Flags) Place(resolved []capacity.Capacity, mode capacity.Mode, t *trace
 // Bill returns what is paid for the requests of a trace, with its rate and the share of them that have a size.
 func (f *Flags) Bill(t *traces.Trace) (cost.Bill, error) {
 	b := f.bill
+	b.TodayPolicy = f.Policy
 	if !f.Asked() {
 		return b, nil
 	}

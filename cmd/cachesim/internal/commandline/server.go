@@ -1,18 +1,24 @@
 package commandline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/servers"
 )
 
 // Server is the flag --server. It is short for policies with the names of servers, and capacities in bytes.
-type Server struct{ list string }
+type Server struct {
+	list  string
+	Today string // the policy of the server that --today names; "" if it names none
+}
 
 // Register adds the flag.
 func (f *Server) Register(cmd *cobra.Command) {
@@ -22,8 +28,55 @@ func (f *Server) Register(cmd *cobra.Command) {
 	CompleteNames(cmd, "server", servers.Names)
 }
 
-// Apply sets the flags that the list is short for.
+// Apply sets the flags that the list is short for, and that a server in --today is.
 func (f *Server) Apply(flags *pflag.FlagSet) error {
+	if err := f.applyList(flags); err != nil {
+		return err
+	}
+	return f.applyToday(flags)
+}
+
+// applyToday makes a server in --today a policy and a capacity.
+func (f *Server) applyToday(flags *pflag.FlagSet) error {
+	today := flags.Lookup("today")
+	if today == nil {
+		return nil
+	}
+	name, _, _ := strings.Cut(today.Value.String(), "(")
+	if _, ok := servers.Find(name); !ok {
+		return nil
+	}
+	listed, err := servers.ParseList(today.Value.String())
+	switch {
+	case err != nil:
+		return fmt.Errorf("--today: %w", err)
+	case len(listed.Policies) != 1 || len(listed.Capacities) != 1:
+		return fmt.Errorf("--today %s: want one server with one value of its memory, such as redis(maxmemory=4gb)",
+			today.Value)
+	}
+	f.Today = listed.Policies[0]
+	policies := cmp.Or(flags.Lookup("policy").Value.String(), "lru")
+	if names, err := params.Split(policies, ','); err != nil || !slices.Contains(names, f.Today) {
+		policies += "," + f.Today
+	}
+	for name, value := range map[string]string{"policy": policies, "bytes": "true",
+		"today": bytesText(listed.Capacities[0])} {
+		if err := flags.Set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bytesText writes a number of bytes as a capacity.
+func bytesText(n int64) string {
+	if n%(1<<20) == 0 {
+		return fmt.Sprintf("%dMiB", n>>20)
+	}
+	return fmt.Sprintf("%dB", n)
+}
+
+func (f *Server) applyList(flags *pflag.FlagSet) error {
 	if f.list == "" {
 		return nil
 	}
@@ -40,10 +93,7 @@ func (f *Server) Apply(flags *pflag.FlagSet) error {
 	}
 	capacities := make([]string, len(listed.Capacities))
 	for i, bytes := range listed.Capacities {
-		capacities[i] = fmt.Sprintf("%dB", bytes)
-		if bytes%(1<<20) == 0 {
-			capacities[i] = fmt.Sprintf("%dMiB", bytes>>20)
-		}
+		capacities[i] = bytesText(bytes)
 	}
 	if len(capacities) > 0 && flags.Changed("capacity") {
 		return fmt.Errorf("--server %s and --capacity: both state the memory; remove one of them", f.list)
