@@ -41,13 +41,16 @@ func (s *storeRecords) sizeOf(key string) int64 {
 // compare reads a log without saying what it is, and compares its records.
 func (s *storeRecords) compare(t *testing.T, path string, from time.Time) {
 	log := string(must.Get(os.ReadFile(path))(t))
+	if strings.Contains(log, "[skipped: ") {
+		t.Skip("the server skipped lines of its log")
+	}
 	records := must.Get(tracetest.ReadText(t, log, ""))(t)
 	wrong := 0
 	for i := range min(len(records), len(s.want)) {
 		got, want := &records[i], &s.want[i]
 		inTime := got.Time >= from.UnixNano()-int64(time.Second) && got.Time <= time.Now().UnixNano()
 		off := time.Duration(got.TTL - want.TTL).Abs()
-		if storeText(got) != storeText(want) || off > time.Second || (got.TTL > 0) != (want.TTL > 0) || !inTime {
+		if storeText(got) != storeText(want) || off > 2*time.Second || (got.TTL > 0) != (want.TTL > 0) || !inTime {
 			t.Errorf("record %d: got %s, ttl %v, want %s, ttl %v", i, storeText(got), time.Duration(got.TTL), storeText(want),
 				time.Duration(want.TTL))
 			if wrong++; wrong > 10 {
@@ -170,26 +173,30 @@ func TestWatchOfMemcached(t *testing.T) {
 	programs.Wanted(t)
 	port := programs.FreePort(t)
 	programs.Start(t, port, programs.Find(t, "memcached"), "-p", strconv.Itoa(port), "-l", "127.0.0.1", "-U", "0", "-u",
-		"nobody", "-m", "256")
+		"nobody", "-m", "256", "-o", "watcher_logbuf_size=8192,worker_logbuf_size=8192") // else it may skip lines
 	c, watcher := programs.Dial(t, port), programs.Dial(t, port)
 	path := filepath.Join(t.TempDir(), "watch.log")
-	watcher.Say("watch fetchers mutations\r\n")
-	if line := watcher.Line(); line != "OK" {
-		t.Fatalf("watch: %s", line)
+	watcher.Say("watch fetchers mutations deletions\r\n")
+	deletions := watcher.Line() == "OK"
+	if !deletions { // as of 1.6.18
+		watcher.Say("watch fetchers mutations\r\n")
+		if line := watcher.Line(); line != "OK" {
+			t.Fatalf("watch: %s", line)
+		}
 	}
 	end := watcher.CopyTo(path)
 	from := time.Now()
 	r := rand.New(rand.NewPCG(2, 9))
 	s := &storeRecords{values: map[string]int64{}, ends: map[string]time.Time{}}
 	for range programs.Requests() {
-		s.memcached(r, c)
+		s.memcached(r, c, deletions)
 	}
 	end()
 	s.compare(t, path, from)
 }
 
-// memcached sends a command, and adds the records that it is.
-func (s *storeRecords) memcached(r *rand.Rand, c *programs.Client) {
+// memcached sends a command, and adds the records that it is. deletions says that the log has deletions.
+func (s *storeRecords) memcached(r *rand.Rand, c *programs.Client, deletions bool) {
 	key := storeKey(r, "a%2Fb", "a/b?c=d&e", "\xd0\xba", "12", strings.Repeat("k", 250), "a+b")
 	value := strings.Repeat("v", r.IntN(2+r.IntN(2000)))
 	size := int64(len(value))
@@ -261,8 +268,11 @@ func (s *storeRecords) memcached(r *rand.Rand, c *programs.Client) {
 		stored(time.Duration(seconds) * time.Second)
 	case n < 34:
 		c.Say("delete " + key + "\r\n")
-		c.Line()
-		get(key)
+		if c.Line() == "DELETED" && deletions {
+			s.add(stream.OpDelete, key, s.sizeOf(key), 0, 0)
+		} else {
+			get(key)
+		}
 		delete(s.values, key)
 	case n == 34:
 		c.Say("touch " + key + " 3000\r\n")

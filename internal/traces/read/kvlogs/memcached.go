@@ -43,10 +43,13 @@ type watched struct {
 }
 
 // isPartOf reports whether a get belongs to another request, which memcached logged after it, or before it if the item
-// is too large: memcached then looks for an old one to drop, and states a wrong connection.
+// is too large: memcached then looks for an old one to drop, and states a wrong connection. A delete states none.
 func (w *watched) isPartOf(other *watched) bool {
 	if w.Op != stream.OpRead || !bytes.Equal(w.key, other.key) {
 		return false
+	}
+	if other.Op == stream.OpDelete && len(other.connection) == 0 {
+		return len(w.connection) > 0 // those of the proxy have none
 	}
 	return other.refused && !other.fails || other.stores && bytes.Equal(w.connection, other.connection)
 }
