@@ -122,7 +122,7 @@ func (r *Replayer) Open(ctx context.Context, c Cell, watch cache.Observer) (*tra
 
 // OpenNodes returns what makes the empty cache of each of several nodes that have the cache of a cell, and the trace as
 // they see it, for callers that send each prompt to a node. No part of the cell may know the future.
-func (r *Replayer) OpenNodes(ctx context.Context, c Cell) (*traces.Trace, func(node int) (cache.Replica, error), error) {
+func (r *Replayer) OpenNodes(ctx context.Context, c Cell) (*traces.Trace, func(int) (cache.Replica, error), error) {
 	if err := r.Check(c); err != nil {
 		return nil, nil, err
 	}
