@@ -205,7 +205,10 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	r := f.results(cmd, args, w, t, partial, slices.Concat(c.Exact, c.Sampled), nil)
 	r.Answers, r.Tables = answers, []*page.Table{c.Table()}
-	r.Costs, r.Rents = bill.Curve(c.Trace, c.Drawn(), f.blocks), bill.Rents(answers, c.Drawn())
+	r.Costs = bill.Curve(c.Trace, c.Drawn(), f.blocks)
+	if r.Rents, err = f.billing.Rents(bill, answers, c.Drawn(), t); err != nil {
+		return err
+	}
 	f.bill = bill
 	return errors.Join(f.report(cmd, &c, r), partial)
 }

@@ -276,7 +276,10 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) error {
 		}
 	}
 	r := f.results(cmd, args, w, t, partial, recs, rows)
-	r.Answers, r.Costs, r.Rents = answers, bill.Answers(recs, f.blocks), bill.Rents(answers, recs)
+	r.Answers, r.Costs = answers, bill.Answers(recs, f.blocks)
+	if r.Rents, err = f.billing.Rents(bill, answers, recs, t); err != nil {
+		return err
+	}
 	if f.series.hasOrigin() {
 		r.Reaches = bill.Reaching(r.Costs, recs)
 	}

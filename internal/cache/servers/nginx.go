@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
@@ -187,8 +188,7 @@ func (s *nginx) ask(o policies.Object, now int64) {
 
 func (s *nginx) remark() string {
 	if s.taken > s.limit+s.limit/10 {
-		return fmt.Sprintf("max_size is no limit: between two looks of its manager nginx took %s",
-			megabytesText(s.taken))
+		return fmt.Sprintf("max_size is no limit: between two looks of its manager nginx took %s", show.Size(s.taken, 3))
 	}
 	return ""
 }

@@ -64,6 +64,3 @@ func nginxTime(text string) (int64, error) {
 	}
 	return int64(d) + days*24*int64(time.Hour), nil
 }
-
-// megabytesText formats bytes for a remark.
-func megabytesText(bytes int64) string { return strconv.FormatInt(bytes>>20, 10) + " MB" }

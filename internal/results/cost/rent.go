@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/target"
@@ -29,7 +30,8 @@ func (b Bill) Rents(answers []target.Answer, recs []records.Record) (rents []Ren
 		for _, n := range a.Needs {
 			if n.How == target.Found && n.Online {
 				offer := b.rented(n.Record, n.Policy, n.Capacity)
-				offer.Tied = n.Tied
+				// Capacities that tie cost the same only where nothing is taken beyond them.
+				offer.Tied = n.Tied && (n.Record == nil || !n.Record.Has(metric.Taken))
 				rent.Offers = append(rent.Offers, offer)
 			}
 		}

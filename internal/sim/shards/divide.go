@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/serving/route"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -70,8 +71,8 @@ func begins(epochs []route.Epoch, t *traces.Trace) (at []int, err error) {
 			}
 		}
 		if pos >= len(t.Objects) {
-			return nil, fmt.Errorf("nodes change after %s, but %s has ended then, with %d requests; choose an earlier moment",
-				e.Moment, t.Name, len(t.Objects))
+			return nil, fmt.Errorf("nodes change after %s, and %s has only %s; choose an earlier moment", e.Moment,
+				t.Name, show.Count(int64(len(t.Objects))))
 		}
 		at = append(at, pos)
 	}

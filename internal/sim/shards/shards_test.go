@@ -425,7 +425,7 @@ func TestWhatNodesRefuse(t *testing.T) {
 	replayer := sim.NewReplayer(trace, sim.ReplayerOptions{})
 	for call, want := range map[string]string{
 		"hash(nodes=3,lose=1@5s)":  "has no times",
-		"hash(nodes=3,lose=1@300)": "has ended then, with 300 requests",
+		"hash(nodes=3,lose=1@300)": "has only 300; choose an earlier moment",
 		"llm-d(nodes=3)":           "routes prompts, which the cache exact does not serve",
 		"hash(nodes=3,blocks=2)":   "blocks=2 is about prompts",
 	} {

@@ -19,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/cost"
+	"github.com/cachesim/cachesim/internal/results/target"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 )
@@ -179,6 +180,24 @@ func (f *Flags) Charge(b cost.Bill, recs []records.Record, t *traces.Trace) erro
 	}
 	b.Charge(recs)
 	return nil
+}
+
+// Rents prices what answers need for a trace, with the tiers of their caches.
+func (f *Flags) Rents(b cost.Bill, answers []target.Answer, recs []records.Record, t *traces.Trace) ([]cost.Rent,
+	error) {
+	if !f.AsksTarget() {
+		return nil, nil
+	}
+	for _, a := range answers {
+		for _, n := range a.Needs {
+			if n.Record != nil {
+				if err := addTiers(n.Record, t); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return b.Rents(answers, recs), nil
 }
 
 func addTiers(r *records.Record, t *traces.Trace) error {

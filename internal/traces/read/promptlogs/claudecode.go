@@ -19,18 +19,13 @@ var claudeCodeFormat = source.Format{
 		"partial block is left out"}, source.TimeUnitOption(), tenantParam(), shareParam()},
 	JSON:   true,
 	Whole:  true,
-	Detect: detectClaudeCode,
+	Detect: source.CertainIf(func(head source.Head) bool { return slices.ContainsFunc(head.Lines, isClaudeCode) }),
 	Open:   openClaudeCode,
 }
 
-func detectClaudeCode(head source.Head, _ string) source.Confidence {
-	for i := range head.Lines {
-		fields := fieldsOf(source.Head{Bytes: head.Lines[i], Lines: head.Lines[i : i+1]}, nil)
-		if fields["parentUuid"] != 0 && fields["sessionId"] == '"' && fields["uuid"] == '"' {
-			return source.Certain
-		}
-	}
-	return source.No
+func isClaudeCode(line []byte) bool {
+	fields := fieldsOf(source.Head{Bytes: line, Lines: [][]byte{line}}, nil)
+	return fields["parentUuid"] != 0 && fields["sessionId"] == '"' && fields["uuid"] == '"'
 }
 
 func openClaudeCode(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
@@ -40,10 +35,8 @@ func openClaudeCode(src *source.Source, opts params.Values) (stream.Reader, stre
 	}
 	s := &codeSession{collector: c, turns: map[string]*codeTurn{}, times: map[string][]byte{},
 		answers: map[string]*codeTurn{}}
-	if err = c.eachObject("session of Claude Code", s.read); err == nil {
-		err = s.addAll()
-	}
-	if err != nil {
+	s.files = src.Shared("answers of Claude Code", func() any { return turns.Files{} }).(turns.Files)
+	if err = cmp.Or(c.eachObject("session of Claude Code", s.read), s.addAll()); err != nil {
 		return nil, stream.Fields{}, err
 	}
 	reader, fields, err := c.open()
@@ -60,13 +53,14 @@ type codeSession struct {
 	times   map[string][]byte    // of lines: a prompt was sent when the message before its answer was written
 	answers map[string]*codeTurn // by their ids
 	order   []*codeTurn
+	files   turns.Files
 }
 
 // codeTurn is a prompt with its answer.
 type codeTurn struct {
 	turns.Turn
 	request
-	after *codeTurn // that it goes on from; nil for the first of a conversation
+	copied bool // from another file
 }
 
 // line is what a line says of itself.
@@ -119,50 +113,57 @@ func (s *codeSession) readMessage(scanner *source.JSONScanner, l *line) error {
 // take adds a line to its conversation.
 func (s *codeSession) take(l *line) error {
 	l.parent = cmp.Or(l.parent, l.logical) // a compaction has a parent that is only logical
-	before := s.turns[l.parent]
+	t := s.turns[l.parent]
 	s.times[l.uuid] = slices.Clone(l.when)
-	tokens, cached, counted := s.body.usage.Prompt()
-	if l.kind != "assistant" || l.id == "" {
-		s.turns[l.uuid] = before
-		return s.checkBudget(200)
+	if l.kind == "assistant" && l.id != "" {
+		t = s.answer(l, t)
 	}
+	s.turns[l.uuid] = t
+	return s.checkBudget(400)
+}
+
+// answer returns the turn of a part of an answer, after another turn.
+func (s *codeSession) answer(l *line, before *codeTurn) *codeTurn {
 	t, known := s.answers[l.id]
 	if !known {
-		t = &codeTurn{Turn: turns.Turn{Own: stream.HashText([]byte(l.id))}, after: before}
+		t = &codeTurn{Turn: turns.Turn{Own: stream.HashText([]byte(l.id))}}
+		if before != nil {
+			t.Before = &before.Turn
+		}
 		t.request.reset()
 		if t.when = s.times[l.parent]; t.when == nil {
 			t.when = slices.Clone(l.when)
 		}
 		t.session, t.hasSession = stream.HashText([]byte(l.session+" "+l.agent)), true
+		t.copied = s.files.Claim(l.id, s.src.Place)
 		s.answers[l.id], s.order = t, append(s.order, t)
 	}
-	s.turns[l.uuid] = t
-	if counted && tokens > 0 {
+	if tokens, cached, ok := s.body.usage.Prompt(); ok && tokens > 0 {
 		t.Tokens, t.Cached, t.usage = tokens, cached, s.body.usage
 		t.served.model = append(t.served.model[:0], s.body.served.model...)
 		t.Model, t.Output = string(t.served.model), max(t.Output, int64(s.body.output))
 	}
-	return s.checkBudget(400)
+	return t
 }
-
-// mostOfUsage is more tokens than any model takes: what a file claims does not decide how much memory it gets.
-const mostOfUsage = 1 << 24
 
 // addAll adds the prompts, now that all parts of their answers are known.
 func (s *codeSession) addAll() error {
 	var tokens []uint64
 	for _, t := range s.order {
-		switch {
-		case t.Tokens == 0:
-			s.leaveOut("without a usage")
-			continue
-		case t.isHuge():
-			s.leaveOut("with a usage of more than 16 million tokens")
-			continue
-		case t.after != nil && !t.after.isHuge():
-			t.Before = &t.after.Turn
-		}
 		t.Continue()
+		left := ""
+		switch {
+		case t.copied:
+			left = "that another file has, too"
+		case t.Tokens == 0:
+			left = "without a usage"
+		case t.IsHuge():
+			left = "with a usage of more than 16 million tokens"
+		}
+		if left != "" {
+			s.leaveOut(left)
+			continue
+		}
 		tokens = t.AppendAnswer(t.AppendTokens(tokens[:0]))
 		t.ids, t.answerIDs = tokens[:t.Tokens], tokens[t.Tokens:]
 		if err := s.add(&t.request); err != nil {
@@ -172,5 +173,3 @@ func (s *codeSession) addAll() error {
 	}
 	return nil
 }
-
-func (t *codeTurn) isHuge() bool { return max(t.Tokens, t.Output) > mostOfUsage }

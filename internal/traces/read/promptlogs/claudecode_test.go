@@ -3,6 +3,8 @@ package promptlogs_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -52,6 +56,9 @@ func TestClaudeCode(t *testing.T) {
 			user("c", "b") + claudeLine("d", "c", "assistant", "2", 16, 5), []int32{40, 16}, []int{0, 8}},
 		"two conversations, of which the server had half": {user("a", "") + claudeLine("b", "a", "assistant", "1", 40, 6) +
 			user("c", "") + claudeLine("d", "c", "assistant", "2", 16, 5), []int32{40, 16}, []int{0, 8}},
+		"an error between two turns": {user("a", "") + claudeLine("b", "a", "assistant", "1", 20, 6) + user("c", "b") +
+			strings.ReplaceAll(claudeLine("d", "c", "assistant", "e", 1, 0), `"input_tokens":1`, `"input_tokens":0`) +
+			user("e", "d") + claudeLine("f", "e", "assistant", "2", 40, 5), []int32{20, 40}, []int{0, 25}},
 		"lines without a usage": {`{"type":"summary","summary":"x","leafUuid":"a"}` + "\n" + user("a", "gone") +
 			claudeLine("b", "a", "assistant", "1", 20, 6) +
 			strings.ReplaceAll(claudeLine("c", "b", "assistant", "2", 40, 5), `"usage"`, `"unused"`), []int32{20}, []int{0}},
@@ -145,5 +152,26 @@ func TestClaudeCodeClaims(t *testing.T) {
 	_, err := tracetest.ReadText(t, claudeLine("a", "", "assistant", "1", 1<<30, 6), "claude-code")
 	if err == nil || !strings.Contains(err.Error(), "more than 16 million tokens") {
 		t.Error(err)
+	}
+}
+
+// A session that goes on in another file is copied there: each answer counts once.
+func TestClaudeCodeOfTwoFiles(t *testing.T) {
+	dir := t.TempDir()
+	first := claudeLine("a", "", "user", "", 0, 0) + claudeLine("b", "a", "assistant", "1", 20, 6)
+	second := first + claudeLine("c", "b", "user", "", 0, 0) + claudeLine("d", "c", "assistant", "2", 40, 5)
+	var paths []string
+	for name, text := range map[string]string{"1.jsonl": first, "2.jsonl": second} {
+		paths = append(paths, filepath.Join(dir, name))
+		must.Do(t, os.WriteFile(paths[len(paths)-1], []byte(text), 0o600))
+	}
+	slices.Sort(paths)
+	tr := must.Get(read.Load(t.Context(), paths, read.Options{Needs: traces.Needs{Times: true, Kind: true}}))(t)
+	if p := prompts.Of(tr.Kind); !slices.Equal(p.InputTokens, []int32{20, 40}) {
+		t.Errorf("prompts of %d tokens, want 20 and 40", p.InputTokens)
+	}
+	one, _ := tr.Group(0)
+	if two, _ := tr.Group(1); !slices.Equal(one, two[:len(one)]) || len(one) != 1 {
+		t.Errorf("blocks %d, and then %d: want the second prompt to go on from the first", one, two)
 	}
 }

@@ -16,15 +16,43 @@ type Turn struct {
 	shared int64  // tokens that are those of the turn before, and of its answer; of a first one, of its model
 }
 
+// most is more tokens than any model takes: what a file claims does not decide how much memory it gets.
+const most = 1 << 24
+
+// IsHuge reports whether the lengths are more than 16 million tokens, which no model takes.
+func (t *Turn) IsHuge() bool { return max(t.Tokens, t.Output) > most }
+
+// counted returns the turn or, if the log does not say how long it is, the last one before it of which it does: an
+// error of the API is a line between two turns.
+func (t *Turn) counted() *Turn {
+	for t != nil && (t.Tokens == 0 || t.IsHuge()) {
+		t = t.Before
+	}
+	return t
+}
+
+// Files has the file that an answer is in, by its name: a session that goes on in another file is copied there.
+type Files map[string]string
+
+// Claim reports whether another file has the answer, and otherwise says that this one has it.
+func (f Files) Claim(answer, file string) (isOthers bool) {
+	first, known := f[answer]
+	if !known {
+		f[answer] = file
+	}
+	return known && first != file
+}
+
 // Continue finds out which tokens the prompt has from the turn before, whose own are known. If it is longer than that
 // prompt and its answer, it goes on from there, and if it is longer than the prompt alone, the answer is not in it.
 // After a compaction it is shorter: what the server had of it is what stayed. So it is with the first prompt of a
 // conversation, whose beginning is what the server had of it: the system prompt and the tools.
 func (t *Turn) Continue() {
+	t.Before = t.Before.counted()
 	switch b := t.Before; {
-	case b != nil && b.Tokens > 0 && t.Tokens >= b.Tokens+b.Output:
+	case b != nil && t.Tokens >= b.Tokens+b.Output:
 		t.shared = b.Tokens + b.Output
-	case b != nil && b.Tokens > 0 && t.Tokens >= b.Tokens:
+	case b != nil && t.Tokens >= b.Tokens:
 		t.shared = b.Tokens
 	default:
 		t.shared = min(max(0, t.Cached), t.Tokens)
