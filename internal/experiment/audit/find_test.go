@@ -239,9 +239,9 @@ func TestStepsBack(t *testing.T) {
 
 func TestAServerThatNeverHit(t *testing.T) {
 	f := findInTurn(t, outcomes{replay: 700}, outcomes{replay: 1})
-	const want = "The server hit 0.0% of 1,000 requests; its settings (lru at 1 GiB) would give 70.0%, 70.0 points more.\n" +
-		"The server never hit: is caching on, and does what is stored live until the next request for it? Nothing else was " +
-		"tried."
+	const want = "The server hit 0.0% of 1,000 requests; its settings (lru at 1 GiB) would give 70.0%, 70.0 points " +
+		"more.\nThe server never hit: is caching on, and does what is stored live until the next request for it? Nothing " +
+		"else was tried."
 	if got := sentences(f); got != want || f.Replays != 1 {
 		t.Errorf("after %d replays\n%s\nwant\n%s", f.Replays, got, want)
 	}
