@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/serving/replicas"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -117,6 +118,18 @@ func (r *Replayer) Open(ctx context.Context, c Cell, watch cache.Observer) (*tra
 		err = fmt.Errorf("policy %s: %w", c.Policy, err)
 	}
 	return v.trace, served, err
+}
+
+// OpenNodes returns what makes the empty cache of each of several nodes that have the cache of a cell, and the trace as
+// they see it, for callers that send each prompt to a node. No part of the cell may know the future.
+func (r *Replayer) OpenNodes(ctx context.Context, c Cell) (*traces.Trace, func(int) (cache.Replica, error), error) {
+	if err := r.Check(c); err != nil {
+		return nil, nil, err
+	}
+	c.Parts = c.Replayed()
+	v := r.view(c.Capacity)
+	config, _, err := r.config(ctx, c, v.trace, 0, v.nextUse, nil, true)
+	return v.trace, replicas.CachesOf(c.Cache.Entry, config), err
 }
 
 // Streams replays the requests of a cell before a position, all of them if it is 0, and returns what the cache knows of

@@ -27,7 +27,6 @@ import (
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
-	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // ReplayerOptions are the options of a Replayer.
@@ -420,18 +419,32 @@ func (r *Replayer) remark(c Cell, text string) {
 // any, is notified of changes in the pool of a cache that serves requests one by one.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	observer cache.Observer) (served cache.Cache, counted *predictors, err error) {
+	config, counted, err := r.config(ctx, c, t, warmup, nextUse, observer, c.Router != nil)
+	switch {
+	case err != nil:
+	case c.Router != nil:
+		served, err = onNodes(c, config)
+	default:
+		served, err = c.Cache.Entry.New(config)
+	}
+	return served, counted, err
+}
+
+// config returns what build builds the cache of a cell from, or that of each of several nodes.
+func (r *Replayer) config(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
+	observer cache.Observer, ofNode bool) (config cache.Config, counted *predictors, err error) {
 	addresses, err := r.view(c.Capacity).addressesFor(c)
 	if err != nil {
-		return nil, nil, err
+		return config, nil, err
 	}
 	counted = &predictors{}
-	config := cacheConfig(c, t, nextUse)
+	config = cacheConfig(c, t, nextUse)
 	if config.Neighbours, config.Relations, err = r.relate(ctx, c, t); err != nil {
-		return nil, nil, err
+		return config, nil, err
 	}
 	switch {
 	case c.Predictor == nil:
-	case c.Router != nil:
+	case ofNode:
 		config.NodePredictor = func(groups []int, seed uint64) (predict.Predictor, error) {
 			of, own := c, *t // of the requests that come to the node, whose prompts begin at groups
 			of.Seed, own.Groups = seed, groups
@@ -443,7 +456,7 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 		}
 	default:
 		if config.Predictor, err = counted.ofCell(c, t, nextUse, addresses, config.Neighbours); err != nil {
-			return nil, nil, err
+			return config, nil, err
 		}
 		config.FurtherPredictor = func(seed uint64) (predict.Predictor, error) {
 			further := c
@@ -453,17 +466,12 @@ func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup in
 	}
 	config.Observer, config.Warmup, config.Served = observer, warmup, r.progress()
 	config.Addresses = addresses
-	config.Key = keysFor(c, t)
+	config.Key = cache.KeysFor(c.Policy, t)
 	if config.Layout, err = r.view(c.Capacity).layoutFor(c); err != nil {
-		return nil, nil, err
+		return config, nil, err
 	}
 	addPrefetcher(c, addresses, &config)
-	if c.Router != nil {
-		served, err = onNodes(c, config)
-	} else {
-		served, err = c.Cache.Entry.New(config)
-	}
-	return served, counted, err
+	return config, counted, nil
 }
 
 // nodes returns the empty cache of a cell for a part of the trace, or that of each of its nodes, and all predictors.
@@ -473,24 +481,6 @@ func (r *Replayer) nodes(ctx context.Context, c Cell, t *traces.Trace, warmup in
 		return r.onShards(ctx, c)
 	}
 	return r.build(ctx, c, t, warmup, nextUse, nil)
-}
-
-// keysFor returns numbers in the order of the objects' keys, if the policy of a cell compares keys and all of them are
-// integers. Addresses outside the trace that a prefetcher proposes follow, in the order of their numbers.
-func keysFor(c Cell, t *traces.Trace) func(policies.Object) uint64 {
-	if !policies.NeedsKeys(c.Policy) || t.Keys == nil {
-		return nil
-	}
-	ranks, ok := stream.KeyRanks(t.Keys)
-	if !ok {
-		return nil
-	}
-	return func(o policies.Object) uint64 {
-		if int(o) < len(ranks) {
-			return ranks[o]
-		}
-		return math.MaxUint64 - uint64(policies.NoObject-o)
-	}
 }
 
 func addPrefetcher(c Cell, addresses *prefetch.Addresses, config *cache.Config) {

@@ -120,6 +120,37 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
+// TestServersHaveTheirOwnOrder: each policy can be that of several servers and of one that restarts, where prompts have
+// other positions than in the log.
+func TestServersHaveTheirOwnOrder(t *testing.T) {
+	tr := conversations(t, "0.1")
+	w := logOf(t, tr, func(int, int64) int64 { return 0 })
+	w.Limit = 200
+	l := &Log{Load: load}
+	for _, name := range []string{"lru", "fifo", "sieve", "lirs", "lfu", "lru-k", "random", "vllm", "sglang-lru"} {
+		spec := policies.Known(name)
+		for _, change := range []func(*Setup){
+			func(s *Setup) { s.nodes = 3 },
+			func(s *Setup) { s.nodes, s.sticky = 4, true },
+			func(s *Setup) { s.restarts = []int{50, 150} },
+			func(s *Setup) { s.nodes, s.restarts = 2, []int{70} },
+		} {
+			s := setup(w, 300)
+			s.Cell.Policy = spec
+			change(&s)
+			if _, err := l.Replay(t.Context(), s); err != nil {
+				t.Errorf("%s, %d servers: %v", name, s.nodes, err)
+			}
+		}
+	}
+	s := setup(w, 300)
+	s.Cell.Policy = policies.Known("opt")
+	s.nodes = 2
+	if _, err := l.Replay(t.Context(), s); err == nil || !strings.Contains(err.Error(), "not on which server") {
+		t.Error(err)
+	}
+}
+
 // TestTemplatesAreFound: a log of texts says how many tokens its prompts have, which only the right template explains.
 func TestTemplatesAreFound(t *testing.T) {
 	write := func(name string, usage func(i int) string) workload.Workload {

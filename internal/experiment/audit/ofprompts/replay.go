@@ -169,15 +169,8 @@ func replayEach(ctx context.Context, t *traces.Trace, s Setup) (*seen, error) {
 	}
 	r := sim.NewReplayer(t, sim.ReplayerOptions{})
 	servers := &servers{setup: s, columns: p, nodes: make([]node, max(1, s.nodes))}
-	open := func() (err error) {
-		for i := range servers.nodes {
-			if t, err = servers.open(ctx, r, i); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := open(); err != nil {
+	t, err := servers.open(ctx, r)
+	if err != nil {
 		return nil, err
 	}
 	seen := &seen{trace: t, columns: p, hits: make([]int64, len(t.Groups))}
@@ -188,7 +181,7 @@ func replayEach(ctx context.Context, t *traces.Trace, s Setup) (*seen, error) {
 		}
 		if len(restarts) > 0 && restarts[0] == i {
 			restarts = restarts[1:]
-			if err := open(); err != nil {
+			if _, err := servers.open(ctx, r); err != nil {
 				return nil, err
 			}
 		}

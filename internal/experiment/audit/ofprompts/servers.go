@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -20,7 +21,7 @@ type servers struct {
 
 // node is one of the servers.
 type node struct {
-	cache  cache.Running
+	cache  cache.Replica
 	atOnce int
 	begun  []int // prompts that run
 	// Of each block, the last arrival of a prompt that has it, and that of the prompt which computed it; nil without a
@@ -28,26 +29,57 @@ type node struct {
 	used, computed []int64
 }
 
-// open empties the cache of a server. It returns the trace as the cache sees it.
-func (v *servers) open(ctx context.Context, r *sim.Replayer, i int) (*traces.Trace, error) {
-	t, opened, err := r.Open(ctx, v.setup.Cell, nil)
-	if err != nil {
-		return nil, err
+// open empties the caches of all servers. It returns the trace as they see it.
+func (v *servers) open(ctx context.Context, r *sim.Replayer) (t *traces.Trace, err error) {
+	newCache := func(int) (cache.Replica, error) {
+		var opened cache.Cache
+		if t, opened, err = r.Open(ctx, v.setup.Cell, nil); err != nil {
+			return nil, err
+		}
+		serving, ok := opened.(cache.Replica)
+		if !ok {
+			return nil, fmt.Errorf("cache %s serves no prompts one by one", v.setup.Cell.Replayed().Cache.Name())
+		}
+		return serving, nil
 	}
-	n := node{}
-	serving, ok := opened.(cache.Replica)
-	if !ok {
-		return nil, fmt.Errorf("cache %s serves no prompts one by one", v.setup.Cell.Replayed().Cache.Name())
+	if v.setup.divides() {
+		if err := checkFuture(v.setup.Cell); err != nil {
+			return nil, err
+		}
+		if t, newCache, err = r.OpenNodes(ctx, v.setup.Cell); err != nil {
+			return nil, err
+		}
 	}
-	n.cache, n.atOnce = serving, serving.AtOnce()
-	if v.setup.ttl > 0 {
-		n.used = make([]int64, t.NumObjects)
+	for i := range v.nodes {
+		n := node{}
+		if n.cache, err = newCache(i); err != nil {
+			return nil, err
+		}
+		n.atOnce = n.cache.AtOnce()
+		if v.setup.ttl > 0 {
+			n.used = make([]int64, t.NumObjects)
+		}
+		if v.setup.delay > 0 {
+			n.computed = make([]int64, t.NumObjects)
+		}
+		v.nodes[i] = n
 	}
-	if v.setup.delay > 0 {
-		n.computed = make([]int64, t.NumObjects)
-	}
-	v.nodes[i] = n
 	return t, nil
+}
+
+// divides reports whether a cache serves only a part of the prompts, so that their positions there are others than in
+// the trace.
+func (s Setup) divides() bool { return s.nodes > 1 || len(s.restarts) > 0 }
+
+// checkFuture refuses parts that know the future of the trace, and not of a part of it.
+func checkFuture(c sim.Cell) error {
+	switch {
+	case c.Policy.Entry.Kind != policies.Online:
+		return fmt.Errorf("%s knows when a block is requested again, but not on which server", c.Policy.Name())
+	case c.Predictor != nil && c.Predictor.Entry.Future:
+		return fmt.Errorf("predictor %s knows when a block is requested again, but not on which server", c.Predictor.Name())
+	}
+	return nil
 }
 
 // serve serves a prompt, whose blocks are a group, and returns how many of its tokens hit.
