@@ -92,7 +92,8 @@ func (f *runFlags) servePrompts(cmd *cobra.Command, p *preloaded) (again bool, e
 	}
 	changed := cmd.Flags().Changed
 	f.loaded = p
-	if !changed("kv") {
+	namesAnother := strings.Contains(cmd.Flags().Lookup("model").Value.String(), "model=") // --model 'prefill(model=X)'
+	if !changed("kv") && !namesAnother {
 		if p.workload, p.trace, again, err = p.workload.WithModel(p.trace); err != nil {
 			return false, err
 		} else if again {
