@@ -25,8 +25,8 @@ SEED    ?= $(shell date +%s)
 # How many cases each of these tests draws.
 CHECKS  ?= 30
 
-.PHONY: build train run test quick race bench bench-gpu bench-record references lint cross portable kernels engines \
-  release \
+.PHONY: build train run test quick race servers bench bench-gpu bench-record references lint cross portable kernels \
+  engines release \
   fuzz fuzz-targets properties docs install mutants verdicts clean
 
 build:
@@ -70,6 +70,14 @@ race:
 	$(GO) test -vet=off -timeout 30m -race -run SeveralGoroutines ./cmd/cachesim
 	$(GO) test -vet=off -race -short ./internal/base/parallel ./internal/base/memory ./internal/base/neural/... \
 	  ./internal/similarity ./cmd/cachesim/internal/progress
+
+# Starts those of nginx, Apache, Varnish, Squid, HAProxy, Traffic Server, Redis and memcached that are installed: what
+# readers find in their logs is what clients sent. CACHESIM_LONG=1 sends 20,000 requests instead of 500, and audits the
+# logs of servers with faults.
+servers:
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run 'LogsOf|MonitorOf|WatchOf|KeyspaceOf' \
+	  ./internal/traces/read
+	$(GO) test -vet=off -count 1 -timeout 30m -v -run FaultsOf ./internal/experiment/audit
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours

@@ -307,7 +307,7 @@ func importsOf(file string, text []byte) (imports []string, err error) {
 
 // forTests are packages that only tests import, their own and each other's.
 var forTests = []string{"base/testing/brief", "base/testing/faults", "base/testing/interpreter", "base/testing/must",
-	"base/testing/processor",
+	"base/testing/processor", "base/testing/programs",
 	"base/testing/seeded", "cuda/cudatest", "cuda/cudatest/ptx", "cuda/cudatest/ptxrun",
 	"policies/policytest", "sim/simtest", "traces/tracetest"}
 
@@ -444,6 +444,8 @@ var openers = map[string]string{
 	"base/atomicfile/filelock.go":               "its own locks",
 	"cuda/driver.go":                            "a file of the system",
 	"base/memory/gauge_linux.go":                "files of the system",
+	"base/testing/programs/client.go":           "what a program of tests wrote",
+	"base/testing/programs/programs.go":         "what a program of tests wrote",
 	"../cmd/cachesim/internal/version/built.go": "the program",
 }
 

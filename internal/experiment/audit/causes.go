@@ -218,7 +218,11 @@ func (l *Log) notStored() Cause[Setup] {
 			return lookups(t, func(pos int) bool { return never[t.Objects[pos]] })
 		})
 		at.Setup.numbered = true
-		return fmt.Sprintf("%s that never hit, as if they could not be stored (%s)", show.Counted(objects, "object"),
+		verb := "never hit, as if they"
+		if objects == 1 {
+			verb = "never hits, as if it"
+		}
+		return fmt.Sprintf("%s that %s could not be stored (%s)", show.Counted(objects, "object"), verb,
 			show.Counted(requests, "request")), nil
 	})
 }

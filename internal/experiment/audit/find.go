@@ -40,10 +40,13 @@ func Plain[S any](kind, name, says string, change func(S) S) Cause[S] {
 
 // Tried is a cause with the outcome of its replay.
 type Tried struct {
-	Name, Says string
-	Outcome    Outcome
-	Failed     string // why it could not be replayed; "" if it was
+	Name, Kind, Says string
+	Outcome          Outcome
+	Failed           string // why it could not be replayed; "" if it was
 }
+
+// applies reports whether there is an outcome with it.
+func (t Tried) applies() bool { return t.Says != "" && t.Failed == "" }
 
 // Finding is what explains a gap.
 type Finding struct {
@@ -86,7 +89,7 @@ func Find[S any](ctx context.Context, setup S, causes []Cause[S], replay func(co
 		return f, err
 	}
 	at := Trial[S]{setup, f.Stated, counted}
-	for len(f.Steps) < mostSteps && !isFound(at.Outcome) {
+	for len(f.Steps) < mostSteps && !isFound(at.Outcome) && !f.neverHit() {
 		tried, setups, err := tryAll(ctx, at, causes, o.Jobs)
 		if err != nil {
 			return f, err
@@ -94,7 +97,7 @@ func Find[S any](ctx context.Context, setup S, causes []Cause[S], replay func(co
 		if f.Alone == nil {
 			f.Alone = tried
 		}
-		best, ok := choose(at.Outcome, tried)
+		best, ok := choose(f, tried)
 		if !ok {
 			break
 		}
@@ -115,7 +118,7 @@ func tryAll[S any](ctx context.Context, at Trial[S], causes []Cause[S], jobs int
 	tried, setups := make([]Tried, len(causes)), make([]S, len(causes))
 	err := parallel.For(ctx, parallel.Jobs(jobs), len(causes), func(ctx context.Context, _, i int) error {
 		c := causes[i]
-		tried[i].Name = c.Name
+		tried[i].Name, tried[i].Kind = c.Name, c.Kind
 		changed, says, err := c.Try(ctx, at)
 		if err == nil && says != "" {
 			tried[i].Says, setups[i] = says, changed
@@ -140,8 +143,11 @@ const (
 )
 
 // choose returns the cause that brings the replay nearest to the server; ok is false if none brings enough.
-func choose(before Outcome, tried []Tried) (best int, ok bool) {
-	applies := func(t Tried) bool { return t.Says != "" && t.Failed == "" && explains(before, t.Outcome) }
+func choose(f Finding, tried []Tried) (best int, ok bool) {
+	before := f.Last()
+	applies := func(t Tried) bool {
+		return t.applies() && explains(before, t.Outcome) && f.isForward(before, t.Outcome)
+	}
 	least := before.distance()
 	for _, t := range tried {
 		if applies(t) {
@@ -157,5 +163,16 @@ func choose(before Outcome, tried []Tried) (best int, ok bool) {
 func explains(before, after Outcome) bool {
 	gain := before.distance() - after.distance()
 	return gain >= math.Max(leastGain, before.distance()*leastShare) &&
-		(after.IsCoarse() || after.deviations(before) >= leastDeviations)
+		(after.IsCoarse() || after.deviations(before) >= leastDeviations && after.agreesMore(before))
 }
+
+// isForward reports whether an outcome is on the server's side of one before it. One that takes back points which a
+// cause before it has explained must be right about as many requests as it takes back.
+func (f Finding) isForward(before, after Outcome) bool {
+	back := -f.toward(before, after) / 100
+	return !f.hasGap() || back <= leastGain || after.Agreement()-before.Agreement() >= back
+}
+
+// neverHit reports whether the server found nothing that its settings would find. Then each cause that lets the replay
+// hit less seems to explain it.
+func (f Finding) neverHit() bool { return f.Stated.Measured == 0 && f.hasGap() }

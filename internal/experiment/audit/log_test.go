@@ -200,7 +200,7 @@ func TestEachFaultIsNamed(t *testing.T) {
 		{"idle", "explained by objects that are dropped when nobody asks for 5s;", origin{room: 300, idle: 5}},
 		{"restart", "explained by a cache that was emptied at 2023-11-14 22:18:20 UTC, at 2023-11-14 22:20:",
 			origin{room: 300, restarts: []float64{300, 400, 500}}},
-		{"capacity", "explained by a capacity of about 150 in the place of 300 (", origin{room: 150}},
+		{"capacity", "explained by a capacity of about 150 in the place of 300;", origin{room: 150}},
 		{"larger", "explained by a capacity of about 600 in the place of 300 (", origin{room: 600}},
 		{"servers", " 3 servers that take turns, each with a cache of the whole capacity",
 			origin{room: 300, nodes: 3}},
@@ -220,6 +220,19 @@ func TestEachFaultIsNamed(t *testing.T) {
 				t.Errorf("they agree on %.3f of the requests in the end", f.Last().Agreement())
 			}
 		})
+	}
+}
+
+// TestTheCapacityThatPeopleNameIsFound: a server with half the room is said to have that, and not a number beside it.
+func TestTheCapacityThatPeopleNameIsFound(t *testing.T) {
+	for _, room := range []int{150, 100, 600} {
+		_, text := audited(t, &origin{room: room})
+		if want := fmt.Sprintf("a capacity of about %d in the place of 300", room); !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+		if same := fmt.Sprintf("(%d to %[1]d fit)", room); strings.Contains(text, same) {
+			t.Errorf("%s says nothing", same)
+		}
 	}
 }
 

@@ -78,6 +78,14 @@ func (o Outcome) deviations(other Outcome) float64 {
 	return max(quotient(float64(other.Apart-o.Apart), ofSizes), quotient(gap(other)-gap(o), ofSum))
 }
 
+// agreesMore reports whether o agrees with the server on more units than another outcome, by more than chance. Any hit
+// ratio can be had with some capacity; only what is right about the requests explains them.
+func (o Outcome) agreesMore(other Outcome) bool {
+	const deviations = 2
+	ofSizes, _ := other.spread(o)
+	return quotient(float64(other.Apart-o.Apart), ofSizes) >= deviations
+}
+
 // spread returns the standard deviations of what two outcomes differ by: in the sizes of the differences, and in their
 // sum. Of many items it is at most as large as if they differed wherever either is wrong.
 func (o Outcome) spread(other Outcome) (ofSizes, ofSum float64) {

@@ -1,25 +1,19 @@
 package audit_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/base/testing/programs"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/servers"
@@ -31,23 +25,17 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
 
-// proxy is a caching server, as a trial starts it.
-type proxy struct {
-	port int
-	end  func()
-}
-
 // trial is a real server with a fault, beside what is said of it.
 type trial struct {
 	server string // with the settings that are stated, for --server
 	want   string // of the sentences; "" if the fault is none
 	stats  string // a file with what the server counts
 	format string // of the log; "" to recognise it
+	logs   string // the same, as the configuration of the server has it
 
 	config string                               // of nginx, inside the location; of varnish, the VCL
 	size   string                               // max_size, malloc or cache_mem
 	path   string                               // further settings of proxy_cache_path
-	header func(h http.Header, path string)     // of the origin
 	cookie bool                                 // sent by one of the clients
 	tagged bool                                 // a fifth of the requests have a query
 	rate   int                                  // requests per second
@@ -61,141 +49,26 @@ type front struct {
 	trial   *trial
 	dir     string
 	origin  string
-	proxies []proxy
-	start   func(t *testing.T, f *front, n int) proxy
+	proxies []*programs.Process
+	start   func(testing.TB, programs.Web) *programs.Process
 }
 
-// origin answers with as many bytes as the path ends with.
-func newOrigin(t *testing.T, header func(http.Header, string)) string {
-	body := []byte(strings.Repeat("x", 1<<20))
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.Atoi(r.URL.Path[strings.LastIndexByte(r.URL.Path, '-')+1:])
-		w.Header().Set("Content-Length", strconv.Itoa(n))
-		w.Header().Set("Cache-Control", "max-age=3600")
-		if header != nil {
-			header(w.Header(), r.URL.Path)
-		}
-		_, _ = w.Write(body[:n])
-	}))
-	t.Cleanup(s.Close)
-	return strings.TrimPrefix(s.URL, "http://")
+// begin starts one of the servers of a trial, with an empty cache.
+func (f *front) begin(t *testing.T, n int) *programs.Process {
+	c := f.trial
+	return f.start(t, programs.Web{Dir: filepath.Join(f.dir, fmt.Sprint(n)), Origin: f.origin, Size: c.size,
+		Log: filepath.Join(f.dir, "access.log"), Format: c.logs, Rules: c.config, Path: c.path})
 }
 
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Do(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
+const (
+	nginxLogs = `$http_x_client - - [$time_local] "$request" $status $body_bytes_sent $msec $upstream_cache_status`
 
-// run starts a program, and waits until it listens.
-func run(t *testing.T, port int, args ...string) proxy {
-	t.Helper()
-	cmd := exec.Command(args[0], args[1:]...)
-	output, err := os.CreateTemp(t.TempDir(), "output")
-	must.Do(t, err)
-	cmd.Stdout, cmd.Stderr = output, output
-	must.Do(t, cmd.Start())
-	end := func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		done := make(chan struct{})
-		go func() { _ = cmd.Wait(); close(done) }()
-		select {
-		case <-done:
-		case <-time.After(10 * time.Second):
-			_ = cmd.Process.Kill()
-			<-done
-		}
-	}
-	for range 200 {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			_ = c.Close()
-			return proxy{port, end}
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	end()
-	text, _ := os.ReadFile(output.Name())
-	t.Fatalf("%s does not listen: %s", args[0], text)
-	return proxy{}
-}
+	nginxFormat = `access:format=$remote_addr - - [$time_local] "$request" $status $body_bytes_sent $msec ` +
+		`$upstream_cache_status`
 
-func startNginx(t *testing.T, f *front, n int) proxy {
-	dir := filepath.Join(f.dir, fmt.Sprint(n))
-	must.Do(t, os.MkdirAll(dir, 0o700))
-	port := freePort(t)
-	config := fmt.Sprintf(`daemon off; worker_processes 1; pid %[1]s/pid; error_log %[1]s/err; user root;
-events { worker_connections 256; }
-http {
-	log_format audit '$http_x_client - - [$time_local] "$request" $status $body_bytes_sent $msec $upstream_cache_status';
-	access_log %[2]s/access.log audit;
-	client_body_temp_path %[1]s/t1; proxy_temp_path %[1]s/t2; fastcgi_temp_path %[1]s/t3; uwsgi_temp_path %[1]s/t4;
-	scgi_temp_path %[1]s/t5; keepalive_requests 100000000;
-	proxy_cache_path %[1]s/c levels=1:2 keys_zone=z:16m max_size=%[3]s %[4]s use_temp_path=off;
-	upstream u { server %[5]s; keepalive 4; }
-	server { listen 127.0.0.1:%[6]d; location / {
-		proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_cache z; %[7]s
-	} }
-}`, dir, f.dir, f.trial.size, f.trial.path, f.origin, port, f.trial.config)
-	path := filepath.Join(dir, "nginx.conf")
-	must.Do(t, os.WriteFile(path, []byte(config), 0o600))
-	return run(t, port, "nginx", "-p", dir, "-c", path)
-}
-
-const nginxFormat = `access:format=$remote_addr - - [$time_local] "$request" $status $body_bytes_sent $msec ` +
-	`$upstream_cache_status`
-
-const varnishFormat = `access:format=%h - - %t "%r" %>s %b %{usec}t %{Varnish:hitmiss}x`
-
-func startVarnish(t *testing.T, f *front, n int) proxy {
-	dir := filepath.Join(f.dir, fmt.Sprint(n))
-	must.Do(t, os.MkdirAll(dir, 0o700))
-	host, originPort, _ := strings.Cut(f.origin, ":")
-	vcl := fmt.Sprintf("vcl 4.1;\nbackend b { .host = \"%s\"; .port = \"%s\"; }\n%s\n", host, originPort, f.trial.config)
-	must.Do(t, os.WriteFile(filepath.Join(dir, "v.vcl"), []byte(vcl), 0o600))
-	port := freePort(t)
-	p := run(t, port, "varnishd", "-F", "-j", "none", "-n", dir+"/state", "-a", fmt.Sprintf("127.0.0.1:%d", port), "-T",
-		"none", "-f", dir+"/v.vcl", "-s", "s0=malloc,"+f.trial.size)
-	log := exec.Command("varnishncsa", "-n", dir+"/state", "-a", "-w", f.dir+"/access.log", "-F",
-		`%h - - %t "%r" %s %b %{usec}t %{Varnish:hitmiss}x`)
-	must.Do(t, log.Start())
-	time.Sleep(time.Second)
-	return proxy{port, func() {
-		time.Sleep(time.Second) // until the log is written
-		_ = log.Process.Signal(os.Interrupt)
-		_ = log.Wait()
-		p.end()
-	}}
-}
-
-func startSquid(t *testing.T, f *front, n int) proxy {
-	dir := filepath.Join(f.dir, fmt.Sprint(n))
-	must.Do(t, os.MkdirAll(dir, 0o777))
-	for d := dir; d != filepath.Dir(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
-		_ = os.Chmod(d, 0o777) // squid gives up its rights
-	}
-	host, originPort, _ := strings.Cut(f.origin, ":")
-	port := freePort(t)
-	config := fmt.Sprintf(`http_port 127.0.0.1:%d accel defaultsite=127.0.0.1 no-vhost
-cache_peer %s parent %s 0 no-query originserver no-digest name=o
-http_access allow all
-cache_mem %s
-maximum_object_size_in_memory 512 KB
-strip_query_terms off
-access_log stdio:%[6]s/access.log squid
-cache_log %[5]s/cache.log
-cache_store_log none
-pid_filename %[5]s/pid
-coredump_dir %[5]s
-shutdown_lifetime 1 seconds
-netdb_filename none
-pinger_enable off
-%[7]s
-`, port, host, originPort, f.trial.size, dir, f.dir, f.trial.config)
-	must.Do(t, os.WriteFile(filepath.Join(dir, "s.conf"), []byte(config), 0o644))
-	return run(t, port, "squid", "-N", "-f", dir+"/s.conf")
-}
+	varnishLogs   = `%h - - %t "%r" %s %b %{usec}t %{Varnish:hitmiss}x`
+	varnishFormat = `access:format=%h - - %t "%r" %>s %b %{usec}t %{Varnish:hitmiss}x`
+)
 
 // send sends the requests of a trial, at its rate.
 func (f *front) send(t *testing.T) {
@@ -209,10 +82,9 @@ func (f *front) send(t *testing.T) {
 		sizes[i] = int(math.Exp(8 + 1.2*r.NormFloat64()))
 		sizes[i] = min(max(sizes[i], 200), 200_000)
 	}
-	conns := make([]net.Conn, len(f.proxies))
-	readers := make([]*bufio.Reader, len(f.proxies))
+	conns := make([]*programs.Client, len(f.proxies))
 	begin := time.Now()
-	second := -1
+	second, failed := -1, 0
 	for i := range f.trial.rate * f.trial.last {
 		due := begin.Add(time.Duration(i) * time.Second / time.Duration(f.trial.rate))
 		time.Sleep(time.Until(due))
@@ -234,23 +106,21 @@ func (f *front) send(t *testing.T) {
 			path += fmt.Sprintf("?utm_source=%d", q)
 		}
 		client := r.IntN(4)
-		head := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: example.org\r\nX-Client: 10.0.0.%d\r\n", path, client)
+		header := []string{"Host: example.org", fmt.Sprintf("X-Client: 10.0.0.%d", client)}
 		if f.trial.cookie && client == 3 {
-			head += "Cookie: sid=1\r\n"
+			header = append(header, "Cookie: sid=1")
 		}
 		at := i % len(f.proxies)
 		if conns[at] == nil {
-			c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", f.proxies[at].port))
-			must.Do(t, err)
-			conns[at], readers[at] = c, bufio.NewReader(c)
+			conns[at] = programs.Dial(t, f.proxies[at].Port)
 		}
-		_, err := io.WriteString(conns[at], head+"\r\n")
-		must.Do(t, err)
-		response, err := http.ReadResponse(readers[at], nil)
-		must.Do(t, err)
-		_, err = io.Copy(io.Discard, response.Body)
-		must.Do(t, err)
-		if response.Close {
+		response, err := conns[at].HTTP("GET", path, header...)
+		if err != nil { // Varnish gives up a response for which it would have to evict too many
+			if failed++; failed > 20 {
+				t.Fatal(err)
+			}
+		}
+		if response.Close || err != nil {
 			conns[at].Close()
 			conns[at] = nil
 		}
@@ -258,19 +128,16 @@ func (f *front) send(t *testing.T) {
 }
 
 // hold runs a trial, and audits the log that the server wrote.
-func (c *trial) hold(t *testing.T, program string, start func(*testing.T, *front, int) proxy) {
+func (c *trial) hold(t *testing.T, start func(testing.TB, programs.Web) *programs.Process) {
 	brief.Long(t, "real servers answer for 10 seconds or more")
 	t.Parallel() // they wait most of the time
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed: %v", program, err)
-	}
-	f := &front{trial: c, dir: t.TempDir(), origin: newOrigin(t, c.header), start: start}
+	f := &front{trial: c, dir: t.TempDir(), origin: programs.NewOrigin(t).Address, start: start}
 	for n := range max(1, c.twins) {
-		f.proxies = append(f.proxies, start(t, f, n))
+		f.proxies = append(f.proxies, f.begin(t, n))
 	}
 	f.send(t)
 	for _, p := range f.proxies {
-		p.end()
+		p.End()
 	}
 	path := filepath.Join(f.dir, "access.log")
 	c.check(t, path)
@@ -321,9 +188,9 @@ func (c *trial) check(t *testing.T, path string) {
 
 func restart(t *testing.T, f *front) {
 	for n, p := range f.proxies {
-		p.end()
+		p.End()
 		must.Do(t, os.RemoveAll(filepath.Join(f.dir, fmt.Sprint(n))))
-		f.proxies[n] = f.start(t, f, n)
+		f.proxies[n] = f.begin(t, n)
 	}
 }
 
@@ -343,9 +210,9 @@ func TestFaultsOfNginx(t *testing.T) {
 		"uses":    {config: "proxy_cache_min_uses 2;", want: "explained by min_uses=2;"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.server, c.format = "nginx(max_size=64m)", nginxFormat
+			c.server, c.format, c.logs = "nginx(max_size=64m)", nginxFormat, nginxLogs
 			c.setDefaults("64m")
-			c.hold(t, "nginx", startNginx)
+			c.hold(t, programs.Nginx)
 		})
 	}
 }
@@ -372,9 +239,9 @@ func TestFaultsOfVarnish(t *testing.T) {
 			want: "explained by a time to live of 2s;"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.server, c.format = "varnish(malloc=4m)", varnishFormat
+			c.server, c.format, c.logs = "varnish(malloc=4m)", varnishFormat, varnishLogs
 			c.setDefaults("4m")
-			c.hold(t, "varnishd", startVarnish)
+			c.hold(t, programs.Varnish)
 		})
 	}
 }
@@ -388,82 +255,21 @@ func TestFaultsOfSquid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.server = "squid(cache_mem=4MB)"
 			c.setDefaults("4 MB")
-			c.hold(t, "squid", startSquid)
+			c.hold(t, programs.Squid)
 		})
 	}
 }
 
-// store is a client of Redis or memcached that gets keys, and sets those that are missing.
-type store struct {
-	c net.Conn
-	r *bufio.Reader
-}
-
-func dialStore(t *testing.T, port int) *store {
-	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	must.Do(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	return &store{c, bufio.NewReader(c)}
-}
-
-func (s *store) line(t *testing.T) string {
-	line, err := s.r.ReadString('\n')
-	must.Do(t, err)
-	return strings.TrimRight(line, "\r\n")
-}
-
-func (s *store) say(t *testing.T, text string) {
-	_, err := io.WriteString(s.c, text)
-	must.Do(t, err)
-}
-
-// copyTo writes what the server sends to a file from now on.
-func (s *store) copyTo(t *testing.T, path string) (end func()) {
-	file, err := os.Create(path)
-	must.Do(t, err)
-	done := make(chan struct{})
-	go func() { _, _ = io.Copy(file, s.r); close(done) }()
-	return func() {
-		time.Sleep(500 * time.Millisecond)
-		_ = s.c.Close()
-		<-done
-		must.Do(t, file.Close())
-	}
-}
-
-// redis sends a command, and returns the answer; ok is false for none.
-func (s *store) redis(t *testing.T, words ...string) (answer string, ok bool) {
-	command := fmt.Sprintf("*%d\r\n", len(words))
-	for _, w := range words {
-		command += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
-	}
-	s.say(t, command)
-	line := s.line(t)
-	n, err := strconv.Atoi(strings.TrimPrefix(line, "$"))
-	if line[0] != '$' || err != nil {
-		return line, true
-	}
-	if n < 0 {
-		return "", false
-	}
-	text := make([]byte, n+2)
-	_, err = io.ReadFull(s.r, text)
-	must.Do(t, err)
-	return string(text[:n]), true
-}
-
-// memcached gets a key, and sets it if it is missing.
-func (s *store) memcached(t *testing.T, key string, size int) {
-	s.say(t, "get "+key+"\r\n")
-	line := s.line(t)
-	if line == "END" {
-		s.say(t, fmt.Sprintf("set %s 0 0 %d\r\n%s\r\n", key, size, strings.Repeat("x", size)))
-		s.line(t)
+// getOrSet gets a key of memcached, and sets it if it is missing.
+func getOrSet(c *programs.Client, key string, size int) {
+	c.Say("get " + key + "\r\n")
+	if c.Line() == "END" {
+		c.Say(fmt.Sprintf("set %s 0 0 %d\r\n%s\r\n", key, size, strings.Repeat("x", size)))
+		c.Line()
 		return
 	}
-	_, err := s.r.Discard(size + 2)
-	must.Do(t, err)
-	s.line(t)
+	c.Bytes(size + 2)
+	c.Line()
 }
 
 // keys calls get for keys with sizes, so many per second.
@@ -502,36 +308,26 @@ func TestFaultsOfRedis(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			brief.Long(t, "real servers answer for 10 seconds or more")
 			t.Parallel()
-			if _, err := exec.LookPath("redis-server"); err != nil {
-				t.Skipf("redis-server is not installed: %v", err)
-			}
-			dir, port := t.TempDir(), freePort(t)
-			p := run(t, port, "redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", dir,
+			program := programs.Find(t, "redis-server")
+			dir, port := t.TempDir(), programs.FreePort(t)
+			programs.Start(t, port, program, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", dir,
 				"--maxmemory", c.memory, "--maxmemory-policy", c.policy)
-			defer p.end()
-			client, monitor := dialStore(t, port), dialStore(t, port)
-			monitor.say(t, "MONITOR\r\n")
-			end := monitor.copyTo(t, dir+"/monitor.log")
-			time.Sleep(100 * time.Millisecond)
+			client, monitor := programs.Dial(t, port), programs.Dial(t, port)
+			end := monitor.Monitor(dir + "/monitor.log")
 			var stats strings.Builder
 			info := func() {
-				text, _ := client.redis(t, "INFO")
-				stats.WriteString(text)
+				stats.WriteString(client.Redis("INFO").(string))
 			}
 			info()
 			keys(rate, seconds, func(r *rand.Rand) int { return 50 + r.IntN(1000) }, func(i int, key string, size int) {
-				if _, ok := client.redis(t, "GET", key); !ok {
-					client.redis(t, "SET", key, strings.Repeat("x", size))
+				if client.Redis("GET", key) == nil {
+					client.Redis("SET", key, strings.Repeat("x", size))
 				}
 				if i%(rate/5) == rate/5-1 {
 					info()
 				}
 			})
 			end()
-			raw, err := os.ReadFile(dir + "/monitor.log")
-			must.Do(t, err)
-			lines := strings.ReplaceAll("\n"+string(raw), "\n+", "\n") // as redis-cli prints them
-			must.Do(t, os.WriteFile(dir+"/monitor.log", []byte(strings.TrimPrefix(lines, "\nOK\r\n")), 0o600))
 			must.Do(t, os.WriteFile(dir+"/info.txt", []byte(stats.String()), 0o600))
 			server := "redis(maxmemory=" + c.stated + ",version=7.0,quantum=16)"
 			held := trial{server: server, want: c.want, stats: dir + "/info.txt"}
@@ -552,19 +348,16 @@ func TestFaultsOfMemcached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			brief.Long(t, "real servers answer for 10 seconds or more")
 			t.Parallel()
-			if _, err := exec.LookPath("memcached"); err != nil {
-				t.Skipf("memcached is not installed: %v", err)
-			}
-			dir, port := t.TempDir(), freePort(t)
-			p := run(t, port, append([]string{"memcached", "-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0", "-u", "root"},
+			program := programs.Find(t, "memcached")
+			dir, port := t.TempDir(), programs.FreePort(t)
+			programs.Start(t, port, append([]string{program, "-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0", "-u", "root"},
 				c.args...)...)
-			defer p.end()
-			client, watcher := dialStore(t, port), dialStore(t, port)
-			watcher.say(t, "watch fetchers mutations\r\n")
-			end := watcher.copyTo(t, dir+"/watch.log")
+			client, watcher := programs.Dial(t, port), programs.Dial(t, port)
+			watcher.Say("watch fetchers mutations\r\n")
+			end := watcher.CopyTo(dir + "/watch.log")
 			time.Sleep(100 * time.Millisecond)
 			keys(2000, 12, func(r *rand.Rand) int { return []int{300, 420, 1500, 2100}[r.IntN(4)] },
-				func(_ int, key string, size int) { client.memcached(t, key, size) })
+				func(_ int, key string, size int) { getOrSet(client, key, size) })
 			end()
 			held := trial{server: "memcached(m=8)", want: c.want}
 			held.check(t, dir+"/watch.log")

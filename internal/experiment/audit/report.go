@@ -17,6 +17,9 @@ type Report struct {
 	Counted  int64  `json:"counted"`
 	Items    int    `json:"items"`
 
+	LogRatio   float64 `json:"log_hit_ratio,omitempty"` // what the whole log says, if that is not what is compared
+	LogCounted int64   `json:"log_counted,omitempty"`
+
 	HitRatio    float64 `json:"hit_ratio"`          // of the server
 	Replayed    float64 `json:"replayed_hit_ratio"` // with the settings as stated
 	Gap         float64 `json:"gap_points"`
@@ -44,6 +47,7 @@ type RowCause struct {
 	Money     float64 `json:"cost_month,omitempty"`
 	Agreement float64 `json:"agreement"`
 	Failed    string  `json:"failed,omitempty"`
+	WithOther bool    `json:"with_others_only,omitempty"` // it does not apply alone
 }
 
 // Report returns what is printed and stored of a finding. money says what a share of the requests costs in a month as
@@ -56,12 +60,15 @@ func (f Finding) Report(w Words, money func(share float64) float64) Report {
 	if money != nil {
 		r.GapMoney = money(-s.Gap())
 	}
+	if w.Log != nil {
+		r.LogRatio, r.LogCounted = w.Log.HitRatio(), w.Log.Units
+	}
 	for i := range f.Steps {
 		r.Explained += f.Points(i)
 	}
 	for _, t := range f.Alone {
 		row := RowCause{Name: t.Name, Says: t.Says, Failed: t.Failed}
-		if t.Says != "" && t.Failed == "" {
+		if t.applies() {
 			row.Replayed, row.Points = t.Outcome.ReplayedRatio(), f.PointsAlone(t)
 			row.Agreement = t.Outcome.Agreement()
 			if money != nil {
@@ -70,6 +77,7 @@ func (f Finding) Report(w Words, money func(share float64) float64) Report {
 		}
 		if i := slices.IndexFunc(f.Steps, func(step Tried) bool { return step.Name == t.Name }); i >= 0 {
 			row.Step, row.Explained, row.Says = i+1, f.Points(i), f.Steps[i].Says
+			row.WithOther, row.Failed = !t.applies(), ""
 		}
 		r.Causes = append(r.Causes, row)
 	}
@@ -108,12 +116,20 @@ func (r Report) Table(priced bool) (g tabular.Grid, left int) {
 			rows = append(rows, c)
 		}
 	}
+	alone := func(name string, cell func(RowCause) string) tabular.Column[RowCause] {
+		return tabular.Column[RowCause]{Head: tabular.Head{Name: name}, Cell: func(c RowCause) string {
+			if c.WithOther {
+				return ""
+			}
+			return cell(c)
+		}}
+	}
 	columns := []tabular.Column[RowCause]{
-		{Head: tabular.Head{Name: "cause", IsText: true, Weight: tabular.Key},
+		{Head: tabular.Head{Name: "cause", IsText: true, Weight: tabular.Key, Wrap: 12},
 			Cell: func(c RowCause) string { return c.Name }},
-		{Head: tabular.Head{Name: "hit ratio"}, Cell: func(c RowCause) string { return percent(c.Replayed) }},
-		{Head: tabular.Head{Name: "points"}, Cell: func(c RowCause) string { return number(c.Points) }},
-		{Head: tabular.Head{Name: "agrees"}, Cell: func(c RowCause) string { return percent(c.Agreement) }},
+		alone("hit ratio", func(c RowCause) string { return percent(c.Replayed) }),
+		alone("points", func(c RowCause) string { return number(c.Points) }),
+		alone("agrees", func(c RowCause) string { return percent(c.Agreement) }),
 		{Head: tabular.Head{Name: "explains"}, Cell: func(c RowCause) string {
 			if c.Step == 0 {
 				return ""
@@ -122,11 +138,10 @@ func (r Report) Table(priced bool) (g tabular.Grid, left int) {
 		}},
 	}
 	if priced {
-		columns = append(columns, tabular.Column[RowCause]{Head: tabular.Head{Name: "cost/month"},
-			Cell: func(c RowCause) string { return fmt.Sprintf("%+.2f", c.Money) }})
+		columns = append(columns, alone("cost/month", func(c RowCause) string { return fmt.Sprintf("%+.2f", c.Money) }))
 	}
 	columns = append(columns, tabular.Column[RowCause]{Head: tabular.Head{Name: "what the server would do", IsText: true,
-		Weight: tabular.Key, Wrap: 30}, Cell: func(c RowCause) string { return c.Says }})
+		Weight: tabular.Key, Wrap: 14}, Cell: func(c RowCause) string { return c.Says }})
 	return tabular.GridOf(columns, rows), left
 }
 

@@ -29,25 +29,41 @@ func (l *Log) capacity() Cause[Setup] {
 		if err != nil || math.Abs(gap) < leastGain || (last.Gap() > 0) == (gap > 0) && math.Abs(last.Gap()) > leastGain {
 			return "", nil // no capacity in the range has that ratio
 		}
-		factor, err := crossing(ctx, at, stated, low, high, at.Outcome.HitRatio())
+		below, above, err := crossing(ctx, at, stated, low, high, reaches(at.Outcome.HitRatio()))
+		factor := math.Sqrt(below * above)
 		if err != nil {
 			return "", err
 		}
-		least, most, err := fitting(ctx, at, stated, low, factor, high)
+		fit, err := fitting(ctx, at, stated, low, factor, high)
 		if err != nil {
 			return "", err
 		}
-		if factor, err = simpler(ctx, at, stated, factor, simpleFactor(least, most)); err != nil {
+		if factor, err = simpler(ctx, at, stated, factor, simpleFactor(fit.below, fit.above)); err != nil {
+			return "", err
+		}
+		t, err := l.trace(ctx, stated)
+		if err != nil {
 			return "", err
 		}
 		at.Setup = stated.scaled(factor)
-		return fmt.Sprintf("a capacity of about %s in the place of %s (%s fit)", stated.capacityText(factor),
-			show.Capacity(stated.Cell.Capacity.Amount, stated.Cell.Capacity.Unit()), stated.between(least, most)), nil
+		says := fmt.Sprintf("a capacity of about %s in the place of %s", stated.capacityText(factor),
+			show.Capacity(stated.Cell.Capacity.Amount, stated.Cell.Capacity.Unit()))
+		between := stated.between(min(fit.least, factor), max(fit.most, factor))
+		if t.SampledFrom > 0 || between == "" { // how far a sample is from its log is not known
+			return says, nil
+		}
+		return fmt.Sprintf("%s (%s fit)", says, between), nil
 	})
 }
 
-// crossing returns the factor of the capacity, within a range, at which the replay reaches a hit ratio.
-func crossing(ctx context.Context, at *Trial[Setup], stated Setup, low, high, wanted float64) (float64, error) {
+// reaches is what a replay with so many hits does.
+func reaches(ratio float64) func(Outcome) bool {
+	return func(o Outcome) bool { return o.ReplayedRatio() >= ratio }
+}
+
+// crossing returns between which factors of the capacity, within a range, the replay begins to be large enough.
+func crossing(ctx context.Context, at *Trial[Setup], stated Setup, low, high float64,
+	isEnough func(Outcome) bool) (below, above float64, err error) {
 	for range halvings {
 		if high < low*1.005 {
 			break
@@ -55,31 +71,36 @@ func crossing(ctx context.Context, at *Trial[Setup], stated Setup, low, high, wa
 		middle := math.Sqrt(low * high)
 		o, err := at.Replay(ctx, stated.scaled(middle))
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		if o.ReplayedRatio() < wanted {
-			low = middle
-		} else {
+		if isEnough(o) {
 			high = middle
+		} else {
+			low = middle
 		}
 	}
-	return math.Sqrt(low * high), nil
+	return low, high, nil
 }
 
-// fitting returns between which factors of the capacity, around one, the replay has the hit ratio of the server up to
-// its error.
-func fitting(ctx context.Context, at *Trial[Setup], stated Setup, low, factor, high float64) (least, most float64,
-	err error) {
+// interval has the factors of the capacity with which a replay has the hit ratio of the server up to its error. Those
+// beyond below and above have another one; of those between them and the ends that is not known.
+type interval struct{ below, least, most, above float64 }
+
+// fitting returns the interval around a factor.
+func fitting(ctx context.Context, at *Trial[Setup], stated Setup, low, factor, high float64) (fit interval, err error) {
 	found, err := at.Replay(ctx, stated.scaled(factor))
 	if err != nil {
-		return 0, 0, err
+		return fit, err
 	}
 	margin := 2*found.GapError() + math.Abs(found.Gap())
-	if least, err = crossing(ctx, at, stated, low, factor, at.Outcome.HitRatio()-margin); err != nil {
-		return 0, 0, err
+	wanted := at.Outcome.HitRatio()
+	fit.below, fit.least, err = crossing(ctx, at, stated, low, factor, reaches(wanted-margin))
+	if err != nil {
+		return fit, err
 	}
-	most, err = crossing(ctx, at, stated, factor, high, at.Outcome.HitRatio()+margin)
-	return least, most, err
+	isMore := func(o Outcome) bool { return o.ReplayedRatio() > wanted+margin }
+	fit.most, fit.above, err = crossing(ctx, at, stated, factor, high, isMore)
+	return fit, err
 }
 
 // simpler returns a factor that people would name, if its replay comes as near to the server as that of another one.
@@ -103,7 +124,8 @@ func (s Setup) capacityText(factor float64) string {
 	return show.About(c.Amount, c.Unit())
 }
 
-// between says which capacities fit: those between two factors, of which the least one may be the end of the range.
+// between says which capacities fit: those between two factors, of which the least one may be the end of the range. It
+// says nothing of those that are written alike.
 func (s Setup) between(least, most float64) string {
 	const nearEnd = 1.5
 	switch {
@@ -111,6 +133,9 @@ func (s Setup) between(least, most float64) string {
 		return "up to " + s.capacityText(most)
 	case most > mostFactor/nearEnd:
 		return "from " + s.capacityText(least)
+	}
+	if s.capacityText(least) == s.capacityText(most) {
+		return ""
 	}
 	return show.Between(s.capacityText(least), s.capacityText(most))
 }

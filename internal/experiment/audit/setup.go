@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -91,9 +92,17 @@ func (l *Log) trace(ctx context.Context, s Setup) (*traces.Trace, error) {
 // Check refuses a log that does not say what was found, if the server has not told it elsewhere.
 func (l *Log) Check(t *traces.Trace) error {
 	says := func(s stream.Served) bool { return s == stream.ServedHit || s == stream.ServedMiss }
+	passed := 0
+	for _, s := range t.Served {
+		passed += int(asNumber(s == stream.ServedPass))
+	}
 	switch {
 	case t.Groups != nil:
 		return fmt.Errorf("%s has requests in groups, such as prompts; audit compares requests for single objects", t.Name)
+	case l.totals == nil && passed > 0 && !slices.ContainsFunc(t.Served, says):
+		return fmt.Errorf("%s says of %s of %s that they passed by the cache (BYPASS, pass), and of none that it hit or "+
+			"missed: there is nothing to compare; look for what in the server's settings sends them past it", t.Name,
+			show.Count(int64(passed)), show.Counted(len(t.Served), "request"))
 	case l.totals == nil && !slices.ContainsFunc(t.Served, says):
 		return fmt.Errorf("%s does not say what the server found; log it with $upstream_cache_status (nginx), "+
 			"%%{Varnish:hitmiss}x (varnishncsa), %%{X-Cache}o (Apache), the result code (Squid) or watch fetchers "+
@@ -101,6 +110,43 @@ func (l *Log) Check(t *traces.Trace) error {
 			"as --stats", t.Name)
 	}
 	return nil
+}
+
+// CheckPolicy refuses what no server does.
+func CheckPolicy(p policies.Spec) error {
+	if p.Entry.Kind == policies.Online {
+		return nil
+	}
+	is := "an offline policy, which knows the requests to come"
+	if p.Entry.Kind == policies.Bound {
+		is = "a bound, which says how few misses are possible"
+	}
+	return fmt.Errorf("--policy %s: it is %s, and no server's setting; name what the server follows, as in --policy lru "+
+		"or --server 'nginx(max_size=1g)'", p.Name(), is)
+}
+
+// CheckColumn refuses a column that the log as a setup reads it does not have.
+func (l *Log) CheckColumn(ctx context.Context, s Setup, column string) error {
+	s.Workload.By = column
+	t, err := l.trace(ctx, s)
+	if err == nil && t.Labels == nil {
+		err = fmt.Errorf("%s has no such column", t.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("--by %s: %w", column, err)
+	}
+	return nil
+}
+
+// Said returns what a log says that the server found, beside a replay without hits.
+func Said(t *traces.Trace) (o Outcome) {
+	seen := &seen{trace: t}
+	for pos := range t.Objects {
+		if seen.counts(pos) {
+			o.Add(1, asNumber(seen.found(pos)), 0)
+		}
+	}
+	return o
 }
 
 // Replays returns how many replays there were.

@@ -26,17 +26,21 @@ type span struct {
 	hits, misses int64
 }
 
-// RatioTotals are those of a hit ratio, such as that of a dashboard: "61.2%" or "0.612".
-func RatioTotals(text string) (*Totals, bool) {
+// RatioTotals are those of a hit ratio, such as that of a dashboard: "61.2%" or "0.612". They are nil if the text is no
+// number.
+func RatioTotals(text string) (*Totals, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	x, err := strconv.ParseFloat(number, 64)
 	if percent {
 		x /= 100
 	}
-	if err != nil || !(x >= 0 && x <= 1) {
-		return nil, false
+	switch {
+	case err != nil:
+		return nil, nil
+	case !(x >= 0 && x <= 1):
+		return nil, fmt.Errorf("%s: a hit ratio is from 0 to 100%%, as in 61.2%% or 0.612", text)
 	}
-	return &Totals{ratio: x}, true
+	return &Totals{ratio: x}, nil
 }
 
 // snapshot is what a server says at one time: INFO of Redis, stats of memcached, varnishstat -1.

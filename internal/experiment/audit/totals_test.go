@@ -93,8 +93,14 @@ func TestTotalsOfAnotherLogAreRefused(t *testing.T) {
 func TestRatiosOfDashboards(t *testing.T) {
 	for text, ok := range map[string]bool{"61.2%": true, "0.612": true, "0%": true, "101%": false, "-1%": false,
 		"x": false} {
-		if _, got := audit.RatioTotals(text); got != ok {
-			t.Errorf("%s: %t, want %t", text, got, ok)
+		if got, _ := audit.RatioTotals(text); (got != nil) != ok {
+			t.Errorf("%s: %v, want %t", text, got, ok)
+		}
+	}
+	for _, text := range []string{"161%", "-5%", "nan%", "61.2"} {
+		want := text + ": a hit ratio is from 0 to 100%, as in 61.2% or 0.612"
+		if _, err := audit.RatioTotals(text); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }

@@ -16,14 +16,31 @@ type Words struct {
 	Settings string                      // what the replay follows: "nginx at 1 GiB"
 	Money    func(points float64) string // what so many points of hit ratio cost; nil without prices
 	Few      string                      // what is said of few items; "" if the server has told totals
+	// Log is what the log itself says, where that is not what is compared: all of it, if the replays are of a sample.
+	Log    *Outcome
+	Totals string // what is compared in the place of what the log says; "" if that is a sample
+	Whole  int    // how many requests there are, if the log was read as a sample of them, and Log is not known; 0: all
 }
 
 // Sentences says what the server found, what its settings would give, and what explains the gap: the first is what a
 // person would say.
 func (f Finding) Sentences(w Words) []string {
 	s := f.Stated
-	first := fmt.Sprintf("The server hit %s of %s %s; its settings (%s) would give %s", percent(s.HitRatio()),
-		show.Count(s.Units), w.Units, w.Settings, percent(s.ReplayedRatio()))
+	sample := ""
+	if w.Whole > 0 {
+		sample = ", a sample of " + show.Count(int64(w.Whole))
+	}
+	first := fmt.Sprintf("The server hit %s of %s %s%s; its settings (%s) would give %s", percent(s.HitRatio()),
+		show.Count(s.Units), w.Units, sample, w.Settings, percent(s.ReplayedRatio()))
+	switch {
+	case w.Log != nil && w.Totals == "":
+		first = fmt.Sprintf("The server hit %s of %s %s. Of those in the sample, %s, it hit %s; its settings (%s) would "+
+			"give %s of these", percent(w.Log.HitRatio()), show.Count(w.Log.Units), w.Units, show.Count(s.Units),
+			percent(s.HitRatio()), w.Settings, percent(s.ReplayedRatio()))
+	case w.Log != nil:
+		first = fmt.Sprintf("The log itself says %s of %s %s, and is not asked, since --stats %s is given. %s",
+			percent(w.Log.HitRatio()), show.Count(w.Log.Units), w.Units, w.Totals, first)
+	}
 	if f.hasGap() {
 		first += fmt.Sprintf(", %s %s", points(s.Gap()), f.direction())
 		if w.Money != nil {
@@ -47,13 +64,16 @@ func (f Finding) direction() string {
 // reasons says what explains the gap.
 func (f Finding) reasons(w Words) []string {
 	switch {
+	case f.neverHit():
+		return []string{"The server never hit: is caching on, and does what is stored live until the next request for it? " +
+			"Nothing else was tried."}
 	case len(f.Steps) > 0 && f.Stated.IsCoarse():
 		return f.coarse(w)
 	case len(f.Steps) > 0:
-		return []string{f.explained(), f.agreement(w)}
-	case f.Stated.IsCoarse() && !f.hasGap():
+		return append([]string{f.explained(), f.agreement(w)}, f.doubt(w)...)
+	case f.Stated.IsCoarse() && !f.hasGap() && w.Few == "":
 		return []string{"They agree, as far as totals tell."}
-	case f.Stated.IsCoarse():
+	case f.Stated.IsCoarse() && f.hasGap():
 		return []string{fmt.Sprintf("Nothing that was tried explains the gap (%s).", f.attempts())}
 	case f.Stated.Agreement() >= 1-wellAgreed && math.Abs(f.Stated.Gap()) < smallGap:
 		return []string{fmt.Sprintf("They agree on %s of the %s: there is nothing to explain.",
@@ -70,16 +90,33 @@ const (
 	smallGap   = 0.01
 )
 
-// attempts says what was tried.
+// attempts says what was tried, in the words of people.
 func (f Finding) attempts() string {
-	var names []string
+	var tried []string
 	for _, t := range f.Alone {
-		if t.Says != "" && t.Failed == "" {
-			names = append(names, t.Name)
+		word, known := kinds[t.Kind]
+		if !known {
+			word = "settings"
+		}
+		if t.applies() && !slices.Contains(tried, word) {
+			tried = append(tried, word)
 		}
 	}
-	return fmt.Sprintf("%s in %s: %s", show.Counted(len(names), "cause"), show.Counted(f.Replays, "replay"),
-		strings.Join(names, ", "))
+	text := show.Counted(f.Replays, "replay")
+	if len(tried) > 0 {
+		text += ": " + listed(tried)
+	}
+	return text
+}
+
+// kinds are the kinds of causes as people call them. The others are settings of servers.
+var kinds = map[string]string{
+	"query": "keys", "host": "keys", "column": "columns",
+	"uncached": "what is stored", "objects": "what is stored", "admission": "what is stored", "answers": "what is stored",
+	"expiry": "times to live", "ttl": "times to live", "inactive": "times to live", "delay": "delays",
+	"restarts": "restarts", "warm": "restarts", "servers": "servers", "replicas": "servers", "policy": "policies",
+	"capacity": "capacities", "overhead": "sizes",
+	"share": "sharing", "block": "blocks", "least": "blocks", "template": "templates",
 }
 
 // explained says which part of the gap each cause explains. Where the ratios do not differ, the causes are what makes
@@ -98,6 +135,8 @@ func (f Finding) explained() string {
 	for i, step := range f.Steps {
 		part := fmt.Sprintf("%s by %s", number(f.Points(i)), step.Says)
 		switch {
+		case f.Points(i) <= -leastShown:
+			part = fmt.Sprintf("%s the other way by %s", number(-f.Points(i)), step.Says)
 		case i == 0 && (over || f.Points(0) > 100*math.Abs(f.Stated.Gap())+leastShown):
 			part = fmt.Sprintf("%s points are explained by %s", number(f.Points(i)), step.Says)
 		case i == 0:
@@ -120,13 +159,26 @@ func (f Finding) agreement(w Words) string {
 		percent(f.Last().Agreement()), w.Units, percent(f.Stated.Agreement()))
 }
 
+// poorlyAgreed is below which agreement the causes that were found are not the whole truth.
+const poorlyAgreed = 0.95
+
+// doubt says that much is unexplained, though the ratios may be alike.
+func (f Finding) doubt(w Words) []string {
+	agreement := f.Last().Agreement()
+	if agreement >= poorlyAgreed {
+		return nil
+	}
+	return []string{fmt.Sprintf("A large part is still unexplained: they differ on %s of the %s. Something else is at "+
+		"work, and what is named above may not be the true cause.", percent(1-agreement), w.Units)}
+}
+
 // mostCoarse is how many causes are listed where totals cannot tell them apart.
 const mostCoarse = 5
 
 // coarse lists what would explain a gap of which only totals are known.
 func (f Finding) coarse(w Words) []string {
 	alone := slices.DeleteFunc(slices.Clone(f.Alone), func(t Tried) bool {
-		return t.Says == "" || t.Failed != "" || !explains(f.Stated, t.Outcome)
+		return !t.applies() || !explains(f.Stated, t.Outcome)
 	})
 	slices.SortStableFunc(alone, func(a, b Tried) int {
 		return cmp.Compare(math.Round(1000*a.Outcome.distance()), math.Round(1000*b.Outcome.distance()))

@@ -1,15 +1,9 @@
 package read_test
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,108 +11,34 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/base/testing/programs"
 	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
-// redisClient is a connection to a server of Redis.
-type redisClient struct {
-	t    testing.TB
-	conn net.Conn
-	in   *bufio.Reader
-}
+// redisClient is a connection to a Redis.
+type redisClient struct{ *programs.Client }
 
-// startRedis starts a server of its own; the test is skipped where there is none.
-func startRedis(t testing.TB) (dial func() *redisClient) {
+func (c redisClient) do(words ...string) any { return c.Redis(words...) }
+
+// startRedis starts a Redis of its own.
+func startRedis(t testing.TB) (dial func() redisClient) {
 	t.Helper()
-	var program string
-	for _, name := range []string{os.Getenv("CACHESIM_REDIS"), "redis-server", "valkey-server"} {
-		if path, err := exec.LookPath(name); name != "" && err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("needs a server of Redis: install redis-server, or name one in CACHESIM_REDIS")
-	}
-	folder, err := os.MkdirTemp("", "redis") // the path of a socket is short
-	must.Do(t, err)
-	t.Cleanup(func() { os.RemoveAll(folder) })
-	socket := filepath.Join(folder, "s")
-	server := exec.Command(program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
-	must.Do(t, server.Start())
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	return func() *redisClient {
-		for range 1000 {
-			if conn, err := net.Dial("unix", socket); err == nil {
-				t.Cleanup(func() { conn.Close() })
-				return &redisClient{t, conn, bufio.NewReader(conn)}
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-		t.Fatalf("%s does not listen at %s", program, socket)
-		return nil
-	}
-}
-
-// do sends a command and returns its reply: a string, a number, a list, an error, or nil.
-func (c *redisClient) do(words ...string) any {
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(words))
-	for _, w := range words {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
-	}
-	_, err := io.WriteString(c.conn, b.String())
-	must.Do(c.t, err)
-	return c.reply()
-}
-
-func (c *redisClient) line() string {
-	line, err := c.in.ReadString('\n')
-	must.Do(c.t, err)
-	return strings.TrimSuffix(line, "\r\n")
-}
-
-func (c *redisClient) reply() any {
-	line := c.line()
-	n, _ := strconv.Atoi(line[1:])
-	switch line[0] {
-	case '+':
-		return line[1:]
-	case '-':
-		return errors.New(line[1:])
-	case ':':
-		return n
-	case '$':
-		if n < 0 {
-			return nil
-		}
-		text := make([]byte, n+2)
-		_, err := io.ReadFull(c.in, text)
-		must.Do(c.t, err)
-		return string(text[:n])
-	}
-	if n < 0 {
-		return nil
-	}
-	list := make([]any, n)
-	for i := range list {
-		list[i] = c.reply()
-	}
-	return list
+	program := programs.Find(t, os.Getenv("CACHESIM_REDIS"), "redis-server", "valkey-server")
+	port := programs.FreePort(t)
+	programs.Start(t, port, program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--dir",
+		t.TempDir())
+	return func() redisClient { return redisClient{programs.Dial(t, port)} }
 }
 
 // number returns a reply that is one, 0 for any other.
-func (c *redisClient) number(words ...string) int {
+func (c redisClient) number(words ...string) int {
 	n, _ := c.do(words...).(int)
 	return n
 }
 
 // snapshot returns the keys of the first two databases, with the time in ms at which each expires, 0 for never.
-func (c *redisClient) snapshot() map[string]int64 {
+func (c redisClient) snapshot() map[string]int64 {
 	all := map[string]int64{}
 	for db, prefix := range []string{"", "1/"} {
 		c.do("SELECT", strconv.Itoa(db))
@@ -135,8 +55,8 @@ func (c *redisClient) snapshot() map[string]int64 {
 // become empty, nor do results that are stored.
 type randomRedis struct {
 	*rand.Rand
-	*redisClient // which is asked for values
-	db           string
+	redisClient // which is asked for values
+	db          string
 }
 
 func (r *randomRedis) of(words string) string {
@@ -375,7 +295,7 @@ func TestKeyspaceOfARealServer(t *testing.T) {
 		moments = append(moments, moment{words: fmt.Sprint(calls), from: from, snapshot: asking.snapshot(), at: time.Now()})
 		asking.do("ECHO", "moment")
 		for { // the log up to this moment
-			line := monitor.line()
+			line := monitor.Line()
 			log.WriteString(strings.TrimPrefix(line, "+") + "\n")
 			if strings.HasSuffix(line, `"ECHO" "moment"`) {
 				break

@@ -19,16 +19,16 @@ var servedWords = []struct {
 	{[]byte("; stored"), stream.ServedMiss}, // Cache-Status, RFC 9211
 	{[]byte("fwd=bypass"), stream.ServedPass},
 	{[]byte("fwd="), stream.ServedMiss},
-	{[]byte("pass"), stream.ServedPass},        // also bypass, hitpass, hit-for-pass
-	{[]byte("pipe"), stream.ServedPass},        // Varnish
-	{[]byte("dynamic"), stream.ServedPass},     // Cloudflare: not eligible
-	{[]byte("uncacheable"), stream.ServedPass}, // Azure, and Varnish in X-Cache headers
-	{[]byte("nocache"), stream.ServedPass},     // Azure: CONFIG_NOCACHE
-	{[]byte("noconfig"), stream.ServedPass},    // Azure: CACHE_NOCONFIG
-	{[]byte("nostore"), stream.ServedPass},     // Azure: PRIVATE_NOSTORE
-	{[]byte("partial"), stream.ServedMiss},     // Azure: the origin sent the rest
-	{[]byte("miss"), stream.ServedMiss},        // also TCP_REFRESH_MISS
-	{[]byte("invalidated"), stream.ServedMiss},
+	{[]byte("pass"), stream.ServedPass},             // also bypass, hitpass, hit-for-pass
+	{[]byte("pipe"), stream.ServedPass},             // Varnish
+	{[]byte("dynamic"), stream.ServedPass},          // Cloudflare: not eligible
+	{[]byte("uncacheable"), stream.ServedPass},      // Azure, and Varnish in X-Cache headers
+	{[]byte("nocache"), stream.ServedPass},          // Azure: CONFIG_NOCACHE
+	{[]byte("noconfig"), stream.ServedPass},         // Azure: CACHE_NOCONFIG
+	{[]byte("nostore"), stream.ServedPass},          // Azure: PRIVATE_NOSTORE
+	{[]byte("partial"), stream.ServedMiss},          // Azure: the origin sent the rest
+	{[]byte("miss"), stream.ServedMiss},             // also TCP_REFRESH_MISS
+	{[]byte("invalidate"), stream.ServedMiss},       // also "invalidated", and Apache's X-Cache
 	{[]byte("expired"), stream.ServedMiss},          // nginx and Cloudflare: the origin sent it again
 	{[]byte("fail_err"), stream.ServedMiss},         // Squid: TCP_REFRESH_FAIL_ERR
 	{[]byte("unmodified"), stream.ServedHit},        // Squid: TCP_REFRESH_UNMODIFIED
@@ -36,7 +36,7 @@ var servedWords = []struct {
 	{[]byte("hit"), stream.ServedHit},               // also RefreshHit, TCP_MEM_HIT, REMOTE_HIT
 	{[]byte("stale"), stream.ServedHit},             // nginx and Cloudflare
 	{[]byte("updating"), stream.ServedHit},          // likewise: stale, while it is updated
-	{[]byte("revalidated"), stream.ServedHit},       // likewise
+	{[]byte("revalidate"), stream.ServedHit},        // likewise "revalidated", and Apache's X-Cache
 	{[]byte("refresh_fail"), stream.ServedHit},      // Squid: the old object was sent
 }
 

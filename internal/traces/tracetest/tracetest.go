@@ -113,7 +113,7 @@ func Drain(r stream.Reader) (records []stream.Record, err error) {
 		} else if err != nil {
 			return records, err
 		}
-		rec.Text = bytes.Clone(rec.Text)
+		rec.Text, rec.Tenant = bytes.Clone(rec.Text), bytes.Clone(rec.Tenant)
 		if rec.Extra != nil {
 			rec.Extra = rec.Extra.Clone()
 		}

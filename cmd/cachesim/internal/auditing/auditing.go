@@ -53,6 +53,8 @@ type flags struct {
 	stats   string // a file, or a hit ratio
 	fit     bool
 	jobs    int
+
+	said *audit.Outcome // what the log says, where that is not what is compared
 }
 
 // NewCommand returns the command.
@@ -142,6 +144,11 @@ func (f *flags) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(f.useStats(log, t), log.Check(t)); err != nil {
 		return err
 	}
+	if f.by != "" {
+		if err := log.CheckColumn(cmd.Context(), s, f.by); err != nil {
+			return err
+		}
+	}
 	bill, err := f.billing.Bill(t)
 	if err != nil {
 		return err
@@ -156,6 +163,9 @@ func (f *flags) run(cmd *cobra.Command, args []string) error {
 func (f *flags) setup(cmd *cobra.Command, args []string) (s audit.Setup, spec capacity.Spec, mode capacity.Mode,
 	err error) {
 	if s.Cell, spec, mode, err = f.Cell(cmd); err != nil {
+		return s, spec, mode, err
+	}
+	if err = audit.CheckPolicy(s.Cell.Policy); err != nil {
 		return s, spec, mode, err
 	}
 	if f.jobs < 0 {
@@ -179,6 +189,10 @@ func (f *flags) load(cmd *cobra.Command, s audit.Setup, options read.Options) (*
 	t, err := f.Load(cmd, s.Workload, options)
 	if err != nil || prompts.Of(t.Kind) != nil || len(t.Objects) <= mostRequests || s.Workload.SampleRate > 0 {
 		return t, s, err
+	}
+	said := audit.Said(t)
+	if f.said = &said; said.Items == 0 {
+		f.said = nil
 	}
 	s.Workload.SampleRate = math.Ceil(1000*mostRequests/float64(len(t.Objects))) / 1000
 	f.note(cmd, fmt.Sprintf("%s has %s requests, and is replayed many times: what follows is of a sample, the requests "+
@@ -206,7 +220,7 @@ func (f *flags) log(cmd *cobra.Command, s audit.Setup, t *traces.Trace, options 
 		case w.Key() == known:
 			return t, nil
 		case f.isStdin(w):
-			return nil, errors.New("standard input cannot be read again")
+			return nil, errors.New("standard input cannot be read again; give a file")
 		}
 		return w.Load(ctx, workload.Dirs(""), options)
 	}}
@@ -217,8 +231,11 @@ func (f *flags) useStats(log *audit.Log, t *traces.Trace) error {
 	if f.stats == "" {
 		return nil
 	}
-	totals, ok := audit.RatioTotals(f.stats)
-	if !ok {
+	totals, err := audit.RatioTotals(f.stats)
+	if err != nil {
+		return fmt.Errorf("--stats %w", err)
+	}
+	if totals == nil {
 		file, err := filestate.Open(f.stats)
 		if err != nil {
 			return fmt.Errorf("--stats: %w", err)
@@ -227,6 +244,9 @@ func (f *flags) useStats(log *audit.Log, t *traces.Trace) error {
 		if totals, err = audit.ReadTotals(file, f.stats, t); err != nil {
 			return fmt.Errorf("--stats: %w", err)
 		}
+	}
+	if said := audit.Said(t); said.Items > 0 {
+		f.said = &said
 	}
 	log.UseTotals(totals)
 	return nil
@@ -243,7 +263,13 @@ func (f *flags) find(cmd *cobra.Command, s audit.Setup, t *traces.Trace, log *au
 	}
 	finding.Replays = log.Replays()
 	words := audit.Words{Units: "requests", Settings: fmt.Sprintf("%s at %s", s.Cell.Policy,
-		show.Capacity(s.Cell.Capacity.Amount, s.Cell.Capacity.Unit()))}
+		show.Capacity(s.Cell.Capacity.Amount, s.Cell.Capacity.Unit())), Log: f.said, Totals: f.stats}
+	if f.said == nil {
+		words.Whole = t.SampledFrom
+	}
+	if f.stats == "" {
+		words.Few = show.Counted(finding.Stated.Items, "request") + " are too few to tell causes apart"
+	}
 	money := f.money(bill, t, &words)
 	report := finding.Report(words, money)
 	report.Trace, report.SampleRate, report.Version = t.Name, t.SampleRate, version.Program()

@@ -32,6 +32,9 @@ func (f *flags) runOfPrompts(cmd *cobra.Command, stated audit.Setup, spec capaci
 	if err := ofprompts.CheckLog(t); err != nil {
 		return err
 	}
+	if f.by != "" {
+		return fmt.Errorf("--by %s: prompts are not told apart by columns; remove it", f.by)
+	}
 	s := ofprompts.Setup{Workload: stated.Workload, Cell: stated.Cell}
 	if !commandline.Changed(cmd, "cache") {
 		if s.Cell.Cache, err = cache.Registry.Parse(promptCache); err != nil {

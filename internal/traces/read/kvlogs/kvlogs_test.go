@@ -98,6 +98,27 @@ func TestFormats(t *testing.T) {
 			"ts=1.0 gid=1 type=item_store key=a status=exists cmd=cas ttl=0 clsid=1 cfd=9 size=5\n" +
 			"ts=1.0 gid=2 type=item_store key=a status=too_large cmd=set ttl=0 clsid=1 cfd=9 size=5\n", "", []stream.Record{
 			{Text: []byte("a"), Op: stream.OpDelete, Time: second, Size: 5}}},
+		"memcached, what 1.6.18 writes of values that are too large, and of times that are over": {"" +
+			"ts=1.0 gid=1 type=item_get key=a status=not_found clsid=0 cfd=25 size=0\n" +
+			"ts=1.1 gid=2 type=item_store key=a status=too_large cmd=set ttl=0 clsid=25 cfd=1061268128 size=0\n" +
+			"ts=1.1 gid=3 type=item_get key=a status=not_found clsid=0 cfd=25 size=0\n" +
+			"ts=1.2 gid=4 type=item_store key=a status=too_large cmd=add ttl=0 clsid=25 cfd=1061268128 size=0\n" +
+			"ts=1.3 gid=5 type=item_get key=a status=found clsid=1 cfd=25 size=1\n" +
+			"ts=1.4 gid=6 type=item_get key=n status=not_found clsid=0 cfd=25 size=0\n" +
+			"ts=1.4 gid=7 type=item_store key=n status=stored cmd=set ttl=4294967235 clsid=1 cfd=25 size=1\n", "",
+			[]stream.Record{
+				{Text: []byte("a"), Op: stream.OpRead, Time: second, Served: stream.ServedMiss},
+				{Text: []byte("a"), Op: stream.OpDelete, Time: second + 1000},
+				{Text: []byte("a"), Op: stream.OpRead, Time: second + 3000, Size: 1, Served: stream.ServedHit},
+				{Text: []byte("n"), Op: stream.OpWrite, Time: second + 4000, Size: 1, TTL: 1}}},
+		"memcached, what 1.6.38 writes of a delete": {"" +
+			"ts=1.0 gid=5 type=item_get key=a status=found clsid=1 cfd=29 size=1\n" +
+			"ts=1.0 gid=6 type=item_get key=a status=found clsid=1 cfd=29 size=1\n" +
+			"ts=1.0 gid=7 type=deleted key=a cmd=delete clsid=1 size=1\n" +
+			"ts=1.0 gid=8 type=item_get key=a status=not_found clsid=0 cfd=29 size=0\n", "", []stream.Record{
+			{Text: []byte("a"), Op: stream.OpRead, Time: second, Size: 1, Served: stream.ServedHit},
+			{Text: []byte("a"), Op: stream.OpDelete, Time: second, Size: 1},
+			{Text: []byte("a"), Op: stream.OpRead, Time: second, Served: stream.ServedMiss}}},
 		"memcached, its proxy": {"" +
 			"ts=1.0 gid=1 type=proxy_req elapsed=9 type=105 code=17 status=0 be=h:1 detail=x req=get a\n" +
 			"ts=1.0 gid=2 type=proxy_req elapsed=9 type=100 code=15 status=0 be=h:1 detail= req=get a\n" +

@@ -38,7 +38,20 @@ type watched struct {
 	key, connection []byte
 	stores          bool // it stores an item, or tries to
 	fails           bool // and stores none
+	refused         bool // the item is too large
 	sized           bool // its size is stated
+}
+
+// isPartOf reports whether a get belongs to another request, which memcached logged after it, or before it if the item
+// is too large: memcached then looks for an old one to drop, and states a wrong connection. A delete states none.
+func (w *watched) isPartOf(other *watched) bool {
+	if w.Op != stream.OpRead || !bytes.Equal(w.key, other.key) {
+		return false
+	}
+	if other.Op == stream.OpDelete && len(other.connection) == 0 {
+		return len(w.connection) > 0 // those of the proxy have none
+	}
+	return other.refused && !other.fails || other.stores && bytes.Equal(w.connection, other.connection)
 }
 
 // memcachedReader implements stream.Reader. To store an item memcached first looks whether there is one, and logs that
@@ -83,7 +96,7 @@ func (r *memcachedReader) Read(rec *stream.Record) error {
 	}
 }
 
-// next sets now to the next request. Behind a get it looks one request ahead.
+// next sets now to the next request. Behind a get, and an item that is too large, it looks one request ahead.
 func (r *memcachedReader) next() error {
 	switch {
 	case r.err != nil:
@@ -98,19 +111,21 @@ func (r *memcachedReader) next() error {
 			return err
 		}
 	}
-	if r.now.Op != stream.OpRead {
+	if r.now.Op != stream.OpRead && !r.now.refused {
 		return nil
 	}
 	if r.err = r.read(&r.ahead); r.err != nil {
-		return nil // after this get
+		return nil // after this request
 	}
-	w, get := &r.ahead, &r.now
-	if !w.stores || !bytes.Equal(w.key, get.key) || !bytes.Equal(w.connection, get.connection) {
+	switch {
+	case r.now.refused && r.ahead.isPartOf(&r.now):
+		r.src.Reading.LeftOut++
+	case !r.ahead.refused && r.now.isPartOf(&r.ahead):
+		r.src.Reading.LeftOut++
+		r.now, r.ahead = r.ahead, r.now
+	default:
 		r.looked = true // the get is no part of it
-		return nil
 	}
-	r.src.Reading.LeftOut++
-	r.now, r.ahead = r.ahead, r.now
 	return nil
 }
 
@@ -176,6 +191,9 @@ func parseTS(text []byte) (int64, error) {
 	return int64(s)*second + int64(us)*1000, nil
 }
 
+// longestTTL is the longest time to live that memcached knows.
+const longestTTL = math.MaxInt32 * second
+
 // item reads the words of an event of an item.
 func (w *watched) item(gets bool, line []byte) (err error) {
 	if w.Op = stream.OpDelete; gets {
@@ -194,15 +212,20 @@ func (w *watched) item(gets bool, line []byte) (err error) {
 			w.Size, err = source.ParseSize(value)
 			w.sized = true
 		case "ttl":
-			w.TTL, err = parseTTL(value, second)
+			if w.TTL, err = parseTTL(value, second); w.TTL > longestTTL {
+				w.TTL = 1 // below 0, which memcached prints as a number of 32 bits without a sign: it has expired
+			}
 		case "status":
 			err = w.status(value)
+		case "cmd":
+			w.fails = w.fails || w.refused && string(value) != "set" // only set drops the old item
 		}
 	}
 	return err
 }
 
-// status reads what became of a get or a store. A value that is too large removes the old one, as memcached does.
+// status reads what became of a get or a store. A set of a value that is too large removes the old one, as memcached
+// does.
 func (w *watched) status(word []byte) error {
 	switch string(word) {
 	case "found":
@@ -218,7 +241,7 @@ func (w *watched) status(word []byte) error {
 	case "stored":
 		w.Op, w.stores = stream.OpWrite, true
 	case "too_large":
-		w.stores = true
+		w.refused = true
 	case "not_stored", "exists", "no_memory":
 		w.stores, w.fails = true, true
 	default:

@@ -182,7 +182,7 @@ func servedColumn(tails [][]byte, columns int) int {
 
 // cacheWords are in the words that caches write.
 var cacheWords = []string{"HIT", "MISS", "EXPIRED", "STALE", "UPDATING", "REVALIDATED", "REFRESH", "-", "PASS", "NONE",
-	"DYNAMIC", "DENIED", "TUNNEL", "REDIRECT", "ERROR", "SYNTH", "PIPE"}
+	"DYNAMIC", "DENIED", "TUNNEL", "REDIRECT", "ERROR", "ERR_", "SYNTH", "PIPE"}
 
 // isCacheWord reports whether a cache writes such a word: HIT, TCP_MISS:HIER_DIRECT, RefreshHit. A name may come before
 // it (cs=HIT), as in log formats that name their columns.

@@ -82,12 +82,12 @@ func TestCommonFormats(t *testing.T) {
 			[]string{
 				"2000-10-10T20:55:36 read /a.png 2326 ?", "2000-10-10T20:55:37 read /a.png 2326 ?",
 				"2000-10-10T20:55:37 read /a.png 2326 ?", "2000-10-10T20:55:37 read /a.png 17 ?",
-				"2000-10-10T20:55:39 write /a.png 17 ?",
+				"2000-10-10T20:55:39 write /a.png 2326 ?",
 			}},
 		{"combined", "",
 			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a?q=\"x\" HTTP/1.0" 200 5 "http://example.com/" "Mozilla/5.0"`,
 			"access, combined; " + usual + "key path with query, time, size, op",
-			[]string{`2000-10-10T13:55:36 read /a?q=\"x\" 5 ?`}},
+			[]string{`2000-10-10T13:55:36 read /a?q="x" 5 ?`}},
 		{"varnishncsa: combined with whole URLs", "",
 			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET http://Example.com/a?b HTTP/1.1" 200 5 "-" "curl"`,
 			"access, combined; " + usual + "key host and path with query, time, size, op",
@@ -140,6 +140,17 @@ func TestCommonFormats(t *testing.T) {
 			`web-1  | 2000-10-10 nginx: 10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET /a HTTP/1.1" 200 5 "-" "-"`,
 			"access, combined; " + usual + "key path with query, time, size, op",
 			[]string{"2000-10-10T13:55:36 read /a 5 ?"}},
+		{"Traffic Server, extended2", "",
+			`10.0.0.1 - - [29/Nov/2026:09:52:21 -0000] "GET http://h/a HTTP/1.1" 200 7 200 7 0 0 105 262 229 211 0 DIRECT ` +
+				`FIN FIN TCP_MISS` + "\n" +
+				`10.0.0.1 - - [29/Nov/2026:09:52:21 -0000] "- / HTTP/1.0" 400 219 000 0 0 0 15 186 0 0 0 NONE FIN FIN ` +
+				`ERR_INVALID_REQ` + "\n" +
+				`10.0.0.1 - - [29/Nov/2026:09:52:22 -0000] "GET http://h/a HTTP/1.1" 200 7 000 0 0 0 105 262 0 0 0 NONE ` +
+				`FIN FIN TCP_MEM_HIT`,
+			"access, common and 13 columns after it, of which number 13 is the hit or miss; " + usual +
+				"key host and path with query, time, size, op, hit or miss of the server; 1 row left out (that are no HTTP " +
+				"requests)",
+			[]string{"2026-11-29T09:52:21 read h/a 7 miss", "2026-11-29T09:52:22 read h/a 7 hit"}},
 		{"several hosts with the same objects", "access:host=drop",
 			`10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET http://h/a?b HTTP/1.1" 200 5 "-" "curl" HIT`,
 			"access, combined and 1 column after it, of which number 1 is the hit or miss; " + usual +

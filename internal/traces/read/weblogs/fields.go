@@ -92,14 +92,15 @@ func (p *parser) set(s *step, text []byte) (err error) {
 	switch s.field {
 	case requestLine:
 		e.Method, e.Target = CutRequest(text)
+		e.Target = p.unescape(e.Target)
 	case method:
 		e.Method = text
 	case s3Operation:
-		e.Method = s3Method(text)
+		e.Method, err = s3Method(text)
 	case target, path:
-		e.Target = text
+		e.Target = p.unescape(text)
 	case query:
-		e.Query = text
+		e.Query = p.unescape(text)
 	case host, serverName:
 		e.Host = text
 	case client:
@@ -158,10 +159,33 @@ func (p *parser) setTime(s *step, text []byte) (err error) {
 	return err
 }
 
-// CutRequest cuts the first line of a request into method and target. What is no such line has no target.
+// unescape undoes what nginx (\x22, \x5C), Apache and Varnish (\", \\, \xc3) write instead of quotes, backslashes and
+// bytes above ASCII. Control characters stay as they are written.
+func (p *parser) unescape(text []byte) []byte {
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text
+	}
+	start := len(p.unescaped)
+	for len(text) > 0 {
+		n, c := 1, text[0]
+		if c == '\\' && len(text) > 1 {
+			switch next := text[1]; {
+			case next == '"' || next == '\\':
+				n, c = 2, next
+			case next == 'x' && len(text) > 3 && source.FromHex(text[2], text[3]) >= ' ':
+				n, c = 4, byte(source.FromHex(text[2], text[3]))
+			}
+		}
+		p.unescaped, text = append(p.unescaped, c), text[n:]
+	}
+	return p.unescaped[start:]
+}
+
+// CutRequest cuts the first line of a request into method and target. What is no such line has no target: Varnish
+// writes one with the method -.
 func CutRequest(text []byte) (method, target []byte) {
 	at := bytes.IndexByte(text, ' ')
-	if at <= 0 {
+	if at <= 0 || at == 1 && text[0] == '-' {
 		return text, nil
 	}
 	method, target = text[:at], text[at+1:]
@@ -225,18 +249,21 @@ var (
 )
 
 // s3Method returns the method of an operation on an object in Amazon S3, such as REST.GET.OBJECT.
-func s3Method(operation []byte) []byte {
+func s3Method(operation []byte) ([]byte, error) {
 	switch string(operation) {
 	case "S3.EXPIRE.OBJECT": // by a rule of the bucket
-		return s3Delete
+		return s3Delete, nil
 	case "REST.POST.UPLOAD": // completes an upload in parts
-		return s3Post
+		return s3Post, nil
 	}
-	_, rest, _ := bytes.Cut(operation, []byte("."))
+	_, rest, ok := bytes.Cut(operation, []byte("."))
+	if !ok { // Traffic Server writes as many columns
+		return nil, fmt.Errorf("operation %.40q: want one of S3, such as REST.GET.OBJECT", operation)
+	}
 	if name, ok := bytes.CutSuffix(rest, []byte(".OBJECT")); ok {
-		return name
+		return name, nil
 	}
-	return s3Other
+	return s3Other, nil
 }
 
 // servedBy is source.ParseServed, and remembers the last text.

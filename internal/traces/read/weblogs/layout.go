@@ -202,6 +202,8 @@ type parser struct {
 	clock  clock
 	moment moment // of the entry, if the layout has its time in parts
 
+	unescaped []byte // room for texts of the entry that are no parts of the line
+
 	lastServed []byte
 	lastFound  stream.Served
 }
@@ -214,6 +216,7 @@ func (p *parser) parse(line []byte) error {
 func (p *parser) take(line []byte, steps []step) (rest []byte, err error) {
 	l := p.layout
 	p.entry.Reset()
+	p.unescaped = p.unescaped[:0]
 	if l.timeInParts {
 		p.moment = moment{}
 	}

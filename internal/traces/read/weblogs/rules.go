@@ -222,10 +222,14 @@ const (
 	statusNotModified = 304
 )
 
+// squidError begins what Squid writes instead of a URL for what it cannot read.
+var squidError = []byte("error:")
+
 // operation returns what a request does, and otherwise why it is left out.
 func (r *Rules) operation(e *Entry) (op stream.Op, leftOut string) {
 	switch {
-	case !IsKnown(e.Target) && IsKnown(e.Method) && !isMethod(e.Method):
+	case !IsKnown(e.Target) && IsKnown(e.Method) && !isMethod(e.Method),
+		bytes.HasPrefix(e.Target, squidError):
 		return 0, notHTTP
 	case !IsKnown(e.Target):
 		return 0, noURL
@@ -264,13 +268,18 @@ func (r *Rules) setSize(e *Entry, rec *stream.Record, key []byte) {
 	if rec.Op != stream.OpRead || e.Status == statusNotModified || string(e.Method) == "HEAD" {
 		size = e.ObjectSize // the response has no body, or that of another object
 	}
-	if size >= 0 {
+	if size >= 0 && e.Status != statusPartial {
 		r.sizes.Set(key, size)
 		rec.Size = size
 		return
 	}
-	size, known := r.sizes.Of(key)
-	rec.Size, rec.SizeUnknown = size, !known
+	known, ok := r.sizes.Of(key)
+	if size >= 0 { // the object has this part, and maybe more
+		r.sizes.Set(key, max(size, known))
+		rec.Size = size
+		return
+	}
+	rec.Size, rec.SizeUnknown = known, !ok
 }
 
 // keyOf returns the key of a request: its host, if that is known, and its path with its query. It is part of the line

@@ -48,6 +48,7 @@ func TestRules(t *testing.T) {
 		{"", "GET - https://example.com 200 10", "read example.com/ 10"},
 		{"", "GET - /to?u=http://x/y 200 10", "read /to?u=http://x/y 10"},
 		{"", "GET - 17 200 10", "read 17 10"},
+		{"statuses=all", "HELLO - error:invalid-request 400 10", notHTTP},
 		{"query=drop", "GET h /a?b=1&c 200 10", "read h/a 10"},
 		{"query=sort", "GET - /a?c=2&b=1& 200 10", "read /a?&b=1&c=2 10"},
 		{"query=drop", "GET - ?b 200 10", noURL},
@@ -87,12 +88,13 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestResponsesWithoutBody: the size is that of the object when it was last sent.
+// TestResponsesWithoutBody: the size is that of the object when it was last sent, of which a part is no size.
 func TestResponsesWithoutBody(t *testing.T) {
 	rules := rulesFor(t, "")
 	var got []string
 	for _, line := range []string{"GET - /a 304 0", "GET - /a 200 10", "HEAD - /a 200 0", "GET - /a 304 0",
-		"PUT - /a 200 3", "GET - /a 206 4", "GET - /a 304 0", "HEAD - /b 200 0"} {
+		"PUT - /a 200 3", "GET - /a 206 4", "GET - /a 304 0", "HEAD - /b 200 0", "GET - /b 206 4", "GET - /b 206 2",
+		"HEAD - /b 200 0"} {
 		var rec stream.Record
 		must.Do(t, rules.Record(entry(t, line), &rec))
 		if rec.SizeUnknown {
@@ -101,10 +103,10 @@ func TestResponsesWithoutBody(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(rec.Size))
 	}
-	if got, want := strings.Join(got, " "), "? 10 10 10 10 4 4 ?"; got != want {
+	if got, want := strings.Join(got, " "), "? 10 10 10 10 4 10 ? 4 2 4"; got != want {
 		t.Errorf("sizes %s, want %s", got, want)
 	}
-	want := []stream.Tally{{Sort: "conditional (304)", N: 3}, {Sort: "of a range (206)", N: 1}}
+	want := []stream.Tally{{Sort: "conditional (304)", N: 3}, {Sort: "of a range (206)", N: 3}}
 	if got := rules.src.Reading.Notable; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
