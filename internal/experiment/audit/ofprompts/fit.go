@@ -70,7 +70,8 @@ func (l *Log) Fit(ctx context.Context, s Setup, t *traces.Trace, jobs int) (f Fi
 		}
 	}
 	for i := range f.Rows {
-		f.Rows[i].Fits = f.Rows[i].isNear() && f.Prompts >= leastPrompts && isAsNear(f.Rows[i].apart, f.Best().apart)
+		r := &f.Rows[i]
+		r.Fits = r.isNear() && f.Prompts >= leastPrompts && isAsNear(r.apart, f.Best().apart)
 	}
 	return f, nil
 }
