@@ -76,8 +76,8 @@ func (l *Log) Fit(ctx context.Context, s Setup, t *traces.Trace, jobs int) (f Fi
 	return f, nil
 }
 
-// leastPrompts is from how many prompts on chance can be told, and farGap the gap from which on a replay is far from what
-// was measured, whatever chance allows.
+// leastPrompts is from how many prompts on chance can be told, and farGap the gap from which on a replay is far from
+// what was measured, whatever chance allows.
 const (
 	leastPrompts = 30
 	farGap       = 0.05
