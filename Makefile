@@ -26,8 +26,7 @@ SEED    ?= $(shell date +%s)
 CHECKS  ?= 30
 
 .PHONY: build train run test quick race servers bench bench-gpu bench-record references lint cross portable kernels \
-  engines release \
-  fuzz fuzz-targets properties docs install mutants verdicts clean
+  engines release fuzz fuzz-targets properties docs install mutants verdicts clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -72,12 +71,12 @@ race:
 	  ./internal/similarity ./cmd/cachesim/internal/progress
 
 # Starts those of nginx, Apache, Varnish, Squid, HAProxy, Traffic Server, Redis and memcached that are installed: what
-# readers find in their logs is what clients sent. CACHESIM_LONG=1 sends 20,000 requests instead of 500, and audits the
-# logs of servers with faults.
+# readers find in their logs is what clients sent, and audit names the faults of theirs. CACHESIM_LONG=1 sends 20,000
+# requests instead of 500.
 servers:
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run 'LogsOf|MonitorOf|WatchOf|KeyspaceOf' \
 	  ./internal/traces/read
-	$(GO) test -vet=off -count 1 -timeout 30m -v -run FaultsOf ./internal/experiment/audit
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run FaultsOf ./internal/experiment/audit
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours

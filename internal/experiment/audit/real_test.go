@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/base/testing/programs"
 	"github.com/cachesim/cachesim/internal/cache"
@@ -129,7 +128,7 @@ func (f *front) send(t *testing.T) {
 
 // hold runs a trial, and audits the log that the server wrote.
 func (c *trial) hold(t *testing.T, start func(testing.TB, programs.Web) *programs.Process) {
-	brief.Long(t, "real servers answer for 10 seconds or more")
+	programs.Wanted(t)
 	t.Parallel() // they wait most of the time
 	f := &front{trial: c, dir: t.TempDir(), origin: programs.NewOrigin(t).Address, start: start}
 	for n := range max(1, c.twins) {
@@ -306,7 +305,7 @@ func TestFaultsOfRedis(t *testing.T) {
 		"policy": {stated: "3mb", memory: "3mb", policy: "allkeys-random", want: "explained by policy=allkeys-random"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			brief.Long(t, "real servers answer for 10 seconds or more")
+			programs.Wanted(t)
 			t.Parallel()
 			program := programs.Find(t, "redis-server")
 			dir, port := t.TempDir(), programs.FreePort(t)
@@ -346,7 +345,7 @@ func TestFaultsOfMemcached(t *testing.T) {
 		"memory": {args: []string{"-m", "4"}, want: "explained by a capacity of about"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			brief.Long(t, "real servers answer for 10 seconds or more")
+			programs.Wanted(t)
 			t.Parallel()
 			program := programs.Find(t, "memcached")
 			dir, port := t.TempDir(), programs.FreePort(t)
