@@ -262,6 +262,15 @@ func (p *Cache) Counters() []policies.Counter {
 	return append(p.store.contents().Counters(), p.Sharing.Counters()...)
 }
 
+// Remark says where less of answers is kept than of prompts.
+func (p *Cache) Remark() string {
+	if g, ok := p.store.(*grouped); ok && len(g.kinds) > 1 && p.Columns.Answered() {
+		return "vllm keeps nothing of answers in layers with a window or a state, so that after an answer a turn hits only " +
+			"up to the end of the prompt before it, at any capacity; --answers off compares all policies without answers"
+	}
+	return ""
+}
+
 func (p *Cache) Used() int64                           { return p.store.contents().Used() }
 func (p *Cache) Resident() int64                       { return p.Used() }
 func (p *Cache) Has(o policies.Object) bool            { return p.store.contents().Resident(o) }

@@ -88,10 +88,11 @@ func (n AnswerCounts) line() string {
 			text += fmt.Sprintf(", %s %s", stream.Thousands(count), what)
 		}
 	}
+	take := forms(n.Sized, "takes", "take")
 	switch {
 	case known == 0:
-		text = fmt.Sprintf("answers: %s of %s take room for their length, and none can hit", stream.Thousands(n.Sized),
-			stream.Thousands(n.Prompts))
+		text = fmt.Sprintf("answers: %s of %s %s room for %s length, and none can hit", stream.Thousands(n.Sized),
+			stream.Thousands(n.Prompts), take, forms(n.Sized, "its", "their"))
 	case n.Inferred == 0:
 		text += ", as the log has them"
 	case n.Stated == 0:
@@ -101,7 +102,7 @@ func (n AnswerCounts) line() string {
 		how(n.Inferred, "as the next turn repeats them")
 	}
 	if known > 0 {
-		how(n.Sized, "take room for their length and cannot hit")
+		how(n.Sized, take+" room for "+forms(n.Sized, "its", "their")+" length and cannot hit")
 	}
 	how(n.Prompts-known-n.Sized, "unknown")
 	if n.Followed > n.Repeated {
@@ -117,15 +118,25 @@ func (n AnswerCounts) odd() (text string) {
 		count int
 		what  string
 	}{
-		{n.Shorter, "next turns are shorter than the prompt and the answer before"},
-		{n.Strange, "turns do not begin with an earlier one of their conversation"},
-		{n.TooLong, fmt.Sprintf("answers of more than %s tokens are taken as unknown", stream.Thousands(longestAnswer))},
+		{n.Shorter, forms(n.Shorter, "next turn is", "next turns are") + " shorter than the prompt and the answer before"},
+		{n.Strange, forms(n.Strange, "turn does not begin with an earlier one of its conversation",
+			"turns do not begin with an earlier one of their conversation")},
+		{n.TooLong, fmt.Sprintf(forms(n.TooLong, "answer of more than %s tokens is taken as unknown",
+			"answers of more than %s tokens are taken as unknown"), stream.Thousands(longestAnswer))},
 	} {
 		if o.count > 0 {
 			text += fmt.Sprintf("; %s %s", stream.Thousands(o.count), o.what)
 		}
 	}
 	return text
+}
+
+// forms returns the form of a word for a number.
+func forms(count int, one, several string) string {
+	if count == 1 {
+		return one
+	}
+	return several
 }
 
 // stated are answers whose tokens the log has, in blocks.

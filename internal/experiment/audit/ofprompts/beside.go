@@ -128,11 +128,14 @@ func (b Beside) Where() string {
 		text += "s"
 	}
 	for k, p := range b.Parted[:min(3, len(b.Parted))] {
+		server, replay := "", ""
 		if k > 0 {
 			text += ","
+		} else {
+			server, replay = " on the server", " in the replay"
 		}
-		text += fmt.Sprintf(" %s (%s and %s of %s)", show.Count(int64(p.Prompt)), show.Count(p.Measured),
-			show.Count(p.Replayed), show.Counted(p.Tokens, "token"))
+		text += fmt.Sprintf(" %s (%s%s and %s%s, of %s)", show.Count(int64(p.Prompt)), show.Count(p.Measured), server,
+			show.Count(p.Replayed), replay, show.Counted(p.Tokens, "token"))
 	}
 	return text
 }

@@ -27,7 +27,7 @@ type Fitted struct {
 	Interval   string        `json:"interval"`
 	Replayed   float64       `json:"replayed_hit_ratio"`
 	Agreement  float64       `json:"agreement"`
-	Fits       bool          `json:"fits"` // no other number of servers is nearer by more than chance
+	Fits       bool          `json:"fits"` // no other number of servers is nearer by more than chance, and it is near
 	Outcome    audit.Outcome `json:"-"`
 
 	apart []int64 // per prompt: how far the replay at Units is from the log
@@ -70,10 +70,21 @@ func (l *Log) Fit(ctx context.Context, s Setup, t *traces.Trace, jobs int) (f Fi
 		}
 	}
 	for i := range f.Rows {
-		f.Rows[i].Fits = isAsNear(f.Rows[i].apart, f.Best().apart)
+		r := &f.Rows[i]
+		r.Fits = r.isNear() && f.Prompts >= leastPrompts && isAsNear(r.apart, f.Best().apart)
 	}
 	return f, nil
 }
+
+// leastPrompts is from how many prompts on chance can be told, and farGap the gap from which on a replay is far from
+// what was measured, whatever chance allows.
+const (
+	leastPrompts = 30
+	farGap       = 0.05
+)
+
+// isNear reports whether the replay has about as many hits as the log.
+func (f Fitted) isNear() bool { return math.Abs(f.Outcome.Gap()) < farGap }
 
 // Sentence says which capacity and number of servers are nearest to the log.
 func (f Fit) Sentence() string {
@@ -109,8 +120,11 @@ func (f Fit) Table() tabular.Grid {
 			return fmt.Sprintf("%.1f%%", 100*r.Agreement)
 		}},
 		{Head: tabular.Head{Name: "fits", IsText: true}, Cell: func(r Fitted) string {
-			if r.Fits && f.Explains() {
+			switch {
+			case r.Fits && f.Explains():
 				return "yes"
+			case r.isNear() && f.Prompts < leastPrompts:
+				return "unknown"
 			}
 			return "no"
 		}},
@@ -316,6 +330,8 @@ func about(s Setup, units int64) string {
 // interval says which capacities fit as well.
 func (f Fitted) interval(s Setup) string {
 	switch {
+	case f.Outcome.Items < leastPrompts:
+		return "too few prompts for an interval"
 	case f.Everything:
 		return about(s, f.Least) + " or more fit"
 	case f.Least == f.Most:

@@ -243,6 +243,33 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// TestFewPromptsFitNothing: of a few prompts no interval is known, and servers on which nothing hits do not fit.
+func TestFewPromptsFitNothing(t *testing.T) {
+	w := logOf(t, conversations(t, "0.1"), func(int, int64) int64 { return 300 })
+	w.Limit = 20
+	tr := must.Get(load(t.Context(), w))(t)
+	fit := must.Get((&Log{Load: load}).Fit(t.Context(), setup(w, 1), tr, 0))(t)
+	if fit.Prompts >= leastPrompts {
+		t.Errorf("%d prompts: %s", fit.Prompts, fit.Sentence())
+	}
+	for _, r := range fit.Rows {
+		if r.Fits || r.Interval != "too few prompts for an interval" {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestFarReplaysDoNotFit: with many prompts, too, a server fits only if its replay is near what was measured.
+func TestFarReplaysDoNotFit(t *testing.T) {
+	for measured, want := range map[int64]bool{660: false, 40: true} {
+		f := Fitted{}
+		f.Outcome.Add(1000, measured, 0)
+		if f.isNear() != want {
+			t.Errorf("%d of 1,000 tokens against 0: near is %v", measured, !want)
+		}
+	}
+}
+
 // TestCompare holds a replay beside a log of which some prompts say nothing, by hand.
 func TestCompare(t *testing.T) {
 	tr := conversations(t, "0.1")
