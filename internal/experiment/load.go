@@ -109,7 +109,7 @@ func parse(text []byte, from source) (*File, error) {
 	from.body = node
 	f := &File{source: from}
 	if err := decode(node, f); err != nil {
-		return nil, from.locate(err)
+		return nil, yamlhint.Locate(from.name, err)
 	}
 	if err := f.validate(); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func parseYAML(text []byte, name string) (ast.Node, error) {
 				return nil, fmt.Errorf("%s:%d: %s", name, line, hint)
 			}
 		}
-		return nil, source{name: name}.locate(err)
+		return nil, yamlhint.Locate(name, err)
 	}
 	switch {
 	case len(doc.Docs) == 0 || doc.Docs[0].Body == nil:
@@ -168,15 +168,6 @@ var keyedTypes = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[Part]():   reflect.TypeFor[plainPart](),
 }
 
-// locate adds the file and the line to an error of the YAML library, and removes the excerpt that the library adds.
-func (s source) locate(err error) error {
-	var at yaml.Error
-	if !errors.As(err, &at) || at.GetToken() == nil {
-		return fmt.Errorf("%s: %w", s.name, err)
-	}
-	return fmt.Errorf("%s:%d: %s", s.name, at.GetToken().Position.Line, strings.ReplaceAll(at.GetMessage(), "\n", " "))
-}
-
 type placedError struct {
 	where string // file and line, or file and path
 	path  string // of the value
@@ -204,9 +195,9 @@ func (f *File) Line(path ...any) int {
 	if node == nil {
 		return 0
 	}
-	line := firstLine(node)
+	line := yamlhint.FirstLine(node)
 	for _, step := range path {
-		next, at := child(node, step)
+		next, at := yamlhint.Child(node, step)
 		if next == nil {
 			break
 		}
@@ -233,31 +224,6 @@ func (f *File) describe() string {
 		name += " with " + strings.Join(f.Changes, " ")
 	}
 	return name
-}
-
-// child returns the value of a key or list index, and its line; nil if there is none.
-func child(node ast.Node, step any) (value ast.Node, line int) {
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		for _, entry := range n.Values {
-			if key, _ := yamlhint.Scalar(entry.Key); key == step {
-				return entry.Value, entry.Key.GetToken().Position.Line
-			}
-		}
-	case *ast.SequenceNode:
-		if i, ok := step.(int); ok && i < len(n.Values) {
-			return n.Values[i], firstLine(n.Values[i])
-		}
-	}
-	return nil, 0
-}
-
-// firstLine returns the line on which a value begins; a mapping's own token is its first colon.
-func firstLine(node ast.Node) int {
-	if mapping, ok := node.(*ast.MappingNode); ok && len(mapping.Values) > 0 {
-		return mapping.Values[0].Key.GetToken().Position.Line
-	}
-	return node.GetToken().Position.Line
 }
 
 // pathText formats a path for people: "traces[0].capacities".

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/suggest"
+	"github.com/cachesim/cachesim/internal/base/yamlhint"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/traces/gen"
@@ -378,7 +379,7 @@ func (f *File) checkQuick() error {
 	}
 	quick := &File{source: f.source}
 	if err := decode(f.source.body, quick); err != nil {
-		return f.source.locate(err)
+		return yamlhint.Locate(f.source.name, err)
 	}
 	quick.Only = nil // a sweep stores its --only, which may name what the quick version leaves out
 	err := quick.Apply(nil, true)

@@ -162,40 +162,34 @@ func Parse(path string, text []byte) (*File, error) {
 
 func decode(path string, text []byte) (*File, error) {
 	f := &File{Path: path}
-	root, err := parseYAML(text)
+	root, err := parseYAML(path, text)
 	switch {
 	case err != nil:
-		return nil, placed(path, err)
+		return nil, err
 	case root == nil:
 		return nil, fmt.Errorf("%s: is empty: want name, layouts and examples", path)
 	}
 	if err := yaml.NodeToValue(root, f, yaml.Strict()); err != nil {
-		return nil, placed(path, err)
+		return nil, yamlhint.Locate(path, err)
 	}
 	f.root = root
 	return f, nil
 }
 
 // parseYAML returns the first document of a text; nil if it is empty.
-func parseYAML(text []byte) (ast.Node, error) {
+func parseYAML(path string, text []byte) (ast.Node, error) {
 	tokens := lexer.Tokenize(string(text))
 	if line := yamlhint.DeepLine(tokens); line > 0 {
-		return nil, fmt.Errorf("%d: is nested more than %d levels deep", line, yamlhint.MaxNesting)
+		return nil, fmt.Errorf("%s:%d: is nested more than %d levels deep", path, line, yamlhint.MaxNesting)
 	}
 	doc, err := parser.Parse(tokens, 0)
-	if err != nil || len(doc.Docs) == 0 {
-		return nil, err
+	if err != nil {
+		return nil, yamlhint.Locate(path, err)
+	}
+	if len(doc.Docs) == 0 {
+		return nil, nil
 	}
 	return doc.Docs[0].Body, nil
-}
-
-// placed puts the file and the line before an error of the YAML library, without the excerpt that the library adds.
-func placed(path string, err error) error {
-	var at yaml.Error
-	if !errors.As(err, &at) || at.GetToken() == nil {
-		return fmt.Errorf("%s:%w", path, err)
-	}
-	return fmt.Errorf("%s:%d: %s", path, at.GetToken().Position.Line, strings.ReplaceAll(at.GetMessage(), "\n", " "))
 }
 
 // ErrorAt returns err with the file and the line of a value: keys and indexes lead to it.
@@ -205,38 +199,13 @@ func (f *File) ErrorAt(what string, err error, steps ...any) error {
 		return fmt.Errorf("%s: %s%w", f.Path, what, err)
 	}
 	for _, step := range steps {
-		next := child(node, step)
+		next, _ := yamlhint.Child(node, step)
 		if next == nil {
 			break
 		}
 		node = next
 	}
-	return fmt.Errorf("%s:%d: %s%w", f.Path, lineOf(node), what, err)
-}
-
-// lineOf returns the line on which a value begins. The library places a mapping at its first colon.
-func lineOf(node ast.Node) int {
-	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
-		return m.Values[0].Key.GetToken().Position.Line
-	}
-	return node.GetToken().Position.Line
-}
-
-// child returns the value of a key, or an element; nil if there is none.
-func child(node ast.Node, step any) ast.Node {
-	switch n := node.(type) {
-	case *ast.SequenceNode:
-		if i, ok := step.(int); ok && i < len(n.Values) {
-			return n.Values[i]
-		}
-	case *ast.MappingNode:
-		for _, entry := range n.Values {
-			if entry.Key.GetToken().Value == step {
-				return entry.Value
-			}
-		}
-	}
-	return nil
+	return fmt.Errorf("%s:%d: %s%w", f.Path, yamlhint.FirstLine(node), what, err)
 }
 
 // Example returns the first example, "" if there is none.
