@@ -33,10 +33,13 @@ func openClaudeCode(src *source.Source, opts params.Values) (stream.Reader, stre
 	if err != nil {
 		return nil, stream.Fields{}, err
 	}
-	s := &codeSession{collector: c, turns: map[string]*codeTurn{}, times: map[string][]byte{},
+	s := &codeSession{collector: c, turns: map[string]*turns.Turn{}, times: map[string][]byte{},
 		answers: map[string]*codeTurn{}}
 	s.files = src.Shared("answers of Claude Code", func() any { return turns.Files{} }).(turns.Files)
-	if err = cmp.Or(c.eachObject("session of Claude Code", s.read), s.addAll()); err != nil {
+	if err = c.eachObject("session of Claude Code", s.read); err == nil {
+		err = s.addAll()
+	}
+	if err != nil {
 		return nil, stream.Fields{}, err
 	}
 	reader, fields, err := c.open()
@@ -49,9 +52,9 @@ func openClaudeCode(src *source.Source, opts params.Values) (stream.Reader, stre
 type codeSession struct {
 	*collector
 	body    body
-	turns   map[string]*codeTurn // by the ids of lines: the last answer so far
-	times   map[string][]byte    // of lines: a prompt was sent when the message before its answer was written
-	answers map[string]*codeTurn // by their ids
+	turns   map[string]*turns.Turn // by the ids of lines: the last answer so far
+	times   map[string][]byte      // of lines: a prompt was sent when the message before its answer was written
+	answers map[string]*codeTurn   // by their ids
 	order   []*codeTurn
 	files   turns.Files
 }
@@ -116,20 +119,17 @@ func (s *codeSession) take(l *line) error {
 	t := s.turns[l.parent]
 	s.times[l.uuid] = slices.Clone(l.when)
 	if l.kind == "assistant" && l.id != "" {
-		t = s.answer(l, t)
+		t = &s.answer(l, t).Turn
 	}
 	s.turns[l.uuid] = t
 	return s.checkBudget(400)
 }
 
 // answer returns the turn of a part of an answer, after another turn.
-func (s *codeSession) answer(l *line, before *codeTurn) *codeTurn {
+func (s *codeSession) answer(l *line, before *turns.Turn) *codeTurn {
 	t, known := s.answers[l.id]
 	if !known {
-		t = &codeTurn{Turn: turns.Turn{Own: stream.HashText([]byte(l.id))}}
-		if before != nil {
-			t.Before = &before.Turn
-		}
+		t = &codeTurn{Turn: turns.Turn{Before: before, Own: stream.HashText([]byte(l.id))}}
 		t.request.reset()
 		if t.when = s.times[l.parent]; t.when == nil {
 			t.when = slices.Clone(l.when)
