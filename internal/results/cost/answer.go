@@ -240,7 +240,7 @@ func (a *Answer) nowFor(best string) *Offer {
 	case *a.Today == 0:
 		return new(a.None)
 	}
-	for _, policy := range []string{a.TodayPolicy, a.baselineOf(best), best} {
+	for _, policy := range a.todayUnder(a.baselineOf(best), best) {
 		for _, c := range a.curves {
 			i := slices.IndexFunc(c.points, func(p point) bool { return p.capacity == *a.Today })
 			if c.policy == policy && i >= 0 {

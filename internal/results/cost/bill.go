@@ -50,6 +50,12 @@ type Bill struct {
 	TodayPolicy string
 }
 
+// todayUnder returns under which policies today's capacity is looked for: what the user has, a baseline, and the policy
+// that today is compared with.
+func (b Bill) todayUnder(baseline, best string) []string {
+	return []string{b.TodayPolicy, baseline, best}
+}
+
 // recorded returns the bill that records have; ok is false if they have no prices.
 func recorded(recs []records.Record) (b Bill, ok bool) {
 	for i := range recs {

@@ -101,7 +101,7 @@ func (b Bill) reachOf(g results.Group, best *records.Record) Reach {
 	if b.Today == nil || *b.Today == 0 {
 		return reach
 	}
-	for _, policy := range []string{b.TodayPolicy, baseline, best.Label} {
+	for _, policy := range b.todayUnder(baseline, best.Label) {
 		if reach.now == nil {
 			reach.now = find(g.Records, policy, *b.Today)
 		}

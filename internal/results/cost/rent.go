@@ -60,7 +60,7 @@ func (b Bill) rented(r *records.Record, policy string, capacity int64) Offer {
 // rentedToday prices today's capacity under what the user has, lru or, if that was not replayed, another policy; nil if
 // none was.
 func (b Bill) rentedToday(policy string, recs []records.Record) *Offer {
-	for _, name := range []string{b.TodayPolicy, baseline, policy} {
+	for _, name := range b.todayUnder(baseline, policy) {
 		if r := find(recs, name, *b.Today); r != nil {
 			now := b.rented(r, name, *b.Today)
 			return &now

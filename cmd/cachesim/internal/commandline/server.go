@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/servers"
 )
 
@@ -60,20 +61,12 @@ func (f *Server) applyToday(flags *pflag.FlagSet) error {
 		policies += "," + f.Today
 	}
 	for name, value := range map[string]string{"policy": policies, "bytes": "true",
-		"today": bytesText(listed.Capacities[0])} {
+		"today": capacity.OfBytes(listed.Capacities[0]).String()} {
 		if err := flags.Set(name, value); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// bytesText writes a number of bytes as a capacity.
-func bytesText(n int64) string {
-	if n%(1<<20) == 0 {
-		return fmt.Sprintf("%dMiB", n>>20)
-	}
-	return fmt.Sprintf("%dB", n)
 }
 
 func (f *Server) applyList(flags *pflag.FlagSet) error {
@@ -93,7 +86,7 @@ func (f *Server) applyList(flags *pflag.FlagSet) error {
 	}
 	capacities := make([]string, len(listed.Capacities))
 	for i, bytes := range listed.Capacities {
-		capacities[i] = bytesText(bytes)
+		capacities[i] = capacity.OfBytes(bytes).String()
 	}
 	if len(capacities) > 0 && flags.Changed("capacity") {
 		return fmt.Errorf("--server %s and --capacity: both state the memory; remove one of them", f.list)
