@@ -32,7 +32,7 @@ func plain(kind, name, says string, change func(*Setup)) cause {
 
 // Causes returns what may explain a gap, in the order in which they are preferred. t is the log as the setup reads it.
 func (l *Log) Causes(s Setup, t *traces.Trace) []cause {
-	causes := slices.Concat(shared(t), answers(t), blockSizes(t), least(), times(t), replicas(t), evictions(s),
+	causes := slices.Concat(shared(t), l.salts(t), answers(t), blockSizes(t), least(), times(t), replicas(t), evictions(s),
 		[]cause{l.restarts(), l.capacity(t)}, l.templates(t))
 	for i, c := range causes {
 		causes[i].Try = l.agreeing(c)
@@ -102,6 +102,32 @@ func shared(t *traces.Trace) (causes []cause) {
 				s.Workload.Format = spec
 			}))
 		}
+	}
+	return causes
+}
+
+// users are fields in which logs name who sent a prompt.
+var users = []string{"user", "user_id", "metadata.user_id", "safety_identifier", "body.user", "tenant"}
+
+// salts are that the server gives each user blocks of their own (cache_salt), which the log does not say. Only a field
+// that prompts of the log have with several values is tried.
+func (l *Log) salts(t *traces.Trace) (causes []cause) {
+	if _, ok := withOption(t, "tenant", users[0]); !ok || t.Tenants != nil {
+		return nil
+	}
+	for _, field := range users {
+		causes = append(causes, cause{Name: "salt=" + field, Kind: "share",
+			Try: func(ctx context.Context, at trial) (Setup, string, error) {
+				at.Setup.Workload.Tenants = "column(name=" + field + ",salt=true)"
+				salted, err := l.trace(ctx, at.Setup)
+				if ctx.Err() != nil {
+					return at.Setup, "", ctx.Err()
+				}
+				if err != nil || len(salted.Tenants.Names) < 2 { // no prompt has the field, or all have one user
+					return at.Setup, "", nil
+				}
+				return at.Setup, "a salt for each value of " + field + ", between which nothing is shared", nil
+			}})
 	}
 	return causes
 }

@@ -53,8 +53,8 @@ func logOf(t *testing.T, tr *traces.Trace, found func(i int, tokens int64) int64
 	var b strings.Builder
 	for i := range tr.Groups {
 		group, _ := tr.Group(i)
-		fmt.Fprintf(&b, `{"model":"m%d","timestamp":%d,"input_length":%d,"output_length":%d,"session_id":%d,`+
-			`"block_size":%d`, i%2, p.Arrivals[i]/1e6, p.InputTokens[i], p.OutputTokens[i], p.Sessions[i], p.BlockTokens)
+		fmt.Fprintf(&b, `{"model":"m%d","user":"u%d","timestamp":%d,"input_length":%d,"output_length":%d,"session_id":%d,`+
+			`"block_size":%d`, i%2, p.Sessions[i]%5, p.Arrivals[i]/1e6, p.InputTokens[i], p.OutputTokens[i], p.Sessions[i], p.BlockTokens)
 		if n := found(i, int64(p.InputTokens[i])); n >= 0 {
 			fmt.Fprintf(&b, `,"cached_tokens":%d`, n)
 		}
@@ -92,7 +92,10 @@ func TestFaultsAreFound(t *testing.T) {
 		stated int64
 		change func(*Setup)
 	}{
-		"share=models":      {"0.1", 6000, func(s *Setup) { s.Workload.Format = "mooncake:share=models" }},
+		"share=models": {"0.1", 6000, func(s *Setup) { s.Workload.Format = "mooncake:share=models" }},
+		"salt=user": {"0.1", 6000, func(s *Setup) {
+			s.Workload.Tenants = "column(name=user,salt=true)"
+		}},
 		"answers=off":       {"0.1", 6000, func(s *Setup) { s.answers = prompts.AnswersOff }},
 		"block=128":         {"0.1", 6000, func(s *Setup) { s.block = 128 }},
 		"block=64":          {"0.1", 6000, func(s *Setup) { s.block = 64 }},
