@@ -71,9 +71,9 @@ empty cache with --per-file. A generator can replace a file (see ` + "`cachesim 
 has its own.
 
 With --tenant, objects belong to tenants, and --allocate divides the capacity among them: each has its own pool in the
-exact cache, or all share one. Tenants of prompts share the cache prefix or tiers, also on several nodes. With --model,
-requests take time, and the table has latencies: of lookups and prompts, or of jobs that read files, with the times in
-which they complete.
+exact cache, or all share one. Tenants of prompts share the cache prefix or tiers, also on several nodes, or have shares
+of prefix. With --model, requests take time, and the table has latencies: of lookups and prompts, or of jobs that read
+files, with the times in which they complete.
 
 With --nodes, several nodes serve the requests, each with a cache of the given capacity, and --route chooses the node of
 each: a hash, a ring, slots, round robin, replicas. The table has how unevenly they are used, what one cache as large as

@@ -175,6 +175,9 @@ func (t *TenantCounts) ofTenant(i int) (counters []policies.Counter) {
 // hitRatio returns hits over requests, 0 without any.
 func (c Counts) hitRatio() float64 { return float64(c.Hits) / float64(max(1, c.Requests)) }
 
+// Reported returns the tenants that Counters reports one by one.
+func (t *TenantCounts) Reported() []int { return t.largest() }
+
 // largest returns the tenants with the most requests, in the order of their numbers.
 func (t *TenantCounts) largest() []int {
 	return Largest(len(t.tallies), func(i int) int64 { return t.tallies[i].Requests })

@@ -89,6 +89,8 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 		return fmt.Errorf("allocator %s: prompts of %s have tenants, but the cache %s cannot tell them apart; add --cache "+
 			"prefix or 'tiers(host=10x)'", c.Allocator.Name(), r.trace.Name,
 			cache.Name)
+	case hasQuotas(&c) && r.trace.CheckQuotas() != nil:
+		return fmt.Errorf("allocator %s: %w", c.Allocator, r.trace.CheckQuotas())
 	case c.Allocator != nil && len(r.trace.Starts) > 0:
 		return fmt.Errorf("allocator %s: %s is replayed file by file, each with an empty cache; remove --per-file",
 			c.Allocator.Name(), r.trace.Name)

@@ -189,7 +189,9 @@ func (r *Replayer) needOfPools(c Cell) int64 {
 	}
 	objects, tenants := int64(t.NumObjects), int64(len(t.Tenants.Names))
 	if t.Tenants.OfPrompt != nil {
-		return tallyBytes * tenants // who share everything
+		own := objects*chooserOf(c.Policy.Entry) + c.Policy.Entry.Memory.Bytes(objects, r.slots(c), false)
+		return tallyBytes*tenants + (tenants-1)*cache.QuotaBytes(c.Cache, c.Allocator, own+r.needOfPredictor(c, objects),
+			objects)
 	}
 	need := poolBytes*tenants + memberBytes*objects + monitorBytes*objects
 	if c.Allocator.Entry.Patterns {

@@ -73,7 +73,7 @@ func checkRouter(c Cell) error {
 			suggest.List(route.Registry.NamesOf(func(e *route.Entry) bool { return e.Place != nil })))
 	case c.Model != nil && !c.Model.Entry.Routes:
 		return fmt.Errorf("router %s: the model %s has one node; remove the model, or the router", name, c.Model.Name())
-	case !cache.Can[cache.Replica](kind) && c.Allocator != nil:
+	case c.Allocator != nil && (!cache.Can[cache.Replica](kind) || c.Allocator.Entry.Fixed):
 		return fmt.Errorf("router %s: allocator %s divides one cache; remove one of them", name, c.Allocator.Name())
 	case !cache.Can[cache.Replica](kind): // the requests of each node are known before a replay
 		return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/serving/replicas"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/neighbours"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
@@ -419,9 +420,12 @@ func (r *Replayer) remark(c Cell, text string) {
 // any, is notified of changes in the pool of a cache that serves requests one by one.
 func (r *Replayer) build(ctx context.Context, c Cell, t *traces.Trace, warmup int, nextUse func() []uint32,
 	observer cache.Observer) (served cache.Cache, counted *predictors, err error) {
-	config, counted, err := r.config(ctx, c, t, warmup, nextUse, observer, c.Router != nil)
+	shares := cache.HasOwnShares(c.Cache, c.Allocator, c.Policy)
+	config, counted, err := r.config(ctx, c, t, warmup, nextUse, observer, c.Router != nil || shares)
 	switch {
 	case err != nil:
+	case shares:
+		served, err = replicas.NewShares(c.Cache.Entry, config)
 	case c.Router != nil:
 		served, err = onNodes(c, config)
 	default:

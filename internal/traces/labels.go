@@ -1,5 +1,7 @@
 package traces
 
+import "fmt"
+
 // Labels has a column of the log for each request, such as its sender, path or status. Unlike tenants, labels change
 // nothing: their requests share objects and one cache.
 type Labels struct {
@@ -22,4 +24,20 @@ type Tenants struct {
 	OfPrompt []uint32 // per prompt: the number of its tenant; nil for anything else
 
 	Shared int // keys that several tenants request, so that they are several objects
+}
+
+// CheckQuotas refuses prompts of several tenants that have a block in common, so that it is nobody's.
+func (t *Trace) CheckQuotas() error {
+	of := make([]uint32, t.NumObjects) // the number of its tenant and 1
+	for prompt, tenant := range t.Tenants.OfPrompt {
+		group, _ := t.Group(prompt)
+		for _, o := range group {
+			if of[o] != 0 && of[o] != tenant+1 {
+				return fmt.Errorf("prompts of several tenants of %s have blocks in common, and a block has one share; give each "+
+					"tenant blocks of its own: --tenant 'column(name=...,salt=true)'", t.Name)
+			}
+			of[o] = tenant + 1
+		}
+	}
+	return nil
 }

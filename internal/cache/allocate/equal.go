@@ -6,6 +6,7 @@ var equalEntry = Entry{
 	Source:  "cachesim; \"Half-and-Half\" in Qureshi and Patt, Utility-Based Cache Partitioning, MICRO 2006",
 	Metrics: divisionMetrics,
 	Varying: true,
+	Fixed:   true,
 	New:     func(Config) (Allocator, error) { return equal{}, nil },
 }
 

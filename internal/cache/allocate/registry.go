@@ -19,6 +19,11 @@ type Entry struct {
 	Future  bool   // knows the trace beyond the current request
 	// Shared says that nothing is divided: all tenants share one pool, the only one that the allocator sees.
 	Shared bool
+	// Fixed says that it divides once, and needs to know nothing but the tenants.
+	Fixed bool
+	// Lends says that the capacities of an allocator that is Fixed are guaranteed, and that tenants lend each other what
+	// they do not use: one pool has them all.
+	Lends bool
 	// Patterns says that it needs the patterns of the requests: it uses the times and addresses that a trace has.
 	Patterns bool
 	// Varying says that pools may be added and removed between calls, each with an ID of its own.
@@ -56,6 +61,7 @@ var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
 	sharedEntry,
 	equalEntry,
 	staticEntry,
+	guaranteeEntry,
 	proportionalEntry,
 	ucpEntry,
 	marginalEntry,

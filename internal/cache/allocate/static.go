@@ -15,16 +15,12 @@ var staticEntry = Entry{
 	Name:    "static",
 	Summary: "given shares, from the first request to the last",
 	Source:  "cachesim",
+	Fixed:   true,
 	Metrics: divisionMetrics,
-	Params: []params.Param{
-		{Name: "shares", Default: "",
-			Doc: "the share of each tenant, relative to the others and separated by semicolons: 3;1 for the tenants " +
-				"in order of their first request, or web:3;db:1 by name"},
-		{Name: "rest", Default: 0.0,
-			Doc: "the share of each tenant that is not in shares; 0: a tenant without a share is an error"},
+	Params: append(slices.Clone(shareParams), []params.Param{
 		{Name: "r", Default: 0.0, Min: 0, Max: 1,
 			Doc: "instead of shares, the share of the first of two pools: the embeddings on a serving node"},
-	},
+	}...),
 	Check: func(v Values) error {
 		if v.Float("r") == 0 {
 			_, err := parseShares(v.Text("shares"))
@@ -39,6 +35,31 @@ var staticEntry = Entry{
 	New:    newStatic,
 }
 
+var shareParams = []params.Param{
+	{Name: "shares", Default: "",
+		Doc: "the share of each tenant, relative to the others and separated by semicolons: 3;1 for the tenants " +
+			"in order of their first request, or web:3;db:1 by name"},
+	{Name: "rest", Default: 0.0,
+		Doc: "the share of each tenant that is not in shares; 0: a tenant without a share is an error"},
+}
+
+var guaranteeEntry = Entry{
+	Name: "guarantee",
+	Summary: "of prompts: given shares, which tenants lend each other while they do not use them; who is furthest above " +
+		"its share gives up a block",
+	Source:  "cachesim; memory.low of Linux's control groups",
+	Fixed:   true,
+	Lends:   true,
+	Metrics: tenantMetrics,
+	Params:  shareParams,
+	Check: func(v Values) error {
+		_, err := parseShares(v.Text("shares"))
+		return err
+	},
+	Remark: whoHasWhich,
+	New:    newStatic,
+}
+
 // share is one item of the parameter shares.
 type share struct {
 	tenant string // "": the tenant at its place
@@ -48,8 +69,8 @@ type share struct {
 // parseShares reads the parameter shares: either all items have a name, or none has.
 func parseShares(text string) (shares []share, err error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, fmt.Errorf("shares is missing; want static(shares=3;1) in order of first requests, " +
-			"static(shares=web:3;db:1), or static(r=0.4) on serving nodes")
+		return nil, fmt.Errorf("shares is missing; want shares=3;1 in order of first requests, " +
+			"shares=web:3;db:1, or static(r=0.4) on serving nodes")
 	}
 	for _, item := range strings.Split(text, ";") {
 		s := share{}
@@ -91,7 +112,7 @@ func whoHasWhich(v Values, tenants []string) string {
 	if more := len(shares) - len(named); more > 0 {
 		named = append(named, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("static(shares=%s) goes to the tenants in the order of their first requests: %s; names in shares "+
+	return fmt.Sprintf("shares=%s goes to the tenants in the order of their first requests: %s; names in shares "+
 		"say who has which", v.Text("shares"), strings.Join(named, ";"))
 }
 
@@ -99,7 +120,7 @@ func whoHasWhich(v Values, tenants []string) string {
 type static struct{ weights []float64 }
 
 func newStatic(c Config) (Allocator, error) {
-	if r := c.Params.Float("r"); r > 0 {
+	if r, _ := c.Params["r"].(float64); r > 0 { // which guarantees have not
 		if len(c.Tenants) != 2 {
 			return nil, fmt.Errorf("r=%v divides the capacity between two pools, but there are %d; give shares", r,
 				len(c.Tenants))

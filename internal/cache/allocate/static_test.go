@@ -58,7 +58,7 @@ func TestStaticSaysWhoHasWhich(t *testing.T) {
 
 func TestStaticErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"static":                         "shares is missing; want static(shares=3;1)",
+		"static":                         "shares is missing; want shares=3;1",
 		"static(r=0)":                    "or static(r=0.4) on serving nodes",
 		"static(shares=1;x)":             `"x" is not a share`,
 		"static(shares=1;;2)":            `"" is not a share`,

@@ -54,6 +54,7 @@ type Tree struct {
 	policy   policies.Holder       // of the pool
 	groups   policies.GroupMisser  // nil where the policy does not care what is missed together
 	follower policies.PromptHolder // nil where the policy does not follow prompts as wholes
+	lender   *lender               // nil unless tenants lend each other their shares
 	nodes    []node
 	shared   []uint32 // per block: further running prompts that hold it; nil until a block has some
 	parents  []int32
@@ -103,13 +104,20 @@ func (t *Tree) usePolicy(c cache.Config) error {
 		config.Sequence = c.Trace.Objects
 	}
 	silenced := silence(&config)
-	p, err := c.Policy.Entry.New(config)
+	var p policies.Policy
+	var err error
+	if lends(c) {
+		p, err = newLender(c, config)
+	} else {
+		p, err = c.Policy.Entry.New(config)
+	}
 	if err != nil {
 		return err
 	}
 	t.groups, _ = p.(policies.GroupMisser)
 	if config.Holds {
 		t.policy = p.(policies.Holder)
+		t.lender, _ = p.(*lender)
 		t.follower, _ = p.(policies.PromptHolder)
 	} else {
 		chooser := newChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
@@ -187,6 +195,7 @@ func (t *Tree) Locked() int                { return t.locked + t.apart }
 
 func (t *Tree) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	evictions := t.pool.Evictions()
+	t.lender.begin(p.Blocks)
 	run := t.Run(p.Blocks, p.Now)
 	if t.hitting != nil {
 		t.hitting(p.Blocks[:min(run, p.Reusable)])

@@ -27,7 +27,7 @@ var prefillEntry = Entry{
 	Cache:   "prefix",
 	Also:    []string{"tiers"},
 	Routes:  true,
-	Metrics: append([]metric.Metric{NodeLatencyP99}, tierMetrics...),
+	Metrics: append([]metric.Metric{NodeLatencyP99, TenantLatencyMean, TenantLatencyP99}, tierMetrics...),
 	Params: append([]params.Param{
 		{Name: "model", Default: "", Doc: "language model (see: cachesim kv); without it, that of --kv"},
 		{Name: "hardware", Default: "8xh100", Doc: "what it runs on: a number and one of " +
@@ -79,6 +79,21 @@ var prefillEntry = Entry{
 var NodeLatencyP99 = metric.Metric{Name: "node_latency_p99_ms", Unit: metric.Milliseconds, Digits: 3,
 	Better: metric.Lower, Merge: metric.Apart, Labels: "node",
 	Doc: "P99 of the prompts that a node served, of which the first 64 nodes are reported one by one"}
+
+// The latency of each tenant's prompts.
+var (
+	TenantLatencyMean = tenantLatency("mean", "mean")
+	TenantLatencyP99  = tenantLatency("p99", "P99")
+)
+
+func tenantLatency(which, head string) metric.Metric {
+	return metric.Metric{Name: "tenant_latency_" + which + "_ms", Unit: metric.Milliseconds, Digits: 3,
+		Better: metric.Lower, Merge: metric.Apart, Labels: "tenant", Doc: head + " time of a tenant's prompts until their " +
+			"first token, on the model's clock; of the 20 tenants with the most requests"}
+}
+
+// mostTenantsReported is the number of tenants with a latency of their own.
+const mostTenantsReported = 20
 
 // mostNodesReported is the number of nodes with a latency of their own.
 const mostNodesReported = 64
@@ -166,6 +181,7 @@ func runPrefill(ctx context.Context, c Config) (metric.Values, error) {
 	counted := all[replay.firstCounted():]
 	values := newLatency(counted, len(counted), timesOf).Values()
 	replay.setNodeLatencies(all, &values)
+	replay.setTenantLatencies(all, &values)
 	return values.Merge(loads), nil
 }
 
@@ -335,6 +351,33 @@ func (r *prefillReplay) setNodeLatencies(all []prefill.Served, v *metric.Values)
 	for node, served := range of {
 		if len(served) > 0 {
 			v.SetNamed(NodeLatencyP99.Of(strconv.Itoa(node)), newLatency(served, len(served), timesOf).P99)
+		}
+	}
+}
+
+// setTenantLatencies sets the latencies of the tenants with the most requests; ties go to earlier ones.
+func (r *prefillReplay) setTenantLatencies(all []prefill.Served, v *metric.Values) {
+	tenants := r.Trace.Tenants
+	if tenants == nil {
+		return
+	}
+	of := make([][]prefill.Served, len(tenants.Names))
+	requests, order := make([]int, len(of)), make([]int, len(of))
+	for i := r.firstCounted(); i < len(all); i++ {
+		tenant := tenants.OfPrompt[i]
+		of[tenant] = append(of[tenant], all[i])
+		blocks, _ := r.Trace.Group(i)
+		requests[tenant] += prompts.Of(r.Trace.Kind).Requested(i, blocks)
+	}
+	for tenant := range order {
+		order[tenant] = tenant
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(requests[b], requests[a]) })
+	for _, tenant := range order[:min(len(order), mostTenantsReported)] {
+		if served := of[tenant]; len(served) > 0 {
+			l := newLatency(served, len(served), timesOf)
+			v.SetNamed(TenantLatencyMean.Of(tenants.Names[tenant]), l.Mean)
+			v.SetNamed(TenantLatencyP99.Of(tenants.Names[tenant]), l.P99)
 		}
 	}
 }

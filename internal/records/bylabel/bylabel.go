@@ -1,8 +1,10 @@
 // Package bylabel has the hits of one cache by a label of the requests, such as who sent them: as metrics of records,
-// as a table below that of a run, and as one on its page.
+// as a table below that of a run, and as one on its page. The table has tenants in the same way, whose metrics are
+// those of caches and of models of time.
 package bylabel
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -74,37 +76,56 @@ func Add(v *metric.Values, label string, n Counts) {
 // Table is the hits by label of the best policy at each capacity; the zero value for none.
 type Table struct {
 	Title string
+	kind  string // of its labels
 	tabular.Grid
 }
 
-// Of returns the table of records: of those that are the best of their capacity, or else of the first ones. Labels are
-// in their order in the first record.
+// Of returns the table of records by label or tenant: of those that are the best of their capacity, or else of the
+// first ones. Labels are in their order in the first record.
 func Of(recs []records.Record) (t Table) {
-	shown := records.BestOrFirst(recs)
+	if t.kind = kind; len(recs) > 0 && recs[0].Tenants != "" {
+		t.kind = "tenant"
+	}
+	var allocators []string // each of which has other hits of the same tenants
 	for i := range recs {
-		if shown(&recs[i]) {
-			t.add(&recs[i])
+		if !slices.Contains(allocators, recs[i].Allocator) {
+			allocators = append(allocators, recs[i].Allocator)
+		}
+	}
+	for _, allocator := range allocators {
+		of := slices.DeleteFunc(slices.Clone(recs), func(r records.Record) bool { return r.Allocator != allocator })
+		shown := records.BestOrFirst(of)
+		for i := range of {
+			if shown(&of[i]) {
+				t.add(&of[i], len(allocators) > 1)
+			}
 		}
 	}
 	if len(t.Rows) > 0 {
-		t.Title = "By " + recs[0].By + ", in one cache"
+		t.Title = "By " + cmp.Or(recs[0].By, "tenant: "+recs[0].Tenants)
 		if recs[0].Router != "" {
-			t.Title = "By " + recs[0].By + ", on all nodes"
+			t.Title += ", on all nodes"
+		} else if t.kind == kind {
+			t.Title += ", in one cache"
 		}
 		t.Heads = t.heads()
 	}
 	return t
 }
 
-// columns are the metrics of a table, those beside the requests only where a record has them.
-var columns = []struct {
-	head string
-	of   metric.Metric
-}{{"hit ratio", hitRatio}, {"misses", misses}, {"byte hit ratio", byteHitRatio}, {"token hit ratio", tokenHitRatio}}
+// columns are the metrics of a table, by their names behind that of the kind of labels; those beside the requests only
+// where a record has them.
+var columns = []struct{ head, name string }{{"hit ratio", "hit_ratio"}, {"misses", "misses"},
+	{"byte hit ratio", "byte_hit_ratio"}, {"prompts", "prompts"}, {"tokens", "tokens"},
+	{"token hit ratio", "token_hit_ratio"}, {"mean ms", "latency_mean_ms"}, {"P99 ms", "latency_p99_ms"},
+	{"of capacity", "capacity"}}
+
+// of returns the name of a metric of a label.
+func (t *Table) of(name, label string) string { return t.kind + "_" + name + "[" + label + "]" }
 
 func (t *Table) heads() []tabular.Head {
 	heads := []tabular.Head{{Name: "capacity", Weight: tabular.Key}, {Name: "policy", IsText: true, Weight: 50},
-		{Name: "label", IsText: true, Weight: tabular.Key}, {Name: "requests", Weight: 60}, {Name: "share", Weight: 70}}
+		{Name: t.kind, IsText: true, Weight: tabular.Key}, {Name: "requests", Weight: 60}, {Name: "share", Weight: 70}}
 	for i, c := range columns {
 		heads = append(heads, tabular.Head{Name: c.head, Weight: 90 - i})
 	}
@@ -121,40 +142,43 @@ func (t *Table) heads() []tabular.Head {
 	return heads
 }
 
-// add adds the rows of a record, the labels with the most requests first and those that are not told apart last.
-func (t *Table) add(r *records.Record) {
+// add adds the rows of a record, the labels with the most requests first and those that are not told apart last;
+// divided says that records differ in how the capacity is divided.
+func (t *Table) add(r *records.Record, divided bool) {
 	var labels []string
 	var all float64
 	for name := range r.Names() {
-		if label, ok := strings.CutPrefix(name, requests.Name+"["); ok {
+		if label, ok := strings.CutPrefix(name, t.kind+"_requests["); ok {
 			labels = append(labels, strings.TrimSuffix(label, "]"))
 			n, _ := r.Get(name)
 			all += n
 		}
 	}
-	of := func(m metric.Metric, label string) float64 {
-		x, _ := r.Get(m.Of(label))
+	requests := func(label string) float64 {
+		x, _ := r.Get(t.of("requests", label))
 		return x
 	}
 	slices.SortStableFunc(labels, func(a, b string) int {
 		if a == Others || b == Others {
 			return map[bool]int{true: 1, false: -1}[a == Others]
 		}
-		return int(of(requests, b) - of(requests, a))
+		return int(requests(b) - requests(a))
 	})
 	if len(labels) > 0 && len(t.Rows) > 0 {
 		t.Rows = append(t.Rows, nil) // a line
 	}
 	for i, label := range labels {
-		row := []string{"", "", show.Printable(label), show.Count(int64(of(requests, label))),
-			show.Share(of(requests, label) / max(1, all))}
+		row := []string{"", "", show.Printable(label), show.Count(int64(requests(label))),
+			show.Share(requests(label) / max(1, all))}
 		if i == 0 {
-			row[0], row[1] = show.Capacity(r.Capacity, r.CapacityUnit), r.Label
+			if row[0], row[1] = show.Capacity(r.Capacity, r.CapacityUnit), r.Label; divided {
+				row[1] += ", " + r.Allocator
+			}
 		}
 		for _, c := range columns {
 			text := ""
-			if x, ok := r.Get(c.of.Of(label)); ok {
-				text = records.MetricText(c.of.Name, x)
+			if x, ok := r.Get(t.of(c.name, label)); ok {
+				text = records.MetricText(t.kind+"_"+c.name, x)
 			}
 			row = append(row, text)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
@@ -131,10 +132,18 @@ func TestTenantsUnderAModel(t *testing.T) {
 			c := cell(t, kind, "lru", router, "prefill(model=qwen3-8b,arrivals=trace,overhead_ms=300,concurrency=2)", 8)
 			c.Allocator = new(must.Get(allocate.Registry.Parse("shared"))(t))
 			rec := simtest.Replay(t, sim.NewReplayer(tr, sim.ReplayerOptions{Warmup: 13}), c)
-			prompts, tokens := 0.0, 0.0
+			prompts, tokens, mean, slowest := 0.0, 0.0, 0.0, 0.0
 			for _, tenant := range tr.Tenants.Names {
 				prompts += named(rec, allocate.TenantPrompts.Of(tenant))
 				tokens += named(rec, allocate.TenantHitTokens.Of(tenant))
+				of := named(rec, allocate.TenantPrompts.Of(tenant))
+				mean += named(rec, models.TenantLatencyMean.Of(tenant)) * of / (60 - 13)
+				slowest = max(slowest, named(rec, models.TenantLatencyP99.Of(tenant)))
+			}
+			// Of fewer than 100 prompts the P99 is the longest time.
+			if all := rec.Float(models.LatencyMean); math.Abs(mean-all) > 1e-9*all || slowest != rec.Float(models.LatencyP99) {
+				t.Errorf("seed %d, %s, %s: the tenants take %v ms on average and %v at most, all %v and %v", seed, kind, router,
+					mean, slowest, all, rec.Float(models.LatencyP99))
 			}
 			if prompts != 60-13 || tokens != rec.Float(prefix.HitTokens) || tokens == 0 {
 				t.Errorf("seed %d, %s, %s: %v prompts with %v tokens that hit, want 47 with %v", seed, kind, router, prompts,
@@ -146,10 +155,12 @@ func TestTenantsUnderAModel(t *testing.T) {
 
 // TestTenantsAreNotDivided: prompts of several tenants hit the same blocks.
 func TestTenantsAreNotDivided(t *testing.T) {
-	tr := withTenants(rand.New(rand.NewPCG(1, 53)), policytest.Prompts(16, "ab", "ac", "b"))
+	tr := withTenants(rand.New(rand.NewPCG(1, 53)), policytest.Prompts(16, "ab", "ac", "b", "ab", "ac", "ab"))
 	for _, test := range []struct{ kind, allocator, router, want string }{
-		{"prefix", "equal", "", "not in prefix; or choose another allocator: shared"},
-		{"prefix", "equal", "round-robin(nodes=2)", "not in prefix; or choose another allocator: shared"},
+		{"prefix", "proportional", "", "not in prefix; or choose another allocator: shared, equal"},
+		{"prefix", "equal", "round-robin(nodes=2)", "allocator equal divides one cache"},
+		{"prefix", "equal", "", "prompts of several tenants of"},
+		{"prefix", "guarantee(shares=3;1;1)", "", "have blocks in common"},
 		{"tiers(host=2x)", "equal", "round-robin(nodes=2)", "not in tiers; or choose another allocator: shared"},
 		{"exact", "shared", "", "but the cache exact cannot tell them apart"},
 	} {

@@ -54,7 +54,8 @@ func logOf(t *testing.T, tr *traces.Trace, found func(i int, tokens int64) int64
 	for i := range tr.Groups {
 		group, _ := tr.Group(i)
 		fmt.Fprintf(&b, `{"model":"m%d","user":"u%d","timestamp":%d,"input_length":%d,"output_length":%d,"session_id":%d,`+
-			`"block_size":%d`, i%2, p.Sessions[i]%5, p.Arrivals[i]/1e6, p.InputTokens[i], p.OutputTokens[i], p.Sessions[i], p.BlockTokens)
+			`"block_size":%d`, i%2, p.Sessions[i]%5, p.Arrivals[i]/1e6, p.InputTokens[i], p.OutputTokens[i],
+			p.Sessions[i], p.BlockTokens)
 		if n := found(i, int64(p.InputTokens[i])); n >= 0 {
 			fmt.Fprintf(&b, `,"cached_tokens":%d`, n)
 		}

@@ -1,0 +1,36 @@
+package cache
+
+import (
+	"github.com/cachesim/cachesim/internal/cache/allocate"
+	"github.com/cachesim/cachesim/internal/policies"
+)
+
+// HasQuotas reports whether an allocator, nil for none, gives each tenant of prompts a share of a cache.
+func HasQuotas(c Spec, allocator *allocate.Spec) bool {
+	if allocator == nil || !allocator.Entry.Fixed || !c.Entry.NeedsPrompts() || !Can[Replica](c.Entry) || !IsShared(c) {
+		return false
+	}
+	evict, _ := c.Params["evict"].(string)
+	return !allocator.Entry.Lends || evict == "leaf" || evict == "node"
+}
+
+// HasOwnShares is HasQuotas where each tenant has a cache of its own. References have none.
+func HasOwnShares(c Spec, allocator *allocate.Spec, policy policies.Spec) bool {
+	return HasQuotas(c, allocator) && !allocator.Entry.Lends && policy.Entry.Kind == policies.Online
+}
+
+// WorksWithQuotas reports whether a policy can serve a tenant who has a share of a cache of prompts.
+func WorksWithQuotas(p policies.Entry, allocator allocate.Entry) bool {
+	chooses := policies.Can[policies.Holder](p) && !policies.Can[policies.PromptHolder](p) &&
+		!policies.Can[policies.GroupMisser](p)
+	return p.Kind == policies.Online && (chooses || !allocator.Lends)
+}
+
+// QuotaBytes estimates the memory of one more tenant with a share of a cache for so many blocks, and a policy that
+// takes so much; 0 without shares.
+func QuotaBytes(c Spec, allocator *allocate.Spec, policy, objects int64) int64 {
+	if !HasQuotas(c, allocator) {
+		return 0
+	}
+	return policy + c.Entry.Memory.Bytes(objects, 0, false)
+}
