@@ -101,8 +101,8 @@ func exchanges(t *testing.T, port int, origin *programs.Origin) (all []exchange)
 		}
 		all = append(all, e)
 		if response.Close {
+			client.AwaitClose() // by then the log has it, before requests of another connection
 			client.Close()
-			time.Sleep(5 * time.Millisecond) // until the log has it, before requests of another connection
 			client = programs.Dial(t, port)
 		}
 	}
