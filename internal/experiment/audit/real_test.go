@@ -327,7 +327,8 @@ func TestFaultsOfRedis(t *testing.T) {
 			})
 			end()
 			must.Do(t, os.WriteFile(dir+"/info.txt", []byte(stats.String()), 0o600))
-			server := "redis(maxmemory=" + c.stated + ",version=7.0,quantum=16)"
+			const empty = ",base=1027000" // with two clients, and with the commands that they use
+			server := "redis(maxmemory=" + c.stated + ",version=7.0,quantum=16" + empty + ")"
 			held := trial{server: server, want: c.want, stats: dir + "/info.txt"}
 			held.check(t, dir+"/monitor.log")
 		})

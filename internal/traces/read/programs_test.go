@@ -128,8 +128,9 @@ type webLog struct {
 	near    int64  // bytes by which headers may be counted differently
 	ttl     bool
 	served  bool
-	quick   bool                     // says miss of a response with 304 that it gave by itself, while it still stored the object
-	key     func(sent string) string // how the log writes it; nil for as it was sent
+	// quick: it says miss of a response with 304 that it gave by itself, while it still stored the object.
+	quick bool
+	key   func(sent string) string // how the log writes it; nil for as it was sent
 }
 
 // Hosts of a webLog.
