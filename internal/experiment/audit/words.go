@@ -97,8 +97,8 @@ func (f Finding) partly(w Words) []string {
 	for i, step := range f.Steps {
 		says[i] = step.Says
 	}
-	nearest := fmt.Sprintf("They agree on %s of the %s. Nothing that was tried explains most of the rest (%s). Nearest comes "+
-		"%s, with which they agree on %s", percent(f.Stated.Agreement()), w.Units, f.attempts(), listed(says),
+	nearest := fmt.Sprintf("They agree on %s of the %s. Nothing that was tried explains most of the rest (%s). Nearest "+
+		"comes %s, with which they agree on %s", percent(f.Stated.Agreement()), w.Units, f.attempts(), listed(says),
 		percent(f.Last().Agreement()))
 	if f.hasGap() {
 		nearest += fmt.Sprintf(" and %s of the gap are not explained", points(f.Unexplained()/100))
