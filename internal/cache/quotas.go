@@ -19,11 +19,11 @@ func HasOwnShares(c Spec, allocator *allocate.Spec, policy policies.Spec) bool {
 	return HasQuotas(c, allocator) && !allocator.Entry.Lends && policy.Entry.Kind == policies.Online
 }
 
-// WorksWithQuotas reports whether a policy can serve a tenant who has a share of a cache of prompts.
-func WorksWithQuotas(p policies.Entry, allocator allocate.Entry) bool {
+// WorksWithQuotas reports whether a policy can serve tenants who have shares of a cache of prompts, if they have.
+func WorksWithQuotas(c Spec, allocator *allocate.Spec, p policies.Entry) bool {
 	chooses := policies.Can[policies.Holder](p) && !policies.Can[policies.PromptHolder](p) &&
 		!policies.Can[policies.GroupMisser](p)
-	return p.Kind == policies.Online && (chooses || !allocator.Lends)
+	return !HasQuotas(c, allocator) || p.Kind == policies.Online && (chooses || !allocator.Entry.Lends)
 }
 
 // QuotaBytes estimates the memory of one more tenant with a share of a cache for so many blocks, and a policy that

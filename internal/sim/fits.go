@@ -58,13 +58,13 @@ var partsFit = []fit{
 	{"prefetcher", PolicyKind, loadsAhead, has("prefetcher"), isNoBound},
 	{"allocator", "cache", divides, has("allocator"), func(c *Cell) bool {
 		a := &c.Allocator.Entry
-		divided := a.Shared || cacheCan[*cache.Divided](c) && !a.Lends || hasQuotas(c)
+		divided := a.Shared || cacheCan[*cache.Divided](c) && !a.Lends || cache.HasQuotas(c.Cache, c.Allocator)
 		return cache.HasPools(c.Cache) && !a.Lends || !a.Serving && cache.IsShared(c.Cache) && divided
 	}},
 	{"allocator", PolicyKind, divides, has("allocator"),
 		func(c *Cell) bool { return isNoBound(c) && !c.Policy.Entry.Unbounded }},
-	{"allocator", PolicyKind, "gives tenants of prompts their shares", hasQuotas,
-		func(c *Cell) bool { return cache.WorksWithQuotas(c.Policy.Entry, c.Allocator.Entry) }},
+	{"allocator", PolicyKind, "gives tenants of prompts their shares", has("allocator"),
+		func(c *Cell) bool { return cache.WorksWithQuotas(c.Cache, c.Allocator, c.Policy.Entry) }},
 	{"admission", "cache", admits, has("admission"), func(c *Cell) bool { return c.Cache.Entry.Admits != nil }},
 	{"admission", PolicyKind, admits, has("admission"), isNoBound},
 	{"model", "cache", "", has("model"), modelServes},
@@ -80,8 +80,6 @@ var partsFit = []fit{
 			return !slices.ContainsFunc(c.policies(), func(s policies.Spec) bool { return !s.Entry.OnePass })
 		}},
 }
-
-func hasQuotas(c *Cell) bool { return cache.HasQuotas(c.Cache, c.Allocator) }
 
 func policyCan[Capability any](c *Cell) bool { return policies.Can[Capability](c.Policy.Entry) }
 func cacheCan[Capability any](c *Cell) bool  { return cache.Can[Capability](c.Cache.Entry) }
