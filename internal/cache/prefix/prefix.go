@@ -223,6 +223,12 @@ type Prompt struct {
 // own returns how many of the blocks are the prompt's own.
 func (p Prompt) own() int { return len(p.Blocks) - p.Answer }
 
+// begins tells a policy about the prompt, of which so many blocks fit.
+func (p Prompt) begins(hits []policies.Object, fit int) policies.Prompt {
+	return policies.Prompt{Hits: hits, First: p.First, Time: p.Now, Priority: p.Priority, Own: p.own(),
+		Answered: fit > p.own()}
+}
+
 // found returns how many of a run of resident leading blocks are used as they are.
 func (p Prompt) found(run int) int {
 	if p.Computes {

@@ -65,6 +65,7 @@ type Tree struct {
 
 	// segments is nil if blocks are evicted one by one.
 	segments *segments
+	page     int // tokens in a block
 
 	// gone is notified of each block that is no longer resident; may be nil.
 	gone func(o policies.Object, why cache.Departure)
@@ -87,7 +88,8 @@ func (n node) isHeld() bool     { return n&heldBit != 0 }
 func (n node) children() uint32 { return uint32(n / oneChild) }
 
 func newTree(c cache.Config) (*Tree, error) {
-	t := &Tree{nodes: make([]node, c.Trace.NumObjects), parents: prompts.Of(c.Trace.Kind).Parents}
+	columns := prompts.Of(c.Trace.Kind)
+	t := &Tree{nodes: make([]node, c.Trace.NumObjects), parents: columns.Parents, page: columns.BlockTokens}
 	// The optimum evicts single blocks in any case: policies are compared with it whatever they evict.
 	if c.Params.Text("evict") == evictNode && c.Policy.Entry.Kind != policies.Offline {
 		t.segments = newSegments(c.Trace.NumObjects)
@@ -214,7 +216,7 @@ func (t *Tree) Lock(p Prompt, run int) (h Held) {
 func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 	blocks, hits := p.Blocks[:h.Blocks], p.found(run)
 	if t.follower != nil {
-		t.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: p.First, Time: p.Now, Priority: p.Priority})
+		t.follower.Begin(p.begins(blocks[:hits], len(blocks)))
 	}
 	t.split(blocks[:hits])
 	resident = min(run, len(blocks))
@@ -223,7 +225,8 @@ func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 		if h.Apart {
 			others--
 		}
-		t.pool.MakeRoom(int64(others + resident - hits))
+		loads := int(h.Blocks) - resident // they are held already
+		t.makeRoom(others+resident-hits+t.spare(), t.locked-loads)
 		again := hits
 		for again < resident && t.pool.Has(blocks[again]) { // what made room may have been these blocks
 			again++
@@ -241,10 +244,32 @@ func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 		t.segments.add(blocks[asked:])
 	}
 	h.Blocks = int32(t.request(blocks, hits, resident, policies.Request{Size: 1, Pos: p.First, Time: p.Now}))
-	if t.apart > 0 {
-		t.pool.MakeRoom(int64(t.apart))
+	if rest := t.apart + t.spareAfter(p); rest > 0 {
+		t.makeRoom(rest, t.locked)
 	}
 	return h, resident
+}
+
+// spare returns for how many more blocks SGLang makes room than a prompt takes.
+func (t *Tree) spare() int {
+	if t.segments == nil || t.page == 1 {
+		return 0
+	}
+	return 1
+}
+
+// spareAfter returns the same after the answer: before each of its tokens there must be a free page, whether it begins
+// one or not. The last one takes this page if it does.
+func (t *Tree) spareAfter(p Prompt) int {
+	if p.Written > p.Tokens && p.Written%t.page == 1 {
+		return 0
+	}
+	return t.spare()
+}
+
+// makeRoom makes room for some blocks, or for as many as fit beside resident ones that are held.
+func (t *Tree) makeRoom(blocks, held int) {
+	t.pool.MakeRoom(min(int64(blocks), t.pool.Capacity()-int64(held)))
 }
 
 // Run returns the length of the leading run of blocks that are resident at a time. Hit and Miss do not expire anything,
