@@ -44,7 +44,7 @@ const (
 	// Of prompts, per object: of a pass over many capacities, and of a policy that cannot choose among some of the blocks
 	// by itself.
 	promptStackBytes = 28
-	chooserBytes     = 16
+	chooserBytes     = 20
 	// Of an offline policy whose requests come one by one, per object.
 	oneByOneBytes = 5
 )

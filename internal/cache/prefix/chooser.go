@@ -20,6 +20,7 @@ type chooser struct {
 	tree   *Tree
 	// list o: the resident blocks behind block o, the one requested last in front; the last list: those with none ahead
 	children dense.Lists
+	runs     runs
 	observer *silentPredictor // nil where the policy asks no predictor
 	// requested is per object the position of its last request, where the policy looks up its next one; else nil.
 	requested []int
@@ -27,15 +28,23 @@ type chooser struct {
 	named   policies.Object // a block that the policy has forgotten and that is still resident
 	isNamed bool
 	inner   int64 // blocks that the policy named and that were not evicted
+
+	expects bool  // blocks come after those behind them, and expect knows them before
+	forking int32 // the block behind which blocks were expected last
 }
 
-// newChooser returns a Holder that chooses with p, an Expirer if p is one.
-func newChooser(p policies.Policy, t *Tree, offline bool, observer *silentPredictor) policies.Holder {
-	c := &chooser{policy: p, tree: t, children: dense.NewLists(len(t.nodes), len(t.nodes)+1), observer: observer}
+func newChooser(p policies.Policy, t *Tree, offline bool, observer *silentPredictor) *chooser {
+	c := &chooser{policy: p, tree: t, children: dense.NewLists(len(t.nodes), len(t.nodes)+1), runs: newRuns(t.parents),
+		observer: observer, forking: nothing}
 	if offline {
 		c.requested = make([]int, len(t.nodes))
 	}
-	switch p := p.(type) {
+	return c
+}
+
+// holder returns what the pool of the tree uses: an Expirer if the policy is one.
+func (c *chooser) holder() policies.Holder {
+	switch p := c.policy.(type) {
 	case policies.Expirer:
 		return &expiringChooser{chooser: c, expirer: p}
 	case policies.Admitter:
@@ -77,7 +86,7 @@ func (c *chooser) Victim(r policies.Request) policies.Object {
 	}
 	leaf := c.leafNear(v)
 	if leaf == v {
-		c.children.Unlink(v)
+		c.unlink(v)
 		return v
 	}
 	c.inner++
@@ -90,7 +99,29 @@ func (c *chooser) Victim(r policies.Request) policies.Object {
 	return leaf
 }
 
+// expect notes which blocks come next, each with the one ahead of it, if they come in another order than this.
+func (c *chooser) expect(blocks []policies.Object) {
+	if len(blocks) > 0 {
+		c.expects = true
+		c.forking = c.tree.parents[blocks[0]]
+		c.runs.addAll(blocks, c.lastBehind(c.forking))
+	}
+}
+
+// lastBehind returns the block behind one that was requested least recently, or nothing.
+func (c *chooser) lastBehind(o int32) int {
+	if o >= 0 {
+		if child, ok := c.children.Back(int(o)); ok {
+			return int(child)
+		}
+	}
+	return nothing
+}
+
 func (c *chooser) Insert(r policies.Request) {
+	if !c.expects {
+		c.runs.add(r.Object, c.lastBehind(c.tree.parents[r.Object]))
+	}
 	c.children.PushFront(c.listOf(r.Object), r.Object)
 	c.note(r)
 	c.policy.Insert(r)
@@ -101,12 +132,17 @@ func (c *chooser) Insert(r policies.Request) {
 }
 
 func (c *chooser) Remove(o policies.Object) {
-	c.children.Unlink(o)
+	c.unlink(o)
 	if c.isNamed && o == c.named { // the policy has forgotten it already
 		c.isNamed = false
 		return
 	}
 	c.policy.Remove(o)
+}
+
+func (c *chooser) unlink(o policies.Object) {
+	c.children.Unlink(o)
+	c.runs.remove(o)
 }
 
 // Hold and Release have nothing to do: the tree knows.
@@ -119,12 +155,24 @@ func (c *chooser) leafNear(o policies.Object) policies.Object {
 		return leaf
 	}
 	for {
-		list := c.listOf(o)
-		if leaf, ok := c.leafOn(list, int(o)); ok { // behind o there is none
+		first, _ := c.runs.of(o)
+		list := c.listOf(first)
+		if leaf, ok := c.leafOn(list, int(first)); ok { // behind o there is none
 			return leaf
 		}
 		o = policies.Object(list)
+		if _, only := c.only(o); only {
+			c.runs.join(o, first)
+		}
 	}
+}
+
+// only returns the block behind another one, if there is exactly one and none is expected.
+func (c *chooser) only(o policies.Object) (behind policies.Object, ok bool) {
+	if c.tree.nodes[o].children() != 1 || int32(o) == c.forking {
+		return 0, false
+	}
+	return c.children.Back(int(o))
 }
 
 // nothing is no block.
@@ -133,13 +181,16 @@ const nothing = -1
 // leafFrom returns an evictable leaf: o itself, or one behind it.
 func (c *chooser) leafFrom(o policies.Object) (leaf policies.Object, ok bool) {
 	for {
-		if c.tree.evictable(o) {
-			return o, true
+		_, last := c.runs.of(o)
+		if c.tree.evictable(last) {
+			return last, true
 		}
-		if c.tree.nodes[o].children() != 1 {
-			return c.leafOn(int(o), nothing)
+		behind, only := c.only(last)
+		if !only {
+			return c.leafOn(int(last), nothing)
 		}
-		o, _ = c.children.Back(int(o))
+		c.runs.join(last, behind)
+		o = last
 	}
 }
 
@@ -206,7 +257,7 @@ func (c *expiringChooser) Expired(now int64) (policies.Object, bool) {
 	leaf, _ := c.leafFrom(c.due)
 	if leaf == c.due { // the policy has forgotten it already
 		c.isDue = false
-		c.children.Unlink(leaf)
+		c.unlink(leaf)
 	} else {
 		c.Remove(leaf)
 	}

@@ -60,8 +60,8 @@ type Tree struct {
 	locked   int // blocks that running prompts hold
 	apart    int // running prompts with a last block that takes room and is not loaded
 
-	// deepestFirst says that the policy is notified of the last block of a prompt before the others, see chooser.
-	deepestFirst bool
+	// deepestFirst is the chooser if its policy is notified of the last block of a prompt before the others; else nil.
+	deepestFirst *chooser
 
 	// segments is nil if blocks are evicted one by one.
 	segments *segments
@@ -114,9 +114,13 @@ func (t *Tree) usePolicy(c cache.Config) error {
 		t.policy = p.(policies.Holder)
 		t.follower, _ = p.(policies.PromptHolder)
 	} else {
-		t.policy = newChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
-		t.deepestFirst = c.Policy.Entry.Kind == policies.Online && !policies.Can[policies.PredictorUser](c.Policy.Entry) &&
-			!c.Policy.Entry.Bypasses(c.Policy.Params)
+		chooser := newChooser(p, t, c.Policy.Entry.Kind == policies.Offline, silenced)
+		// What has no limit refuses blocks where there is one.
+		if e := c.Policy.Entry; e.Kind == policies.Online && !policies.Can[policies.PredictorUser](e) &&
+			!e.Bypasses(c.Policy.Params) && !e.Unbounded {
+			t.deepestFirst = chooser
+		}
+		t.policy = chooser.holder()
 	}
 	t.pool = newPool(c, t.policy)
 	t.pool.Observe(t)
@@ -307,7 +311,7 @@ func (t *Tree) split(resident []policies.Object) {
 // request requests the blocks of a prompt that fit; r is the first request without its object. All are locked, and the
 // first are resident. It returns how many are resident and held afterwards: fewer than all if the policy refuses one.
 func (t *Tree) request(blocks []policies.Object, hits, resident int, r policies.Request) (held int) {
-	if t.deepestFirst {
+	if t.deepestFirst != nil {
 		t.serveDeepestFirst(blocks, resident, r)
 		return len(blocks)
 	}
@@ -345,6 +349,7 @@ func (t *Tree) serve(blocks []policies.Object, from, resident int, r policies.Re
 
 // serveDeepestFirst is serve from the last block on. Positions are then no more than a clock.
 func (t *Tree) serveDeepestFirst(blocks []policies.Object, hits int, r policies.Request) {
+	t.deepestFirst.expect(blocks[hits:])
 	for i := len(blocks) - 1; i >= 0; i-- {
 		r.Object, r.Query = blocks[i], blocks[i]
 		if i < hits {

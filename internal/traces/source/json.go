@@ -34,6 +34,8 @@ func (s *JSONScanner) Reset(text []byte) {
 	s.Text, s.Pos, s.Room = text, 0, s.Room[:0]
 }
 
+const theEnd = "the end"
+
 // syntaxError says what was expected at a byte of the text.
 type syntaxError struct {
 	at   int // from 0
@@ -45,7 +47,7 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("want %s, got %s", e.w
 
 // Fail returns the error that something else was expected at the current byte.
 func (s *JSONScanner) Fail(format string, args ...any) error {
-	e := &syntaxError{at: s.Pos, want: fmt.Sprintf(format, args...), got: "the end"}
+	e := &syntaxError{at: s.Pos, want: fmt.Sprintf(format, args...), got: theEnd}
 	if s.Pos < len(s.Text) {
 		e.got = fmt.Sprintf("%.20q", s.Text[s.Pos:min(s.Pos+20, len(s.Text))])
 	}
@@ -490,4 +492,25 @@ func (s *Source) LineSyntaxError(err error) error {
 		return s.LineErrorf("column %d: %w", syntax.at+1, err)
 	}
 	return s.LineErrorf("%w", err)
+}
+
+// AtEnd is an error about a text that ends where more was expected.
+type AtEnd struct{ Err error }
+
+func (e AtEnd) Error() string { return e.Err.Error() }
+
+// IsCut reports whether an error about the line that Line returned last is one of a text that may have been cut: in a
+// last line without its end, it says that more was expected.
+func (s *Source) IsCut(err error) bool {
+	if !s.Unended {
+		return false
+	}
+	if _, ended := errors.AsType[AtEnd](err); ended {
+		return true
+	}
+	syntax, ok := errors.AsType[*syntaxError](err)
+	begins := func(word string) bool {
+		return strings.HasPrefix(strconv.Quote(word), strings.TrimSuffix(syntax.got, `"`))
+	}
+	return ok && (syntax.got == theEnd || slices.ContainsFunc([]string{"true", "false", "null"}, begins))
 }

@@ -209,6 +209,12 @@ func (r *Reading) Add(other *Reading) {
 // mostModels is up to how many models of prompts are known by name.
 const mostModels = 8
 
+// LeaveOut counts a row that is left out, and why.
+func (r *Reading) LeaveOut(why string) {
+	r.LeftOut++
+	r.Reasons = Count(r.Reasons, why, 1)
+}
+
 // NameModel notes the model that a prompt names, as JSON writes it.
 func (r *Reading) NameModel(name []byte) {
 	known := func(of string) bool { return of == strings.Trim(string(name), `"`) }

@@ -30,6 +30,9 @@ var oasstFormat = source.Format{
 	},
 	JSON: true,
 	Detect: source.CertainIf(func(head source.Head) bool {
+		if len(head.Lines) > 0 { // later ones of other formats may have such fields
+			head.Bytes = head.Lines[0]
+		}
 		return source.LooksLikeJSON(head, "message_id", "text", "role")
 	}),
 	Open: openOASST,

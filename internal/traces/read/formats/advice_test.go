@@ -53,8 +53,6 @@ func TestAdviceCanBePasted(t *testing.T) {
 			"is a debug log of memcached (-vv), which has neither times nor the sizes of what is read; log its requests with " +
 				"both: send it watch fetchers mutations",
 			`regex:unmatched=skip,pattern=^<\d+ (?<op>get|set|add|replace|append|prepend|incr|decr|delete)s? (?<key>\S+)`, 3},
-		"spans of OpenTelemetry": {`{"name":"chat","attributes":{"gen_ai.input.messages":"[]"}}` + "\n",
-			"is a log of OpenTelemetry spans", "", -1},
 		"sentences": {"started the server\nread /x\n",
 			`cut the lines: --input-format 'regex:pattern=(?<time>\S+) (?<key>\S+)'`,
 			"", -1},

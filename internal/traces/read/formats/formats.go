@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/files"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/queries"
+	"github.com/cachesim/cachesim/internal/traces/read/agentlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/binlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/blocklogs"
 	"github.com/cachesim/cachesim/internal/traces/read/datasets"
@@ -37,7 +38,7 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{prompts.Kind{}, promptlogs.Formats, "", []source.Writable{mooncakeWritable}},
+	{prompts.Kind{}, slices.Concat(promptlogs.Formats, agentlogs.Formats), "", []source.Writable{mooncakeWritable}},
 	{queries.Kind{}, queries.Formats, "", queries.Writables},
 	{files.Kind{}, files.Formats, "devices", files.Writables},
 	{recommender.Kind{}, recommender.Formats, "", recommender.Writables},

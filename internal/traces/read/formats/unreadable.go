@@ -23,20 +23,7 @@ var unreadables = []unreadable{
 			"nc HOST 11211 > memcached.log; to count objects in this one, of which each get of several keys has the first: " +
 			"--input-format 'regex:unmatched=skip,pattern=^<\\d+ (?<op>get|set|add|replace|append|prepend|incr|decr|delete)s? " +
 			"(?<key>\\S+)'"},
-	{"a log of OpenTelemetry spans, with prompts in gen_ai.input.messages",
-		regexp.MustCompile(`^\{.*"gen_ai\.input\.messages"`),
-		"no format reads it; its prompts: jq -c '" + promptsOfSpans + "' FILE | cachesim run - --input-format openai"},
 }
-
-// promptsOfSpans is a program for jq that writes the prompts of spans as requests with messages: of spans by
-// themselves, whose attributes are an object, or in the JSON of OTLP, where they are a list.
-const promptsOfSpans = `(.resourceSpans[]?.scopeSpans[]?.spans[]?, (select(.resourceSpans|not)))|` +
-	`((.startTimeUnixNano|values|tonumber/1e9)//.start_time//.startTime) as $t|` +
-	`(.attributes//.|if type=="array" then [.[]|{(.key):(.value|.stringValue//.intValue//.doubleValue)}]|add else . end)` +
-	`|select(.["gen_ai.input.messages"])|{time:$t,model:.["gen_ai.request.model"],` +
-	`session_id:.["gen_ai.conversation.id"],messages:[.["gen_ai.input.messages"]|if type=="string" then fromjson else . ` +
-	`end|.[]|{role,content:([.parts[]?|.content|strings]|join("\n"))}],response:{usage:{` +
-	`prompt_tokens:.["gen_ai.usage.input_tokens"],cached_tokens:.["gen_ai.usage.cache_read.input_tokens"]}}}`
 
 // unreadableOf returns what a log that begins with head is; false if no line of it tells.
 func unreadableOf(head []byte) (unreadable, bool) {

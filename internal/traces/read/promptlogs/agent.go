@@ -166,7 +166,7 @@ func (a *agentReader) request(p *prompt) error {
 		case "in":
 			p.InputTokens, err = readTokens(s, 1)
 		case "out":
-			p.OutputTokens, err = readTokens(s, 0)
+			err = readCount(s, &p.OutputTokens)
 		case "hash_ids":
 			hasBlocks = true
 			p.blocks, err = s.IDs(p.blocks[:0])
@@ -188,6 +188,7 @@ func (a *agentReader) request(p *prompt) error {
 		return fmt.Errorf("t goes back from %v to %v seconds", float64(a.stated)/1e9, float64(stated)/1e9)
 	}
 	a.src.Reading.NameModel(a.served.model)
+	p.OutputTokens = known(p.OutputTokens, a.src.Reading)
 	p.Scope, p.Measured = a.served.scope(a.opts), measured(&a.usage, p.InputTokens, a.src.Reading)
 	for i, id := range p.blocks {
 		p.blocks[i] = random.Scramble(id ^ a.scope)

@@ -74,7 +74,7 @@ func TestAIBrixErrors(t *testing.T) {
 	for name, c := range map[string]struct{ content, want string }{
 		"length":  {good + strings.Replace(good, "9,", `"x",`, 1), "line 2: column 67: want a number"},
 		"no time": {good + strings.Replace(good, "5,", "null,", 1), "line 2: no time, which the first prompt has"},
-		"cut off": {good + good[:40], "line 2: column 41: "},
+		"cut off": {good + good[:40] + "\n", "line 2: column 41: "},
 	} {
 		_, err := tracetest.LoadText(t, c.content, read.Options{})
 		must.Fail(t, err, c.want, name)

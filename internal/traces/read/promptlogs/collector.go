@@ -96,6 +96,7 @@ type collector struct {
 	opts     params.Values
 	expected string // what the file should hold, for errors
 	fields   string // names in the first object
+	key      string // what readings say of tokens; "" for what describe says
 	template *chattemplate.Named
 	chat     *chattemplate.Template // instead of template, if it is a file
 	chatName string                 // what readings call it
@@ -261,11 +262,15 @@ func (c *collector) dropUnfinished() {
 // addLengths collects a request without a text, which the log says to have a number of tokens.
 func (c *collector) addLengths(q *request, input int32) error {
 	if input <= 0 {
-		c.leaveOut(withoutText)
+		why := withoutText
+		if input == oddCount {
+			why = oddCounts
+		}
+		c.leaveOut(why)
 		return nil
 	}
 	p, err := c.promptOf(q, input)
-	p.OutputTokens, p.thread = q.output, uint64(len(c.lengths))
+	p.OutputTokens, p.thread = known(q.output, c.src.Reading), uint64(len(c.lengths))
 	if err != nil {
 		return err
 	}
@@ -285,10 +290,7 @@ func (c *collector) promptOf(q *request, tokens int32) (p collected, err error) 
 
 const withoutText = "without text"
 
-func (c *collector) leaveOut(why string) {
-	c.src.Reading.LeftOut++
-	c.src.Reading.Reasons = stream.Count(c.src.Reading.Reasons, why, 1)
-}
+func (c *collector) leaveOut(why string) { c.src.Reading.LeaveOut(why) }
 
 // checkBudget refuses more prompts than fit into memory; need is what the last one takes.
 func (c *collector) checkBudget(need int64) error {
@@ -394,7 +396,7 @@ func (c *collector) blocks() []uint64 {
 
 // outputOf returns the tokens of the output, -1 if they are unknown. It uses the room of the prompt's tokens.
 func (c *collector) outputOf(q *request) (int32, error) {
-	switch {
+	switch q.output = known(q.output, c.src.Reading); {
 	case q.output >= 0:
 		return q.output, nil
 	case len(q.answerIDs) > 0:
@@ -464,7 +466,9 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 		c.src.Reading.Notable = stream.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+
 			"used", int64(len(c.prompts)-c.answered))
 	}
-	c.src.Reading.Key = c.describe(sessions)
+	if c.src.Reading.Key = c.key; c.key == "" {
+		c.src.Reading.Key = c.describe(sessions)
+	}
 	return opened(c.src.NextNumber(), c, prompts.Kind{BlockTokens: c.size, Sessions: true, Answers: c.stated > 0},
 		c.timed, c.tenant)
 }
@@ -636,6 +640,10 @@ func eachLine(src *source.Source, visit func(line []byte) error) error {
 			continue
 		}
 		if err := visit(line); err != nil {
+			if src.IsCut(err) && src.LineNumber > 1 { // the program that writes the log is still at it, or was stopped
+				src.Reading.LeaveOut(noEnd)
+				continue
+			}
 			if err := src.Skip(src.LineSyntaxError(err)); err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 
 // FuzzPrompts reads every format of prompts.
 func FuzzPrompts(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"agent", "chat:history=added,block=2", "claude-code:block=2",
+	tracetest.FuzzAll(f, []string{"agent", "chat:history=added,block=2",
 		"mooncake", "aibrix:block=2", "bailian",
 		"conversations:block=2", "conversations:block=2,template=gemma", "lengths", "litellm:block=2",
 		"openai:block=2", "openai:block=2,template=llama-3", "sglang:block=2", "vllm:block=2"},
@@ -45,8 +45,6 @@ func FuzzPrompts(f *testing.F) {
 		smallSession,
 		`{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`,
 		smallChat,
-		claudeLine("a", "", "assistant", "1", 9, 3)+claudeLine("b", "a", "user", "", 0, 0)+
-			claudeLine("c", "b", "assistant", "2", 5, 1),
 		threePrompts,
 		`{"input_length":1,"hash_ids":[18446744073709551615,-9223372036854775808]}`,
 		`{"session_id":"é\u00e9"}`)

@@ -121,9 +121,11 @@ func (r *lengthsReader) read(p *prompt, input []byte) (err error) {
 	if p.InputTokens, err = parseTokens(input, 1); err != nil {
 		return fmt.Errorf("%s: %w", name(r.input), err)
 	}
-	if p.OutputTokens, err = parseTokens(source.TrimBlanks(r.rows.Cells[r.output]), 0); err != nil {
-		return fmt.Errorf("%s: %w", name(r.output), err)
+	output := source.TrimBlanks(r.rows.Cells[r.output])
+	if !source.IsNumber(output) {
+		return fmt.Errorf("%s: %.40q tokens: want a whole number from 0 to 2^31-1", name(r.output), output)
 	}
+	p.OutputTokens = known(countOf(output), r.rows.Src.Reading)
 	if r.time >= 0 {
 		if p.time, err = source.ParseTime(source.TrimBlanks(r.rows.Cells[r.time]), r.timeUnit); err != nil {
 			return fmt.Errorf("%s: %w", name(r.time), err)

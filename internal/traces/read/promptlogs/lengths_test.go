@@ -63,7 +63,7 @@ func TestLengthsOfBenchmarks(t *testing.T) {
 func TestLengthsErrors(t *testing.T) {
 	for name, c := range map[string]struct{ content, want string }{
 		"length":  {smallAzure + "2023-11-16 18:17:05,many,1\n", `line 4: ContextTokens: "many" tokens: want a whole number`},
-		"output":  {smallAzure + "2023-11-16 18:17:05,1,-1\n", `line 4: GeneratedTokens: "-1" tokens`},
+		"output":  {smallAzure + "2023-11-16 18:17:05,1,few\n", `line 4: GeneratedTokens: "few" tokens`},
 		"time":    {smallAzure + "yesterday,1,1\n", `line 4: TIMESTAMP: time "yesterday"`},
 		"columns": {smallAzure + "5,1\n", "line 4: 2 columns, but the lines before have 3"},
 	} {

@@ -36,7 +36,7 @@ type litellmEntry struct {
 }
 
 // collectLiteLLM reads the calls of a log. If none has a text, the prompts have lengths only.
-func collectLiteLLM(c *collector) func(*source.JSONScanner) error {
+func collectLiteLLM(c *collector) (read func(*source.JSONScanner) error, end func() error) {
 	e, earlier := &litellmEntry{}, &responses{}
 	return func(s *source.JSONScanner) error {
 		e.body.reset()
@@ -51,7 +51,7 @@ func collectLiteLLM(c *collector) func(*source.JSONScanner) error {
 			return c.addLengths(&e.request, e.input)
 		}
 		return c.addBody(earlier, &e.body)
-	}
+	}, nil
 }
 
 func (e *litellmEntry) read(s *source.JSONScanner) error {

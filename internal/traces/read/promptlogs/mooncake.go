@@ -209,6 +209,7 @@ func (r *mooncakeReader) readLine(p *prompt) error {
 		line.Session = r.conversation(line.chat, line.parent)
 	}
 	*p = line.prompt
+	p.OutputTokens = known(p.OutputTokens, r.src.Reading)
 	r.src.Reading.NameModel(r.served.model)
 	p.Measured = measured(&r.usage, p.InputTokens, r.src.Reading)
 	return nil
@@ -277,7 +278,7 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 	case "input_length":
 		line.InputTokens, err = readTokens(s, 1)
 	case "output_length":
-		line.OutputTokens, err = readTokens(s, 0)
+		err = readCount(s, &line.OutputTokens)
 	case "hash_ids":
 		line.blocks, err = s.IDs(line.blocks)
 	case "block_size":

@@ -90,14 +90,18 @@ func fieldsOf(head source.Head, envelopes map[string]bool) map[string]byte {
 	return fields
 }
 
-// openObjects returns what opens a file of JSON objects: collect returns what reads one. what names the file in errors,
-// and expected says what it should hold.
-func openObjects(what, expected string, collect func(*collector) func(*source.JSONScanner) error) func(*source.Source,
-	params.Values) (stream.Reader, stream.Fields, error) {
+// openObjects returns what opens a file of JSON objects: collect returns what reads one, and what is called after the
+// last, or nil. what names the file in errors, and expected says what it should hold.
+func openObjects(what, expected string, collect func(*collector) (read func(*source.JSONScanner) error,
+	end func() error)) Open {
 	return func(src *source.Source, opts params.Values) (stream.Reader, stream.Fields, error) {
 		c, err := newCollector(src, opts, expected)
-		if err == nil {
-			err = c.eachObject(what, collect(c))
+		if err != nil {
+			return nil, stream.Fields{}, err
+		}
+		read, end := collect(c)
+		if err = c.eachObject(what, read); err == nil && end != nil {
+			err = end()
 		}
 		if err != nil {
 			return nil, stream.Fields{}, err
@@ -106,7 +110,7 @@ func openObjects(what, expected string, collect func(*collector) func(*source.JS
 	}
 }
 
-func collectOpenAI(c *collector) func(*source.JSONScanner) error {
+func collectOpenAI(c *collector) (read func(*source.JSONScanner) error, end func() error) {
 	b, earlier := &body{}, &responses{}
 	return func(s *source.JSONScanner) error {
 		b.reset()
@@ -117,7 +121,7 @@ func collectOpenAI(c *collector) func(*source.JSONScanner) error {
 			return errNoInput
 		}
 		return c.addBody(earlier, b)
-	}
+	}, nil
 }
 
 var errNoInput = errors.New("neither messages, prompt nor input (those of a batch are in its input file, not in its " +

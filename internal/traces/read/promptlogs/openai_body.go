@@ -340,12 +340,15 @@ func (b *body) readUsage(s *source.JSONScanner) error {
 	})
 }
 
-// readCount reads a number of tokens; null leaves it as it is.
-func readCount(s *source.JSONScanner, n *int32) (err error) {
+// readCount reads a number of tokens, oddCount for one that cannot be; null leaves it as it is.
+func readCount(s *source.JSONScanner, n *int32) error {
 	if s.Null() {
 		return nil
 	}
-	*n, err = readTokens(s, 0)
+	text, err := s.Number()
+	if err == nil {
+		*n = countOf(text)
+	}
 	return err
 }
 

@@ -222,7 +222,7 @@ func TestOpenAIErrors(t *testing.T) {
 	const good = `{"model":"m","prompt":"abcdefgh","time":5}` + "\n"
 	for name, c := range map[string]struct{ content, want string }{
 		"garbage":    {good + "hello\n", "line 2: column 1: want an object in braces"},
-		"cut off":    {good + `{"model":"m","pro`, "line 2: column 18: want the double quote that ends a string"},
+		"cut off":    {good + `{"model":"m","pro` + "\n", "line 2: column 18: want the double quote that ends a string"},
 		"no time":    {good + `{"model":"m","prompt":"a"}`, "line 2: no time, which the first prompt has"},
 		"wrong time": {good + `{"model":"m","prompt":"a","time":"now"}`, `line 2: time "now"`},
 		"output of batch": {good + `{"custom_id":"1","response":{"body":{"choices":[]}}}`, "line 2: neither messages, " +

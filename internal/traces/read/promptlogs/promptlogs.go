@@ -17,7 +17,7 @@ const maxTokens = math.MaxInt32
 
 // Formats are the formats of prompts.
 var Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat,
-	vllmFormat, sglangFormat, claudeCodeFormat, conversationsFormat, aibrixFormat, lengthsFormat}
+	vllmFormat, sglangFormat, conversationsFormat, aibrixFormat, lengthsFormat}
 
 // prompt is one prompt as a file states it.
 type prompt struct {
@@ -84,6 +84,28 @@ func (r *reader) addOwnBlock() {
 		r.ownUsed++
 		r.prompt.blocks = append(r.prompt.blocks, random.Scramble(r.scope^random.Scramble(^r.ownUsed)))
 	}
+}
+
+// oddCount stands for a number of tokens that cannot be: below 0, above maxTokens, or not whole.
+const oddCount = -2
+
+const oddCounts = "with tokens below 0 or above 2^31-1, which count as unknown"
+
+// known returns a number of tokens, -1 for one that cannot be, which is counted.
+func known(n int32, reading *stream.Reading) int32 {
+	if n != oddCount {
+		return n
+	}
+	reading.Notable = stream.Count(reading.Notable, oddCounts, 1)
+	return -1
+}
+
+// countOf returns a number of tokens, oddCount for one that cannot be.
+func countOf(text []byte) int32 {
+	if n, ok := source.ParseWhole(text); ok && n <= maxTokens {
+		return int32(n)
+	}
+	return oddCount
 }
 
 // parseTokens reads a number of tokens, at least least.

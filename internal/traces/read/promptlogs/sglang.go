@@ -289,9 +289,7 @@ func (r *sglangReader) readFinish(line, before []byte) (err error) {
 	}
 	for name, n := range map[string]*int32{"prompt_tokens": &r.result.input, "completion_tokens": &r.result.output} {
 		if text := lastNumber(line[s.Pos:], name); text != nil {
-			if *n, err = parseTokens(text, 0); err != nil {
-				return err
-			}
+			*n = countOf(text)
 		}
 	}
 	for _, name := range []string{"prompt_tokens", "cached_tokens"} {

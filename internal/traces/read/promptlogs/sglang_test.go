@@ -186,11 +186,11 @@ func TestSGLangOfOpenAI(t *testing.T) {
 func TestSGLangErrors(t *testing.T) {
 	good := sglangText("1", "text='abcd'")
 	for name, c := range map[string]struct{ content, want string }{
-		"cut off": {good + "[2026-03-01 12:00:00] Receive: obj=GenerateReqInput(rid='1', text='ab", "line 2: " +
+		"cut off": {good + "[2026-03-01 12:00:00] Receive: obj=GenerateReqInput(rid='1', text='ab\n", "line 2: " +
 			"column 70: want the quote"},
 		"wrong ids": {good + sglangText("2", "input_ids=[a]"), "line 2: column 73: want the id of a token"},
 		"no fields": {good + "Receive: obj=GenerateReqInput(5)", "line 2: column 32: want a name with its value"},
-		"JSON":      {good + `{"timestamp": "2026", "event": "request.received", "obj": {"text": 5`, "line 2: "},
+		"JSON":      {good + `{"timestamp": "2026", "event": "request.received", "obj": {"text": 5` + "\n", "line 2: "},
 		"level 1":   {sglangText("1", "stream=True"), "1 requests, but no prompts: start SGLang with --log-requests"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, read.Options{})

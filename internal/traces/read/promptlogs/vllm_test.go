@@ -92,7 +92,7 @@ func TestVLLMAnswersAndYears(t *testing.T) {
 func TestVLLMErrors(t *testing.T) {
 	const good = "Received request a: prompt: 'abcd', params: None, prompt_token_ids: None\n"
 	for name, c := range map[string]struct{ content, want string }{
-		"cut off": {good + "Received request b: prompt: 'abc", "line 2: column 33: want the quote that ends a " +
+		"cut off": {good + "Received request b: prompt: 'abc\n", "line 2: column 33: want the quote that ends a " +
 			"text, got the end"},
 		"wrong escape": {good + `Received request b: prompt: 'a\q'`, "line 2: column 31: want an escape of Python"},
 		"wrong ids": {good + "Received request b: prompt: None, prompt_token_ids: [1; 2]", "line 2: column 55: " +

@@ -19,11 +19,10 @@ type Scanner struct {
 
 // Fail returns an error that says what was expected instead of what comes next.
 func (s *Scanner) Fail(want string) error {
-	got := "the end"
-	if s.Pos < len(s.Text) {
-		got = fmt.Sprintf("%.20q", s.Text[s.Pos:min(s.Pos+20, len(s.Text))])
+	if s.Pos >= len(s.Text) {
+		return source.AtEnd{Err: fmt.Errorf("column %d: want %s, got the end", s.Pos+1, want)}
 	}
-	return fmt.Errorf("column %d: want %s, got %s", s.Pos+1, want, got)
+	return fmt.Errorf("column %d: want %s, got %.20q", s.Pos+1, want, s.Text[s.Pos:min(s.Pos+20, len(s.Text))])
 }
 
 // Peek returns the next byte; 0 at the end.

@@ -1,5 +1,5 @@
 // Package turns finds which prompts go on from which: by how they begin, or by the lengths and the order that a log
-// states. It is a package of its own, as it knows nothing of logs.
+// states.
 package turns
 
 // Threads finds conversations by their prompts: one that begins with an earlier prompt, and is longer, continues its

@@ -25,7 +25,7 @@ func (t *Turn) IsHuge() bool { return max(t.Tokens, t.Output) > most }
 // counted returns the turn or, if the log does not say how long it is, the last one before it of which it does: an
 // error of the API is a line between two turns.
 func (t *Turn) counted() *Turn {
-	for t != nil && (t.Tokens == 0 || t.IsHuge()) {
+	for t != nil && (t.Tokens <= 0 || t.IsHuge()) {
 		t = t.Before
 	}
 	return t

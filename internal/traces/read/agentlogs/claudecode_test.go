@@ -1,4 +1,4 @@
-package promptlogs_test
+package agentlogs_test
 
 import (
 	"fmt"
@@ -173,5 +173,25 @@ func TestClaudeCodeOfTwoFiles(t *testing.T) {
 	one, _ := tr.Group(0)
 	if two, _ := tr.Group(1); !slices.Equal(one, two[:len(one)]) || len(one) != 1 {
 		t.Errorf("blocks %d, and then %d: want the second prompt to go on from the first", one, two)
+	}
+}
+
+// TestClaudeCodeOutOfOrder: lines that go on from themselves, or from later lines in a cycle, begin conversations, and
+// are counted.
+func TestClaudeCodeOutOfOrder(t *testing.T) {
+	cycle := claudeLine("a", "d", "user", "", 0, 0) + claudeLine("b", "a", "assistant", "1", 20, 6) +
+		claudeLine("d", "b", "user", "", 0, 0)
+	tr := loadAs(t, cycle+claudeLine("e", "e", "assistant", "2", 40, 5), "claude-code")
+	if got := tokensOf(tr); !slices.Equal(got, []int32{20, 40}) {
+		t.Errorf("prompts of %d tokens", got)
+	}
+	for _, what := range []string{"lines that earlier ones go on from", "lines that go on from themselves"} {
+		if !said(tr, what) {
+			t.Errorf("%s: nothing is said of %s", tr.ReadAs(), what)
+		}
+	}
+	shorter := loadAs(t, claudeLine("b", "", "assistant", "1", 40, 6)+claudeLine("d", "b", "assistant", "2", 16, 5), "")
+	if !said(shorter, "shorter than the prompt before") || said(tr, "shorter than the prompt before") {
+		t.Errorf("%s, and %s", shorter.ReadAs(), tr.ReadAs())
 	}
 }
