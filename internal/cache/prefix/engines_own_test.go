@@ -17,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -31,6 +32,7 @@ type engineWorkload struct {
 
 	Policy     map[string]any `json:"policy,omitempty"`
 	Priorities []int32        `json:"priorities,omitempty"`
+	States     map[string]int `json:"states,omitempty"`
 }
 
 // withEngine calls f with a function that replays workloads through the own code of an engine, and returns how many
@@ -140,28 +142,11 @@ func TestVLLM(t *testing.T) {
 // with an answer that is not complete.
 func TestSGLang(t *testing.T) {
 	replay := withEngine(t, "sglang")
-	names := []string{"lru", "lfu", "fifo", "slru", "priority", "mru", "filo", "tlru"}
 	reused, evicted := int64(0), int64(0)
 	for seed := range brief.Of[uint64](1000, 100) {
 		rng := rand.New(rand.NewPCG(seed, 50))
-		page, stated, name := []int{1, 16, 3}[seed%3], seed%2 == 0, names[seed/6%uint64(len(names))]
-		chats, w := engineChats(rng, page, ownWords, stated)
-		w.Policy = map[string]any{"name": name}
-		policy := "sglang-" + name
-		if name == "tlru" {
-			estimate := rng.IntN(3 * page)
-			threshold := estimate + 1 + rng.IntN(8*page)
-			w.Policy["threshold"], w.Policy["next_prompt_estimate"] = threshold, estimate
-			policy = fmt.Sprintf("sglang-tlru(threshold=%d,next-prompt-estimate=%d)", threshold, estimate)
-		}
-		tr := traceOfChats(t, chats, page, stated, seed%4 < 2, prompts.AnswersKept)
-		if name == "priority" {
-			for range chats {
-				w.Priorities = append(w.Priorities, int32(rng.IntN(3)))
-			}
-			prompts.Of(tr.Kind).Priorities = w.Priorities
-		}
-		w.Events = afterAnswers(chats, w.Events, page)
+		page := []int{1, 16, 3}[seed%3]
+		w, tr, policy := sglangWorkload(t, rng, seed, page)
 		want, ours := replay(w), newEngine(t, tr, policy, w.Blocks)
 		var n cache.Counts
 		for _, event := range w.Events {
@@ -172,6 +157,70 @@ func TestSGLang(t *testing.T) {
 			if got := ours.Begin(event, &n); got != want[event] {
 				t.Fatalf("seed %d, %s, %d pages of %d: prompt %d finds %d tokens, SGLang's %d", seed, policy, w.Blocks, page,
 					event, got, want[event])
+			}
+			reused += want[event]
+		}
+		evicted += n.Evictions
+	}
+	if reused == 0 || evicted == 0 {
+		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
+	}
+}
+
+// sglangWorkload draws a workload for one of SGLang's rules, with the trace of it and our policy.
+func sglangWorkload(t *testing.T, rng *rand.Rand, seed uint64, page int) (w engineWorkload, tr *traces.Trace,
+	policy string) {
+	names := []string{"lru", "lfu", "fifo", "slru", "priority", "mru", "filo", "tlru"}
+	stated, name := seed%2 == 0, names[seed/6%uint64(len(names))]
+	chats, w := engineChats(rng, page, ownWords, stated)
+	w.Policy = map[string]any{"name": name}
+	policy = "sglang-" + name
+	if name == "tlru" {
+		estimate := rng.IntN(3 * page)
+		threshold := estimate + 1 + rng.IntN(8*page)
+		w.Policy["threshold"], w.Policy["next_prompt_estimate"] = threshold, estimate
+		policy = fmt.Sprintf("sglang-tlru(threshold=%d,next-prompt-estimate=%d)", threshold, estimate)
+	}
+	tr = traceOfChats(t, chats, page, stated, seed%4 < 2, prompts.AnswersKept)
+	if name == "priority" {
+		for range chats {
+			w.Priorities = append(w.Priorities, int32(rng.IntN(3)))
+		}
+		prompts.Of(tr.Kind).Priorities = w.Priorities
+	}
+	w.Events = afterAnswers(chats, w.Events, page)
+	return w, tr, policy
+}
+
+// TestSGLangStates: likewise with the states of a model, in slots of their own.
+func TestSGLangStates(t *testing.T) {
+	replay := withEngine(t, "sglang")
+	reused, evicted := int64(0), int64(0)
+	for seed := range brief.Of[uint64](1000, 100) {
+		rng := rand.New(rand.NewPCG(seed, 52))
+		page := []int{1, 16, 3}[seed%3]
+		w, tr, policy := sglangWorkload(t, rng, seed, page)
+		running, most := 0, 0
+		for _, event := range w.Events {
+			if running++; event < 0 {
+				running -= 2
+			}
+			most = max(most, running)
+		}
+		grid := page * (1 + rng.IntN(3))
+		states := prefix.States{Slots: 4*most + 1 + rng.IntN(20), Grid: grid, Interval: grid * (1 + rng.IntN(2)),
+			Chunk: grid * (2 + rng.IntN(20))}
+		w.States = map[string]int{"slots": states.Slots, "grid": grid, "interval": states.Interval, "chunk": states.Chunk}
+		want, ours := replay(w), prefix.NewStated(configOf(t, tr, policy, w.Blocks), states)
+		var n cache.Counts
+		for _, event := range w.Events {
+			if event < 0 {
+				ours.Finish(-1 - event)
+				continue
+			}
+			if got := ours.Begin(event, &n); got != want[event] {
+				t.Fatalf("seed %d, %s, %d pages of %d, %+v: prompt %d finds %d tokens, SGLang's %d", seed, policy, w.Blocks, page,
+					states, event, got, want[event])
 			}
 			reused += want[event]
 		}

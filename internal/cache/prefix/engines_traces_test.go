@@ -39,8 +39,7 @@ func ofTrace(tr *traces.Trace, blocks int) (w engineWorkload) {
 		for len(all) < length {
 			all = append(all, -1-len(all))
 		}
-		prompt := append([]int(nil), all[:length]...)
-		answer := append([]int(nil), all[length:]...)
+		prompt, answer := append([]int{}, all[:length]...), append([]int{}, all[length:]...)
 		if columns.Written(i) > tokens {
 			answer = append(answer, 0) // of which nothing is computed
 		}

@@ -67,6 +67,8 @@ type Tree struct {
 	segments *segments
 	page     int // tokens in a block
 
+	moreEvents bool // see policies.Config
+
 	// gone is notified of each block that is no longer resident; may be nil.
 	gone func(o policies.Object, why cache.Departure)
 	// loading is notified of each block before there is room for it, if the policy follows prompts; may be nil.
@@ -88,18 +90,25 @@ func (n node) isHeld() bool     { return n&heldBit != 0 }
 func (n node) children() uint32 { return uint32(n / oneChild) }
 
 func newTree(c cache.Config) (*Tree, error) {
+	t := emptyTree(c)
+	return t, t.usePolicy(c)
+}
+
+// emptyTree returns a tree without a policy.
+func emptyTree(c cache.Config) *Tree {
 	columns := prompts.Of(c.Trace.Kind)
 	t := &Tree{nodes: make([]node, c.Trace.NumObjects), parents: columns.Parents, page: columns.BlockTokens}
 	// The optimum evicts single blocks in any case: policies are compared with it whatever they evict.
 	if c.Params.Text("evict") == evictNode && c.Policy.Entry.Kind != policies.Offline {
 		t.segments = newSegments(c.Trace.NumObjects)
 	}
-	return t, t.usePolicy(c)
+	return t
 }
 
 // usePolicy builds the policy, and makes it choose leaves if it does not do so by itself.
 func (t *Tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
+	config.MoreEvents = t.moreEvents
 	config.Holds, config.BlockTokens = policies.Can[policies.Holder](c.Policy.Entry), prompts.Of(c.Trace.Kind).BlockTokens
 	if config.Holds && !c.AnyOrder {
 		config.Sequence = c.Trace.Objects
@@ -474,6 +483,11 @@ func (t *Tree) Finish(blocks []policies.Object, h Held) {
 	if h.Apart {
 		t.apart--
 	}
+	t.release(blocks)
+}
+
+// release releases blocks that a prompt holds.
+func (t *Tree) release(blocks []policies.Object) {
 	t.unlock(blocks)
 	if len(blocks) == 0 {
 		return

@@ -90,7 +90,11 @@ func newLeaves(c policies.Config, r rule) *leaves {
 	if r.ranks() {
 		p.heap = dense.NewKeyedHeap(c.Objects)
 	} else {
-		p.queue = newEventQueue(2*len(c.Groups)+1, r.youngestFirst())
+		events := 2*len(c.Groups) + 1
+		if c.MoreEvents {
+			events += events + c.Requests
+		}
+		p.queue = newEventQueue(events, r.youngestFirst())
 	}
 	if r.counts() {
 		p.prompts = make([]uint32, c.Objects)
