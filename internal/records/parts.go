@@ -98,7 +98,7 @@ var PartKinds = []PartKind{
 	},
 	{
 		Name: "router", Plural: "routers", Field: func(r *Record) *string { return &r.Router }, InRows: always,
-		Decides: "which node serves a request, or a prompt",
+		Heading: true, Decides: "which node serves a request, or a prompt",
 		Flag: PartFlag{Name: "route", List: "list of routers, which choose the node of each request among those of " +
 			"--nodes, as in 'ring,slots,round-robin', or of each prompt in the caches prefix and tiers, as in " +
 			"'round-robin,prefix-aware' (default with --nodes: round-robin; see cachesim routers)",

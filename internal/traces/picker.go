@@ -25,13 +25,14 @@ func NewPicker(t *Trace) *Picker { return &Picker{from: t, numbers: make([]uint3
 // counts; their objects are those of the whole trace.
 func (p *Picker) Pick(positions []uint32, removals []Removal) *Trace {
 	p.begin(len(positions))
-	for i, pos := range positions {
-		for len(removals) > 0 && int(removals[0].Before) == i {
-			p.remove(removals[0])
-			removals = removals[1:]
-		}
-		p.addObject(int(pos))
+	added := 0
+	for ; len(removals) > 0 && int(removals[0].Before) < len(positions); removals = removals[1:] {
+		before := int(removals[0].Before)
+		p.addObjects(positions[added:before])
+		added = before
+		p.remove(removals[0])
 	}
+	p.addObjects(positions[added:])
 	t, kept := p.from, p.kept
 	kept.Times, kept.Ops = stream.Pick(t.Times, positions), stream.Pick(t.Ops, positions)
 	kept.Ends, kept.Served = stream.Pick(t.Ends, positions), stream.Pick(t.Served, positions)
@@ -74,6 +75,34 @@ func (p *Picker) add(pos int) {
 	}
 }
 
+// addObjects adds the objects of requests, with their sizes if objects change theirs.
+func (p *Picker) addObjects(positions []uint32) {
+	t, kept := p.from, p.kept
+	if t.Kind != nil || t.RequestSizes != nil || t.Groups != nil {
+		for _, pos := range positions {
+			p.addObject(int(pos))
+		}
+		return
+	}
+	requests, numbers, objects := t.Objects, p.numbers, kept.Objects
+	for _, pos := range positions {
+		number := numbers[requests[pos]]
+		if number == 0 {
+			number = p.number(requests[pos])
+		}
+		objects = append(objects, number-1)
+	}
+	kept.Objects = objects
+}
+
+// number gives an object that is new the next number, and returns it plus one.
+func (p *Picker) number(object uint32) (number uint32) {
+	p.chosen.Objects = append(p.chosen.Objects, object)
+	number = uint32(len(p.chosen.Objects))
+	p.numbers[object] = number
+	return number
+}
+
 // addObject adds the object of a request, with its size if objects change theirs, and returns its number.
 func (p *Picker) addObject(pos int) (number uint32) {
 	t, kept := p.from, p.kept
@@ -85,9 +114,7 @@ func (p *Picker) addObject(pos int) (number uint32) {
 	}
 	object := t.Objects[pos]
 	if number = p.numbers[object]; number == 0 {
-		p.chosen.Objects = append(p.chosen.Objects, object)
-		number = uint32(len(p.chosen.Objects))
-		p.numbers[object] = number
+		number = p.number(object)
 	}
 	if t.Kind != nil {
 		p.chosen.Requests = append(p.chosen.Requests, pos)

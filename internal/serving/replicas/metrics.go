@@ -27,7 +27,7 @@ var (
 			"bypassing, or a bound on it, in one cache as large as those of all nodes together, with all their tiers, the " +
 			"prompts in the order in which they began"}
 	BelowBound = metric.Metric{Name: "below_bound", Title: "below bound", Unit: metric.Share, Digits: 2,
-		Better: metric.Lower, Merge: metric.Apart, Column: metric.Column{At: 36, Weight: 71},
+		Better: metric.Lower, Merge: metric.Apart, Column: metric.Column{At: 36, Weight: 55},
 		Doc: "hit_ratio_bound less the hit ratio, of prompts that of blocks: the most that another router and another " +
 			"policy could gain"}
 	PromptsRerouted = metric.Metric{Name: "prompts_rerouted", Unit: metric.Count,

@@ -119,6 +119,7 @@ type divider struct {
 	life      []int              // per node: its life, -1 while it does not exist
 	removed   [][]traces.Removal // per life
 	homes     []uint16           // per object: the first of its homes so far; nil at first
+	single    bool               // each object has one home now
 	warmup    int
 }
 
@@ -150,9 +151,10 @@ func (d *divider) move(nodes int) {
 		d.homes = make([]uint16, d.trace.NumObjects)
 	}
 	moved := 0
+	d.single = true
 	for o := range d.homes {
 		homes := d.placement.Homes(uint32(o))
-		d.placed = d.placed || len(homes) < nodes
+		d.placed, d.single = d.placed || len(homes) < nodes, d.single && len(homes) == 1
 		if !first && homes[0] != d.homes[o] {
 			moved++
 		}
@@ -163,23 +165,60 @@ func (d *divider) move(nodes int) {
 
 // divide gives the requests [from, to) to nodes.
 func (d *divider) divide(from, to int) {
+	d.makeRoom(to - from)
+	for len(d.removals) > 0 && int(d.removals[0].Before) < to {
+		r := d.removals[0]
+		d.removals = d.removals[1:]
+		d.give(from, int(r.Before))
+		from = int(r.Before)
+		for _, node := range d.placement.Homes(r.Object) {
+			d.remove(int(node), r)
+		}
+	}
+	d.give(from, to)
+	for i := range d.Lives {
+		l := &d.Lives[i]
+		l.Warmup, _ = slices.BinarySearch(l.positions, uint32(d.warmup))
+	}
+}
+
+// makeRoom makes room for so many requests on the nodes that exist, as if they were equal but for an eighth.
+func (d *divider) makeRoom(requests int) {
+	nodes := 0
+	for _, life := range d.life {
+		if life >= 0 {
+			nodes++
+		}
+	}
+	for _, life := range d.life {
+		if life >= 0 {
+			l := &d.Lives[life]
+			l.positions = slices.Grow(l.positions, requests/nodes*9/8)
+		}
+	}
+}
+
+// give gives requests to nodes, among which nothing is removed but by a write.
+func (d *divider) give(from, to int) {
+	if !d.single {
+		d.giveAny(from, to)
+		return
+	}
+	for i, o := range d.trace.Objects[from:to] {
+		l := &d.Lives[d.life[d.homes[o]]]
+		l.positions = append(l.positions, uint32(from+i))
+	}
+}
+
+// giveAny is give where objects have several homes, of which the placement chooses one for each request.
+func (d *divider) giveAny(from, to int) {
 	t := d.trace
 	for pos := from; pos < to; pos++ {
-		for len(d.removals) > 0 && int(d.removals[0].Before) == pos {
-			r := d.removals[0]
-			for _, node := range d.placement.Homes(r.Object) {
-				d.remove(int(node), r)
-			}
-			d.removals = d.removals[1:]
-		}
 		o := t.Objects[pos]
 		homes := d.placement.Homes(o)
 		node := d.placement.Pick(homes)
 		l := &d.Lives[d.life[node]]
 		l.positions = append(l.positions, uint32(pos))
-		if pos < d.warmup {
-			l.Warmup++
-		}
 		if len(homes) > 1 && t.IsWrite(pos) {
 			for _, other := range homes {
 				if other != node {
