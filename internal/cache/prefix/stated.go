@@ -4,6 +4,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
 // States says how SGLang keeps the states of a model with linear attention or Mamba layers.
@@ -40,6 +41,34 @@ type statedRun struct {
 	counted int  // blocks of which it has been counted as a prompt
 	apart   int  // blocks that it has computed and that are not in the tree
 	slots   bool // it has its slots
+}
+
+// Of SGLang's defaults.
+const (
+	stateGrid     = 64  // tokens of a chunk of linear attention (FLA_CHUNK_SIZE)
+	stateInterval = 256 // mamba_track_interval
+	stateRatio    = 0.9 // of the memory for states to that for keys and values (mamba_full_memory_ratio)
+)
+
+// newStatedOf returns a store in which the states and the blocks together have as many bytes as c.Capacity blocks. The
+// places of states are between blocks of the trace.
+func newStatedOf(c cache.Config) (*stated, error) {
+	p := prompts.Of(c.Trace.Kind)
+	bytes := float64(float64(c.Capacity)*float64(p.Memory.BlockBytes)) / (1 + stateRatio)
+	s := States{Slots: int(bytes * stateRatio / p.Memory.State()), Grid: multiple(stateGrid, p.BlockTokens)}
+	s.Interval = multiple(s.Grid, stateInterval)
+	s.Chunk = multiple(chunkTokens, s.Grid)
+	c.Capacity = int64(bytes / float64(p.Memory.TokenBytes*float64(p.BlockTokens)))
+	return newStated(c, s)
+}
+
+// multiple returns the least multiple of two numbers.
+func multiple(a, b int) int {
+	for n := a; ; n += a {
+		if n%b == 0 {
+			return n
+		}
+	}
 }
 
 func newStated(c cache.Config, s States) (*stated, error) {
@@ -116,7 +145,7 @@ func (s *stated) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	}
 	h.Run = s.newRun(p, hits)
 	r := &s.runs[h.Run]
-	s.announce(r)
+	s.announce(r, s.divided(p.Blocks[:found]))
 	s.split(p.Blocks[:found])
 	s.hold(p.Blocks[:hits])
 	if hits > 0 {
@@ -134,10 +163,23 @@ func (s *stated) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	return hits, h
 }
 
-// announce tells the policy that blocks of a prompt are matched or inserted now.
-func (s *stated) announce(r *statedRun) {
+// announce tells the policy that blocks of a prompt are matched or inserted now, and some renewed.
+func (s *stated) announce(r *statedRun, renewed []policies.Object) {
 	s.follower.Begin(policies.Prompt{First: r.prompt.First, Time: r.prompt.Now, Priority: r.prompt.Priority,
-		Own: len(r.prompt.Blocks)})
+		Own: len(r.prompt.Blocks), Found: renewed})
+}
+
+// divided returns the first part of the node that is divided behind some blocks, if one is. It is as new as a match,
+// also where the prompt does not hit it.
+func (s *stated) divided(blocks []policies.Object) []policies.Object {
+	from := len(blocks)
+	if from == 0 || s.segments.behind[blocks[from-1]] < 0 {
+		return nil
+	}
+	for from--; from > 0 && s.segments.behind[blocks[from-1]] == int32(blocks[from]); {
+		from--
+	}
+	return blocks[from:]
 }
 
 func (s *stated) newRun(p Prompt, hits int) int32 {
@@ -155,13 +197,13 @@ func (s *stated) newRun(p Prompt, hits int) int32 {
 func (s *stated) compute(r *statedRun, hits, branch int) {
 	for tokens := hits * s.page; tokens < r.prompt.Tokens; {
 		end := min(r.prompt.Tokens, tokens+s.Chunk)
-		if !s.take(r, end, s.spare()) {
+		if !s.take(r, end, s.spare(r.prompt)) {
 			return
 		}
 		if at := s.place(tokens, end, branch) / s.page; at > r.at && at <= len(r.prompt.Blocks) && s.makeSlots(1) {
 			s.Slots--
 			before := r.at
-			s.announce(r) // what is inserted is a node
+			s.announce(r, nil) // what is inserted is a node
 			s.insert(r, at)
 			s.keep(r.prompt.Blocks[at-1])
 			s.holdState(r, before, at)
@@ -230,7 +272,7 @@ func (s *stated) Finish(_ []policies.Object, h Held) {
 		s.Slots += slotsOfPrompt
 	}
 	if r.slots && at > p.Tokens && at/s.page <= min(len(p.Blocks), r.at+r.apart) {
-		s.announce(r)
+		s.announce(r, nil)
 		s.insert(r, at/s.page)
 		s.Slots-- // of the prompt
 		s.keep(p.Blocks[r.at-1])

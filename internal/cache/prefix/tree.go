@@ -131,7 +131,9 @@ func (t *Tree) usePolicy(c cache.Config) error {
 		}
 		t.policy = chooser.holder()
 	}
-	t.pool = newPool(c, t.policy)
+	if t.pool = newPool(c, t.policy); t.moreEvents { // prompts have blocks of their own that the tree has, too
+		t.pool = cache.NewPool(t.policy, c.Capacity, c.Trace.NumObjects)
+	}
 	t.pool.Observe(t)
 	if c.Observer != nil {
 		t.follow(c.Observer)
@@ -239,7 +241,7 @@ func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 			others--
 		}
 		loads := int(h.Blocks) - resident // they are held already
-		t.makeRoom(others+resident-hits+t.spare(), t.locked-loads)
+		t.makeRoom(others+resident-hits+t.spare(p), t.locked-loads)
 		again := hits
 		for again < resident && t.pool.Has(blocks[again]) { // what made room may have been these blocks
 			again++
@@ -264,8 +266,8 @@ func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 }
 
 // spare returns for how many more blocks SGLang makes room than a prompt takes.
-func (t *Tree) spare() int {
-	if t.segments == nil || t.page == 1 {
+func (t *Tree) spare(p Prompt) int {
+	if t.segments == nil || t.page == 1 || !p.Computes {
 		return 0
 	}
 	return 1
@@ -277,7 +279,7 @@ func (t *Tree) spareAfter(p Prompt) int {
 	if p.Written > p.Tokens && p.Written%t.page == 1 {
 		return 0
 	}
-	return t.spare()
+	return t.spare(p)
 }
 
 // makeRoom makes room for some blocks, or for as many as fit beside resident ones that are held.
