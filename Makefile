@@ -71,12 +71,15 @@ race:
 	  ./internal/similarity ./cmd/cachesim/internal/progress
 
 # Starts those of nginx, Apache, Varnish, Squid, HAProxy, Traffic Server, Redis and memcached that are installed: what
-# readers find in their logs is what clients sent, and audit names the faults of theirs. CACHESIM_LONG=1 sends 20,000
-# requests instead of 500.
+# readers find in their logs is what clients sent, audit names the faults of theirs, and real traces hit in them what
+# their models say. CACHESIM_LONG=1 sends 20,000 requests instead of 500 for the logs. CACHESIM_REDIS names another
+# program for Redis.
 servers:
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run 'LogsOf|MonitorOf|WatchOf|KeyspaceOf' \
 	  ./internal/traces/read
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run FaultsOf ./internal/experiment/audit
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run 'SharedTraces|BytesOfItems' -parallel 6 \
+	  ./internal/cache/servers
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours

@@ -108,6 +108,22 @@ func TestMeasuredTables(t *testing.T) {
 			table.compareRows(t, column+1, replayed{trace: tracesOf(t, "block/"+trace.file), capacities: trace.capacity})
 		})
 	}
+	t.Run("policies-adaptive.md, best", func(t *testing.T) {
+		t.Parallel()
+		table := measuredTable(t, "policies-adaptive.md", "| trace | lirs | arc |")
+		policies := table.head[1:]
+		for row, file := range table.names {
+			r := replayed{trace: tracesOf(t, "*/"+file+".*"), capacities: "0.5%,1%,2%,5%,10%,20%,40%"}
+			sums := make([]float64, len(policies))
+			all := r.records(t, policies...)
+			for i, rec := range all {
+				sums[i%len(policies)] += rec.HitRatio
+			}
+			for i, sum := range sums {
+				table.compare(t, row, 1+i, fmt.Sprintf("%.2f", 100*sum/float64(len(all)/len(policies))))
+			}
+		}
+	})
 	for row, file := range map[string]string{
 		"arc-oltp": "arc-oltp.lis.gz", "cloudPhysicsIO": "cloudPhysicsIO.oracleGeneral.bin.zst",
 	} {

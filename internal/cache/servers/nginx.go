@@ -66,7 +66,7 @@ const (
 
 func newNginx(c cache.Config) (program, error) {
 	v := c.Params
-	s := &nginx{documents: newDocuments(c, 0), headers: int64(v.Int("headers")), block: int64(v.Int("block")),
+	s := &nginx{documents: newDocuments(c, 0), headers: bytesBeside(c), block: int64(v.Int("block")),
 		keys: dense.NewLists(c.Trace.NumObjects, 1), uses: make([]uint32, c.Trace.NumObjects),
 		used: make([]int64, c.Trace.NumObjects), mostKeys: never, leastUses: uint32(v.Int("min_uses")),
 		files: v.Int("manager_files"), sleep: seconds(v, "manager_sleep")}

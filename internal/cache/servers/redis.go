@@ -2,7 +2,6 @@ package servers
 
 import (
 	"math"
-	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -13,7 +12,7 @@ import (
 // it is below (evict.c); ten times a second it looks for keys that have expired (expire.c).
 type redis struct {
 	redisMemory
-	table
+	keys, deadlines            table // of all items, and of those with a time to live
 	limit, used, values, taken int64
 	tally
 
@@ -25,10 +24,12 @@ type redis struct {
 	integers func(o policies.Object) bool
 
 	evictor
-	volatile bool // only keys with a time to live are evicted
-	none     bool // nothing is evicted
-	draws    random.Draws
-	nextScan int64 // of the active cycle
+	volatile   bool  // only keys with a time to live are evicted
+	none       bool  // nothing is evicted
+	buffer     int64 // bytes that the client's buffer has beside data, until bufferEnds
+	bufferEnds int64
+	nextScan   int64 // of the active cycle
+	cursor     int   // where it looks on: it passes all keys, as that of Redis does, and so finds those dead the longest
 }
 
 // evictor chooses what Redis evicts.
@@ -42,8 +43,8 @@ type evictor interface {
 	resized(room int64)
 }
 
-// The active cycle of expiry runs hz = 10 times a second. It draws 20 keys, and again while more than a tenth of them
-// had expired.
+// The active cycle of expiry runs hz = 10 times a second. It looks at the next 20 keys, and again while more than a
+// tenth of them had expired.
 const (
 	scanEvery  = second / 10
 	scanKeys   = 20
@@ -70,19 +71,20 @@ func (s *redis) tick(now int64) {
 // scan is a cycle. It reports whether keys with a time to live are left.
 func (s *redis) scan(now int64) bool {
 	for len(s.expiring.All) > 0 {
-		var dead [scanKeys]policies.Object
-		drawn, found := min(scanKeys, len(s.expiring.All)), 0
-		for range drawn {
-			o := s.expiring.All[s.draws.Below(uint64(len(s.expiring.All)))]
-			if s.ends[o] < now && !slices.Contains(dead[:found], o) {
-				dead[found] = o
+		looked, found := min(scanKeys, len(s.expiring.All)), 0
+		for range looked {
+			if s.cursor--; s.cursor < 0 || s.cursor >= len(s.expiring.All) {
+				s.cursor = len(s.expiring.All) - 1
+			}
+			if o := s.expiring.All[s.cursor]; s.ends[o] < now {
+				s.expire(o) // another key comes to this place, which was looked at
 				found++
 			}
+			if len(s.expiring.All) == 0 {
+				return false
+			}
 		}
-		for _, o := range dead[:found] {
-			s.expire(o)
-		}
-		if found*deadTenths <= drawn {
+		if found*deadTenths <= looked {
 			return true
 		}
 	}
@@ -95,7 +97,10 @@ func (s *redis) expire(o policies.Object) {
 }
 
 func (s *redis) serve(r *request) bool {
-	full := !s.makeRoom(r.now)
+	if r.now >= s.bufferEnds {
+		s.buffer = 0
+	}
+	s.makeRoom(r.now, 0)
 	o := r.object
 	there := s.items.Has(o)
 	if there && s.ends[o] != 0 && s.ends[o] < r.now { // a lazy expiry
@@ -108,9 +113,9 @@ func (s *redis) serve(r *request) bool {
 	case there && r.present: // changes the time to live, if anything
 		s.setEnd(o, r.end)
 	case !there && r.present:
-	case full:
+	case !s.receive(r):
 		s.refused++
-	case there:
+	case s.items.Has(o):
 		s.overwrite(r)
 	default:
 		s.store(r)
@@ -118,9 +123,25 @@ func (s *redis) serve(r *request) bool {
 	return there
 }
 
-// makeRoom evicts until the memory is below its limit. It reports whether it is.
-func (s *redis) makeRoom(now int64) bool {
-	for s.used > s.limit {
+const (
+	// largeArgument is from where on Redis gives the buffer of a client away as the value (PROTO_MBULK_BIG_ARG), and
+	// makes another one as large, which it shrinks when it looks at its clients the second time.
+	largeArgument = 32 << 10
+	clientsEvery  = second / 10
+)
+
+// receive takes the value that is to be stored into memory, before anything is evicted for it. It reports whether the
+// memory suffices then.
+func (s *redis) receive(r *request) bool {
+	if r.value >= largeArgument {
+		s.buffer, s.bufferEnds = r.value+2, (r.now/clientsEvery+2)*clientsEvery
+	}
+	return s.makeRoom(r.now, s.block(sds(r.value)))
+}
+
+// makeRoom evicts until the memory is below its limit, with an argument of a command. It reports whether it is.
+func (s *redis) makeRoom(now, argument int64) bool {
+	for s.used+s.buffer+argument > s.limit {
 		candidates := s.items.All
 		if s.volatile {
 			candidates = s.expiring.All
@@ -140,11 +161,12 @@ func (s *redis) store(r *request) {
 	s.used += s.bytes[o]
 	s.values += r.value
 	s.items.Add(o)
-	if s.ends[o] = r.end; r.end != 0 {
-		s.expiring.Add(o)
+	s.used += s.keys.count(o, 1)
+	if r.end != 0 {
+		s.mark(o, r.end)
 	}
 	s.evictor.insert(r)
-	if more := s.table.grow(int64(len(s.items.All)), s.used, s.limit); more > 0 {
+	if more := s.keys.grow(s.items.All, s.used, s.limit); more != 0 {
 		s.used += more
 		s.evictor.resized(s.room())
 	}
@@ -181,10 +203,16 @@ func (s *redis) mark(o policies.Object, end int64) {
 	if s.ends[o] = end; (end != 0) == s.expiring.Has(o) {
 		return
 	}
-	if end != 0 {
-		s.expiring.Add(o)
-	} else {
+	if end == 0 {
 		s.expiring.Remove(o)
+		s.used += s.deadlines.count(o, -1)
+		return
+	}
+	s.expiring.Add(o)
+	s.used += s.deadlines.count(o, 1)
+	if more := s.deadlines.grow(s.expiring.All, s.used, s.limit); more != 0 {
+		s.used += more
+		s.evictor.resized(s.room())
 	}
 }
 
@@ -198,16 +226,16 @@ func (s *redis) remove(o policies.Object) bool {
 }
 
 // room returns how many bytes items may take.
-func (s *redis) room() int64 { return s.limit - s.base - s.table.units*s.table.bytes }
+func (s *redis) room() int64 { return s.limit - s.base - s.keys.size() - s.deadlines.size() }
 
 // free takes a key away that the evictor has forgotten, or is about to.
 func (s *redis) free(o policies.Object) {
 	s.used -= s.bytes[o]
 	s.values -= s.value[o]
 	s.items.Remove(o)
+	s.used += s.keys.count(o, -1)
 	if s.ends[o] != 0 {
-		s.expiring.Remove(o)
-		s.ends[o] = 0
+		s.mark(o, 0)
 	}
 }
 

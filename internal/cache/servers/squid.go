@@ -11,13 +11,13 @@ import (
 var squidKind = Kind{
 	Name:    "squid",
 	Summary: "Squid's memory cache: pages of 4 kB, and one walk of evictions a second",
-	Source:  "store/Controller.cc, repl/heap of Squid 5.7; held against it, without a cache_dir",
+	Source:  "store/Controller.cc, mem_node.h, repl/heap of Squid 5.7; held against it, without a cache_dir",
 	Memory:  "cache_mem", Unit: bytesOf, Look: policies.Look{Color: policies.Magenta, Mark: policies.Diamond},
 	Params: []params.Param{
 		{Name: "policy", Default: "lru", Choices: []string{"lru", "heap-LFUDA", "heap-GDSF"},
 			Doc: "memory_replacement_policy; in memory alone both heaps are LFUDA"},
 		{Name: "max_in_memory", Default: "512 KB", Doc: "maximum_object_size_in_memory"},
-		{Name: "headers", Default: 260, Min: 0, Max: 1 << 20, Doc: "bytes of a document beside its body"},
+		{Name: "headers", Default: sentHeaders, Min: 0, Max: 1 << 20, Doc: "bytes of a document beside its body"},
 		{Name: "walks", Default: 1.0, Min: 0, Max: 1e6, Doc: "walks of evictions a second; 0: as many as are needed"},
 		rateParam,
 	},
@@ -31,8 +31,9 @@ var squidKind = Kind{
 	New: func(c cache.Config) (program, error) {
 		v := c.Params
 		largest, err := bytesOf(v.Text("max_in_memory"))
-		s := &squid{documents: newDocuments(c, icons), headers: int64(v.Int("headers")), largest: largest,
+		s := &squid{documents: newDocuments(c, icons), headers: bytesBeside(c), largest: largest,
 			byHeap: v.Text("policy") != "lru", walked: -1, walks: v.Float("walks")}
+		s.limit = s.limit / memNode * pageBytes
 		if s.byHeap {
 			s.heap = dense.NewKeyedHeap(c.Trace.NumObjects)
 			s.references = make([]uint32, c.Trace.NumObjects)
@@ -43,6 +44,13 @@ var squidKind = Kind{
 
 // icons are the bytes that Squid's icons take.
 const icons = 54 * pageBytes
+
+const (
+	// memNode is what the limit counts for a page: its bytes, and what Squid notes of it.
+	memNode = pageBytes + 40
+	// readAhead is how much Squid reads of a document before it looks for room (read_ahead_gap).
+	readAhead = 16 << 10
+)
 
 // squid is the memory cache of Squid. What does not fit after the walk of a second is served and dropped.
 type squid struct {
@@ -103,14 +111,15 @@ func (s *squid) remove(o policies.Object) bool {
 	return s.documents.remove(o)
 }
 
-// makeRoom evicts what the document at hand needs, unless this second had its walk. It reports whether it fits.
+// makeRoom evicts what the first read of the document at hand needs, unless this second had its walk. It reports
+// whether all of the document fits.
 func (s *squid) makeRoom(bytes, now int64) bool {
 	if s.used+bytes <= s.limit {
 		return true
 	}
 	if at := int64(float64(now) / second * s.walks); s.walks == 0 || at != s.walked {
 		s.walked = at
-		for s.used+bytes > s.limit && s.evict() {
+		for first := min(bytes, readAhead); s.used+first > s.limit && s.evict(); {
 		}
 	}
 	return s.used+bytes <= s.limit

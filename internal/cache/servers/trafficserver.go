@@ -18,7 +18,7 @@ var trafficserverKind = Kind{
 	},
 	New: func(c cache.Config) (program, error) {
 		v := c.Params
-		return &trafficserver{documents: newDocuments(c, 0), headers: int64(v.Int("headers")),
+		return &trafficserver{documents: newDocuments(c, 0), headers: bytesBeside(c),
 			entries: max(1, c.Capacity/int64(v.Int("min_average_object_size")))}, nil
 	},
 }

@@ -31,7 +31,7 @@ var varnishKind = Kind{
 	},
 	New: func(c cache.Config) (program, error) {
 		v := c.Params
-		return &varnish{documents: newDocuments(c, 0), headers: int64(v.Int("headers")), nukes: v.Int("nuke_limit"),
+		return &varnish{documents: newDocuments(c, 0), headers: bytesBeside(c), nukes: v.Int("nuke_limit"),
 			interval: seconds(v, "lru_interval"), grace: seconds(v, "grace"), keep: seconds(v, "keep"),
 			shortlived: seconds(v, "shortlived"), ends: dense.NewKeyedHeap(c.Trace.NumObjects)}, nil
 	},

@@ -4,6 +4,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // documents are what a web cache holds, in the order of their use. Each server adds what it counts and when it evicts.
@@ -25,6 +26,29 @@ type document struct {
 func newDocuments(c cache.Config, own int64) documents {
 	return documents{limit: c.Capacity, used: own, own: own, taken: own, order: dense.NewLists(c.Trace.NumObjects, 1),
 		of: make([]document, c.Trace.NumObjects)}
+}
+
+// sentHeaders are the bytes of a short header of a response: its first line, Content-Length, Cache-Control, Date and
+// Content-Type.
+const sentHeaders = 134
+
+// bytesBeside returns what a document takes beside its body, or beside its size in a log that counts headers.
+func bytesBeside(c cache.Config) int64 {
+	n := int64(c.Params.Int("headers"))
+	if headersInSizes(c.Trace) {
+		n = max(0, n-sentHeaders)
+	}
+	return n
+}
+
+// headersInSizes reports whether sizes in the trace include headers of responses.
+func headersInSizes(t *traces.Trace) bool {
+	for i := range t.Readings {
+		if t.Readings[i].HeadersInSize {
+			return true
+		}
+	}
+	return false
 }
 
 // fresh reports whether a stored document is fresh.

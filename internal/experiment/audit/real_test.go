@@ -308,10 +308,9 @@ func TestFaultsOfRedis(t *testing.T) {
 			programs.Wanted(t)
 			t.Parallel()
 			program := programs.Find(t, "redis-server")
-			dir, port := t.TempDir(), programs.FreePort(t)
-			programs.Start(t, port, program, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", dir,
-				"--maxmemory", c.memory, "--maxmemory-policy", c.policy)
-			client, monitor := programs.Dial(t, port), programs.Dial(t, port)
+			dir := t.TempDir()
+			p := programs.Redis(t, program, "--maxmemory", c.memory, "--maxmemory-policy", c.policy)
+			client, monitor := programs.Dial(t, p.Port), programs.Dial(t, p.Port)
 			end := monitor.Monitor(dir + "/monitor.log")
 			var stats strings.Builder
 			info := func() {
@@ -328,7 +327,8 @@ func TestFaultsOfRedis(t *testing.T) {
 			})
 			end()
 			must.Do(t, os.WriteFile(dir+"/info.txt", []byte(stats.String()), 0o600))
-			server := "redis(maxmemory=" + c.stated + ",version=7.0,quantum=16)"
+			const empty = ",base=1027000" // with two clients, and with the commands that they use
+			server := "redis(maxmemory=" + c.stated + ",version=7.0,quantum=16" + empty + ")"
 			held := trial{server: server, want: c.want, stats: dir + "/info.txt"}
 			held.check(t, dir+"/monitor.log")
 		})
@@ -347,11 +347,8 @@ func TestFaultsOfMemcached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			programs.Wanted(t)
 			t.Parallel()
-			program := programs.Find(t, "memcached")
-			dir, port := t.TempDir(), programs.FreePort(t)
-			programs.Start(t, port, append([]string{program, "-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0", "-u", "root"},
-				c.args...)...)
-			client, watcher := programs.Dial(t, port), programs.Dial(t, port)
+			dir, p := t.TempDir(), programs.Memcached(t, c.args...)
+			client, watcher := programs.Dial(t, p.Port), programs.Dial(t, p.Port)
 			watcher.Say("watch fetchers mutations\r\n")
 			end := watcher.CopyTo(dir + "/watch.log")
 			time.Sleep(100 * time.Millisecond)

@@ -58,12 +58,17 @@ func (r *Residents) Victim() policies.Object {
 // last one would have let them go.
 func (r *Residents) Follow(holds func(policies.Object) bool) {
 	r.sorted = r.sorted[:0]
-	for _, list := range []int{outside, held} {
-		for o, ok := r.List.Back(list); ok; o, ok = r.List.Before(o) {
-			r.sorted = append(r.sorted, o)
-		}
-	}
+	r.Each(func(o policies.Object) { r.sorted = append(r.sorted, o) })
 	for _, o := range r.sorted {
 		r.Use(o, holds(o))
+	}
+}
+
+// Each calls f with each resident, in the order in which they would leave.
+func (r *Residents) Each(f func(policies.Object)) {
+	for _, list := range []int{outside, held} {
+		for o, ok := r.List.Back(list); ok; o, ok = r.List.Before(o) {
+			f(o)
+		}
 	}
 }

@@ -101,8 +101,8 @@ func exchanges(t *testing.T, port int, origin *programs.Origin) (all []exchange)
 		}
 		all = append(all, e)
 		if response.Close {
+			client.AwaitClose() // by then the log has it, before requests of another connection
 			client.Close()
-			time.Sleep(5 * time.Millisecond) // until the log has it, before requests of another connection
 			client = programs.Dial(t, port)
 		}
 	}
@@ -128,7 +128,9 @@ type webLog struct {
 	near    int64  // bytes by which headers may be counted differently
 	ttl     bool
 	served  bool
-	key     func(sent string) string // how the log writes it; nil for as it was sent
+	// quick: it says miss of a response with 304 that it gave by itself, while it still stored the object.
+	quick bool
+	key   func(sent string) string // how the log writes it; nil for as it was sent
 }
 
 // Hosts of a webLog.
@@ -214,7 +216,7 @@ func (w *webLog) agree(e *exchange, rec *stream.Record) bool {
 		case stream.ServedHit:
 			served = e.found != fromOrigin
 		case stream.ServedMiss, stream.ServedPass:
-			served = e.found != fromCache
+			served = e.found != fromCache || w.quick && e.Status == http.StatusNotModified
 		default:
 			served = rec.Op != stream.OpRead
 		}
@@ -382,7 +384,7 @@ func TestLogsOfTrafficServer(t *testing.T) {
 				`%<cqhl> %<pshl> %<pqhl> %<sshl> %<tts> %<phr> %<cfsc> %<pfsc> %<crc>`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w.start, w.web.Size = programs.TrafficServer, "64M"
+			w.start, w.web.Size, w.quick = programs.TrafficServer, "64M", true
 			if w.reader == "squid" {
 				w.key = strings.NewReplacer(`"`, "%22", `\`, "%5C").Replace
 			}

@@ -25,10 +25,8 @@ func (c redisClient) do(words ...string) any { return c.Redis(words...) }
 func startRedis(t testing.TB) (dial func() redisClient) {
 	t.Helper()
 	program := programs.Find(t, os.Getenv("CACHESIM_REDIS"), "redis-server", "valkey-server")
-	port := programs.FreePort(t)
-	programs.Start(t, port, program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--dir",
-		t.TempDir())
-	return func() redisClient { return redisClient{programs.Dial(t, port)} }
+	p := programs.Redis(t, program)
+	return func() redisClient { return redisClient{programs.Dial(t, p.Port)} }
 }
 
 // number returns a reply that is one, 0 for any other.

@@ -85,7 +85,6 @@ func (s *scan) checkSizing(path string, fields *stream.Fields) error {
 
 // finishSize makes the size of a record that of the whole object, unless it is unknown.
 func (s *scan) finishSize(rec *stream.Record) {
-	s.sizing.withKeys = s.sizing.withKeys || rec.KeySize > 0
 	if rec.SizeUnknown = rec.SizeUnknown || s.sizing.all; !rec.SizeUnknown && s.fields.Size {
 		rec.Size += rec.KeySize + s.sizing.overhead
 		rec.KeySize = 0
@@ -105,6 +104,7 @@ func (s *scan) addBytes(rec *stream.Record) {
 
 // sizeOf returns the size of a record for the columns: -1 minus the bytes of its key if it is unknown.
 func (l *loader) sizeOf(rec *stream.Record) int64 {
+	l.sizing.withKeys = l.sizing.withKeys || rec.KeySize > 0
 	if rec.SizeUnknown || l.sizing.all {
 		l.lacks = true
 		return -1 - rec.KeySize

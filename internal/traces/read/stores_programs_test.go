@@ -171,10 +171,9 @@ func (s *storeRecords) redis(r *rand.Rand, c redisClient) {
 
 func TestWatchOfMemcached(t *testing.T) {
 	programs.Wanted(t)
-	port := programs.FreePort(t)
-	programs.Start(t, port, programs.Find(t, "memcached"), "-p", strconv.Itoa(port), "-l", "127.0.0.1", "-U", "0", "-u",
-		"nobody", "-m", "256", "-o", "watcher_logbuf_size=8192,worker_logbuf_size=8192") // else it may skip lines
-	c, watcher := programs.Dial(t, port), programs.Dial(t, port)
+	const buffers = "watcher_logbuf_size=8192,worker_logbuf_size=8192" // else it may skip lines
+	p := programs.Memcached(t, "-m", "256", "-o", buffers)
+	c, watcher := programs.Dial(t, p.Port), programs.Dial(t, p.Port)
 	path := filepath.Join(t.TempDir(), "watch.log")
 	watcher.Say("watch fetchers mutations deletions\r\n")
 	deletions := watcher.Line() == "OK"

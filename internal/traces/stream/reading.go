@@ -30,10 +30,12 @@ type Reading struct {
 	Key     string // where the key is: a column, or a few words
 	Time    string // likewise; "" without times
 	Size    string
-	Op      string
-	TTL     string
-	Served  string // where the file says what the server's own cache found
-	Tenant  string // "" if no tenants were requested
+	// HeadersInSize says that sizes of responses include their headers.
+	HeadersInSize bool
+	Op            string
+	TTL           string
+	Served        string // where the file says what the server's own cache found
+	Tenant        string // "" if no tenants were requested
 
 	Models []string // that prompts name, at most mostModels of them
 

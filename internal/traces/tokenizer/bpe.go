@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,7 +14,7 @@ type bpe struct {
 	byteLevel bool
 	bytes     [256]uint32     // with byteLevel
 	chars     map[rune]uint32 // without
-	merges    map[[2]uint32]merge
+	merges    pairs
 	words     map[string]uint32 // whole words that are tokens, whatever the merges; nil if these decide
 	// Without byteLevel, what becomes of characters that the vocabulary lacks.
 	fallback    *fallbackBytes
@@ -31,6 +32,46 @@ type bpe struct {
 type merge struct {
 	rank  int32
 	token uint32
+}
+
+// pairs are the merges by the tokens that they join: a table of which at most half is used, as a word of new letters
+// asks for a pair per letter, and a map reads two places of memory for each.
+type pairs struct {
+	places []pair
+	shift  uint
+}
+
+type pair struct {
+	left, right uint32
+	merge       // with a rank of -1 if the place is free
+}
+
+func newPairs(n int) pairs {
+	size := bits.Len(uint(max(2*n-1, 1)))
+	p := pairs{make([]pair, 1<<size), uint(64 - size)}
+	for i := range p.places {
+		p.places[i].rank = -1
+	}
+	return p
+}
+
+// at returns the place of a pair, or the free one that it would have.
+func (p *pairs) at(left, right uint32) *pair {
+	at := (uint64(left)<<32 | uint64(right)) * 0x9e3779b97f4a7c15 >> p.shift
+	for {
+		place := &p.places[at]
+		if place.left == left && place.right == right || place.rank < 0 {
+			return place
+		}
+		at = (at + 1) & uint64(len(p.places)-1)
+	}
+}
+
+func (p *pairs) set(left, right uint32, m merge) { *p.at(left, right) = pair{left, right, m} }
+
+func (p *pairs) of(left, right uint32) (m merge, ok bool) {
+	place := p.at(left, right)
+	return place.merge, place.rank >= 0
 }
 
 func newBPE(m modelFile, byteLevel bool) (*bpe, error) {
@@ -98,7 +139,7 @@ func (b *bpe) setChars(m modelFile, vocabulary map[string]uint32) (err error) {
 func (b *bpe) setMerges(merges []json.RawMessage, vocabulary map[string]uint32) error {
 	_, b.cuts = b.chars[mark]
 	b.cuts = b.cuts && b.words == nil
-	b.merges = make(map[[2]uint32]merge, len(merges))
+	b.merges = newPairs(len(merges))
 	for rank, raw := range merges {
 		left, right, err := readMerge(raw)
 		if err != nil {
@@ -111,7 +152,7 @@ func (b *bpe) setMerges(merges []json.RawMessage, vocabulary map[string]uint32) 
 			return fmt.Errorf("merge %d of %.40q and %.40q: want parts and a result that are in the vocabulary", rank+1, left,
 				right)
 		}
-		b.merges[[2]uint32{l, r}] = merge{int32(rank), token}
+		b.merges.set(l, r, merge{int32(rank), token})
 		b.cuts = b.cuts && nextCut(left+right) == len(left+right)
 	}
 	return nil
@@ -314,7 +355,7 @@ func (b *bpe) merge() {
 			continue
 		}
 		right := &b.symbols[s.next]
-		if m, ok := b.merges[[2]uint32{s.token, right.token}]; !ok || m.token != c.token {
+		if m, ok := b.merges.of(s.token, right.token); !ok || m.token != c.token {
 			continue // one of them was merged before
 		}
 		right.gone = true
@@ -332,7 +373,7 @@ func (b *bpe) propose(at int32) {
 	if at < 0 || b.symbols[at].next < 0 {
 		return
 	}
-	if m, ok := b.merges[[2]uint32{b.symbols[at].token, b.symbols[b.symbols[at].next].token}]; ok {
+	if m, ok := b.merges.of(b.symbols[at].token, b.symbols[b.symbols[at].next].token); ok {
 		b.queue.push(candidate{m, at})
 	}
 }

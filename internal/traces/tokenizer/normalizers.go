@@ -132,11 +132,10 @@ func newReplace(n *step) (normalize, error) {
 
 // replaceMatches puts the same content in the place of each match.
 func replaceMatches(p *pattern, text, content string) (string, error) {
-	runes := []rune(text)
 	var to strings.Builder
 	end, changed := 0, false
-	err := p.findAll(runes, func(from, until int) {
-		to.WriteString(string(runes[end:from]))
+	err := p.findAll(text, func(from, until int) {
+		to.WriteString(text[end:from])
 		to.WriteString(content)
 		end, changed = until, true
 	})
@@ -146,7 +145,7 @@ func replaceMatches(p *pattern, text, content string) (string, error) {
 	if !changed {
 		return text, nil
 	}
-	to.WriteString(string(runes[end:]))
+	to.WriteString(text[end:])
 	return to.String(), nil
 }
 

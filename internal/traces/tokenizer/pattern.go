@@ -6,6 +6,7 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // pattern is a regular expression as tokenizers have them: those of package regexp, with the classes \s, \d and \w of
@@ -13,9 +14,20 @@ import (
 // the steps. Their order depends on the pattern and the text alone, so the same texts are refused on every machine.
 type pattern struct {
 	prog  *syntax.Prog
-	ascii [][2]uint64 // per instruction: which ASCII characters it matches
-	looks []look
+	code  []instruction
+	first *runeSet // what a match can begin with; nil: anything, or nothing at all
+	looks []*look
 	stack []state
+}
+
+// instruction is one of a program, and what is known of it without a text.
+type instruction struct {
+	*syntax.Inst
+	set *runeSet // of one that matches one of several characters
+	// head is the instruction, of one that matches characters, that an alternative begins with; -1: another one.
+	head int32
+	// loop says that the alternative is one character and then the same choice again, as in x*.
+	loop bool
 }
 
 // look is a part of a pattern that is matched by itself.
@@ -24,10 +36,11 @@ type look struct {
 	pattern *pattern
 }
 
-// state is where the matching may go back to.
+// state is where the matching may go back to: to a position of the text, or to one character before it after the other,
+// down to low.
 type state struct {
-	pc  uint32
-	pos int
+	pc       uint32
+	pos, low int
 }
 
 // mostSteps bounds one match. A pattern may take exponentially many; those of known tokenizers take a few for each
@@ -65,19 +78,8 @@ func newPattern(text string) (*pattern, error) {
 	if p.prog, err = syntax.Compile(tree.Simplify()); err != nil {
 		return nil, err
 	}
-	p.ascii = make([][2]uint64, len(p.prog.Inst))
-	for i := range p.prog.Inst {
-		for c := range rune(unicode.MaxASCII + 1) {
-			if inst := &p.prog.Inst[i]; isRune(inst.Op) && inst.MatchRune(c) {
-				p.ascii[i][c/64] |= 1 << (c % 64)
-			}
-		}
-	}
+	p.prepare()
 	return p, nil
-}
-
-func isRune(op syntax.InstOp) bool {
-	return op == syntax.InstRune || op == syntax.InstRune1 || op == syntax.InstRuneAny || op == syntax.InstRuneAnyNotNL
 }
 
 // classes are the ranges of the classes that package regexp knows for ASCII only, by their letters.
@@ -204,23 +206,38 @@ func (p *pattern) addLook(kind byte, inner string, to *strings.Builder) error {
 	}
 	// In a group of its own, so that it is not taken for one of several characters.
 	fmt.Fprintf(to, `(\x{%x})`, firstLook+len(p.looks))
-	p.looks = append(p.looks, look{kind, looked})
+	p.looks = append(p.looks, &look{kind, looked})
 	return nil
 }
 
 // find returns the first match at or after a position of a text.
-func (p *pattern) find(text []rune, from int) (start, end int, found bool, err error) {
+func (p *pattern) find(text string, from int) (start, end int, found bool, err error) {
 	steps := 0
-	for start = from; start <= len(text); start++ {
+	for start = from; start <= len(text); {
+		if p.first != nil {
+			if start = p.first.search(text, start, true); start == len(text) {
+				break
+			}
+		}
 		if end, found, err = p.matchAt(text, start, &steps); found || err != nil {
 			return start, end, found, err
 		}
+		_, size := runeAt(text, start)
+		start += max(size, 1)
 	}
 	return 0, 0, false, nil
 }
 
+// runeAt returns the character at a position and its size, which is 0 at the end.
+func runeAt(text string, at int) (c rune, size int) {
+	if at < len(text) && text[at] < utf8.RuneSelf {
+		return rune(text[at]), 1
+	}
+	return utf8.DecodeRuneInString(text[at:])
+}
+
 // findAll calls visit for all matches in a text, without overlaps.
-func (p *pattern) findAll(text []rune, visit func(from, until int)) error {
+func (p *pattern) findAll(text string, visit func(from, until int)) error {
 	for at := 0; at <= len(text); {
 		from, until, found, err := p.find(text, at)
 		if !found || err != nil {
@@ -228,60 +245,106 @@ func (p *pattern) findAll(text []rune, visit func(from, until int)) error {
 		}
 		visit(from, until)
 		if at = until; from == until { // an empty match
-			at++
+			_, size := runeAt(text, at)
+			at += max(size, 1)
 		}
 	}
 	return nil
 }
 
 // matchAt matches at one position. It counts steps.
-func (p *pattern) matchAt(text []rune, at int, steps *int) (end int, found bool, err error) {
-	stack := append(p.stack[:0], state{uint32(p.prog.Start), at})
-	defer func() { p.stack = stack }()
-	for len(stack) > 0 {
-		last := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
+func (p *pattern) matchAt(text string, at int, steps *int) (end int, found bool, err error) {
+	stack := append(p.stack[:0], state{uint32(p.prog.Start), at, at})
+	for len(stack) > 0 && !found && err == nil {
+		last := &stack[len(stack)-1]
 		pc, pos := last.pc, last.pos
-		for next := true; next; {
-			if *steps++; *steps > mostSteps {
-				return 0, false, errSteps
-			}
-			inst := &p.prog.Inst[pc]
-			switch inst.Op {
-			case syntax.InstMatch:
-				return pos, true, nil
-			case syntax.InstAlt, syntax.InstAltMatch:
-				stack = append(stack, state{inst.Arg, pos})
-			case syntax.InstCapture, syntax.InstNop:
-			case syntax.InstEmptyWidth:
-				next = syntax.EmptyOp(inst.Arg)&^emptyAt(text, pos) == 0
-			case syntax.InstFail:
-				next = false
-			default:
-				if inst.Op == syntax.InstRune1 && inst.Rune[0] >= firstLook && inst.Rune[0] <= lastLook {
-					pos, next, err = p.looks[inst.Rune[0]-firstLook].at(text, pos, steps)
-					if err != nil {
-						return 0, false, err
-					}
-				} else if next = pos < len(text) && p.matches(inst, pc, text[pos]); next {
-					pos++
-				}
-			}
-			pc = inst.Out
+		if pos > last.low {
+			_, size := utf8.DecodeLastRuneInString(text[:pos])
+			last.pos -= size
+		} else {
+			stack = stack[:len(stack)-1]
 		}
+		stack, end, found, err = p.run(stack, text, pc, pos, steps)
 	}
-	return 0, false, nil
+	p.stack = stack
+	return end, found, err
 }
 
-func (p *pattern) matches(inst *syntax.Inst, pc uint32, c rune) bool {
-	if c <= unicode.MaxASCII {
-		return p.ascii[pc][c/64]>>(c%64)&1 != 0
+// run matches from an instruction on until that fails, and pushes where else the match may go on.
+func (p *pattern) run(stack []state, text string, pc uint32, pos int, steps *int) (_ []state, end int, found bool,
+	err error) {
+	for {
+		if *steps++; *steps > mostSteps {
+			return stack, 0, false, errSteps
+		}
+		inst := &p.code[pc]
+		switch inst.Op {
+		case syntax.InstMatch:
+			return stack, pos, true, nil
+		case syntax.InstAlt, syntax.InstAltMatch:
+			if inst.loop {
+				low := pos
+				if pos = p.skip(inst.head, text, pos, steps); low < pos {
+					_, size := utf8.DecodeLastRuneInString(text[:pos])
+					stack = append(stack, state{inst.Arg, pos - size, low})
+				}
+				pc = inst.Arg
+				continue
+			}
+			if inst.head >= 0 && p.next(inst.head, text, pos) == 0 {
+				pc = inst.Arg
+				continue
+			}
+			stack = append(stack, state{inst.Arg, pos, pos})
+		case syntax.InstCapture, syntax.InstNop:
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg)&^emptyAt(text, pos) != 0 {
+				return stack, 0, false, nil
+			}
+		case syntax.InstFail:
+			return stack, 0, false, nil
+		default:
+			if l := p.lookOf(inst.Inst); l != nil {
+				next, ok, err := l.at(text, pos, steps)
+				if !ok || err != nil {
+					return stack, 0, false, err
+				}
+				pos = next
+			} else if size := p.next(int32(pc), text, pos); size > 0 {
+				pos += size
+			} else {
+				return stack, 0, false, nil
+			}
+		}
+		pc = inst.Out
 	}
-	return inst.MatchRune(c)
+}
+
+// skip returns where the characters end that an instruction matches one after the other.
+func (p *pattern) skip(pc int32, text string, pos int, steps *int) int {
+	from := pos
+	if set := p.code[pc].set; set != nil {
+		pos = set.search(text, pos, false)
+	} else {
+		for size := p.next(pc, text, pos); size > 0; size = p.next(pc, text, pos) {
+			pos += size
+		}
+	}
+	*steps += pos - from
+	return pos
+}
+
+// next returns the size of the next character if an instruction matches it, 0 otherwise.
+func (p *pattern) next(pc int32, text string, pos int) int {
+	c, size := runeAt(text, pos)
+	if inst := &p.code[pc]; size > 0 && (inst.set != nil && inst.set.has(c) || inst.set == nil && inst.MatchRune(c)) {
+		return size
+	}
+	return 0
 }
 
 // at matches a look at a position, and returns where the surrounding pattern continues.
-func (l look) at(text []rune, pos int, steps *int) (next int, ok bool, err error) {
+func (l *look) at(text string, pos int, steps *int) (next int, ok bool, err error) {
 	end, found, err := l.pattern.matchAt(text, pos, steps)
 	switch l.kind {
 	case '!':
@@ -293,13 +356,13 @@ func (l look) at(text []rune, pos int, steps *int) (next int, ok bool, err error
 }
 
 // emptyAt returns the empty matches at a position: its line and its text begin or end, or a word does.
-func emptyAt(text []rune, pos int) syntax.EmptyOp {
+func emptyAt(text string, pos int) syntax.EmptyOp {
 	before, after := rune(-1), rune(-1)
 	if pos > 0 {
-		before = text[pos-1]
+		before, _ = utf8.DecodeLastRuneInString(text[:pos])
 	}
 	if pos < len(text) {
-		after = text[pos]
+		after, _ = runeAt(text, pos)
 	}
 	ops := syntax.EmptyOpContext(before, after) &^ (syntax.EmptyWordBoundary | syntax.EmptyNoWordBoundary)
 	if isWord(before) != isWord(after) { // package regexp knows words in ASCII

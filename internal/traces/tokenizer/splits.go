@@ -195,7 +195,7 @@ func newSplit(p *step) (split, error) {
 
 func errPattern(err error) error { return fmt.Errorf("the pattern of the tokenizer: %w", err) }
 
-// segment is a match of a pattern, or what is between two, in runes.
+// segment is a match of a pattern, or what is between two.
 type segment struct {
 	from, until int
 	match       bool
@@ -219,23 +219,22 @@ func newPatternSplit(pattern, behavior string, invert bool) (split, error) {
 }
 
 func (s *patternSplit) split(to []piece, p piece) ([]piece, error) {
-	runes := []rune(p.text)
-	if err := s.find(runes); err != nil {
+	if err := s.find(p.text); err != nil {
 		return to, err
 	}
 	for _, part := range s.join() {
 		if part.from < part.until && (s.behavior != removed || !part.match) {
-			to = append(to, piece{string(runes[part.from:part.until]), p.begins && part.from == 0})
+			to = append(to, piece{p.text[part.from:part.until], p.begins && part.from == 0})
 		}
 	}
 	return to, nil
 }
 
 // find sets the segments of a text.
-func (s *patternSplit) find(runes []rune) error {
+func (s *patternSplit) find(text string) error {
 	s.segments = s.segments[:0]
 	end := 0
-	err := s.pattern.findAll(runes, func(from, until int) {
+	err := s.pattern.findAll(text, func(from, until int) {
 		if end < from {
 			s.segments = append(s.segments, segment{end, from, s.invert})
 		}
@@ -245,8 +244,8 @@ func (s *patternSplit) find(runes []rune) error {
 	if err != nil {
 		return errPattern(err)
 	}
-	if end < len(runes) {
-		s.segments = append(s.segments, segment{end, len(runes), s.invert})
+	if end < len(text) {
+		s.segments = append(s.segments, segment{end, len(text), s.invert})
 	}
 	return nil
 }

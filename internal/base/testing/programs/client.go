@@ -78,6 +78,14 @@ func (c *Client) Bytes(n int) string {
 // AwaitClose reads until the program closes the connection.
 func (c *Client) AwaitClose() { _, _ = io.Copy(io.Discard, c.in) }
 
+// Rest reads until the program closes the connection.
+func (c *Client) Rest() string {
+	c.t.Helper()
+	text, err := io.ReadAll(c.in)
+	must.Do(c.t, err)
+	return string(text)
+}
+
 // CopyTo writes what the program sends from now on to a file, until end is called.
 func (c *Client) CopyTo(path string) (end func()) {
 	file, err := os.Create(path)

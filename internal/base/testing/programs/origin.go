@@ -13,7 +13,8 @@ import (
 
 // Origin is a server of objects. The path of one ends with its size: /d3/17-4096. Its first folder says how it is
 // answered: as a header Cache-Control (/max-age=60/17-4096), or with a status (/404/17-4096); any other is fresh for an
-// hour. Conditional requests and ranges are answered; what other methods send is thrown away.
+// hour, and has few headers below /plain. Conditional requests and ranges are answered; what other methods send is
+// thrown away.
 type Origin struct {
 	Address string // host and port
 
@@ -43,7 +44,7 @@ func (o *Origin) Answers() Answers {
 	return o.answers
 }
 
-var body = bytes.Repeat([]byte("x"), 1<<20)
+var body = bytes.Repeat([]byte("x"), 4<<20)
 
 // counted counts the statuses of responses.
 type counted struct {
@@ -77,9 +78,9 @@ func (o *Origin) answer(unwrapped http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "3")
 		w.WriteHeader(http.StatusOK)
 		_, _ = w.Write(body[:3])
-	case status > 0:
+	case status > 0, folder == "plain":
 		w.Header().Set("Content-Length", strconv.Itoa(size))
-		w.WriteHeader(status)
+		w.WriteHeader(max(status, http.StatusOK))
 		_, _ = w.Write(body[:size])
 	default:
 		w.Header().Set("Etag", `"`+strconv.Itoa(size)+`"`) // what follows compares it

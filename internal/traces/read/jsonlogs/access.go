@@ -229,6 +229,7 @@ func newAccessReader(src *source.Source, opts params.Values, f *fields) (*access
 		src.Reading.Size = "size " + f.paths[size].String()
 		if slices.Contains(withHeaders, f.paths[size].String()) {
 			src.Reading.Size += " with headers"
+			src.Reading.HeadersInSize = true
 		}
 	}
 	if f.has(served) {

@@ -152,7 +152,7 @@ func (l *layout) state(reading *stream.Reading, d description) {
 		reading.Key = strings.Replace(reading.Key, "host and path", d.key, 1)
 	}
 	if l.has(allBytes) {
-		reading.Size = "size with headers"
+		reading.Size, reading.HeadersInSize = "size with headers", true
 	}
 	if l.columns().Served {
 		reading.Served = "hit or miss of the server"

@@ -1,0 +1,307 @@
+package servers_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cachesim/cachesim/internal/base/metric"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/base/testing/programs"
+	"github.com/cachesim/cachesim/internal/cache/servers"
+	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
+	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/read"
+)
+
+// running is a real server that is given a trace.
+type running struct {
+	// ask asks for an object, and stores it if it is missing.
+	ask func(key string, size int64) (hit bool)
+	// holds returns what the server says it has.
+	holds func() (items, bytes int64)
+}
+
+// sharedTraces are real traces, the part of them that servers are given, and how many requests come in a second.
+var sharedTraces = map[string]struct {
+	file, size  string
+	limit, rate int
+}{
+	"adaptsize":    {file: "adaptsize-request.trace.xz", limit: 67_000, rate: 1000},
+	"cloudPhysics": {file: "cloudPhysicsIO.oracleGeneral.bin.zst", limit: 30_000, rate: 600},
+	"arc-oltp":     {file: "arc-oltp.lis.gz", size: "475B", limit: 100_000, rate: 2000},
+}
+
+// loadShared returns a trace without its times: servers get it at the rate.
+func loadShared(t *testing.T, name string) *traces.Trace {
+	dir, _ := simtest.ReferenceFolders(t)
+	is := sharedTraces[name]
+	opts := read.Options{Needs: traces.Needs{Sizes: true, Keys: true}, Selection: read.Selection{Limit: is.limit}}
+	if is.size != "" {
+		opts.ObjectSizes = []string{is.size}
+	}
+	return must.Get(read.Load(t.Context(), []string{filepath.Join(dir, "block", is.file)}, opts))(t)
+}
+
+// give gives a trace to a server, and returns it with the times at which requests were sent.
+func (s running) give(t *testing.T, tr *traces.Trace, rate int) (sent traces.Trace, hits int) {
+	sent = *tr
+	sent.Times = make([]int64, len(tr.Objects))
+	begin := time.Now()
+	for i, o := range tr.Objects {
+		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Second / time.Duration(rate))))
+		sent.Times[i] = time.Now().UnixNano()
+		if s.ask(tr.Key(int(o)).String(), tr.Size(i)) {
+			hits++
+		}
+	}
+	return sent, hits
+}
+
+// programTrial is a trace that a real server is given, its settings, and what may differ.
+type programTrial struct {
+	trace, server string
+	policy        string // of Redis
+	mb            int64
+	start         func(t *testing.T, c *programTrial) running
+	most          int64   // bytes of a value, 0: any
+	points        float64 // of the hit ratio
+	share         float64 // of items and memory; 0: they are not compared
+}
+
+// hold gives a trace to a real server, and replays it by the clock that the server saw.
+func (c programTrial) hold(t *testing.T) {
+	programs.Wanted(t)
+	t.Parallel() // they wait most of the time
+	tr := loadShared(t, c.trace)
+	if c.most > 0 {
+		tr = tr.Only(func(pos int) bool { return tr.Size(pos) <= c.most })
+	}
+	s := c.start(t, &c)
+	sent, hits := s.give(t, tr, sharedTraces[c.trace].rate)
+	items, bytes := s.holds()
+	rec := replay(t, &sent, c.server, c.mb<<20)
+	real, ours := 100*float64(hits)/float64(len(tr.Objects)), 100*rec.Float(metric.HitRatio)
+	t.Logf("| %s | `%s` | %d MB | %.2f | %.2f | %.2f | %d | %d | %d | %d |", c.trace, c.server, c.mb, real, ours,
+		100*replay(t, &sent, "lru", c.mb<<20).Float(metric.HitRatio), items, rec.Int(servers.Items), bytes, c.usedBy(rec))
+	if math.Abs(ours-real) > c.points {
+		t.Errorf("%.2f%% hit, the real server %.2f%%", ours, real)
+	}
+	near := func(what string, ours, real int64) {
+		if off := math.Abs(float64(ours-real)) / float64(real); off > c.share && c.share > 0 {
+			t.Errorf("%d %s, the real server %d: %.1f%% off", ours, what, real, 100*off)
+		}
+	}
+	near("items", rec.Int(servers.Items), items)
+	near("bytes", c.usedBy(rec), bytes)
+}
+
+// usedBy returns the bytes that a server has in use at the end.
+func (c programTrial) usedBy(rec records.Record) int64 {
+	if strings.HasPrefix(c.server, "memcached") {
+		return rec.Int(metric.Taken)
+	}
+	return int64(math.Round(rec.Float(servers.ItemBytes)*float64(rec.Int(servers.Items)))) + rec.Int(servers.OwnMemory)
+}
+
+// value returns a value of some bytes.
+var value = func() func(n int64) string {
+	text := strings.Repeat("x", 4<<20)
+	return func(n int64) string { return text[:n] }
+}()
+
+// startRedis starts a Redis or a Valkey, and adds to the settings of the trial what kind it is.
+func startRedis(t *testing.T, c *programTrial) running {
+	p := programs.Redis(t, programs.Find(t, os.Getenv("CACHESIM_REDIS"), "redis-server", "valkey-server"),
+		"--maxmemory", fmt.Sprint(c.mb<<20), "--maxmemory-policy", c.policy)
+	client := programs.Dial(t, p.Port)
+	c.server = kindOfRedis(client, "policy="+c.policy)
+	return running{
+		ask: func(key string, size int64) bool {
+			hit := client.Redis("GET", key) != nil
+			if !hit {
+				client.Redis("SET", key, value(size))
+			}
+			return hit
+		},
+		holds: func() (items, bytes int64) {
+			return int64(client.Redis("DBSIZE").(int)), client.Info("used_memory")
+		},
+	}
+}
+
+// kindOfRedis returns the server that a client talks to, with settings: which program, its version, and its sizes of
+// blocks.
+func kindOfRedis(c *programs.Client, settings string) string {
+	info := c.Redis("INFO").(string)
+	of := func(name string) string {
+		_, after, _ := strings.Cut(info, "\n"+name+":")
+		text, _, _ := strings.Cut(after, "\r")
+		return text
+	}
+	name, version := "redis", of("redis_version")
+	if of("valkey_version") != "" {
+		name, version = "valkey", of("valkey_version")
+	}
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	quantum := "quantum=8"
+	if blocks, _ := c.Redis("MEMORY", "MALLOC-STATS").(string); !strings.Contains(blocks, "Quantum size: 8") {
+		quantum = "quantum=16"
+	}
+	return fmt.Sprintf("%s(version=%s.%s,%s,%s)", name, major, minor, quantum, settings)
+}
+
+func startMemcached(t *testing.T, c *programTrial) running {
+	p := programs.Memcached(t, "-m", fmt.Sprint(c.mb))
+	client := programs.Dial(t, p.Port)
+	return running{
+		ask: func(key string, size int64) bool {
+			client.Say("get " + key + "\r\n")
+			if line := client.Line(); line != "END" {
+				client.Bytes(int(size) + 2)
+				client.Line()
+				return true
+			}
+			client.Say(fmt.Sprintf("set %s 0 0 %d\r\n%s\r\n", key, size, value(size)))
+			client.Line()
+			return false
+		},
+		holds: func() (items, bytes int64) {
+			return client.Stats("stats", "curr_items"), client.Stats("stats slabs", "total_malloced")
+		},
+	}
+}
+
+// startWeb starts a web server in front of an origin whose objects have four short headers.
+func startWeb(t *testing.T, start func(testing.TB, programs.Web) *programs.Process, w programs.Web,
+	holds func(w programs.Web, port int) (items, bytes int64)) running {
+	origin := programs.NewOrigin(t)
+	dir := t.TempDir()
+	w.Dir, w.Log, w.Origin = filepath.Join(dir, "server"), filepath.Join(dir, "access.log"), origin.Address
+	p := start(t, w)
+	client := programs.Dial(t, p.Port)
+	return running{
+		ask: func(key string, size int64) bool {
+			before := origin.Answers().All
+			r, err := client.HTTP("GET", fmt.Sprintf("/plain/%s-%d", key, size), "Host: example.org")
+			if r.Close || err != nil { // Varnish gives up a response for which it would have to evict too many
+				client.Close()
+				client = programs.Dial(t, p.Port)
+			}
+			return origin.Answers().All == before
+		},
+		holds: func() (items, bytes int64) { return holds(w, p.Port) },
+	}
+}
+
+func startVarnish(t *testing.T, c *programTrial) running {
+	return startWeb(t, programs.Varnish, programs.Web{Size: fmt.Sprintf("%dm", c.mb)},
+		func(w programs.Web, _ int) (items, bytes int64) {
+			return programs.VarnishStats(t, w, "MAIN.n_object"), programs.VarnishStats(t, w, "SMA.s0.g_bytes")
+		})
+}
+
+func startNginx(t *testing.T, c *programTrial) running {
+	return startWeb(t, programs.Nginx, programs.Web{Size: fmt.Sprintf("%dm", c.mb)},
+		func(w programs.Web, _ int) (items, bytes int64) {
+			must.Do(t, filepath.WalkDir(filepath.Join(w.Dir, "c"), func(_ string, e fs.DirEntry, err error) error {
+				if err != nil || e.IsDir() {
+					return err
+				}
+				info, err := e.Info()
+				if err != nil {
+					return nil // the manager has just removed it
+				}
+				items++
+				bytes += (info.Size() + 4095) / 4096 * 4096
+				return nil
+			}))
+			return items, bytes
+		})
+}
+
+func startSquid(t *testing.T, c *programTrial) running {
+	return startWeb(t, programs.Squid, programs.Web{Size: fmt.Sprintf("%d MB", c.mb)},
+		func(_ programs.Web, port int) (items, bytes int64) {
+			client := programs.Dial(t, port)
+			client.Say("GET /squid-internal-mgr/info HTTP/1.0\r\n\r\n")
+			text := client.Rest()
+			of := func(pattern string) int64 {
+				found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+				if found == nil {
+					t.Fatalf("%q has no %s", text, pattern)
+				}
+				return must.Get(strconv.ParseInt(found[1], 10, 64))(t)
+			}
+			return of(`(\d+) Hot Object Cache Items`), of(`Storage Mem size:\s+(\d+)`) << 10
+		})
+}
+
+// TestSharedTraces gives real traces to real servers, and to their models. What nginx holds at the end depends on when
+// its manager looked last, and what Redis holds on whether it has just evicted one of the few values of megabytes.
+func TestSharedTraces(t *testing.T) {
+	for name, c := range map[string]programTrial{
+		"redis":     {start: startRedis, policy: "allkeys-lru", most: 1 << 16, points: 0.5, share: 0.03},
+		"redis-lfu": {start: startRedis, policy: "allkeys-lfu", most: 1 << 16, points: 0.5, share: 0.03},
+		"memcached": {start: startMemcached, server: "memcached", points: 0.5, share: 0.02},
+		"varnish":   {start: startVarnish, server: "varnish", points: 0.5, share: 0.02},
+		"nginx":     {start: startNginx, server: "nginx", points: 1},
+		"squid":     {start: startSquid, server: "squid", points: 0.5, share: 0.02},
+	} {
+		for trace, mb := range map[string]int64{"adaptsize": 32, "cloudPhysics": 64, "arc-oltp": 4} {
+			if c.trace, c.mb = trace, mb; mb < 32 && c.policy == "" && name != "memcached" {
+				continue
+			}
+			t.Run(trace+" through "+name, c.hold)
+		}
+	}
+}
+
+// TestBytesOfItems: used_memory of a real Redis or Valkey with keys and values of many lengths, a third of them with a
+// time to live, beside the model.
+func TestBytesOfItems(t *testing.T) {
+	programs.Wanted(t)
+	t.Parallel()
+	c := programTrial{mb: 256, policy: "allkeys-lru"}
+	p := programs.Redis(t, programs.Find(t, os.Getenv("CACHESIM_REDIS"), "redis-server", "valkey-server"),
+		"--maxmemory", fmt.Sprint(c.mb<<20), "--maxmemory-policy", c.policy)
+	client := programs.Dial(t, p.Port)
+	client.Redis("SET", "-", "-", "EX", "1000") // what a command takes when it is used the first time
+	client.Redis("DEL", "-")
+	empty, server := client.Info("used_memory"), kindOfRedis(client, "integers=n:*")
+	r := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	text.WriteString("time,key,size,ttl\n")
+	for i := range 60_000 {
+		key := fmt.Sprintf("k%0*d", []int{7, 19, 33, 53, 129}[r.IntN(5)], i)
+		size := []int64{1, 5, 20, 28, 44, 45, 60, 100, 120, 245, 300, 1000}[r.IntN(12)]
+		stored := value(size)
+		if i%7 == 0 {
+			key, size, stored = "n:"+key, 9, "123456789"
+		}
+		words, ttl := []string{"SET", key, stored}, ""
+		if i%3 == 0 {
+			ttl = "100000"
+			words = append(words, "EX", ttl)
+		}
+		client.Redis(words...)
+		fmt.Fprintf(&text, "%.4f,%s,%d,%s\n", float64(i)/5000, key, size, ttl)
+	}
+	time.Sleep(2 * time.Second) // until the tables have grown
+	rec := replay(t, load(t, text.String()), server, c.mb<<20)
+	got, want := c.usedBy(rec)-rec.Int(servers.OwnMemory), client.Info("used_memory")-empty
+	t.Logf("%s: %d bytes, the real one %d", server, got, want)
+	if off := math.Abs(float64(got-want)) / float64(want); off > 0.003 {
+		t.Errorf("%s: %d bytes for 60,000 items, the real one %d: %.2f%% off", server, got, want, 100*off)
+	}
+}

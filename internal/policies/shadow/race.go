@@ -1,0 +1,158 @@
+package shadow
+
+import (
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/dense"
+)
+
+// Race tells which of several policies to follow, where following another one costs something. A Directory of each
+// sees the same requests. Another policy takes the lead once the misses that it has saved since the last change
+// exceed what the change costs.
+//
+// A change costs at most the entries of the new leader's directory that are not resident: each is at most one miss that
+// the directory does not have. Of such entries only a share is requested before it leaves the directory. That share is
+// measured, and those that are still there count as requested.
+type Race struct {
+	Leader  int
+	Changes int // how often another policy has taken the lead
+	// Absent is how many entries of a new leader's directory were not resident, over all changes. Misses are at most so
+	// many more than those of the directories while they led, if each loads what it misses and all objects have one size.
+	Absent int
+
+	all      []*Directory
+	accounts []account
+	resident []bool
+}
+
+// account is what counts for and against a policy.
+type account struct {
+	missed bool // the present request
+	saved  int  // misses that the leader has had and this one has not, less the reverse, since the last change
+	absent int  // entries of its directory that are not resident
+	used   int  // entries that were absent when they were requested
+	unused int  // entries that were absent when they left the directory
+}
+
+// NewRace begins a race of empty directories over a number of objects. The first leads.
+func NewRace(all []*Directory, objects int) Race {
+	return Race{all: all, accounts: make([]account, len(all)), resident: make([]bool, objects)}
+}
+
+// Ahead returns the directory of the leader.
+func (r *Race) Ahead() *Directory { return r.all[r.Leader] }
+
+// Serve shows a request, or a load without one, to all directories. It precedes what it changes in the cache, and
+// reports whether another policy leads now.
+func (r *Race) Serve(request policies.Request, capacity int64) (changed bool) {
+	present := r.resident[request.Object]
+	for i, d := range r.all {
+		a := &r.accounts[i]
+		hit := d.Serve(request, capacity)
+		a.missed = !hit
+		switch {
+		case present:
+		case hit && request.Reason == policies.Demand:
+			a.used++
+		case !hit && d.Has(request.Object):
+			a.absent++
+		}
+		for _, o := range d.Evicted() {
+			if !r.resident[o] {
+				a.absent--
+				a.unused++
+			}
+		}
+	}
+	return request.Reason == policies.Demand && r.settle()
+}
+
+// settle counts the misses of a request and changes the leader if that pays.
+func (r *Race) settle() (changed bool) {
+	missed, best, gain := r.accounts[r.Leader].missed, r.Leader, 0.0
+	for i := range r.accounts {
+		a := &r.accounts[i]
+		switch {
+		case missed && !a.missed:
+			a.saved++
+		case !missed && a.missed:
+			a.saved--
+		}
+		if a.saved < fewestSaved {
+			continue
+		}
+		if g := float64(a.saved) - a.cost(); g > gain {
+			best, gain = i, g
+		}
+	}
+	if best == r.Leader {
+		return false
+	}
+	r.Absent += r.accounts[best].absent
+	r.Leader = best
+	r.Changes++
+	for i := range r.accounts {
+		r.accounts[i].saved = 0
+	}
+	return true
+}
+
+// fewestSaved is how many misses another policy must have saved at least. Directories that are nearly equal cost next
+// to nothing to change, and differ by chance.
+const fewestSaved = 10
+
+// cost returns the misses that a change to this policy is expected to cost.
+func (a *account) cost() float64 {
+	requested := a.used + a.absent
+	if requested == 0 {
+		return 0
+	}
+	return float64(a.absent) * float64(requested) / float64(requested+a.unused)
+}
+
+// Enter notes that an object is resident now.
+func (r *Race) Enter(o policies.Object) { r.move(o, true, -1) }
+
+// Leave notes that an object is not resident any more.
+func (r *Race) Leave(o policies.Object) { r.move(o, false, 1) }
+
+func (r *Race) move(o policies.Object, resident bool, absent int) {
+	if r.resident[o] == resident {
+		return
+	}
+	r.resident[o] = resident
+	for i, d := range r.all {
+		if d.Has(o) {
+			r.accounts[i].absent += absent
+		}
+	}
+}
+
+// Drop removes an object that has left the cache from all directories.
+func (r *Race) Drop(o policies.Object) {
+	for i, d := range r.all {
+		if d.Has(o) && !r.resident[o] {
+			r.accounts[i].absent--
+		}
+		d.Drop(o)
+	}
+}
+
+// Resize changes the capacity of all directories.
+func (r *Race) Resize(capacity int64) {
+	for i, d := range r.all {
+		d.Resize(capacity)
+		for _, o := range d.Evicted() {
+			if !r.resident[o] {
+				r.accounts[i].absent--
+			}
+		}
+	}
+}
+
+// Grow makes room for objects up to objects-1.
+func (r *Race) Grow(objects int) {
+	r.resident = dense.Grown(r.resident, objects)
+	for _, d := range r.all {
+		d.Grow(objects)
+	}
+}
