@@ -29,6 +29,8 @@ type Setup struct {
 
 	edits    []edit        // of the trace, in this order
 	ttl      time.Duration // after which a stored object is missing; 0: never
+	from     int64         // when the ttl began
+	fresh    bool          // it holds only for what was stored since then
 	seconds  bool          // the ttl counts in whole seconds of the clock, and includes the last one
 	idle     time.Duration // likewise, since its last request
 	restarts []int64       // times at which the cache is emptied
@@ -332,11 +334,16 @@ func (n *node) serve(t *traces.Trace, pos int, s Setup) (hit bool) {
 
 // isOver reports whether what is resident has expired by the setup's own rule.
 func (n *node) isOver(o uint32, now int64, s Setup) bool {
-	age := time.Duration(now - n.stored[o])
-	if s.ttl > 0 && s.seconds {
-		return now >= wholeSeconds(n.stored[o], s.ttl)
+	stored := n.stored[o]
+	switch {
+	case s.idle > 0 && now-stored >= int64(s.idle):
+		return true
+	case s.ttl == 0 || now < s.from || s.fresh && stored < s.from:
+		return false
+	case s.seconds:
+		return now >= wholeSeconds(stored, s.ttl)
 	}
-	return s.ttl > 0 && age >= s.ttl || s.idle > 0 && age >= s.idle
+	return now-stored >= int64(s.ttl)
 }
 
 // WithOption returns the name of a format with another value of an option: "access:query=drop". The option comes first,

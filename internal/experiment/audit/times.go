@@ -41,11 +41,15 @@ func (l *Log) limits(t *traces.Trace, usual bool) []Cause[Setup] {
 		setLife(s, d, func(at int64) int64 { return wholeSeconds(at, d) })
 		s.seconds = true
 	}
-	return []Cause[Setup]{
+	causes := []Cause[Setup]{
 		l.limit("ttl", "a time to live of %s", usual, exact, stored),
 		l.limit("ttl", "a time to live of %s in whole seconds", usual, inSeconds, stored),
 		l.limit("inactive", "objects that are dropped when nobody asks for %s", usual, setIdle, requested),
 	}
+	if !usual {
+		causes = append(causes, l.lateTTL())
+	}
+	return causes
 }
 
 func hasExpiries(t *traces.Trace) bool {
@@ -121,18 +125,18 @@ func (l *Log) limit(kind, says string, usual bool, set func(*Setup, time.Duratio
 		if usual {
 			candidates = usualBelow(longest)
 		}
-		best, err := nearest(ctx, at, candidates, set)
-		if err != nil || best == 0 {
+		best, ok, err := nearest(ctx, at, candidates, set)
+		if err != nil || !ok {
 			return "", err
 		}
 		return fmt.Sprintf(says, timeText(best)), nil
 	})
 }
 
-// nearest changes the setup of a trial to the candidate that comes nearest to the server, and returns that; 0 without
-// candidates.
-func nearest(ctx context.Context, at *Trial[Setup], candidates []time.Duration,
-	set func(*Setup, time.Duration)) (best time.Duration, err error) {
+// nearest changes the setup of a trial to the candidate that comes nearest to the server, and returns that; ok is false
+// without candidates.
+func nearest[C any](ctx context.Context, at *Trial[Setup], candidates []C, set func(*Setup, C)) (best C, ok bool,
+	err error) {
 	var least Outcome
 	stated := at.Setup
 	for _, candidate := range candidates {
@@ -140,14 +144,17 @@ func nearest(ctx context.Context, at *Trial[Setup], candidates []time.Duration,
 		set(&changed, candidate)
 		outcome, err := at.Replay(ctx, changed)
 		if err != nil {
-			return 0, err
+			return best, false, err
 		}
-		if best == 0 || outcome.distance() < least.distance() {
-			best, least, at.Setup = candidate, outcome, changed
+		if !ok || outcome.distance() < least.distance() {
+			best, ok, least, at.Setup = candidate, true, outcome, changed
 		}
 	}
-	return best, nil
+	return best, ok, nil
 }
+
+// outliers is the share of the ages at which a server hit that are not trusted.
+const outliers = 0.001
 
 // longestAge returns the longest time after which the server hit an object that was renewed, apart from a few outliers,
 // and how many hits of the replay are later than that.
@@ -176,7 +183,6 @@ func (s *seen) longestAge(renews func(*seen, int) bool) (longest time.Duration, 
 		return 0, 0
 	}
 	slices.Sort(ages)
-	const outliers = 0.001
 	longest = ages[len(ages)-1-int(outliers*float64(len(ages)))]
 	for _, age := range replayed {
 		if age > longest {
@@ -251,6 +257,9 @@ func moments(times []int64, begin int64) string {
 	return listed(texts)
 }
 
+// overlapping is how many hits of the replay outweigh one of the server, which may be of requests that overlapped.
+const overlapping = 25
+
 // mostRestarts is how many times are looked for at which the cache was emptied.
 const mostRestarts = 8
 
@@ -260,8 +269,6 @@ func (s *seen) emptied() (positions []int) {
 	const least = 15
 	server, replay := s.pairs(s.found), s.pairs(s.hits.Has)
 	for len(positions) < mostRestarts {
-		// A few hits across it may be requests that overlapped.
-		const overlapping = 25
 		held, expected, best, at := 0, 0, least, -1
 		from, to := changes(server, s.trace), changes(replay, s.trace)
 		for pos := range s.trace.Objects {

@@ -69,6 +69,8 @@ func (f Finding) reasons(w Words) []string {
 			"Nothing else was tried."}
 	case len(f.Steps) > 0 && f.Stated.IsCoarse():
 		return f.coarse(w)
+	case len(f.Steps) > 0 && f.isPartial():
+		return f.partly(w)
 	case len(f.Steps) > 0:
 		return append([]string{f.explained(), f.agreement(w)}, f.doubt(w)...)
 	case f.Stated.IsCoarse() && !f.hasGap() && w.Few == "":
@@ -81,6 +83,27 @@ func (f Finding) reasons(w Words) []string {
 	}
 	return []string{fmt.Sprintf("They agree on %s of the %s. Nothing that was tried explains the rest (%s).",
 		percent(f.Stated.Agreement()), w.Units, f.attempts())}
+}
+
+// isPartial reports whether the causes leave more open than they explain. They are no answer then: what has a share in
+// many faults looks like the one that is not known.
+func (f Finding) isPartial() bool {
+	return f.Last().distance() > f.Stated.distance()-f.Last().distance()
+}
+
+// partly says what comes nearest where the causes leave more open than they explain.
+func (f Finding) partly(w Words) []string {
+	says := make([]string, len(f.Steps))
+	for i, step := range f.Steps {
+		says[i] = step.Says
+	}
+	nearest := fmt.Sprintf("They agree on %s of the %s. Nothing that was tried explains most of the rest (%s). Nearest "+
+		"comes %s, with which they agree on %s", percent(f.Stated.Agreement()), w.Units, f.attempts(), listed(says),
+		percent(f.Last().Agreement()))
+	if f.hasGap() {
+		nearest += fmt.Sprintf(" and %s of the gap are not explained", points(f.Unexplained()/100))
+	}
+	return []string{nearest + ": it leaves more open than it explains, and is hardly the cause."}
 }
 
 // wellAgreed is the share of the units on which server and replay may differ where both follow the same rules, and
