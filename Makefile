@@ -78,6 +78,7 @@ servers:
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run 'LogsOf|MonitorOf|WatchOf|KeyspaceOf' \
 	  ./internal/traces/read
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run FaultsOf ./internal/experiment/audit
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -v -run ShardOf ./internal/serving/route
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run 'SharedTraces|BytesOfItems' -parallel 6 \
 	  ./internal/cache/servers
 

@@ -109,8 +109,9 @@ func (r *Replayer) checkNodes(c Cell) error {
 	case c.Router == nil:
 		return nil
 	case r.routesObjects(c) && shares != nil && shares(c.Cache.Params):
-		return fmt.Errorf("router %s: nodes share tiers where they serve prompts, and %s has none; remove shared from the "+
-			"cache %s", c.Router.Name(), r.trace.Name, c.Cache)
+		return fmt.Errorf("router %s: nodes share tiers where they serve prompts, and %s has none; a level behind nodes "+
+			"that serve objects is --route 'ring(behind=8)': write it, and remove shared from the cache %s",
+			c.Router.Name(), r.trace.Name, c.Cache)
 	case r.routesObjects(c):
 		return shards.CheckTrace(*c.Router, r.view(c.Capacity).trace)
 	}

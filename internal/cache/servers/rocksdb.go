@@ -12,19 +12,26 @@ import (
 
 var rocksdbKind = Kind{
 	Name:    "rocksdb",
-	Summary: "RocksDB's block cache: shards by hash, each an LRU with a midpoint; a block that was hit goes to the top",
-	Source:  "cache/lru_cache.cc, cache/sharded_cache.cc of RocksDB 11.9, from the source alone; without HyperClockCache",
-	Memory:  "capacity", Unit: bytesOf, Look: policies.Look{Color: policies.Olive, Mark: policies.Diamond},
+	Summary: "RocksDB's block cache: shards by hash, each an LRU with a midpoint, or a clock (cache=hyper)",
+	Source: "cache/lru_cache.cc, cache/clock_cache.cc, cache/sharded_cache.cc of RocksDB 11.9; held against the caches " +
+		"of 7.8.3; of HyperClockCache the table of fixed size",
+	Memory: "capacity", Unit: bytesOf, Look: policies.Look{Color: policies.Olive, Mark: policies.Diamond},
 	Params: []params.Param{
+		{Name: "cache", Default: "lru", Choices: []string{"lru", "hyper"}, Doc: "LRUCache, or HyperClockCache"},
 		{Name: "num_shard_bits", Default: -1, Min: -1, Max: 19, Doc: "logarithm of the number of shards; -1: as many as " +
-			"have 512 kB each, at most 64"},
+			"have 512 kB each, or 32 MB with hyper, at most 64"},
 		{Name: "high_pri_pool_ratio", Default: 0.5, Min: 0, Max: 1, Doc: "share of a shard for blocks that were hit"},
-		{Name: "metadata", Default: 88, Min: 0, Max: 1 << 16, Doc: "bytes that are charged beside a block: the handle " +
+		{Name: "metadata", Default: 88, Min: 0, Max: 1 << 16, Doc: "bytes that lru charges beside a block: the handle " +
 			"with a key of 16 bytes"},
+		{Name: "estimated_entry_charge", Default: 0, Min: 0, Max: 1 << 30, Doc: "bytes of a block by which hyper makes its " +
+			"table; 0: the mean of the trace"},
 	},
 	New: func(c cache.Config) (program, error) {
 		v := c.Params
-		shards := shardsOf(c.Capacity, v.Int("num_shard_bits"))
+		if v.Text("cache") == "hyper" {
+			return newHyperclock(c)
+		}
+		shards := shardsOf(c.Capacity, v.Int("num_shard_bits"), leastShard)
 		s := &rocksdb{metadata: int64(v.Int("metadata")), shards: make([]rocksdbShard, shards),
 			limit: c.Capacity / int64(shards), blocks: make([]rocksdbBlock, c.Trace.NumObjects), salt: c.Seed,
 			lists: dense.NewLists(c.Trace.NumObjects, 2*shards)}
@@ -39,9 +46,9 @@ const (
 )
 
 // shardsOf returns the number of shards of a capacity: GetDefaultCacheShardBits.
-func shardsOf(capacity int64, shardBits int) int {
+func shardsOf(capacity int64, shardBits int, least int64) int {
 	if shardBits < 0 {
-		shardBits = min(mostShardsBits, max(0, bits.Len64(uint64(capacity/leastShard))-1))
+		shardBits = min(mostShardsBits, max(0, bits.Len64(uint64(capacity/least))-1))
 	}
 	return 1 << shardBits
 }

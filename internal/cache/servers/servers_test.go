@@ -89,6 +89,16 @@ var real = []struct {
 	{"web-onehit", "squid", []float64{16, 48, 96}, []float64{27.36, 36.80, 43.66}, 0.15},
 	{"web", "squid(policy=heap-LFUDA)", []float64{48}, []float64{62.10}, 0.3},
 	{"web", "squid(policy=heap-GDSF)", []float64{48}, []float64{62.18}, 0.3},
+
+	// NewLRUCache and HyperClockCacheOptions of RocksDB 7.8.3: Lookup, and Insert after a miss.
+	{"kv-zipf", "rocksdb(num_shard_bits=0)", []float64{8}, []float64{74.23}, 0.01},
+	{"web", "rocksdb(num_shard_bits=0)", []float64{16, 48}, []float64{51.50, 66.22}, 0.01},
+	{"kv-zipf", "rocksdb(cache=hyper,num_shard_bits=2,estimated_entry_charge=450)", []float64{8}, []float64{72.11}, 0.1},
+	{"kv-zipf", "rocksdb(cache=hyper,num_shard_bits=2,estimated_entry_charge=200)", []float64{8}, []float64{66.58}, 0.1},
+	{"kv-zipf", "rocksdb(cache=hyper,num_shard_bits=2,estimated_entry_charge=1500)", []float64{8}, []float64{60.81}, 0.1},
+	{"kv-big", "rocksdb(cache=hyper,estimated_entry_charge=800)", []float64{64}, []float64{78.13}, 0.1},
+	{"web", "rocksdb(cache=hyper,estimated_entry_charge=6000)", []float64{16}, []float64{46.42}, 0.1},
+	{"web", "rocksdb(cache=hyper,estimated_entry_charge=14000)", []float64{48}, []float64{64.23}, 0.1},
 }
 
 // TestRealServers replays the trials that real servers were given, with the server's own settings.

@@ -148,3 +148,26 @@ func TestTrafficServerIsFIFO(t *testing.T) {
 		t.Errorf("%d hits and %d documents, want 0 and the 2 that there are entries for", hits, items)
 	}
 }
+
+// TestHyperClock: the hand lowers the uses of a block, 2 when it comes and 3 at most, and evicts at none; a table for
+// large blocks holds few of small ones.
+func TestHyperClock(t *testing.T) {
+	const server = "rocksdb(cache=hyper,num_shard_bits=0,estimated_entry_charge=%d)"
+	tr := pagesOf(t, []int{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3}, 1000, nil)
+	const slots = 8 // 4 000 bytes in blocks of 1000 with slots of 64: 5.2, and so 8
+	for bytes, want := range map[int64]int64{slots*64 + 3000: 9, slots*64 + 2999: 0} {
+		if got := replay(t, tr, fmt.Sprintf(server, 1000), bytes).Int(metric.Hits); got != want {
+			t.Errorf("%d hits in %d bytes, want %d", got, bytes, want)
+		}
+	}
+	var keys []int
+	for range 4 {
+		for key := range 40 {
+			keys = append(keys, key)
+		}
+	}
+	rec := replay(t, pagesOf(t, keys, 100, nil), fmt.Sprintf(server, 1000), 20_000) // 32 slots, of which 26 are used
+	if got := rec.Int(servers.Items); got != 26 {
+		t.Errorf("%d blocks in 32 slots, want 84%%", got)
+	}
+}

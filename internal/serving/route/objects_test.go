@@ -2,6 +2,7 @@ package route
 
 import (
 	"crypto/md5"
+	"crypto/sha256"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -107,6 +108,34 @@ func naiveHomes(s Spec, key string, nodes []uint16, owner []uint16) []uint16 {
 		return []uint16{owner[keySlot(key)]}
 	case "round-robin", "random":
 		return nodes
+	case "shard":
+		sum := sha256.Sum256([]byte(key + "\x00")) // without a host
+		points := func(node uint16) (all []uint32) {
+			for i := range s.Params.Int("vnodes") {
+				p := sha256.Sum256([]byte(fmt.Sprintf("b%d%d", node, i)))
+				all = append(all, uint32(p[28])|uint32(p[29])<<8|uint32(p[30])<<16|uint32(p[31])<<24)
+			}
+			return all
+		}
+		hash := uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3])
+		first := next(hash, points)
+		last := uint32(0)
+		for _, node := range nodes {
+			for _, p := range points(node) {
+				if p > last {
+					last = p
+				}
+			}
+		}
+		if hash > last { // goes to the last point, from which the next one is found as from anywhere
+			hash = last
+			first = next(hash, points)
+		}
+		if s.Params.Float("warmup") == 0 || len(nodes) == 1 {
+			return first
+		}
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n uint16) bool { return n == first[0] })
+		return append(first, next(hash, points)...)
 	case "ring":
 		if s.Params.Text("as") == "nginx" {
 			return next(crc, func(node uint16) (all []uint32) {
@@ -160,7 +189,8 @@ func drawnNodes(t *rapid.T, n int) (nodes []uint16) {
 
 // Every router of objects puts keys where a naive one does, whichever nodes are lost and come back.
 func TestPlacementsAgainstNaive(t *testing.T) {
-	calls := []string{"hash", "modulo", "ring(vnodes=8)", "ring(as=nginx,vnodes=7)", "slots", "replicas(copies=2)",
+	calls := []string{"hash", "modulo", "ring(vnodes=8)", "ring(as=nginx,vnodes=7)", "slots", "shard(vnodes=5)",
+		"shard(vnodes=6,warmup=0.2)", "replicas(copies=2)",
 		"round-robin", "random"}
 	for _, e := range Registry.All() {
 		if e.Place != nil && !slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, e.Name) }) {

@@ -107,8 +107,8 @@ type Spec = params.Spec[Entry]
 // Registry has every router, in the order of `cachesim routers`: those of prompts and objects, then those of
 // recommendations alone.
 var Registry = params.NewRegistry("router", "round-robin,prefix-aware", roundRobinEntry, randomEntry, powerOfTwoEntry,
-	leastLoadedEntry, hashEntry, ringEntry, slotsEntry, moduloEntry, replicasEntry, sessionEntry, prefixAwareEntry,
-	prefixExactEntry, llmdEntry, jointEntry, kvEntry, embeddingsEntry)
+	leastLoadedEntry, hashEntry, ringEntry, shardEntry, slotsEntry, moduloEntry, replicasEntry, sessionEntry,
+	prefixAwareEntry, prefixExactEntry, llmdEntry, jointEntry, kvEntry, embeddingsEntry)
 
 // Default is the router if only the number of nodes is given.
 const Default = "round-robin"

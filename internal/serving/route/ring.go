@@ -94,11 +94,17 @@ func newRing(nodes []uint16, names []string, vnodes int, points func(name string
 
 // after returns the node of the first point at or after a hash, that of the first one after the last.
 func (r ring) after(hash uint32) uint16 {
-	i, _ := slices.BinarySearchFunc(r, hash, func(p point, hash uint32) int { return cmp.Compare(p.at, hash) })
+	i := r.index(hash)
 	if i == len(r) {
 		i = 0
 	}
 	return r[i].node
+}
+
+// index returns the place of the first point at or after a hash: that after all if there is none.
+func (r ring) index(hash uint32) int {
+	i, _ := slices.BinarySearchFunc(r, hash, func(p point, hash uint32) int { return cmp.Compare(p.at, hash) })
+	return i
 }
 
 // ketamaPoints returns n points of a node: each MD5 gives four numbers.
