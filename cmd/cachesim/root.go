@@ -21,6 +21,7 @@ import (
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/lists"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/recorded"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/resources"
+	"github.com/cachesim/cachesim/cmd/cachesim/internal/searching"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/terminal"
@@ -155,7 +156,8 @@ compares them with the offline optimum.`,
 		newCurveCommand(),
 		recorded.NewCheckCommand(),
 		recorded.NewCompareCommand(),
-		newAdversaryCommand(),
+		searching.NewAdversaryCommand(),
+		searching.NewChallengeCommand(),
 		experiments.NewSweepCommand(),
 		experiments.NewReproduceCommand(),
 		newVersionCommand(),

@@ -13,7 +13,8 @@ var (
 	leaderChanges = metric.Metric{Name: "best_changes", Unit: metric.Count,
 		Doc: "how often the policy best has followed another of its policies than before"}
 	changesPaid = metric.Metric{Name: "best_paid", Unit: metric.Count,
-		Doc: "how many entries of the policies that best turned to were not resident: at most so many misses more"}
+		Doc: "by how many misses the policies that best turned to were ahead, and how many of their entries were not " +
+			"resident: at most so many misses more than the last of them"}
 	sampledOneIn = metric.Metric{Name: "best_one_in", Unit: metric.Count, Merge: metric.Apart,
 		Doc: "one of how many objects the policy best simulates its policies on"}
 )
@@ -22,8 +23,8 @@ var bestEntry = policies.Entry{
 	Name:   "best",
 	Look:   policies.Look{Color: policies.Blue, Mark: policies.Diamond},
 	Memory: policies.Memory{PerObject: 90, PerSlot: 40},
-	Summary: "holds what the best of several policies would hold; another one is followed once it has saved more misses " +
-		"than the change costs",
+	Summary: "holds what the best of several policies would hold; another one is followed once it is ahead by more " +
+		"misses than the change costs",
 	Source: "cachesim; the rule as in Borodin, Linial and Saks, An Optimal On-Line Algorithm for Metrical Task System, " +
 		"JACM 1992; directories as in Subramanian, Smaragdakis and Loh, Adaptive Caches, MICRO 2006",
 	Random: true,
@@ -201,7 +202,7 @@ func (b *best) Grow(objects int) {
 
 func (b *best) Counters() []policies.Counter {
 	return []policies.Counter{policies.Count(leaderChanges, float64(b.race.Changes)),
-		policies.Count(changesPaid, float64(b.race.Absent)*float64(b.sample.oneIn)),
+		policies.Count(changesPaid, float64(b.race.Paid)*float64(b.sample.oneIn)),
 		policies.Count(sampledOneIn, float64(b.sample.oneIn))}
 }
 

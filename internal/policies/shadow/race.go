@@ -6,8 +6,8 @@ import (
 )
 
 // Race tells which of several policies to follow, where following another one costs something. A Directory of each
-// sees the same requests. Another policy takes the lead once the misses that it has saved since the last change
-// exceed what the change costs.
+// sees the same requests. Another policy takes the lead once it has missed less than the leader by more than the change
+// costs.
 //
 // A change costs at most the entries of the new leader's directory that are not resident: each is at most one miss that
 // the directory does not have. Of such entries only a share is requested before it leaves the directory. That share is
@@ -15,9 +15,10 @@ import (
 type Race struct {
 	Leader  int
 	Changes int // how often another policy has taken the lead
-	// Absent is how many entries of a new leader's directory were not resident, over all changes. Misses are at most so
-	// many more than those of the directories while they led, if each loads what it misses and all objects have one size.
-	Absent int
+	// Paid is, over all changes, by how many misses the new leader was ahead, and how many entries of its directory were
+	// not resident. Where each policy loads what it misses and all objects have one size, whoever follows the leaders
+	// misses at most so many times more than the last of them.
+	Paid int
 
 	all      []*Directory
 	accounts []account
@@ -27,7 +28,7 @@ type Race struct {
 // account is what counts for and against a policy.
 type account struct {
 	missed bool // the present request
-	saved  int  // misses that the leader has had and this one has not, less the reverse, since the last change
+	saved  int  // misses that the leader has had and this one has not, less the reverse
 	absent int  // entries of its directory that are not resident
 	used   int  // entries that were absent when they were requested
 	unused int  // entries that were absent when they left the directory
@@ -87,11 +88,12 @@ func (r *Race) settle() (changed bool) {
 	if best == r.Leader {
 		return false
 	}
-	r.Absent += r.accounts[best].absent
+	ahead := r.accounts[best].saved
+	r.Paid += ahead + r.accounts[best].absent
 	r.Leader = best
 	r.Changes++
 	for i := range r.accounts {
-		r.accounts[i].saved = 0
+		r.accounts[i].saved -= ahead
 	}
 	return true
 }

@@ -1,4 +1,6 @@
-package main
+// Package searching has the commands that look for what a policy does badly on: adversary for traces on which it misses
+// more than the optimum, challenge for workloads on which it is behind other policies.
+package searching
 
 import (
 	"fmt"
@@ -33,7 +35,8 @@ type adversaryFlags struct {
 	format     commandline.Format
 }
 
-func newAdversaryCommand() *cobra.Command {
+// NewAdversaryCommand returns the command adversary.
+func NewAdversaryCommand() *cobra.Command {
 	f := &adversaryFlags{}
 	cmd := &cobra.Command{
 		Use:   "adversary",
@@ -67,7 +70,7 @@ its traces and predictions.`,
 	flags.IntVar(&f.jobs, "jobs", 0, "searches that run at the same time (0: one per core)")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress bar")
 	f.format.Register(cmd)
-	completePolicies(cmd)
+	commandline.CompleteNames(cmd, "policy", policies.Registry.Names)
 	return cmd
 }
 
@@ -132,15 +135,22 @@ func (f *adversaryFlags) sizes() (sizes []int, err error) {
 }
 
 func (f *adversaryFlags) check() error {
-	for _, flag := range []struct {
-		name            string
-		value, min, max int
-	}{
+	return checkRanges([]ranged{
 		{"length", f.options.Length, 1, maxPattern},
 		{"requests", f.options.Requests, minSearchRequests, maxSearchRequests},
 		{"tries", f.options.Tries, 1, maxTries},
 		{"jobs", f.jobs, 0, maxTries},
-	} {
+	})
+}
+
+// ranged is the value of a flag, and what it may be.
+type ranged struct {
+	name            string
+	value, min, max int
+}
+
+func checkRanges(flags []ranged) error {
+	for _, flag := range flags {
 		if flag.value < flag.min || flag.value > flag.max {
 			return fmt.Errorf("--%s %d: want a whole number from %d to %d", flag.name, flag.value, flag.min, flag.max)
 		}
