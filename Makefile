@@ -152,10 +152,10 @@ kernels:
 # The own code of engines, brought by pip without what they need to run, finds the same tokens of 1,000 workloads.
 engines:
 	mkdir -p out/engines
-	python3 -m pip download --quiet --no-deps --dest out/engines vllm==0.33.0
-	python3 -m zipfile -e out/engines/vllm-*.whl out/engines
-	CACHESIM_ENGINES=$(CURDIR)/out/engines CACHESIM_LONG=1 $(GO) test -count 1 -timeout 60m -v -run 'TestVLLM$$' \
-	  ./internal/cache/prefix
+	python3 -m pip download --quiet --no-deps --dest out/engines vllm==0.33.0 sglang==0.5.23 lmcache==0.5.6
+	for wheel in out/engines/*.whl; do python3 -m zipfile -e $$wheel out/engines; done
+	CACHESIM_ENGINES=$(CURDIR)/out/engines CACHESIM_LONG=1 $(GO) test -count 1 -timeout 3h -v \
+	  -run 'TestVLLM$$|TestSGLang$$|TestSGLangStates$$|TestLMCache$$|TestEnginesOnMooncake' ./internal/cache/prefix
 
 # An archive for every system, with SHA256SUMS, in DIST. The same commit and the same Go give the same bytes.
 release:

@@ -51,6 +51,8 @@ type Prompt struct {
 	First    int      // the position of its first block
 	Time     int64    // nanoseconds; 0 without a clock
 	Priority int32    // 0 if the trace has none
+	Own      int      // how many of its blocks are its own; those behind them are its answer's
+	Answered bool     // its answer has blocks
 }
 
 // PromptStore is a policy for a tier to which an engine offloads blocks of prompts. The tier has copies of blocks, and

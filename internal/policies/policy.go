@@ -196,6 +196,10 @@ type Config struct {
 	// Uncounted says that a PromptHolder must not count how many prompts have had a block.
 	Uncounted bool
 
+	// MoreEvents says that a PromptHolder is told of a prompt's begin and end twice each, and of the begin again for each
+	// part of the prompt that is loaded later.
+	MoreEvents bool
+
 	// Key returns a number for the key of an object in the trace: the smaller the key, the smaller the number. Set only
 	// for entries with Keys; nil if keys are unknown, or not all of them are integers.
 	Key func(Object) uint64

@@ -64,6 +64,8 @@ type Entry struct {
 	// InGroups says that the cache of prompts keeps a model with several kinds of layers in groups, as the engine of the
 	// policy does, and evicts as that does.
 	InGroups bool
+	// InStates says the same of a model whose layers keep states beside keys and values.
+	InStates bool
 	// Resolve changes the fields that depend on the parameters, in the entry of one spec; nil if none do.
 	Resolve func(*Entry, Values)
 	// SimilarFrom returns the least similarity that the policy needs in a cache with these values of Relations.HitFrom

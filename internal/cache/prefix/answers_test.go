@@ -318,3 +318,48 @@ func TestAnswersOfKnownLength(t *testing.T) {
 		}
 	}
 }
+
+// TestEnginesRules: what each rule makes of answers, of pages that are kept free, and of what is found, by hand. Events
+// are the numbers of prompts that begin, and -1 less of those that end; the last one hits some tokens.
+func TestEnginesRules(t *testing.T) {
+	for _, test := range []struct {
+		why, policy    string
+		page, capacity int
+		chats          []chat
+		events         []int
+		hits           int64
+	}{
+		{"a page more is made free", "sglang-lru", 2, 4, []chat{{0, []int{1, 2, 3, 4}, nil}, {1, []int{5, 6, 7, 8}, nil},
+			{2, []int{1, 2, 3, 4}, nil}}, []int{0, -1, 1, -2, 2}, 0},
+		{"a token has no page more", "sglang-lru", 1, 4, []chat{{0, []int{1, 2}, nil}, {1, []int{3, 4}, nil},
+			{2, []int{1, 2}, nil}}, []int{0, -1, 1, -2, 2}, 1},
+		{"the last token of an answer takes the page", "sglang-lru", 2, 4, []chat{{0, []int{1, 2}, nil},
+			{1, []int{3, 4, 5, 6}, []int{7, 8}}, {2, []int{1, 2, 3}, nil}}, []int{0, -1, 1, -2, 2}, 2},
+		{"a prompt stays before its answer does", "sglang-priority", 1, 5, []chat{{0, []int{1, 2}, []int{3, 4}},
+			{1, []int{5, 6}, nil}, {2, []int{7, 8, 9}, nil}, {3, []int{1, 2, 0}, nil}}, []int{0, -1, 1, -2, 2, -3, 3}, 2},
+		{"an answer is as old as its end", "sglang-filo", 1, 6, []chat{{0, []int{1, 2}, []int{3, 4, 5}},
+			{1, []int{6, 7}, nil}, {2, []int{8, 9}, nil}, {3, []int{6, 7}, nil}}, []int{0, 1, -2, -1, 2, -3, 3}, 1},
+		{"an answer is a node", "sglang-tlru(threshold=2)", 1, 7, []chat{{0, []int{1, 2, 3}, nil},
+			{1, []int{4, 5}, []int{6, 7, 8}}, {2, []int{9, 0}, nil}, {3, []int{1, 2, 3}, nil}},
+			[]int{0, -1, 1, -2, 2, -3, 3}, 2},
+		{"what a prompt found can be evicted for what it lacks", "lmcache-fifo", 1, 2, []chat{{0, []int{1, 2}, nil},
+			{0, []int{1, 2, 3}, nil}, {0, []int{1, 2, 3}, nil}}, []int{0, -1, 1, -2, 2}, 0},
+		{"a chunk that is stored again needs room", "lmcache-fifo", 1, 4, []chat{{0, []int{1}, []int{2, 3, 4}},
+			{1, []int{7}, nil}, {2, []int{1}, []int{2, 9}}, {3, []int{1, 2}, nil}}, []int{0, -1, 1, -2, 2, -3, 3}, 0},
+	} {
+		tr := traceOfChats(t, test.chats, test.page, true, false, prompts.AnswersKept)
+		prompts.Of(tr.Kind).Priorities = make([]int32, len(test.chats))
+		ours, got := newEngine(t, tr, test.policy, test.capacity), int64(0)
+		var n cache.Counts
+		for _, event := range test.events {
+			if event < 0 {
+				ours.Finish(-1 - event)
+			} else {
+				got = ours.Begin(event, &n)
+			}
+		}
+		if got != test.hits {
+			t.Errorf("%s: %d tokens hit, want %d", test.why, got, test.hits)
+		}
+	}
+}

@@ -21,7 +21,6 @@ type chunkStore struct {
 type storedChunk struct {
 	key                string
 	found, hits, added int // found and added are times
-	pinned             bool
 }
 
 var chunkOrders = map[string]func(a, b *storedChunk) int{
@@ -46,7 +45,7 @@ func (s *chunkStore) serve(tokens []int) (cached int) {
 	for _, key := range slices.Backward(keys[:hits]) {
 		s.clock++
 		c := s.stored[key]
-		c.found, c.pinned = s.clock, true
+		c.found = s.clock
 		c.hits++
 	}
 	allocated := 0 // chunks that are not in the store yet
@@ -63,16 +62,13 @@ func (s *chunkStore) serve(tokens []int) (cached int) {
 		}
 		s.stored[key] = &storedChunk{key: key, found: s.clock, added: s.clock, hits: 1}
 	}
-	for _, key := range keys[:hits] {
-		s.stored[key].pinned = false
-	}
 	return hits * s.chunk
 }
 
 func (s *chunkStore) evict() bool {
 	var victim *storedChunk
 	for _, c := range s.stored {
-		if !c.pinned && (victim == nil || s.before(c, victim) < 0) {
+		if victim == nil || s.before(c, victim) < 0 {
 			victim = c
 		}
 	}

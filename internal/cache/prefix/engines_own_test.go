@@ -3,6 +3,7 @@ package prefix_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
+	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 )
 
@@ -27,6 +29,10 @@ type engineWorkload struct {
 	Windows []int      `json:"windows"` // of groups of layers, in tokens; 0 for layers that attend to all
 	Prompts [][2][]int `json:"prompts"`
 	Events  []int      `json:"events"`
+
+	Policy     map[string]any `json:"policy,omitempty"`
+	Priorities []int32        `json:"priorities,omitempty"`
+	States     map[string]int `json:"states,omitempty"`
 }
 
 // withEngine calls f with a function that replays workloads through the own code of an engine, and returns how many
@@ -57,8 +63,8 @@ func withEngine(t *testing.T, engine string) (replay func(engineWorkload) []int6
 
 // engineChats draws conversations that run side by side, in a pool that has room for those that run at a time. With
 // strips, some turns drop the answer before.
-func engineChats(rng *rand.Rand, page int, strips bool) (chats []chat, w engineWorkload) {
-	chats = randomChats(rng, 50, page, ownWords, strips)
+func engineChats(rng *rand.Rand, page, words int, strips bool) (chats []chat, w engineWorkload) {
+	chats = randomChats(rng, 50, page, words, strips)
 	running, most, often := map[int]int{}, 0, 1+rng.IntN(3)
 	for i, c := range chats {
 		w.Prompts = append(w.Prompts, [2][]int{c.prompt, c.answer})
@@ -91,7 +97,7 @@ func TestVLLM(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 49))
 		const page = 16
 		stated := seed%2 == 0
-		chats, w := engineChats(rng, page, stated)
+		chats, w := engineChats(rng, page, ownWords, stated)
 		pool := llm.Pool{Tokens: page}
 		for range rng.IntN(3) {
 			w.Windows = append(w.Windows, 2+rng.IntN(10*page))
@@ -129,4 +135,168 @@ func TestVLLM(t *testing.T) {
 		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
 	}
 	t.Logf("without copies, %d prompts of %d workloads differ", differ, seeds)
+}
+
+// TestSGLang: SGLang's own UnifiedRadixCache finds the same tokens of each prompt, by every rule of eviction, with
+// answers that are inserted when their prompts end, forks, retries, and prompts that run side by side. No prompt comes
+// with an answer that is not complete.
+func TestSGLang(t *testing.T) {
+	replay := withEngine(t, "sglang")
+	reused, evicted := int64(0), int64(0)
+	for seed := range brief.Of[uint64](1000, 100) {
+		rng := rand.New(rand.NewPCG(seed, 50))
+		page := []int{1, 16, 3}[seed%3]
+		w, tr, policy := sglangWorkload(t, rng, seed, page)
+		want, ours := replay(w), newEngine(t, tr, policy, w.Blocks)
+		var n cache.Counts
+		for _, event := range w.Events {
+			if event < 0 {
+				ours.Finish(-1 - event)
+				continue
+			}
+			if got := ours.Begin(event, &n); got != want[event] {
+				t.Fatalf("seed %d, %s, %d pages of %d: prompt %d finds %d tokens, SGLang's %d", seed, policy, w.Blocks, page,
+					event, got, want[event])
+			}
+			reused += want[event]
+		}
+		evicted += n.Evictions
+	}
+	if reused == 0 || evicted == 0 {
+		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
+	}
+}
+
+// sglangWorkload draws a workload for one of SGLang's rules, with the trace of it and our policy.
+func sglangWorkload(t *testing.T, rng *rand.Rand, seed uint64, page int) (w engineWorkload, tr *traces.Trace,
+	policy string) {
+	names := []string{"lru", "lfu", "fifo", "slru", "priority", "mru", "filo", "tlru"}
+	stated, name := seed%2 == 0, names[seed/6%uint64(len(names))]
+	chats, w := engineChats(rng, page, ownWords, stated)
+	w.Policy = map[string]any{"name": name}
+	policy = "sglang-" + name
+	if name == "tlru" {
+		estimate := rng.IntN(3 * page)
+		threshold := estimate + 1 + rng.IntN(8*page)
+		w.Policy["threshold"], w.Policy["next_prompt_estimate"] = threshold, estimate
+		policy = fmt.Sprintf("sglang-tlru(threshold=%d,next-prompt-estimate=%d)", threshold, estimate)
+	}
+	tr = traceOfChats(t, chats, page, stated, seed%4 < 2, prompts.AnswersKept)
+	if name == "priority" {
+		for range chats {
+			w.Priorities = append(w.Priorities, int32(rng.IntN(3)))
+		}
+		prompts.Of(tr.Kind).Priorities = w.Priorities
+	}
+	w.Events = afterAnswers(chats, w.Events, page)
+	return w, tr, policy
+}
+
+// TestSGLangStates: likewise with the states of a model, in slots of their own.
+func TestSGLangStates(t *testing.T) {
+	replay := withEngine(t, "sglang")
+	reused, evicted := int64(0), int64(0)
+	for seed := range brief.Of[uint64](1000, 100) {
+		rng := rand.New(rand.NewPCG(seed, 52))
+		page := []int{1, 16, 3}[seed%3]
+		w, tr, policy := sglangWorkload(t, rng, seed, page)
+		running, most := 0, 0
+		for _, event := range w.Events {
+			if running++; event < 0 {
+				running -= 2
+			}
+			most = max(most, running)
+		}
+		grid := page * (1 + rng.IntN(3))
+		states := prefix.States{Slots: 4*most + 1 + rng.IntN(20), Grid: grid, Interval: grid * (1 + rng.IntN(2)),
+			Chunk: grid * (2 + rng.IntN(20))}
+		w.States = map[string]int{"slots": states.Slots, "grid": grid, "interval": states.Interval, "chunk": states.Chunk}
+		want, ours := replay(w), prefix.NewStated(configOf(t, tr, policy, w.Blocks), states)
+		var n cache.Counts
+		for _, event := range w.Events {
+			if event < 0 {
+				ours.Finish(-1 - event)
+				continue
+			}
+			if got := ours.Begin(event, &n); got != want[event] {
+				t.Fatalf("seed %d, %s, %d pages of %d, %+v: prompt %d finds %d tokens, SGLang's %d", seed, policy, w.Blocks, page,
+					states, event, got, want[event])
+			}
+			reused += want[event]
+		}
+		evicted += n.Evictions
+	}
+	if reused == 0 || evicted == 0 {
+		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
+	}
+}
+
+// afterAnswers moves the end of a prompt before the first one that begins with its answer.
+func afterAnswers(chats []chat, events []int, page int) (ordered []int) {
+	running := map[int]bool{}
+	end := func(prompt int) {
+		if running[prompt] {
+			ordered = append(ordered, -1-prompt)
+			delete(running, prompt)
+		}
+	}
+	for _, event := range events {
+		if event < 0 {
+			end(-1 - event)
+			continue
+		}
+		for before := range event {
+			if ofAnswer(chats[before], chats[event].prompt, page) {
+				end(before)
+			}
+		}
+		ordered, running[event] = append(ordered, event), true
+	}
+	return ordered
+}
+
+// ofAnswer reports whether a prompt begins with a page that has a token of an answer.
+func ofAnswer(c chat, prompt []int, page int) bool {
+	written, same := c.written(), 0
+	for same < min(len(written), len(prompt)) && written[same] == prompt[same] {
+		same++
+	}
+	return same/page > len(c.prompt)/page
+}
+
+// TestLMCache: LMCache's own lookup and store find the same tokens of each prompt, by every rule of eviction, with
+// answers that it stores (save_decode_cache), or without.
+func TestLMCache(t *testing.T) {
+	replay := withEngine(t, "lmcache")
+	names := []string{"lru", "lfu", "fifo", "mru"}
+	reused, evicted := int64(0), int64(0)
+	for seed := range brief.Of[uint64](1000, 100) {
+		rng := rand.New(rand.NewPCG(seed, 51))
+		page, words, name := []int{1, 16, 3}[seed%3], []int{2, ownWords}[seed/3%2], names[seed/6%4]
+		chats, w := engineChats(rng, page, words, true)
+		saves := rng.IntN(2) == 0
+		w.Policy = map[string]any{"name": name, "save_decode_cache": saves}
+		if rng.IntN(4) == 0 { // fewer than some prompts have
+			w.Blocks = 1 + rng.IntN(w.Blocks)
+		}
+		mode := prompts.AnswersOff
+		if saves {
+			mode = prompts.AnswersKept
+		}
+		tr := traceOfChats(t, chats, page, true, seed%4 < 2, mode)
+		want, ours := replay(w), newEngine(t, tr, "lmcache-"+name, w.Blocks)
+		var n cache.Counts
+		for i := range chats {
+			if got := ours.Begin(i, &n); got != want[i] {
+				t.Fatalf("seed %d, lmcache-%s, answers %v, %d chunks of %d: prompt %d finds %d tokens, LMCache's %d", seed, name,
+					saves, w.Blocks, page, i, got, want[i])
+			}
+			ours.Finish(i)
+			reused += want[i]
+		}
+		evicted += n.Evictions
+	}
+	if reused == 0 || evicted == 0 {
+		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
+	}
 }

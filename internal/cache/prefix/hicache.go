@@ -35,7 +35,6 @@ type HiCache struct {
 	host    *cache.Pool // the blocks in the host
 	queues  *queues     // of the nodes that each memory can evict
 	copying Copying
-	tokens  int      // in a block
 	behind  []uint32 // per block: how many blocks behind it are in the tree
 	had     []uint8  // per block: prompts that have had it, up to 2; nil unless the second one counts
 	free    int      // nodes that the host can evict
@@ -47,7 +46,7 @@ type HiCache struct {
 func NewHiCache(c cache.Config, host int64, copying Copying) (*HiCache, error) {
 	objects := c.Trace.NumObjects
 	columns := prompts.Of(c.Trace.Kind)
-	h := &HiCache{copying: copying, tokens: columns.BlockTokens, behind: make([]uint32, objects)}
+	h := &HiCache{copying: copying, behind: make([]uint32, objects)}
 	switch copying {
 	case AtSecond:
 		h.had = make([]uint8, objects)
@@ -66,7 +65,7 @@ func NewHiCache(c cache.Config, host int64, copying Copying) (*HiCache, error) {
 	}
 	h.queues = &queues{ofGPU.(policies.PromptHolder), ofHost.(policies.PromptHolder), h}
 	h.Tree = &Tree{nodes: make([]node, objects), parents: columns.Parents, segments: newSegments(objects),
-		policy: h.queues, follower: h.queues}
+		page: columns.BlockTokens, policy: h.queues, follower: h.queues}
 	h.pool = newPool(c, h.queues)
 	h.pool.Observe(h)
 	h.host = cache.NewPool(hostPolicy{h.queues.host}, min(host, int64(objects)), objects)
@@ -88,12 +87,13 @@ func (h *HiCache) Serve(p Prompt) (inGPU, inHost int, held Held) {
 	h.hold(p.Blocks[:inGPU])
 	held = h.fit(p, inGPU)
 	blocks := p.Blocks[:held.Blocks]
-	if n := min(found, len(blocks)) - inGPU; n*h.tokens >= leastLoad {
+	if n := min(found, len(blocks)) - inGPU; n*h.page >= leastLoad {
 		inHost = n
 	}
 	hits := inGPU + inHost
-	h.queues.Begin(policies.Prompt{Hits: blocks[:hits], Found: p.Blocks[hits:found], First: p.First, Time: p.Now,
-		Priority: p.Priority})
+	begins := p.begins(blocks[:hits], len(blocks))
+	begins.Found = p.Blocks[hits:found]
+	h.queues.Begin(begins)
 	h.split(p.Blocks[:found])
 	h.split(blocks[:hits])
 	others := h.apart
@@ -101,7 +101,7 @@ func (h *HiCache) Serve(p Prompt) (inGPU, inHost int, held Held) {
 		others--
 	}
 	h.load(blocks[:hits], inGPU, p, others)
-	h.pool.MakeRoom(int64(len(blocks) - hits + h.apart))
+	h.makeRoom(len(blocks)-hits+h.apart+h.spareAfter(p), h.locked)
 	h.insert(blocks, hits, p)
 	return inGPU, inHost, held
 }

@@ -65,6 +65,9 @@ func (t *twoMemories) remove(n *radixNode) {
 func (t *twoMemories) makeRoom(pages int) {
 	for t.pagesOf(inGPU)+t.partial+pages > t.capacity {
 		n := t.first(isLeaf)
+		if n == nil {
+			return
+		}
 		if !n.inHost && (t.copying != prefix.AtEviction || !t.copyToHost(n)) {
 			t.dropped++
 			t.remove(n)
@@ -213,10 +216,10 @@ func (t *twoMemories) begin(tokens []int, priority int) (fromGPU, fromHost int, 
 	}
 	computed := (kept - fromGPU - fromHost) / t.page
 	if run.partial {
-		t.makeRoom(computed + 1)
+		t.makeRoom(computed + 1 + t.spare())
 		t.partial++
 	} else {
-		t.makeRoom(computed)
+		t.makeRoom(computed + t.spare())
 	}
 	run.node = t.insert(run.tokens, priority, true)
 	t.lock(above, -1)

@@ -223,6 +223,12 @@ type Prompt struct {
 // own returns how many of the blocks are the prompt's own.
 func (p Prompt) own() int { return len(p.Blocks) - p.Answer }
 
+// begins tells a policy about the prompt, of which so many blocks fit.
+func (p Prompt) begins(hits []policies.Object, fit int) policies.Prompt {
+	return policies.Prompt{Hits: hits, First: p.First, Time: p.Now, Priority: p.Priority, Own: p.own(),
+		Answered: fit > p.own()}
+}
+
 // found returns how many of a run of resident leading blocks are used as they are.
 func (p Prompt) found(run int) int {
 	if p.Computes {
@@ -253,6 +259,10 @@ func New(c cache.Config) (*Cache, error) {
 			p.store = newGrouped(c, pool)
 			break
 		}
+		if p.Columns.Memory.State() > 0 && c.Policy.Entry.InStates && c.Params.Text("evict") == evictNode {
+			p.store, err = newStatedOf(c)
+			break
+		}
 		p.store, err = newTree(c)
 	}
 	return p, err
@@ -267,6 +277,12 @@ func (p *Cache) Remark() string {
 	if g, ok := p.store.(*grouped); ok && len(g.kinds) > 1 && p.Columns.Answered() {
 		return "vllm keeps nothing of answers in layers with a window or a state, so that after an answer a turn hits only " +
 			"up to the end of the prompt before it, at any capacity; --answers off compares all policies without answers"
+	}
+	if s, ok := p.store.(*stated); ok {
+		return fmt.Sprintf("SGLang has 47%% of the memory for states (--mamba-full-memory-ratio 0.9), keeps one at the "+
+			"last multiple of %d tokens of each %d that a prompt computes, where a prompt was found to part from another, and "+
+			"at the last multiple of %d of an answer, and nothing behind it; a running prompt takes %d", s.Grid, s.Chunk,
+			s.Interval, slotsOfPrompt)
 	}
 	return ""
 }

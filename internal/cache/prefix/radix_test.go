@@ -42,6 +42,7 @@ type radixRun struct {
 	node     *radixNode // locked, with all nodes before it
 	tokens   []int      // what the tree has of it
 	priority int
+	length   int // of the prompt
 	partial  bool
 }
 
@@ -189,7 +190,10 @@ func (t *radixTree) each(n *radixNode, f func(*radixNode)) {
 	}
 }
 
-// evict makes room for a number of pages, node by node.
+// spare returns how many more pages there must be for tokens than they take.
+func (t *radixTree) spare() int { return min(1, t.page-1) }
+
+// evict makes room for a number of pages, node by node, as far as it can.
 func (t *radixTree) evict(pages int) {
 	for t.used+t.partial+pages > t.capacity {
 		var victim *radixNode
@@ -198,6 +202,9 @@ func (t *radixTree) evict(pages int) {
 				victim = n
 			}
 		})
+		if victim == nil {
+			return
+		}
 		t.used -= len(victim.tokens) / t.page
 		victim.parent.children = slices.DeleteFunc(victim.parent.children, func(n *radixNode) bool { return n == victim })
 	}
@@ -210,15 +217,15 @@ func (t *radixTree) begin(tokens []int, priority int) (cached int, run *radixRun
 	t.lock(n, 1)
 	whole := t.aligned(tokens)
 	missing, free := (len(whole)-cached)/t.page, t.capacity-t.partial-t.lockedPages()
-	run = &radixRun{priority: priority, tokens: whole[:cached+t.page*min(missing, free)],
+	run = &radixRun{priority: priority, length: len(tokens), tokens: whole[:cached+t.page*min(missing, free)],
 		partial: len(whole) < len(tokens) && free > missing}
 	// Every page behind what was found needs room, also one that the tree has: it is computed again.
 	computed := min(missing, free)
 	if run.partial {
-		t.evict(computed + 1)
+		t.evict(computed + 1 + t.spare())
 		t.partial++
 	} else {
-		t.evict(computed)
+		t.evict(computed + t.spare())
 	}
 	run.node = t.insert(run.tokens, priority, true)
 	t.lock(n, -1)
@@ -238,9 +245,10 @@ func (t *radixTree) answer(run *radixRun, tokens []int) {
 	free := t.capacity - t.partial - t.lockedPages()
 	computed := min(len(whole)/t.page-found, free)
 	run.partial = len(whole) < len(tokens) && free > computed
-	t.evict(computed)
+	for decoded := run.length; decoded < len(tokens); decoded++ { // token by token
+		t.evict(min(decoded/t.page, found+computed) - found + min(1, decoded%t.page) + 1)
+	}
 	if run.partial {
-		t.evict(computed + 1)
 		t.partial++
 	}
 	t.lock(run.node, -1)

@@ -10,7 +10,8 @@ import (
 // chunks keeps blocks as LMCache keeps chunks of tokens (local_cpu_backend.py): in a store that does not know how they
 // are chained. A prompt looks up its blocks up to the first missing one, and requests those from the last to the first,
 // so that the first stay longest. Then it makes room for all other blocks at once, even for those that the store has,
-// and loads the missing ones from the first to the last. The blocks that it has found stay meanwhile.
+// and loads the missing ones from the first to the last. The blocks that it has found may be evicted for that: the
+// engine has read them by then.
 type chunks struct {
 	unheld
 	pool     *cache.Pool
@@ -62,31 +63,32 @@ func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 		r.Pos++
 	}
 	if s.follower != nil {
-		s.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: p.First, Time: p.Now, Priority: p.Priority})
+		s.follower.Begin(p.begins(blocks[:hits], len(p.Blocks)))
 	}
-	fit := min(len(blocks), int(s.pool.Capacity()))
+	for i := hits - 1; i >= 0; i-- {
+		s.policy.Release(blocks[i])
+	}
+	fit := hits + min(len(blocks)-hits, int(s.pool.Capacity()))
 	n.Oversized += int64(len(blocks) - fit)
-	s.pool.MakeRoom(int64(fit - hits))
-	for _, o := range blocks[hits:fit] {
-		if r.Object, r.Query = o, o; !s.pool.Has(o) {
-			s.pool.Miss(r)
-			s.policy.Release(o)
-		}
-		r.Pos++
-	}
-	for _, o := range blocks[:hits] {
-		s.policy.Release(o)
-	}
-	r.Pos = p.First + p.own()
-	for _, o := range p.Blocks[p.own():] { // chunk by chunk, as decoding fills them
-		if r.Object, r.Query = o, o; !s.pool.Has(o) {
-			s.pool.Miss(r)
-			s.policy.Release(o)
-		}
-		r.Pos++
+	s.load(blocks[hits:fit], r)
+	for i := p.own(); i < len(p.Blocks); i++ { // chunk by chunk, as decoding fills them
+		r.Pos = p.First + i
+		s.load(p.Blocks[i:i+1], r)
 	}
 	n.Evictions += s.pool.Evictions() - evictions
 	return min(hits, p.Reusable), Held{}
+}
+
+// load makes room for some blocks, also for those that the store has, and loads the others.
+func (s *chunks) load(blocks []policies.Object, r policies.Request) {
+	s.pool.MakeRoom(int64(len(blocks)))
+	for _, o := range blocks {
+		if r.Object, r.Query = o, o; !s.pool.Has(o) {
+			s.pool.Miss(r)
+			s.policy.Release(o)
+		}
+		r.Pos++
+	}
 }
 
 // unheld is a store whose blocks running prompts do not hold.

@@ -65,6 +65,9 @@ type Tree struct {
 
 	// segments is nil if blocks are evicted one by one.
 	segments *segments
+	page     int // tokens in a block
+
+	moreEvents bool // see policies.Config
 
 	// gone is notified of each block that is no longer resident; may be nil.
 	gone func(o policies.Object, why cache.Departure)
@@ -87,17 +90,25 @@ func (n node) isHeld() bool     { return n&heldBit != 0 }
 func (n node) children() uint32 { return uint32(n / oneChild) }
 
 func newTree(c cache.Config) (*Tree, error) {
-	t := &Tree{nodes: make([]node, c.Trace.NumObjects), parents: prompts.Of(c.Trace.Kind).Parents}
+	t := emptyTree(c)
+	return t, t.usePolicy(c)
+}
+
+// emptyTree returns a tree without a policy.
+func emptyTree(c cache.Config) *Tree {
+	columns := prompts.Of(c.Trace.Kind)
+	t := &Tree{nodes: make([]node, c.Trace.NumObjects), parents: columns.Parents, page: columns.BlockTokens}
 	// The optimum evicts single blocks in any case: policies are compared with it whatever they evict.
 	if c.Params.Text("evict") == evictNode && c.Policy.Entry.Kind != policies.Offline {
 		t.segments = newSegments(c.Trace.NumObjects)
 	}
-	return t, t.usePolicy(c)
+	return t
 }
 
 // usePolicy builds the policy, and makes it choose leaves if it does not do so by itself.
 func (t *Tree) usePolicy(c cache.Config) error {
 	config := c.PolicyConfig()
+	config.MoreEvents = t.moreEvents
 	config.Holds, config.BlockTokens = policies.Can[policies.Holder](c.Policy.Entry), prompts.Of(c.Trace.Kind).BlockTokens
 	if config.Holds && !c.AnyOrder {
 		config.Sequence = c.Trace.Objects
@@ -120,7 +131,9 @@ func (t *Tree) usePolicy(c cache.Config) error {
 		}
 		t.policy = chooser.holder()
 	}
-	t.pool = newPool(c, t.policy)
+	if t.pool = newPool(c, t.policy); t.moreEvents { // prompts have blocks of their own that the tree has, too
+		t.pool = cache.NewPool(t.policy, c.Capacity, c.Trace.NumObjects)
+	}
 	t.pool.Observe(t)
 	if c.Observer != nil {
 		t.follow(c.Observer)
@@ -218,7 +231,7 @@ func (t *Tree) Lock(p Prompt, run int) (h Held) {
 func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 	blocks, hits := p.Blocks[:h.Blocks], p.found(run)
 	if t.follower != nil {
-		t.follower.Begin(policies.Prompt{Hits: blocks[:hits], First: p.First, Time: p.Now, Priority: p.Priority})
+		t.follower.Begin(p.begins(blocks[:hits], len(blocks)))
 	}
 	t.split(blocks[:hits])
 	resident = min(run, len(blocks))
@@ -227,7 +240,8 @@ func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 		if h.Apart {
 			others--
 		}
-		t.pool.MakeRoom(int64(others + resident - hits))
+		loads := int(h.Blocks) - resident // they are held already
+		t.makeRoom(others+resident-hits+t.spare(p), t.locked-loads)
 		again := hits
 		for again < resident && t.pool.Has(blocks[again]) { // what made room may have been these blocks
 			again++
@@ -245,10 +259,32 @@ func (t *Tree) Load(p Prompt, run int, h Held) (now Held, resident int) {
 		t.segments.add(blocks[asked:])
 	}
 	h.Blocks = int32(t.request(blocks, hits, resident, policies.Request{Size: 1, Pos: p.First, Time: p.Now}))
-	if t.apart > 0 {
-		t.pool.MakeRoom(int64(t.apart))
+	if rest := t.apart + t.spareAfter(p); rest > 0 {
+		t.makeRoom(rest, t.locked)
 	}
 	return h, resident
+}
+
+// spare returns for how many more blocks SGLang makes room than a prompt takes.
+func (t *Tree) spare(p Prompt) int {
+	if t.segments == nil || t.page == 1 || !p.Computes {
+		return 0
+	}
+	return 1
+}
+
+// spareAfter returns the same after the answer: before each of its tokens there must be a free page, whether it begins
+// one or not. The last one takes this page if it does.
+func (t *Tree) spareAfter(p Prompt) int {
+	if p.Written > p.Tokens && p.Written%t.page == 1 {
+		return 0
+	}
+	return t.spare(p)
+}
+
+// makeRoom makes room for some blocks, or for as many as fit beside resident ones that are held.
+func (t *Tree) makeRoom(blocks, held int) {
+	t.pool.MakeRoom(min(int64(blocks), t.pool.Capacity()-int64(held)))
 }
 
 // Run returns the length of the leading run of blocks that are resident at a time. Hit and Miss do not expire anything,
@@ -449,6 +485,11 @@ func (t *Tree) Finish(blocks []policies.Object, h Held) {
 	if h.Apart {
 		t.apart--
 	}
+	t.release(blocks)
+}
+
+// release releases blocks that a prompt holds.
+func (t *Tree) release(blocks []policies.Object) {
 	t.unlock(blocks)
 	if len(blocks) == 0 {
 		return

@@ -107,7 +107,7 @@ var sglangFILO = sglang("filo", policies.Look{Color: policies.Magenta, Mark: pol
 // sglang is a policy of the radix tree of SGLang.
 func sglang(name string, look policies.Look, r rule, summary string) policies.Entry {
 	return shortFor(ofNodes, followerOf(policies.Entry{Name: "sglang-" + name, Look: look, Summary: summary,
-		Source: sglangSource}, r))
+		Source: sglangSource, InStates: true}, r))
 }
 
 var sglangTLRU = shortFor(ofNodes, followerOf(policies.Entry{
@@ -115,7 +115,8 @@ var sglangTLRU = shortFor(ofNodes, followerOf(policies.Entry{
 	Look: policies.Look{Color: policies.Violet, Mark: policies.Plus},
 	Summary: "evicts leaves of the radix tree without which the next prompt of a conversation has few enough tokens to " +
 		"compute before others, the one matched longest ago first",
-	Source: sglangSource + "; Zhang et al., Tail-Optimized Caching for LLM Inference, arXiv 2510.15152",
+	Source:   sglangSource + "; Zhang et al., Tail-Optimized Caching for LLM Inference, arXiv 2510.15152",
+	InStates: true,
 	Params: []policies.Param{
 		{Name: "threshold", Default: 2048, Min: 1, Max: 1 << 30, Doc: "tokens that a prompt may have to compute; more " +
 			"than next-prompt-estimate"},

@@ -23,6 +23,9 @@ const (
 	lastCreation             // the one loaded last
 )
 
+// unfinished is the event of blocks of an answer that is not in the tree yet; no event has this number.
+const unfinished = 0
+
 // protectedFrom is the number of prompts from which bySegment protects a node.
 const protectedFrom = 2
 
@@ -72,11 +75,11 @@ type leaves struct {
 	queue    eventQueue      // of the leaves that no prompt holds, if the event decides alone
 	heap     dense.KeyedHeap // of them, otherwise
 	event    uint32
-	at       []uint32 // per object: the event of its release, match or creation
-	prompts  []uint32 // per object: how many have had it since its load; nil unless the rule counts
-	priority []int32  // per object: the highest of a prompt that had it since its load; nil unless the rule is byPriority
-	current  int32    // priority of the prompt that begins
-	tails    *tails   // nil unless the rule is byTail
+	at       []uint32        // per object: the event of its release, match or creation
+	prompts  []uint32        // per object: how many have had it since its load; nil unless the rule counts
+	priority []int32         // per object: the highest of a prompt that had it; nil unless the rule is byPriority
+	current  policies.Prompt // that begins
+	tails    *tails          // nil unless the rule is byTail
 }
 
 func newLeaves(c policies.Config, r rule) *leaves {
@@ -87,7 +90,11 @@ func newLeaves(c policies.Config, r rule) *leaves {
 	if r.ranks() {
 		p.heap = dense.NewKeyedHeap(c.Objects)
 	} else {
-		p.queue = newEventQueue(2*len(c.Groups)+1, r.youngestFirst())
+		events := 2*len(c.Groups) + 1
+		if c.MoreEvents {
+			events += events + c.Requests
+		}
+		p.queue = newEventQueue(events, r.youngestFirst())
 	}
 	if r.counts() {
 		p.prompts = make([]uint32, c.Objects)
@@ -103,17 +110,18 @@ func newLeaves(c policies.Config, r rule) *leaves {
 
 func (p *leaves) Begin(prompt policies.Prompt) {
 	p.event++
-	p.current = prompt.Priority
+	p.current = prompt
+	p.current.Hits, p.current.Found = nil, nil
 	switch {
 	case p.tails != nil:
-		p.tails.begin(prompt.First)
+		p.tails.begin(prompt.First, prompt.Own)
 	case p.prompts != nil:
 		for _, o := range prompt.Hits {
 			p.prompts[o]++
 		}
 	case p.priority != nil:
 		for _, o := range prompt.Hits {
-			p.priority[o] = max(p.priority[o], p.current)
+			p.priority[o] = max(p.priority[o], p.priorityAt(prompt.First))
 		}
 	}
 	for _, o := range prompt.Found {
@@ -144,10 +152,10 @@ func (p *leaves) renew(o policies.Object) {
 
 func (p *leaves) Finish(blocks []policies.Object) {
 	p.event++
-	if p.rule.created() {
-		return
-	}
 	for _, o := range blocks {
+		if p.rule.created() && p.at[o] != unfinished {
+			continue
+		}
 		p.at[o] = p.event
 	}
 	if p.tails != nil {
@@ -161,21 +169,36 @@ func (p *leaves) Hit(r policies.Request) {
 	case p.prompts != nil:
 		p.prompts[r.Object]++
 	case p.priority != nil:
-		p.priority[r.Object] = max(p.priority[r.Object], p.current)
+		p.priority[r.Object] = max(p.priority[r.Object], p.priorityAt(r.Pos))
 	}
+}
+
+// isOwn reports whether a block of the prompt that begins is its own, not its answer's.
+func (p *leaves) isOwn(pos int) bool { return pos < p.current.First+p.current.Own }
+
+// priorityAt returns the priority that the prompt that begins gives to a block. SGLang raises that of the prompt above
+// that of its answer.
+func (p *leaves) priorityAt(pos int) int32 {
+	if p.current.Answered && p.isOwn(pos) && p.current.Priority < math.MaxInt32 {
+		return p.current.Priority + 1
+	}
+	return p.current.Priority
 }
 
 func (p *leaves) Miss(policies.Request) {}
 
 func (p *leaves) Insert(r policies.Request) {
 	p.at[r.Object] = p.event
+	if p.rule.created() && !p.isOwn(r.Pos) {
+		p.at[r.Object] = unfinished
+	}
 	switch {
 	case p.tails != nil:
 		p.tails.insert(r)
 	case p.prompts != nil:
 		p.prompts[r.Object] = 1
 	case p.priority != nil:
-		p.priority[r.Object] = p.current
+		p.priority[r.Object] = p.priorityAt(r.Pos)
 	}
 }
 

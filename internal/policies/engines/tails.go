@@ -14,6 +14,7 @@ type tails struct {
 	block     int64    // tokens
 	allowance int64    // tokens that the next prompt may have to compute, of those that the cache has had
 	first     int      // the position at which the prompt begins
+	own       uint32   // blocks of the prompt; those behind them are a node of the answer
 	inserted  bool     // the prompt has inserted a block
 	start     uint32   // depth of the node that the prompt inserts
 	depth     []uint32 // per object: blocks before it
@@ -28,12 +29,12 @@ func newTails(c policies.Config) *tails {
 	}
 }
 
-func (t *tails) begin(first int) { t.first, t.inserted = first, false }
+func (t *tails) begin(first, own int) { t.first, t.own, t.inserted = first, uint32(own), false }
 
-// insert notes a new block. All that a prompt inserts are one node.
+// insert notes a new block. All that a prompt inserts are one node, and all of its answer another.
 func (t *tails) insert(r policies.Request) {
 	depth := uint32(r.Pos - t.first)
-	if !t.inserted {
+	if !t.inserted || depth == t.own {
 		t.inserted, t.start = true, depth
 	}
 	t.depth[r.Object], t.begins[r.Object], t.reaches[r.Object] = depth, t.start, depth+1

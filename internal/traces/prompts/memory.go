@@ -28,6 +28,9 @@ func (p *Columns) Lines() (lines []string) {
 		text += fmt.Sprintf("; under vllm in a pool of blocks of %d tokens in the layers of a group, %s each, for %s",
 			pool.Tokens, memory.Bytes(int64(pool.Bytes)), pool.About())
 	}
+	if p.Memory.State() > 0 && !p.LengthsOnly {
+		text += "; under sglang's policies with states in 47% of the memory, where SGLang keeps them"
+	}
 	return append(lines, text)
 }
 
@@ -49,6 +52,14 @@ func (m Memory) Pool(tokens int) (p llm.Pool, ok bool) {
 		return p, false
 	}
 	return m.values.Pool(tokens)
+}
+
+// State returns the bytes of a state of the model, 0 if it has none or nothing is known of it.
+func (m Memory) State() float64 {
+	if m.BlockBytes == 0 {
+		return 0
+	}
+	return m.values.State
 }
 
 // maxBytes is how many bytes all requests of a trace may have together, so that sums of them fit into an int64.
