@@ -25,8 +25,8 @@ SEED    ?= $(shell date +%s)
 # How many cases each of these tests draws.
 CHECKS  ?= 30
 
-.PHONY: build train run test quick race servers bench bench-gpu bench-record references lint cross portable kernels \
-  engines release fuzz fuzz-targets properties docs install mutants verdicts clean
+.PHONY: build train run test quick race servers servers-brief bench bench-gpu bench-record references lint cross \
+  portable kernels engines release fuzz fuzz-targets properties docs install mutants verdicts clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -81,6 +81,15 @@ servers:
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -v -run ShardOf ./internal/serving/route
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run 'SharedTraces|BytesOfItems' -parallel 6 \
 	  ./internal/cache/servers
+
+# What of it is fast, and does not depend on how busy the machine is: one log of each, and where Varnish and Redis put
+# what they are given.
+servers-brief:
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -parallel 8 -run 'LogsOf.*/(combined|default|httplog|squid)$$' \
+	  ./internal/traces/read
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -run 'MonitorOf|WatchOf' ./internal/traces/read
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -run ShardOf ./internal/serving/route
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -run BytesOfItems ./internal/cache/servers
 
 # 20 M requests, Zipf(1.0) over 1 M objects, capacity 100 000: Mreq/s and ns per request of every policy; then the join
 # of 10 000 vectors of 384 dimensions, on one core and on all, the nearest of each, replays of queries whose neighbours

@@ -155,11 +155,18 @@ func (t *table) count(o policies.Object, by int) int64 {
 	return t.chained(o, by)
 }
 
-func (t *table) chained(o policies.Object, by int) int64 {
-	n := &t.used[random.Scramble(uint64(o))&uint64(t.units-1)]
+func (t *table) chained(o policies.Object, by int) (added int64) {
+	n := &t.used[random.Scramble(uint64(o))&uint64(len(t.used)-1)]
+	if t.per == 1 { // the common case, without branches that depend on the slot
+		fewer := min(*n, uint8(int(*n)+by))
+		*n = uint8(int(*n) + by)
+		added = int64(min(fewer, 1)) * int64(by) * chainEntry
+		t.more += added
+		return added
+	}
 	before := t.chain(*n)
 	*n = uint8(int(*n) + by)
-	added := t.chain(*n) - before
+	added = t.chain(*n) - before
 	t.more += added
 	return added
 }

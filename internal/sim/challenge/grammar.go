@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/internal/base/random"
 )
 
 // Workload is phases of requests, one after the other.
@@ -52,7 +54,7 @@ func (g grammar) phase() phase {
 	p.alpha = math.Round(20*(0.4+g.Float64())) / 20
 	p.period = g.between(max(1, g.Capacity/4), 20*g.Capacity)
 	p.shift = g.between(1, max(1, p.objects/4))
-	p.share = math.Round(20*(0.1+0.6*g.Float64())) / 20
+	p.share = math.Round(20*(0.1+float64(0.6*g.Float64()))) / 20
 	p.length = g.between(max(1, g.Capacity/4), 4*g.Capacity)
 	if g.IntN(2) == 0 {
 		p.again = g.between(max(1, g.Capacity/2), 4*g.Capacity)
@@ -62,7 +64,7 @@ func (g grammar) phase() phase {
 
 // between draws a whole number whose logarithm is uniform.
 func (g grammar) between(low, high int) int {
-	return int(math.Round(float64(low) * math.Pow(float64(high)/float64(low), g.Float64())))
+	return int(math.Round(float64(low) * random.Exp(g.Float64()*random.Log(float64(high)/float64(low)))))
 }
 
 // change returns a workload that differs in one phase: it is new, gone, there again, or has another length.
