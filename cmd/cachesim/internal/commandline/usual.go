@@ -60,6 +60,7 @@ var briefly = map[string]string{
 	"audit --policy":          "as in lru or s3fifo(small=0.1); see cachesim policies",
 	"audit --rate":            "with --cost: how often requests come, as in 1200/s",
 	"audit --by":              "a column that may matter, as in region",
+	"challenge --capacity":    "objects, as in 100",
 	"adversary --policy":      "as in laru,lru (default: all that use a predictor)",
 	"curve --output":          "folder for report.html, records and figures",
 	"explain --capacity":      "100 (objects), 64MiB or 1% (of the trace)",
