@@ -16,7 +16,7 @@ import (
 const maxTokens = math.MaxInt32
 
 // Formats are the formats of prompts.
-var Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat,
+var Formats = []source.Format{mooncakeFormat, bailianFormat, chatFormat, openaiFormat, litellmFormat,
 	vllmFormat, sglangFormat, conversationsFormat, aibrixFormat, lengthsFormat}
 
 // prompt is one prompt as a file states it.
