@@ -151,3 +151,19 @@ func (o *inOrder) add(p prompt) error {
 	return o.src.In.Budget.Need(2*step, fmt.Sprintf("%s: its first %d prompts, which are not in the order of their times",
 		o.src.Place, len(o.all)), "a part of the file, such as its first lines: head -n 100000 FILE | cachesim run -")
 }
+
+// FirstLines returns the lines at the beginning without consuming them.
+func FirstLines(src *source.Source) ([][]byte, error) {
+	head, err := src.Head()
+	if err != nil {
+		return nil, err
+	}
+	if len(head.Lines) == 0 { // the first line is longer
+		b, err := src.Peek(source.MaxLine)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		head = source.NewHead(b, err == io.EOF)
+	}
+	return head.Lines, nil
+}

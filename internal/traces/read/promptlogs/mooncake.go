@@ -126,19 +126,12 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 // firstLines parses the lines at the beginning without consuming them, up to the first wrong one, which Read will
 // report.
 func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
-	head, err := r.src.Head()
+	texts, err := FirstLines(r.src)
 	if err != nil {
 		return nil, err
 	}
-	if len(head.Lines) == 0 { // the first line is longer
-		b, err := r.src.Peek(source.MaxLine)
-		if err != nil && err != io.EOF {
-			return nil, err
-		}
-		head = source.NewHead(b, err == io.EOF)
-	}
 	var lines []mooncakeLine
-	for _, text := range head.Lines {
+	for _, text := range texts {
 		if len(source.TrimBlanks(text)) == 0 {
 			continue
 		}
