@@ -5,4 +5,4 @@ package agentlogs
 import "github.com/cachesim/cachesim/internal/traces/source"
 
 // Formats are the formats of this package.
-var Formats = []source.Format{agentFormat, dynamoFormat, claudeCodeFormat, codexFormat, spansFormat}
+var Formats = []source.Format{agentFormat, dynamoFormat, lmcacheFormat, claudeCodeFormat, codexFormat, spansFormat}

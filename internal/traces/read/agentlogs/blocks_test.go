@@ -105,7 +105,8 @@ func TestSubAgents(t *testing.T) {
 
 // FuzzBlocks reads anything as a trace with the ids of blocks.
 func FuzzBlocks(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"agent", "dynamo"}, smallSession, dynamoTool+dynamoEnd("1", agentOf("a"), "", 4, "1"),
-		dynamoEnd("5", "", `"cached_tokens":3,`, 4, "1")+dynamoEnd("2", "", "", 4, "1"), agentsAt("global", "0", "1"),
+	tracetest.FuzzAll(f, []string{"agent", "dynamo", "lmcache"}, smallSession, dynamoTool+dynamoEnd("1", agentOf("a"), "", 4, "1"),
+		dynamoEnd("5", "", `"cached_tokens":3,`, 4, "1")+dynamoEnd("2", "", "", 4, "1"),
+		`{"timestamp":1.5,"model_name":"m","chunk_size":4,"seq_len":9,"chunk_hashes":["0xab","0xcd"]}`, agentsAt("global", "0", "1"),
 		`{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`)
 }

@@ -46,7 +46,7 @@ func TestDynamo(t *testing.T) {
 	got = loadAs(t, dynamoEnd("1000", "", "", 4, "401")+dynamoEnd("1020", "", "", 4, "401")+
 		dynamoEnd("null", "", "", 4, "401"), "")
 	if k := prompts.Of(got.Kind); len(k.SessionKeys) > 0 || !slices.Equal(got.Objects, []uint32{0, 0}) ||
-		!said(got, "without request_received_ms") {
+		!said(got, "without a time") {
 		t.Errorf("blocks %v, sessions %v", got.Objects, k.SessionKeys)
 	}
 }
@@ -55,7 +55,7 @@ func TestDynamoErrors(t *testing.T) {
 	good := dynamoEnd("1000", "", "", 4, "401")
 	for name, c := range map[string]struct{ content, want string }{
 		"no request":    {dynamoTool, "want a request_end with a replay"},
-		"other blocks":  {good + strings.Replace(good, `size":4`, `size":8`, 1), "line 2: a trace_block_size of 8 tokens, and of 4"},
+		"other blocks":  {good + strings.Replace(good, `size":4`, `size":8`, 1), "line 2: trace_block_size: 8 tokens, and 4 in the first"},
 		"a session":     {good + dynamoEnd("1", agentOf("a"), "", 4, "1"), "line 2: an agent_context, which the first"},
 		"no session":    {dynamoEnd("1", agentOf("a"), "", 4, "1") + good, "line 2: no agent_context with a session_id"},
 		"wrong length":  {good + dynamoEnd("1", "", "", 40, "1"), "line 2: 1 block ids for a prompt of 40 tokens"},
@@ -64,5 +64,31 @@ func TestDynamoErrors(t *testing.T) {
 	} {
 		_, err := tracetest.ReadText(t, c.content, "dynamo")
 		must.Fail(t, err, c.want, name)
+	}
+}
+
+// TestLMCache: the lookups that LMCache 0.5.6 wrote, of which its own simulator finds 252 of 369 tokens in a cache
+// without limit, tails of prompts included.
+func TestLMCache(t *testing.T) {
+	got := loadAs(t, fileOf(t, "lmcache-0.5.6-lookups.jsonl"), "")
+	k := prompts.Of(got.Kind)
+	seen := map[uint32]bool{}
+	hits, tokens := 0, int32(0)
+	for i, first := range got.Groups {
+		end := len(got.Objects)
+		if i+1 < len(got.Groups) {
+			end = got.Groups[i+1]
+		}
+		hit := true
+		for _, block := range got.Objects[first:end] {
+			if hit = hit && seen[block]; hit {
+				hits += k.BlockTokens
+			}
+			seen[block] = true
+		}
+		tokens += k.InputTokens[i]
+	}
+	if hits != 252 || tokens != 369 || got.Readings[0].Format != "lmcache" || k.Arrivals[0] != 1764000000433645700 {
+		t.Errorf("%d of %d tokens, the first at %d, read as %s", hits, tokens, k.Arrivals[0], got.ReadAs())
 	}
 }
