@@ -69,7 +69,7 @@ func openAgent(src *source.Source, opts params.Values) (stream.Reader, stream.Fi
 		return nil, stream.Fields{}, err
 	}
 	src.Reading.Time = "time in s from generated session starts (arrivals=" + opts.Text("arrivals") + ")"
-	return promptlogs.BlockPrompts(a.next).Open(number, prompts.Kind{BlockTokens: a.blockTokens, Sessions: true})
+	return promptlogs.BlockPrompts(a.next).Open(number, prompts.Kind{BlockTokens: a.blockTokens, Sessions: true}, true)
 }
 
 // sessionStart returns when the session of a file starts, in nanoseconds. It draws the gaps of all earlier files again,

@@ -57,9 +57,10 @@ func TestAgentErrors(t *testing.T) {
 			`"hash_ids": [1]}]}]}`, "t goes back from 2 to 1 seconds"},
 		"sub-agent without time": {head + `{"t": 5, "requests": [{"in": 4, "hash_ids": [1]}]}]}`, "without t, in or"},
 		"sub-agent without list": {head + `{"t": 5, "requests": 5}]}`, "an array of requests"},
-		"too late":               {head + `{"t": 9e9, "requests": [{"t": 8e9, "in": 4, "hash_ids": [1]}]}]}`, "2^63 nanoseconds"},
-		"no ids":                 {head + `{"t": 2, "in": 40}]}`, "without t, in or hash_ids"},
-		"after the end":          {head + `]} x`, "nothing after the object"},
+		"too late": {head + `{"t": 9e9, "requests": [{"t": 8e9, "in": 4, "hash_ids": [1]}]}]}`,
+			"2^63 nanoseconds"},
+		"no ids":        {head + `{"t": 2, "in": 40}]}`, "without t, in or hash_ids"},
+		"after the end": {head + `]} x`, "nothing after the object"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, read.Options{Selection: read.Selection{Format: "agent"}})
 		must.Fail(t, err, c.want, name)
@@ -70,7 +71,8 @@ func TestAgentErrors(t *testing.T) {
 const agentsTrace = `{"id": "trace_3", "models": ["m"], "block_size": 4, "hash_id_scope": "SCOPE", "tool_tokens": 8, ` +
 	`"requests": [{"t": 1, "type": "n", "model": "m", "in": 8, "out": 3, "hash_ids": [1, 2], "stop": "tool_use"}, ` +
 	`{"t": 2, "type": "subagent", "agent_id": "agent_001", "subagent_type": "Explore", "duration_ms": 58071, ` +
-	`"status": "completed", "requests": [{"t": START0, "type": "n", "model": "m", "in": 8, "out": 3, "hash_ids": [1, 7]}, ` +
+	`"status": "completed", "requests": [` +
+	`{"t": START0, "type": "n", "model": "m", "in": 8, "out": 3, "hash_ids": [1, 7]}, ` +
 	`{"t": START9, "type": "s", "model": "m", "in": 9, "out": 3, "hash_ids": [1, 7]}], "models": ["m"]}, ` +
 	`{"t": 4, "type": "s", "model": "m", "in": 8, "out": 3, "hash_ids": [1, 2]}], "totals": {}}`
 
@@ -105,8 +107,9 @@ func TestSubAgents(t *testing.T) {
 
 // FuzzBlocks reads anything as a trace with the ids of blocks.
 func FuzzBlocks(f *testing.F) {
-	tracetest.FuzzAll(f, []string{"agent", "dynamo", "lmcache"}, smallSession, dynamoTool+dynamoEnd("1", agentOf("a"), "", 4, "1"),
+	tracetest.FuzzAll(f, []string{"agent", "dynamo", "lmcache"}, smallSession, agentsAt("global", "0", "1"),
+		dynamoTool+dynamoEnd("1", agentOf("a"), "", 4, "1"),
 		dynamoEnd("5", "", `"cached_tokens":3,`, 4, "1")+dynamoEnd("2", "", "", 4, "1"),
-		`{"timestamp":1.5,"model_name":"m","chunk_size":4,"seq_len":9,"chunk_hashes":["0xab","0xcd"]}`, agentsAt("global", "0", "1"),
+		`{"timestamp":1.5,"model_name":"m","chunk_size":4,"seq_len":9,"chunk_hashes":["0xab","0xcd"]}`,
 		`{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`)
 }

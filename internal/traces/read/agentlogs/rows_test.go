@@ -54,8 +54,9 @@ func TestDynamo(t *testing.T) {
 func TestDynamoErrors(t *testing.T) {
 	good := dynamoEnd("1000", "", "", 4, "401")
 	for name, c := range map[string]struct{ content, want string }{
-		"no request":    {dynamoTool, "want a request_end with a replay"},
-		"other blocks":  {good + strings.Replace(good, `size":4`, `size":8`, 1), "line 2: trace_block_size: 8 tokens, and 4 in the first"},
+		"no request": {dynamoTool, "want a request_end with a replay"},
+		"other blocks": {good + strings.Replace(good, `size":4`, `size":8`, 1),
+			"line 2: trace_block_size: 8 tokens, and 4 in the first"},
 		"a session":     {good + dynamoEnd("1", agentOf("a"), "", 4, "1"), "line 2: an agent_context, which the first"},
 		"no session":    {dynamoEnd("1", agentOf("a"), "", 4, "1") + good, "line 2: no agent_context with a session_id"},
 		"wrong length":  {good + dynamoEnd("1", "", "", 40, "1"), "line 2: 1 block ids for a prompt of 40 tokens"},

@@ -41,6 +41,9 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 	readsJSON := slices.ContainsFunc(candidates, func(f source.Format) bool { return f.JSON })
 	if !readsJSON && (best < source.Likely || !source.IsBinary(head.Bytes)) {
 		if err := checkForeign(s, head); err != nil {
+			if log, ok := statisticsOf(head.Bytes); ok {
+				err = s.Errorf("%w", log)
+			}
 			return source.Format{}, err
 		}
 	}

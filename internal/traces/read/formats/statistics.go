@@ -98,8 +98,8 @@ var statisticsKinds = []statisticsKind{
 	{"statistics of Ollama", regexp.MustCompile(`msg="loading cache slot" .*\bprompt=([0-9]+) used=([0-9]+)`), allAndHits,
 		"tokens", inFront},
 	{"events of a cache of vLLM or SGLang (BlockStored, BlockRemoved)", regexp.MustCompile(
-		`"type": ?"Block(?:Stored|Removed)"|\["Block(?:Stored|Removed)"|\bBlock(?:Stored|Removed)\(block_hashes=`), noneStated,
-		"", "start vLLM with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG, or SGLang with --log-requests " +
+		`"type": ?"Block(?:Stored|Removed)"|\["Block(?:Stored|Removed)"|\bBlock(?:Stored|Removed)\(block_hashes=`),
+		noneStated, "", "start vLLM with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG, or SGLang with --log-requests " +
 			"--log-requests-level 3"},
 	{"statistics of a Redis server (INFO)", regexp.MustCompile(`^keyspace_(?:hits|misses):([0-9]+)`),
 		namedCounts("keyspace_hits:", "keyspace_misses:"), "requests", "record its requests with redis-cli MONITOR"},
@@ -209,8 +209,8 @@ func allAndHits(k *statisticsKind, log []byte) (stated []observed) {
 	return stated
 }
 
-// tasks are prompts of llama.cpp's server: each states its tokens, and then where what was in the cache ends, which comes
-// again with every batch.
+// tasks are prompts of llama.cpp's server: each states its tokens, and then where what was in the cache ends, which
+// comes again with every batch.
 func tasks(k *statisticsKind, log []byte) (stated []observed) {
 	tokens := map[string]float64{} // of tasks for which the second has not come
 	k.matches(log, func(groups []string) {

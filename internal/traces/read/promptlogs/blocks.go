@@ -17,14 +17,14 @@ import (
 type BlockPrompt struct {
 	prompt
 	served    served
-	usage     prompts.Usage
+	Usage     prompts.Usage // what its server counted
 	hasBlocks bool
 }
 
 // Begin begins a prompt.
 func (p *BlockPrompt) Begin() {
 	p.prompt = prompt{blocks: p.blocks[:0]}
-	p.OutputTokens, p.hasBlocks, p.usage = -1, false, prompts.Usage{}
+	p.OutputTokens, p.hasBlocks, p.Usage = -1, false, prompts.Usage{}
 	p.served.reset()
 }
 
@@ -33,6 +33,15 @@ func (p *BlockPrompt) Input(s *source.JSONScanner) (err error) {
 	p.InputTokens, err = readTokens(s, 1)
 	return err
 }
+
+// SetInput is Input for a text.
+func (p *BlockPrompt) SetInput(text []byte) (err error) {
+	p.InputTokens, err = parseTokens(text, 1)
+	return err
+}
+
+// SetOutput is Output for a text.
+func (p *BlockPrompt) SetOutput(text []byte) { p.OutputTokens = countOf(text) }
 
 // Output reads how many tokens its answer has.
 func (p *BlockPrompt) Output(s *source.JSONScanner) error { return readCount(s, &p.OutputTokens) }
@@ -49,17 +58,22 @@ func (p *BlockPrompt) Other(key []byte, s *source.JSONScanner) error {
 	if ok, err := p.served.read(string(key), s); ok {
 		return err
 	}
-	return ReadUsage(&p.usage, key, s)
+	return ReadUsage(&p.Usage, key, s)
 }
 
 // IsWhole reports whether the length and the blocks of the prompt are known.
 func (p *BlockPrompt) IsWhole() bool { return p.InputTokens > 0 && p.hasBlocks }
 
-// End ends a prompt that was sent at a time, in nanoseconds. scope keeps its ids apart from those of other scopes.
-func (p *BlockPrompt) End(at int64, blockTokens int, scope uint64, src *source.Source, opts params.Values) error {
+// EndWithout ends a prompt that was sent at a time, in nanoseconds, and has no blocks.
+func (p *BlockPrompt) EndWithout(at int64, src *source.Source, opts params.Values) {
 	src.Reading.NameModel(p.served.model)
 	p.time, p.OutputTokens = at, known(p.OutputTokens, src.Reading)
-	p.Scope, p.Measured = p.served.scope(opts), measured(&p.usage, p.InputTokens, src.Reading)
+	p.Scope, p.Measured = p.served.scope(opts), measured(&p.Usage, p.InputTokens, src.Reading)
+}
+
+// End is EndWithout for a prompt with blocks. scope keeps their ids apart from those of other scopes.
+func (p *BlockPrompt) End(at int64, blockTokens int, scope uint64, src *source.Source, opts params.Values) error {
+	p.EndWithout(at, src, opts)
 	for i, id := range p.blocks {
 		p.blocks[i] = random.Scramble(id ^ scope)
 	}
@@ -82,9 +96,9 @@ func (b *blockSource) next(p *prompt) error {
 	return err
 }
 
-// Open returns the reader of the prompts of a file of this number.
-func (r BlockPrompts) Open(number int, kind prompts.Kind) (stream.Reader, stream.Fields, error) {
-	return opened(number, &blockSource{read: r}, kind, true, nil)
+// Open returns the reader of the prompts of a file of this number; clock says that they have times.
+func (r BlockPrompts) Open(number int, kind prompts.Kind, clock bool) (stream.Reader, stream.Fields, error) {
+	return opened(number, &blockSource{read: r}, kind, clock, nil)
 }
 
 // OpenInOrder is Open for a file that has its prompts in another order than that of their times.

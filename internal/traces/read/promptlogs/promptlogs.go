@@ -17,7 +17,12 @@ const maxTokens = math.MaxInt32
 
 // Formats are the formats of prompts.
 var Formats = []source.Format{mooncakeFormat, bailianFormat, chatFormat, openaiFormat, litellmFormat,
-	vllmFormat, sglangFormat, conversationsFormat, aibrixFormat, lengthsFormat}
+	vllmFormat, sglangFormat, conversationsFormat, aibrixFormat}
+
+// OnlyLengths are prompts without contents.
+func OnlyLengths(sessions bool) prompts.Kind {
+	return prompts.Kind{BlockTokens: 1, Sessions: sessions, LengthsOnly: true}
+}
 
 // prompt is one prompt as a file states it.
 type prompt struct {

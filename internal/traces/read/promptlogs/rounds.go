@@ -16,10 +16,12 @@ const (
 )
 
 // historyParam is an option of rows with delays.
-var historyParam = params.Param{Name: "history", Default: "auto", Choices: []string{"auto", historyInRows, historyAdded},
+var historyParam = params.Param{
+	Name: "history", Default: "auto", Choices: []string{"auto", historyInRows, historyAdded},
 	Doc: "where the rows of a session have delays: whether each is a whole prompt (included), or what is new in " +
 		"it, so that the rows before and their answers are added (added); auto: added if no row of the first lines " +
-		"begins with the block that its session begins with"}
+		"begins with the block that its session begins with",
+}
 
 // rounds are the sessions of a file whose rows come some time after the one before.
 type rounds struct {

@@ -77,9 +77,10 @@ func TestRowsWithDelaysErrors(t *testing.T) {
 			"line 3: a delay in a session that has no row with a timestamp"},
 		"no time": {first + `{"session_id":"a","input_length":10,"output_length":9,"hash_ids":[6]}`,
 			"line 3: no timestamp, which"},
-		"negative delay":  {first + `{"session_id":"a","delay":-1}`, "line 3: delay: time"},
-		"too late":        {first + huge[:len(huge)-1] + "\n" + huge, "2^63 nanoseconds"},
-		"too many tokens": {first + strings.ReplaceAll(huge+huge, "9e15", "1"), "with the rows before it: want at most 16777216"},
+		"negative delay": {first + `{"session_id":"a","delay":-1}`, "line 3: delay: time"},
+		"too late":       {first + huge[:len(huge)-1] + "\n" + huge, "2^63 nanoseconds"},
+		"too many tokens": {first + strings.ReplaceAll(huge+huge, "9e15", "1"),
+			"with the rows before it: want at most 16777216"},
 	} {
 		_, err := tracetest.LoadText(t, c.content, read.Options{})
 		must.Fail(t, err, c.want, name)
