@@ -56,7 +56,10 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 			return source.Format{}, s.Errorf("%w", log)
 		}
 	}
-	isTable := func(f source.Format) bool { return f.Name == csvFormat.Name || f.Name == "plain" }
+	isOfGin := bytes.Contains(head.Bytes, []byte("[GIN] ")) // lines of Ollama look like an access log, and are none
+	isTable := func(f source.Format) bool {
+		return f.Name == csvFormat.Name || f.Name == "plain" || isOfGin && f.Name == "access"
+	}
 	if !slices.ContainsFunc(candidates, func(f source.Format) bool { return !isTable(f) }) {
 		if log, ok := statisticsOf(head.Bytes); ok {
 			return source.Format{}, s.Errorf("%w", log)

@@ -118,7 +118,7 @@ var statisticsKinds = []statisticsKind{
 		"record requests with blktrace"},
 	{"requests of vLLM", regexp.MustCompile(`Received request [^ ]+: params: `), noneStated, "",
 		"start the server with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG, which logs prompts"},
-	{"requests of Ollama", regexp.MustCompile(`^\[GIN\] .* POST +"/(?:api/(?:generate|chat)|v1/(?:chat/)?completions)"`),
+	{"requests of Ollama", regexp.MustCompile(`\[GIN\] .* POST +"/(?:api/(?:generate|chat)|v1/(?:chat/)?completions)"`),
 		noneStated, "", inFront + "; with OLLAMA_DEBUG=1 it logs how many of their tokens hit"},
 	{"requests of TGI", regexp.MustCompile(`(?:generate|completions|generate_stream)\{.*queue_time=.*` +
 		`text_generation_router`), noneStated, "", inFront},
