@@ -1,6 +1,7 @@
 package formats_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
@@ -68,4 +69,11 @@ func TestAdviceCanBePasted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGinIsNoAccessLog: the log of Ollama at its default level is told from an access log.
+func TestGinIsNoAccessLog(t *testing.T) {
+	log := strings.Repeat("[GIN] 2025/10/03 - 13:22:32 | 200 |   2.1s |             ::1 | POST     \"/api/generate\"\n", 3)
+	_, err := tracetest.ReadText(t, log, "")
+	must.Fail(t, err, "begins with requests of Ollama")
 }

@@ -41,6 +41,9 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 	readsJSON := slices.ContainsFunc(candidates, func(f source.Format) bool { return f.JSON })
 	if !readsJSON && (best < source.Likely || !source.IsBinary(head.Bytes)) {
 		if err := checkForeign(s, head); err != nil {
+			if log, ok := statisticsOf(head.Bytes); ok {
+				err = s.Errorf("%w", log)
+			}
 			return source.Format{}, err
 		}
 	}
@@ -53,7 +56,10 @@ func detect(s *source.Source, head source.Head) (source.Format, error) {
 			return source.Format{}, s.Errorf("%w", log)
 		}
 	}
-	isTable := func(f source.Format) bool { return f.Name == csvFormat.Name || f.Name == "plain" }
+	isOfGin := bytes.Contains(head.Bytes, []byte("[GIN] ")) // lines of Ollama look like an access log, and are none
+	isTable := func(f source.Format) bool {
+		return f.Name == csvFormat.Name || f.Name == "plain" || isOfGin && f.Name == "access"
+	}
 	if !slices.ContainsFunc(candidates, func(f source.Format) bool { return !isTable(f) }) {
 		if log, ok := statisticsOf(head.Bytes); ok {
 			return source.Format{}, s.Errorf("%w", log)

@@ -22,6 +22,7 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/read/kvlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/parquet"
 	"github.com/cachesim/cachesim/internal/traces/read/promptlogs"
+	"github.com/cachesim/cachesim/internal/traces/read/promptlogs/lengths"
 	"github.com/cachesim/cachesim/internal/traces/read/regexlogs"
 	"github.com/cachesim/cachesim/internal/traces/read/weblogs"
 	"github.com/cachesim/cachesim/internal/traces/recommender"
@@ -38,7 +39,8 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{prompts.Kind{}, slices.Concat(promptlogs.Formats, agentlogs.Formats), "", []source.Writable{mooncakeWritable}},
+	{prompts.Kind{}, slices.Concat(promptlogs.Formats, lengths.Formats, agentlogs.Formats), "",
+		[]source.Writable{mooncakeWritable}},
 	{queries.Kind{}, queries.Formats, "", queries.Writables},
 	{files.Kind{}, files.Formats, "devices", files.Writables},
 	{recommender.Kind{}, recommender.Formats, "", recommender.Writables},

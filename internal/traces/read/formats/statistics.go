@@ -92,6 +92,15 @@ var statisticsKinds = []statisticsKind{
 	{"statistics of LMCache", regexp.MustCompile(`Total tokens ([0-9]+), LMCache hit tokens: ([0-9]+)`), allAndHits,
 		"tokens",
 		"log the requests of the engine in front of it: vLLM's --enable-log-requests with VLLM_LOGGING_LEVEL=DEBUG"},
+	{"statistics of llama.cpp's server", regexp.MustCompile(`slot .*\| task ([0-9]+) \| (?:new prompt, .*` +
+		`(?:task\.n_tokens|n_prompt_tokens) = ([0-9]+)|.*(?:memory_seq_rm|kv cache rm) \[([0-9]+), end\))`), tasks,
+		"tokens", inFront},
+	{"statistics of Ollama", regexp.MustCompile(`msg="loading cache slot" .*\bprompt=([0-9]+) used=([0-9]+)`), allAndHits,
+		"tokens", inFront},
+	{"events of a cache of vLLM or SGLang (BlockStored, BlockRemoved)", regexp.MustCompile(
+		`"type": ?"Block(?:Stored|Removed)"|\["Block(?:Stored|Removed)"|\bBlock(?:Stored|Removed)\(block_hashes=`),
+		noneStated, "", "start vLLM with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG, or SGLang with --log-requests " +
+			"--log-requests-level 3"},
 	{"statistics of a Redis server (INFO)", regexp.MustCompile(`^keyspace_(?:hits|misses):([0-9]+)`),
 		namedCounts("keyspace_hits:", "keyspace_misses:"), "requests", "record its requests with redis-cli MONITOR"},
 	{"statistics of memcached (stats)", regexp.MustCompile(`^STAT get_(?:hits|misses) ([0-9]+)`),
@@ -109,7 +118,14 @@ var statisticsKinds = []statisticsKind{
 		"record requests with blktrace"},
 	{"requests of vLLM", regexp.MustCompile(`Received request [^ ]+: params: `), noneStated, "",
 		"start the server with --enable-log-requests and VLLM_LOGGING_LEVEL=DEBUG, which logs prompts"},
+	{"requests of Ollama", regexp.MustCompile(`\[GIN\] .* POST +"/(?:api/(?:generate|chat)|v1/(?:chat/)?completions)"`),
+		noneStated, "", inFront + "; with OLLAMA_DEBUG=1 it logs how many of their tokens hit"},
+	{"requests of TGI", regexp.MustCompile(`(?:generate|completions|generate_stream)\{.*queue_time=.*` +
+		`text_generation_router`), noneStated, "", inFront},
 }
+
+// inFront says how to log the prompts of servers whose own logs cannot be read for them.
+const inFront = "log its requests in a proxy in front of it as JSON lines with messages or prompt, as LiteLLM does"
 
 // lacks says what statistics of a kind do without.
 func (k *statisticsKind) lacks() string {
@@ -190,6 +206,21 @@ func missesAndHits(k *statisticsKind, log []byte) (stated []observed) {
 
 func allAndHits(k *statisticsKind, log []byte) (stated []observed) {
 	k.matches(log, func(groups []string) { stated = append(stated, observed{countIn(groups[1]), countIn(groups[0])}) })
+	return stated
+}
+
+// tasks are prompts of llama.cpp's server: each states its tokens, and then where what was in the cache ends, which
+// comes again with every batch.
+func tasks(k *statisticsKind, log []byte) (stated []observed) {
+	tokens := map[string]float64{} // of tasks for which the second has not come
+	k.matches(log, func(groups []string) {
+		if groups[1] != "" {
+			tokens[groups[0]] = countIn(groups[1])
+		} else if all := tokens[groups[0]]; all > 0 {
+			stated = append(stated, observed{min(all, countIn(groups[2])), all})
+			delete(tokens, groups[0])
+		}
+	})
 	return stated
 }
 

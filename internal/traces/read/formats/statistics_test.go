@@ -27,6 +27,27 @@ func TestStatisticsAreRecognised(t *testing.T) {
 		{"    time  read  miss  miss%  arcsz     c\n10:01:02    12     1      8    31G   32G\n" +
 			"10:01:04  2.1K   310     14    31G   32G\n10:01:06  3.3K   150      4    32G   32G\n",
 			"ZFS (arcstat), which name no requests; by its first 4 lines 91.5% of the reads hit"},
+		{"0.58.345.135 I slot launch_slot_: id  1 | task 7 | processing task, is_child = 0\n" +
+			"slot   operator(): id  1 | task 7 | new prompt, n_ctx_slot = 4096, n_keep = 4, task.n_tokens = 1000\n" +
+			"slot   operator(): id  1 | task 7 | cached n_tokens = 0, memory_seq_rm [0, end)\n" +
+			"slot   operator(): id  1 | task 7 | cached n_tokens = 512, memory_seq_rm [512, end)\n" +
+			"slot update_slots: id  0 | task 8 | new prompt, n_ctx_slot = 65024, n_keep = 0, n_prompt_tokens = 1000\n" +
+			"slot update_slots: id  0 | task 8 | kv cache rm [900, end)\n",
+			"statistics of llama.cpp's server, which name no requests; by its first 6 lines 45.0% of the tokens hit (in their " +
+				"order 0.0%, 90.0%); log its requests in a proxy"},
+		{"time=2026-06-03T14:21:06.039+02:00 level=DEBUG source=cache.go:151 msg=\"loading cache slot\" id=0 cache=53 " +
+			"prompt=62 used=0 remaining=62\ntime=2026-06-03T14:21:06.046+02:00 level=DEBUG source=cache.go:151 " +
+			"msg=\"loading cache slot\" id=0 cache=62 prompt=64 used=60 remaining=4\n",
+			"statistics of Ollama, which name no requests; by its first 2 lines 47.6% of the tokens hit"},
+		{"[GIN] 2025/10/03 - 13:22:32 | 200 |   2.10313825s |             ::1 | POST     \"/api/generate\"\n",
+			"requests of Ollama, which have no prompts at this level; log its requests in a proxy"},
+		{"[GIN] 2025/10/03 - 13:22:32 | 200 |   2.1s |  ::1 | POST     \"/api/users\"\n", ""},
+		{"2024-12-10T21:50:03.478010Z  INFO chat_completions{total_time=\"735.200735ms\" validation_time=\"955.594µs\" " +
+			"queue_time=\"73.176µs\" seed=\"None\"}: text_generation_router::server: router/src/server.rs:407: Success\n",
+			"requests of TGI, which have no prompts"},
+		{`{"ts": 1.5, "events": [{"type": "BlockStored", "block_hashes": [1, 2], "parent_block_hash": null}]}` + "\n",
+			"events of a cache of vLLM or SGLang (BlockStored, BlockRemoved), which name no requests; start vLLM with"},
+		{`[1.5, [["BlockRemoved", [1, 2]]], 0]` + "\n", "events of a cache of vLLM"},
 		{"# Stats\r\nkeyspace_hits:300\r\nkeyspace_misses:100\r\n", "75.0% of the requests hit; record its requests"},
 		{"STAT get_hits 1\r\nSTAT get_misses 3\r\n", "by its first 2 lines 25.0% of the requests hit"},
 		{"MAIN.cache_hit       9  0.00 Cache hits\nMAIN.cache_miss   1  0.1 Cache misses\n", "90.0% of the requests hit"},
@@ -54,6 +75,7 @@ func TestStatisticsAreRecognised(t *testing.T) {
 func FuzzStatistics(f *testing.F) {
 	f.Add([]byte("    time  read  miss\n10:01:02 12 1\n1 2\n"))
 	f.Add([]byte("keyspace_hits:300\nkeyspace_misses:1e999K\n"))
+	f.Add([]byte("slot | task 1 | new prompt, task.n_tokens = 5\nslot | task 1 | kv cache rm [9, end)\n"))
 	f.Add([]byte("Prefill batch. #new-token: 99999999999999999999, #cached-token: 1\n"))
 	f.Fuzz(func(t *testing.T, head []byte) {
 		if log, ok := statisticsOf(head); ok && (log.what == "" || log.instead == "") {

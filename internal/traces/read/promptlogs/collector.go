@@ -460,7 +460,7 @@ func (c *collector) open() (stream.Reader, stream.Fields, error) {
 		if named {
 			c.src.Reading.Key += ", conversations as named"
 		}
-		return opened(c.src.NextNumber(), c, onlyLengths(named), c.timed, c.tenant)
+		return opened(c.src.NextNumber(), c, OnlyLengths(named), c.timed, c.tenant)
 	}
 	if c.answered < len(c.prompts) && c.answered > 0 {
 		c.src.Reading.Notable = stream.Count(c.src.Reading.Notable, "without an answer, so that no lengths of outputs are "+

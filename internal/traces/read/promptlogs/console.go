@@ -17,8 +17,8 @@ func (c *collector) leaveOutOther() {
 	}
 }
 
-// noteEnd notes a request or an answer in a last line that may be cut.
-func noteEnd(src *source.Source) {
+// NoteEnd notes a request or an answer in a last line that may be cut.
+func NoteEnd(src *source.Source) {
 	if src.Unended {
 		src.Reading.Notable = stream.Count(src.Reading.Notable, noEnd, 1)
 	}

@@ -42,10 +42,10 @@ func FuzzPrompts(f *testing.F) {
 			"params: P(a=1), "+
 			"prompt_token_ids: [1, 2, 3], x\nGenerated response a: output: \"x\", output_token_ids: [1]\n",
 		"DEBUG 01-01 00:00:00 Request b details: prompt: None, prompt_token_ids: [5, 6]\n",
-		smallSession,
 		`{"block_size":1,"requests":[{"t":1e9,"in":1,"hash_ids":[1]}]}`,
 		smallChat,
 		threePrompts,
+		addedRows,
 		`{"input_length":1,"hash_ids":[18446744073709551615,-9223372036854775808]}`,
 		`{"session_id":"é\u00e9"}`)
 }

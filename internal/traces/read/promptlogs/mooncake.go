@@ -19,6 +19,7 @@ var mooncakeFormat = source.Format{
 		{Name: "block", Default: 0, Min: 0, Max: maxBlockTokens, Doc: "tokens in a block; 0: the value of block_size, or " +
 			"else 512 if it fits the first lines, or else the one power of two from 16 to 4096 that does"},
 		{Name: "time-unit", Default: "ms", Choices: timeUnits, Doc: "unit of timestamp"},
+		historyParam,
 		shareParam(),
 		tenantParam(),
 	},
@@ -58,6 +59,7 @@ type mooncakeReader struct {
 	served served              // what serves the prompt that is being read
 	usage  prompts.Usage       // what its server counted in it
 	later  map[uint64]struct{} // chats that others continue, and that have not come
+	rounds *rounds             // of sessions whose rows have delays; nil without
 }
 
 type mooncakeFields uint8
@@ -70,10 +72,11 @@ const (
 	hasSession
 	hasBlockSize
 	hasPriority
+	hasDelay
 )
 
 var mooncakeNames = []string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "block_size",
-	"priority"}
+	"priority", "delay"}
 
 type mooncakeLine struct {
 	prompt
@@ -81,6 +84,7 @@ type mooncakeLine struct {
 	blockTokens int
 	chat        uint64 // likewise only with mooncakeReader.chats
 	parent      uint64
+	delay       int64 // nanoseconds
 }
 
 func openLines(name string) func(*source.Source, params.Values) (stream.Reader, stream.Fields, error) {
@@ -100,7 +104,7 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 		return nil, stream.Fields{}, err
 	}
 	if len(lines) > 0 {
-		r.expected = lines[0].has
+		r.expected = lines[0].has &^ hasDelay
 		if r.blockTokens == 0 {
 			r.blockTokens = lines[0].blockTokens
 		}
@@ -113,27 +117,21 @@ func openMooncake(name string, src *source.Source, opts params.Values) (stream.R
 	}
 	opts["block"] = r.blockTokens
 	src.Reading.Time = "time in " + opts.Text("time-unit")
+	from := r.inRounds(lines)
 	kind := prompts.Kind{BlockTokens: r.blockTokens, Sessions: r.chats != nil || r.expected&hasSession != 0,
 		Priorities: r.expected&hasPriority != 0}
-	return opened(src.NextNumber(), r, kind, r.expected&hasTimestamp != 0, r.tenant)
+	return opened(src.NextNumber(), from, kind, r.expected&hasTimestamp != 0, r.tenant)
 }
 
 // firstLines parses the lines at the beginning without consuming them, up to the first wrong one, which Read will
 // report.
 func (r *mooncakeReader) firstLines() ([]mooncakeLine, error) {
-	head, err := r.src.Head()
+	texts, err := FirstLines(r.src)
 	if err != nil {
 		return nil, err
 	}
-	if len(head.Lines) == 0 { // the first line is longer
-		b, err := r.src.Peek(source.MaxLine)
-		if err != nil && err != io.EOF {
-			return nil, err
-		}
-		head = source.NewHead(b, err == io.EOF)
-	}
 	var lines []mooncakeLine
-	for _, text := range head.Lines {
+	for _, text := range texts {
 		if len(source.TrimBlanks(text)) == 0 {
 			continue
 		}
@@ -192,10 +190,11 @@ func (r *mooncakeReader) readLine(p *prompt) error {
 	if err := r.parse(text, &line); err != nil {
 		return r.src.LineSyntaxError(err)
 	}
-	if missing := (r.expected | hasInputLength | hasHashIDs) &^ line.has; missing != 0 {
+	missing := (r.expected | hasInputLength | hasHashIDs) &^ line.has
+	if missing != 0 && !r.rounds.excuses(&line, missing) {
 		return r.src.LineErrorf("no %s%s", missing.firstName(), r.asTheFirst(missing))
 	}
-	if extra := line.has &^ r.expected; extra != 0 {
+	if extra := line.has &^ (r.expected | hasDelay); extra != 0 {
 		return r.src.LineErrorf("has %s, which the first line lacks", extra.firstName())
 	}
 	if r.expected&hasBlockSize != 0 && line.blockTokens != r.blockTokens {
@@ -207,6 +206,9 @@ func (r *mooncakeReader) readLine(p *prompt) error {
 	}
 	if r.chats != nil {
 		line.Session = r.conversation(line.chat, line.parent)
+	}
+	if err := r.rounds.add(&line); err != nil {
+		return r.src.LineErrorf("%w", err)
 	}
 	*p = line.prompt
 	p.OutputTokens = known(p.OutputTokens, r.src.Reading)
@@ -275,6 +277,11 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 	switch key {
 	case "timestamp":
 		line.time, err = s.Time(r.timeUnit)
+	case "delay", "delay_ms":
+		if key = "delay"; s.Null() {
+			return nil
+		}
+		line.delay, err = s.Time(r.timeUnit)
 	case "input_length":
 		line.InputTokens, err = readTokens(s, 1)
 	case "output_length":
@@ -282,7 +289,7 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 	case "hash_ids":
 		line.blocks, err = s.IDs(line.blocks)
 	case "block_size":
-		line.blockTokens, err = readBlockTokens(s)
+		line.blockTokens, err = ReadBlockTokens(s)
 	case "session_id":
 		line.Session, err = s.SessionKey()
 	case "priority":

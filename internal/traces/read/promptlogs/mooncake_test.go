@@ -297,54 +297,6 @@ func TestMooncakeWriterRefuses(t *testing.T) {
 	}
 }
 
-const smallSession = `{"id": "trace_7", "block_size": 4, "hash_id_scope": "local", "requests": [
- {"t": 0.5, "in": 9, "out": 3, "hash_ids": [1, 2], "type": "n"}, {"in": 3, "t": 1000.5, "out": 1, "hash_ids": []}, ` +
-	`{"t": 1001, "in": 12, "hash_ids": [1, 2, 3]}], "totals": {}}`
-
-func TestAgentSessions(t *testing.T) {
-	paths := tracetest.WriteTexts(t, smallSession, smallSession)
-	got := must.Get(read.Load(t.Context(), paths,
-		read.Options{Selection: read.Selection{Format: "agent:arrivals=even,rate=0.01,max-gap=200", Merge: true}}))(t)
-	// The second session starts 100 s after the first and has blocks of its own.
-	if want := []uint32{0, 1, 2, 3, 4, 0, 1, 5, 6, 2, 3, 7}; !reflect.DeepEqual(got.Objects, want) {
-		t.Errorf("objects %v, want %v", got.Objects, want)
-	}
-	want := &prompts.Columns{
-		BlockTokens: 4, InputTokens: []int32{9, 9, 3, 12, 3, 12}, Sessions: []int32{0, 0, 0, 0, 0, 0},
-		Arrivals: []int64{5e8, 1005e8, 2005e8, 2010e8, 3005e8, 3010e8},
-		Parents:  []int32{-1, 0, -1, 2, -1, 1, -1, 3}, SessionKeys: []uint64{stream.HashText([]byte("trace_7"))},
-	}
-	if !reflect.DeepEqual(prompts.Of(got.Kind).WithoutAnswers(""), want) {
-		t.Errorf("prompts %+v, want %+v", prompts.Of(got.Kind), want)
-	}
-}
-
-func TestAgentErrors(t *testing.T) {
-	const head = `{"block_size": 4, "requests": [`
-	for name, c := range map[string]struct{ content, want string }{
-		"cut off":       {smallSession[:200], "byte 200: want a comma or a closing brace, got the end"},
-		"no requests":   {`{"block_size": 4}`, "an object with requests"},
-		"no size":       {`{"requests": []}`, "an object with a block_size"},
-		"twice":         {`{"requests": [], "requests": []}`, "the requests only once"},
-		"no array":      {`{"block_size": 4, "requests": 3}`, "an array of requests"},
-		"empty":         {head + `]}`, "holds no requests"},
-		"another scope": {`{"hash_id_scope": "global"}`, "want \"local\", ids that belong to one file"},
-		"size of 0":     {`{"block_size": 0}`, "want a whole number from 1"},
-		"huge size":     {`{"block_size": 2000000}`, "want at most 1048576"},
-		"time goes back": {head + `{"t": 2, "in": 4, "hash_ids": [1]}, {"t": 1, "in": 4, "hash_ids": [1]}]}`, "t goes back " +
-			"from 2 to 1 seconds"},
-		"negative time": {head + `{"t": -2, "in": 4, "hash_ids": [1]}]}`, "time \"-2\""},
-		"empty prompt":  {head + `{"t": 2, "in": 0, "hash_ids": []}]}`, "want a whole number from 1"},
-		"wrong length": {head + `{"t": 2, "in": 40, "hash_ids": [1]}]}`, "1 block ids for a prompt of 40 tokens: with 4 " +
-			"tokens in a block it has 10"},
-		"no ids":        {head + `{"t": 2, "in": 40}]}`, "without t, in or hash_ids"},
-		"after the end": {head + `]} x`, "nothing after the object"},
-	} {
-		_, err := tracetest.LoadText(t, c.content, read.Options{Selection: read.Selection{Format: "agent"}})
-		must.Fail(t, err, c.want, name)
-	}
-}
-
 const smallChat = `{"timestamp": 20, "input": "Hello, World! How are you?", ` +
 	`"output": "Fine.", "session_id": "a", "x": 1}
 {"timestamp": 10, "input": "Hello, World! Été 2024", "output": "", "session_id": "b"}

@@ -16,8 +16,13 @@ import (
 const maxTokens = math.MaxInt32
 
 // Formats are the formats of prompts.
-var Formats = []source.Format{mooncakeFormat, bailianFormat, agentFormat, chatFormat, openaiFormat, litellmFormat,
-	vllmFormat, sglangFormat, conversationsFormat, aibrixFormat, lengthsFormat}
+var Formats = []source.Format{mooncakeFormat, bailianFormat, chatFormat, openaiFormat, litellmFormat,
+	vllmFormat, sglangFormat, conversationsFormat, aibrixFormat}
+
+// OnlyLengths are prompts without contents.
+func OnlyLengths(sessions bool) prompts.Kind {
+	return prompts.Kind{BlockTokens: 1, Sessions: sessions, LengthsOnly: true}
+}
 
 // prompt is one prompt as a file states it.
 type prompt struct {

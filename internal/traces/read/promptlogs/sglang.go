@@ -114,7 +114,7 @@ func (r *sglangReader) read(line []byte) error {
 	r.body.reset()
 	r.rid, r.rids, r.cut, r.result = "", nil, false, sglangResult{-1, -1, 0}
 	if before, _, ok := bytes.Cut(line, []byte(sglangReceived)); ok {
-		noteEnd(r.src)
+		NoteEnd(r.src)
 		s := &pylog.Scanner{Text: line, Pos: len(before) + len(sglangReceived)}
 		r.body.when = r.clock.Of(before)
 		if err := s.Call(func(name string) error { return r.readValue(name, s) }); err != nil {
@@ -123,7 +123,7 @@ func (r *sglangReader) read(line []byte) error {
 		return r.addRequest()
 	}
 	if before, _, ok := bytes.Cut(line, []byte(sglangFinished)); ok {
-		noteEnd(r.src)
+		NoteEnd(r.src)
 		return r.readFinish(line, before)
 	}
 	if at := bytes.Index(line, []byte(sglangJSON)); at >= 0 {

@@ -86,7 +86,7 @@ func (r *vllmReader) read(line []byte) error {
 	if !ok {
 		return r.readAnswer(line)
 	}
-	noteEnd(r.src)
+	NoteEnd(r.src)
 	s := &pylog.Scanner{Text: line, Pos: len(before) + bytes.Index(line[len(before):], name) + len(name)}
 	r.request.reset()
 	q := &r.request
@@ -174,7 +174,7 @@ func (r *vllmReader) readAnswer(line []byte) error {
 		r.leaveOutOther()
 		return nil
 	}
-	noteEnd(r.src)
+	NoteEnd(r.src)
 	s := &pylog.Scanner{Text: line, Pos: len(line) - len(after) + len(name) + len(": output: ")}
 	text, err := s.Quoted()
 	if err != nil {

@@ -1,4 +1,6 @@
-package promptlogs
+// Package lengths reads arrivals and lengths of prompts without their contents, as CSV. It is a package of its own
+// because these prompts have no blocks, and need nothing of what cuts texts into tokens.
+package lengths
 
 import (
 	"bytes"
@@ -7,7 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
-	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read/promptlogs"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
@@ -24,7 +26,8 @@ var (
 	conversationNames = []string{"sessionid", "conversationid", "userid"}
 )
 
-var lengthsFormat = source.Format{
+// Formats has the format of this package.
+var Formats = []source.Format{{
 	Name:    "lengths",
 	Options: []params.Param{source.TimeUnitOption()},
 	Detect: source.CertainIf(func(head source.Head) bool {
@@ -39,7 +42,7 @@ var lengthsFormat = source.Format{
 			"GeneratedTokens"
 	},
 	Open: openLengths,
-}
+}}
 
 // lengthsHeader returns the names of the columns and what separates them, if two of them are lengths.
 func lengthsHeader(head source.Head) (header []string, delimiter byte, ok bool) {
@@ -58,7 +61,7 @@ func lengthsHeader(head source.Head) (header []string, delimiter byte, ok bool) 
 	return nil, 0, false
 }
 
-// lengthsReader reads a prompt per row. It implements promptSource.
+// lengthsReader reads a prompt per row.
 type lengthsReader struct {
 	rows                         *source.Rows
 	input, output, time, session int // columns, -1 without
@@ -89,20 +92,15 @@ func openLengths(src *source.Source, opts params.Values) (stream.Reader, stream.
 		r.timeUnit = source.TimeUnit(opts, first)
 		reading.Time = "time " + rows.Header[r.time] + source.TimeKind(first, r.timeUnit)
 	}
-	return opened(src.NextNumber(), r, onlyLengths(r.session >= 0), r.time >= 0, nil)
+	return promptlogs.BlockPrompts(r.next).Open(src.NextNumber(), promptlogs.OnlyLengths(r.session >= 0), r.time >= 0)
 }
 
-// onlyLengths are prompts without contents.
-func onlyLengths(sessions bool) prompts.Kind {
-	return prompts.Kind{BlockTokens: 1, Sessions: sessions, LengthsOnly: true}
-}
-
-func (r *lengthsReader) next(p *prompt) error {
+func (r *lengthsReader) next(p *promptlogs.BlockPrompt) error {
 	for {
 		if err := r.rows.Next(); err != nil {
 			return err
 		}
-		noteEnd(r.rows.Src) // a number that is cut is another number
+		promptlogs.NoteEnd(r.rows.Src) // a number that is cut is another number
 		input := source.TrimBlanks(r.rows.Cells[r.input])
 		if n, ok := source.ParseWhole(input); ok && n == 0 {
 			r.rows.Src.Reading.LeftOut++
@@ -115,30 +113,30 @@ func (r *lengthsReader) next(p *prompt) error {
 	}
 }
 
-func (r *lengthsReader) read(p *prompt, input []byte) (err error) {
+func (r *lengthsReader) read(p *promptlogs.BlockPrompt, input []byte) (err error) {
 	name := func(column int) string { return strings.TrimSpace(r.rows.Header[column]) }
-	p.Head = prompts.Head{}
-	if p.InputTokens, err = parseTokens(input, 1); err != nil {
+	p.Begin()
+	if err = p.SetInput(input); err != nil {
 		return fmt.Errorf("%s: %w", name(r.input), err)
 	}
 	output := source.TrimBlanks(r.rows.Cells[r.output])
 	if !source.IsNumber(output) {
 		return fmt.Errorf("%s: %.40q tokens: want a whole number from 0 to 2^31-1", name(r.output), output)
 	}
-	p.OutputTokens = known(countOf(output), r.rows.Src.Reading)
+	p.SetOutput(output)
+	at := int64(0)
 	if r.time >= 0 {
-		if p.time, err = source.ParseTime(source.TrimBlanks(r.rows.Cells[r.time]), r.timeUnit); err != nil {
+		if at, err = source.ParseTime(source.TrimBlanks(r.rows.Cells[r.time]), r.timeUnit); err != nil {
 			return fmt.Errorf("%s: %w", name(r.time), err)
 		}
 	}
 	if r.cached >= 0 {
-		u := prompts.Usage{}
-		u.SetText("cached_tokens", source.TrimBlanks(r.rows.Cells[r.cached]))
-		p.Measured = measured(&u, p.InputTokens, r.rows.Src.Reading)
+		p.Usage.SetText("cached_tokens", source.TrimBlanks(r.rows.Cells[r.cached]))
 	}
 	if r.session >= 0 {
 		p.Session = r.sessionOf(source.TrimBlanks(r.rows.Cells[r.session]))
 	}
+	p.EndWithout(at, r.rows.Src, nil)
 	return nil
 }
 
