@@ -2,8 +2,10 @@ package promptlogs
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -101,13 +103,21 @@ func openObjects(what, expected string, collect func(*collector) (read func(*sou
 		}
 		read, end := collect(c)
 		if err = c.eachObject(what, read); err == nil && end != nil {
-			err = end()
+			err = placed(src.Place, end())
 		}
 		if err != nil {
 			return nil, stream.Fields{}, err
 		}
 		return c.open()
 	}
+}
+
+// placed says where an error is; errors about memory say that themselves.
+func placed(place string, err error) error {
+	if full := (*memory.Error)(nil); err == nil || errors.As(err, &full) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", place, err)
 }
 
 func collectOpenAI(c *collector) (read func(*source.JSONScanner) error, end func() error) {

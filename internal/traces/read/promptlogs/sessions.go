@@ -1,6 +1,8 @@
 package promptlogs
 
 import (
+	"fmt"
+
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/read/promptlogs/turns"
@@ -19,6 +21,7 @@ type Exchange struct {
 	Usage   prompts.Usage // what the server counted in it
 	Copied  bool          // another file has it
 	tenant  string
+	line    int // of the file, where it began
 }
 
 // Sessions are the sessions of one file while it is read.
@@ -47,7 +50,7 @@ func OpenSessions(what, expected string, begin func(*source.Source) Sessions) Op
 			}
 			all := sessions.Exchanges()
 			for _, x := range all[known:] {
-				x.tenant = c.ofTenant
+				x.tenant, x.line = c.ofTenant, c.src.LineNumber
 			}
 			known = len(all)
 			return c.checkBudget(400)
@@ -86,7 +89,7 @@ func (c *collector) addExchanges(all []*Exchange) error {
 		q.ids, q.answerIDs = tokens[:x.Tokens], tokens[x.Tokens:]
 		c.ofTenant = x.tenant
 		if err := c.add(&q); err != nil {
-			return err
+			return placed(fmt.Sprintf("line %d", x.line), err)
 		}
 		q.ids, q.answerIDs = nil, nil
 	}
