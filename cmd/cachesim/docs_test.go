@@ -116,8 +116,8 @@ var notRun = []struct {
 	{regexp.MustCompile(`--sample 0\.01|requests=30000000|^cachesim run (llm |'dlrm)|gen dialogue -n|gen dialogue ` +
 		`--long|gen cluster -o|recommender\(nodes=1,epochs=80|run recommender |layer\.attention|--context 32768`),
 		"takes long: it is about a large trace"},
-	{regexp.MustCompile(`\bmine\b|--key /logo|import /etc/|~/\.(claude|codex)|^cachesim audit|lose=1@3600s`), "needs what " +
-		"a reader has: a policy, a key, a server, a log of hours that says what was found"},
+	{regexp.MustCompile(`\bmine\b|--key /logo|import /etc/|~/\.(claude|codex)|^cachesim audit|lose=1@3600s`),
+		"needs what a reader has: a policy, a key, a server, a log of hours that says what was found"},
 	{regexp.MustCompile(`train --controller`), "trains for a minute; the training has tests of its own"},
 	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its " +
 		"own tests"},
