@@ -82,9 +82,6 @@ func (r *rowReader) next(p *promptlogs.BlockPrompt) error {
 			return err
 		}
 		if len(source.TrimBlanks(text)) == 0 {
-			if err := r.src.OnlyBlankLines(); err != nil {
-				return err
-			}
 			continue
 		}
 		one, err := r.parse(text, p)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
+	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
 )
 
@@ -91,5 +92,18 @@ func TestLMCache(t *testing.T) {
 	}
 	if hits != 252 || tokens != 369 || got.Readings[0].Format != "lmcache" || k.Arrivals[0] != 1764000000433645700 {
 		t.Errorf("%d of %d tokens, the first at %d, read as %s", hits, tokens, k.Arrivals[0], got.ReadAs())
+	}
+}
+
+// Blank lines between rows are no requests.
+func TestBlankLinesBetweenRows(t *testing.T) {
+	for _, format := range []string{"dynamo", "lmcache"} {
+		text := tracetest.ExampleOf(t, format)
+		options := read.Options{Needs: needs, Selection: read.Selection{Format: format}}
+		want := must.Get(tracetest.LoadText(t, text, options))(t)
+		got := must.Get(tracetest.LoadText(t, strings.ReplaceAll(text, "\n", "\n\n"), options))(t)
+		if !slices.Equal(got.Objects, want.Objects) || len(want.Objects) == 0 {
+			t.Errorf("%s: %d requests with blank lines, %d without", format, len(got.Objects), len(want.Objects))
+		}
 	}
 }
