@@ -102,7 +102,7 @@ func Of(recs []records.Record) (t Table) {
 		}
 	}
 	if len(t.Rows) > 0 {
-		t.Title = "By " + cmp.Or(recs[0].By, "tenant: "+recs[0].Tenants)
+		t.Title = "By " + show.Printable(cmp.Or(recs[0].By, "tenant: "+recs[0].Tenants))
 		if recs[0].Router != "" {
 			t.Title += ", on all nodes"
 		} else if t.kind == kind {
