@@ -71,7 +71,7 @@ func TestAllocatorsAreRefused(t *testing.T) {
 		want  string
 	}{
 		"no tenants":     {simtest.FromKeys("abab"), cell("lru", "exact"), "but abab has none"},
-		"no pools":       {tenants, cell("lru", "sets(ways=2)"), "works in the caches exact, pools, not in sets"},
+		"no pools":       {tenants, cell("lru", "sets(ways=2)"), "works in the caches exact, pools, prefix, not in sets"},
 		"a bound":        {tenants, cell("pfoo-l", "exact"), "not with pfoo-l"},
 		"no end of room": {tenants, cell("infinite", "exact"), "not with infinite"},
 		"file by file":   {perFile, cell("lru", "exact"), "remove --per-file"},
