@@ -81,6 +81,17 @@ func NewNumbered(s Spec, tenants []string, seed uint64, number int) (Allocator, 
 	return a, nil
 }
 
+// Shares returns what an allocator that is Fixed gives each tenant of a capacity in blocks.
+func Shares(s Spec, tenants []string, capacity int64) ([]int64, error) {
+	a, err := New(s, tenants)
+	if err != nil {
+		return nil, err
+	}
+	shares := make([]int64, len(tenants))
+	a.Allocate(&State{Capacity: capacity, Unit: true, Pools: make([]Pool, len(tenants))}, shares)
+	return shares, nil
+}
+
 // Metrics of tenants and allocators.
 var (
 	TenantCount = metric.Metric{Name: "tenant_count", Unit: metric.Count, Merge: metric.Max,

@@ -57,7 +57,7 @@ var guaranteeEntry = Entry{
 		return err
 	},
 	Remark: whoHasWhich,
-	New:    newStatic,
+	New:    byShares,
 }
 
 // share is one item of the parameter shares.
@@ -120,13 +120,18 @@ func whoHasWhich(v Values, tenants []string) string {
 type static struct{ weights []float64 }
 
 func newStatic(c Config) (Allocator, error) {
-	if r, _ := c.Params["r"].(float64); r > 0 { // which guarantees have not
+	if r := c.Params.Float("r"); r > 0 {
 		if len(c.Tenants) != 2 {
 			return nil, fmt.Errorf("r=%v divides the capacity between two pools, but there are %d; give shares", r,
 				len(c.Tenants))
 		}
 		return &static{[]float64{r, 1 - r}}, nil
 	}
+	return byShares(c)
+}
+
+// byShares divides by shareParams.
+func byShares(c Config) (Allocator, error) {
 	shares, err := parseShares(c.Params.Text("shares"))
 	if err != nil {
 		return nil, err

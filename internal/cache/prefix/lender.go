@@ -32,13 +32,10 @@ func lends(c cache.Config) bool {
 
 func newLender(c cache.Config, config policies.Config) (*lender, error) {
 	tenants := c.Trace.Tenants
-	allocator, err := allocate.New(*c.Allocator, tenants.Names)
+	shares, err := allocate.Shares(*c.Allocator, tenants.Names, c.Capacity)
 	if err != nil {
 		return nil, err
 	}
-	shares := make([]int64, len(tenants.Names))
-	allocator.Allocate(&allocate.State{Capacity: c.Capacity, Unit: true, Pools: make([]allocate.Pool, len(shares))},
-		shares)
 	l := &lender{tenants: make([]lending, len(shares)), owner: make([]uint32, c.Trace.NumObjects)}
 	for i, share := range shares {
 		of := config

@@ -82,13 +82,7 @@ func newDuel(c policies.Config) (*duel, error) {
 		contest:   shadow.NewContest(len(specs), c.Params.Float("margin"), comparisons),
 		residents: shadow.NewResidents(c.Objects)}
 	for _, spec := range specs {
-		config := c
-		config.Params, config.Key, config.Grows = spec.Params, nil, true
-		p, err := spec.Entry.New(config)
-		if err != nil {
-			return nil, err
-		}
-		directory, err := shadow.New(spec.Name(), p, config)
+		directory, err := newDirectory(spec, c)
 		if err != nil {
 			return nil, err
 		}

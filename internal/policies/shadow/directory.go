@@ -1,6 +1,6 @@
 // Package shadow simulates policies in directories, which know what a policy would hold and hold nothing themselves. A
 // policy that follows the best of several others shows each request to a Directory of each, and a Contest tells which
-// one leads.
+// one leads, or a Race where each change is paid for.
 package shadow
 
 import (

@@ -26,14 +26,12 @@ type Shares struct {
 // NewShares returns the empty caches of all tenants, each with the share that the allocator of config gives it.
 func NewShares(entry cache.Entry, config cache.Config) (*Shares, error) {
 	names := config.Trace.Tenants.Names
-	s := &Shares{trace: config.Trace, of: make([]cache.Replica, len(names)), capacity: make([]int64, len(names)),
-		whole: config.Capacity, counts: cache.NewSharing(config)}
-	allocator, err := allocate.New(*config.Allocator, names)
+	capacity, err := allocate.Shares(*config.Allocator, names, config.Capacity)
 	if err != nil {
 		return nil, err
 	}
-	allocator.Allocate(&allocate.State{Capacity: config.Capacity, Unit: true, Pools: make([]allocate.Pool, len(names))},
-		s.capacity)
+	s := &Shares{trace: config.Trace, of: make([]cache.Replica, len(names)), capacity: capacity, whole: config.Capacity,
+		counts: cache.NewSharing(config)}
 	for tenant := range names {
 		own := config
 		if own.Allocator, own.Capacity = nil, s.capacity[tenant]; own.Capacity == 0 {

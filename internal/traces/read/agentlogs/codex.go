@@ -106,10 +106,8 @@ func (c *codex) readPayload(s *source.JSONScanner, l *codexLine) error {
 				case "last_token_usage":
 					return c.readUsage(s, l)
 				case "total_token_usage":
-					s.Peek()
-					from := s.Pos
-					err := s.Skip()
-					l.total = string(s.Text[from:s.Pos])
+					total, err := raw(s)
+					l.total = string(total)
 					return err
 				}
 				return s.Skip()
