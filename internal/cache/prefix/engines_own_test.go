@@ -91,7 +91,8 @@ func engineChats(rng *rand.Rand, page, words int, strips bool) (chats []chat, w 
 // that is computed twice, so that it may find a block more where vLLM's second copy has evicted another one.
 func TestVLLM(t *testing.T) {
 	replay := withEngine(t, "vllm")
-	reused, evicted, differ := int64(0), int64(0), 0
+	var all replayed
+	differ := 0
 	seeds := brief.Of[uint64](1000, 100)
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 49))
@@ -127,13 +128,11 @@ func TestVLLM(t *testing.T) {
 			if alone.Begin(event, &more) != got && len(w.Windows) == 1 {
 				differ++
 			}
-			reused += got
+			all.reused += got
 		}
-		evicted += n.Evictions
+		all.evicted += n.Evictions
 	}
-	if reused == 0 || evicted == 0 {
-		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
-	}
+	all.check(t)
 	t.Logf("without copies, %d prompts of %d workloads differ", differ, seeds)
 }
 
@@ -142,28 +141,43 @@ func TestVLLM(t *testing.T) {
 // with an answer that is not complete.
 func TestSGLang(t *testing.T) {
 	replay := withEngine(t, "sglang")
-	reused, evicted := int64(0), int64(0)
+	var all replayed
 	for seed := range brief.Of[uint64](1000, 100) {
 		rng := rand.New(rand.NewPCG(seed, 50))
 		page := []int{1, 16, 3}[seed%3]
 		w, tr, policy := sglangWorkload(t, rng, seed, page)
 		want, ours := replay(w), newEngine(t, tr, policy, w.Blocks)
-		var n cache.Counts
-		for _, event := range w.Events {
-			if event < 0 {
-				ours.Finish(-1 - event)
-				continue
-			}
-			if got := ours.Begin(event, &n); got != want[event] {
-				t.Fatalf("seed %d, %s, %d pages of %d: prompt %d finds %d tokens, SGLang's %d", seed, policy, w.Blocks, page,
-					event, got, want[event])
-			}
-			reused += want[event]
-		}
-		evicted += n.Evictions
+		all.compare(t, w, want, ours, fmt.Sprintf("seed %d, %s", seed, policy))
 	}
-	if reused == 0 || evicted == 0 {
-		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
+	all.check(t)
+}
+
+// replayed is what several workloads had in common with an engine.
+type replayed struct{ reused, evicted int64 }
+
+// compare makes sure that a cache finds the same tokens of each prompt of a workload as SGLang does.
+func (r *replayed) compare(t *testing.T, w engineWorkload, want []int64, ours cache.Running, what string) {
+	t.Helper()
+	var n cache.Counts
+	for _, event := range w.Events {
+		if event < 0 {
+			ours.Finish(-1 - event)
+			continue
+		}
+		if got := ours.Begin(event, &n); got != want[event] {
+			t.Fatalf("%s, %d pages of %d: prompt %d finds %d tokens, SGLang's %d", what, w.Blocks, w.Page, event, got,
+				want[event])
+		}
+		r.reused += want[event]
+	}
+	r.evicted += n.Evictions
+}
+
+// check makes sure that the workloads had hits and evictions.
+func (r *replayed) check(t *testing.T) {
+	t.Helper()
+	if r.reused == 0 || r.evicted == 0 {
+		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", r.reused, r.evicted)
 	}
 }
 
@@ -195,7 +209,7 @@ func sglangWorkload(t *testing.T, rng *rand.Rand, seed uint64, page int) (w engi
 // TestSGLangStates: likewise with the states of a model, in slots of their own.
 func TestSGLangStates(t *testing.T) {
 	replay := withEngine(t, "sglang")
-	reused, evicted := int64(0), int64(0)
+	var all replayed
 	for seed := range brief.Of[uint64](1000, 100) {
 		rng := rand.New(rand.NewPCG(seed, 52))
 		page := []int{1, 16, 3}[seed%3]
@@ -212,23 +226,9 @@ func TestSGLangStates(t *testing.T) {
 			Chunk: grid * (2 + rng.IntN(20))}
 		w.States = map[string]int{"slots": states.Slots, "grid": grid, "interval": states.Interval, "chunk": states.Chunk}
 		want, ours := replay(w), prefix.NewStated(configOf(t, tr, policy, w.Blocks), states)
-		var n cache.Counts
-		for _, event := range w.Events {
-			if event < 0 {
-				ours.Finish(-1 - event)
-				continue
-			}
-			if got := ours.Begin(event, &n); got != want[event] {
-				t.Fatalf("seed %d, %s, %d pages of %d, %+v: prompt %d finds %d tokens, SGLang's %d", seed, policy, w.Blocks, page,
-					states, event, got, want[event])
-			}
-			reused += want[event]
-		}
-		evicted += n.Evictions
+		all.compare(t, w, want, ours, fmt.Sprintf("seed %d, %s, %+v", seed, policy, states))
 	}
-	if reused == 0 || evicted == 0 {
-		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
-	}
+	all.check(t)
 }
 
 // afterAnswers moves the end of a prompt before the first one that begins with its answer.
@@ -269,7 +269,7 @@ func ofAnswer(c chat, prompt []int, page int) bool {
 func TestLMCache(t *testing.T) {
 	replay := withEngine(t, "lmcache")
 	names := []string{"lru", "lfu", "fifo", "mru"}
-	reused, evicted := int64(0), int64(0)
+	var all replayed
 	for seed := range brief.Of[uint64](1000, 100) {
 		rng := rand.New(rand.NewPCG(seed, 51))
 		page, words, name := []int{1, 16, 3}[seed%3], []int{2, ownWords}[seed/3%2], names[seed/6%4]
@@ -292,11 +292,9 @@ func TestLMCache(t *testing.T) {
 					saves, w.Blocks, page, i, got, want[i])
 			}
 			ours.Finish(i)
-			reused += want[i]
+			all.reused += want[i]
 		}
-		evicted += n.Evictions
+		all.evicted += n.Evictions
 	}
-	if reused == 0 || evicted == 0 {
-		t.Errorf("%d tokens used again, %d evictions: nothing is tested of one", reused, evicted)
-	}
+	all.check(t)
 }
