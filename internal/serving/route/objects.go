@@ -18,7 +18,8 @@ type Placement interface {
 	Use(nodes []uint16)
 	// Homes returns the nodes that may be asked for an object, until the next call of Use.
 	Homes(o dense.Object) []uint16
-	// Pick returns which of the homes serves the next request. It is called once per request, in their order.
+	// Pick returns which of the homes serves the next request, in their order. A choice of one changes nothing, so it
+	// may be left out.
 	Pick(homes []uint16) uint16
 }
 
@@ -107,7 +108,12 @@ type anywhere struct {
 
 func (p *anywhere) Use(nodes []uint16)          { p.nodes = nodes }
 func (p *anywhere) Homes(dense.Object) []uint16 { return p.nodes }
-func (p *anywhere) Pick(homes []uint16) uint16  { return homes[p.next(len(homes))] }
+func (p *anywhere) Pick(homes []uint16) uint16 {
+	if len(homes) == 1 {
+		return homes[0]
+	}
+	return homes[p.next(len(homes))]
+}
 
 func everywhere(params.Values) int { return MostNodes }
 
@@ -158,7 +164,12 @@ func (p *copies) Use(nodes []uint16) {
 }
 
 func (p *copies) Homes(o dense.Object) []uint16 { return p.homes[int(o)*p.each:][:p.each] }
-func (p *copies) Pick(homes []uint16) uint16    { return homes[p.draws.Below(uint64(len(homes)))] }
+func (p *copies) Pick(homes []uint16) uint16 {
+	if len(homes) == 1 {
+		return homes[0]
+	}
+	return homes[p.draws.Below(uint64(len(homes)))]
+}
 
 // NewPlacement returns the placement of a router of objects.
 func NewPlacement(s Spec, objects int, key func(dense.Object) string, seed uint64) (Placement, error) {

@@ -357,6 +357,28 @@ func TestRoundRobinTakesTurns(t *testing.T) {
 	}
 }
 
+// A choice of one is none: requests that come while only one node is left change nothing for those that follow.
+func TestOneHomeIsNoChoice(t *testing.T) {
+	for _, call := range []string{"round-robin(nodes=3)", "random(nodes=3)", "replicas(nodes=3)",
+		"shard(nodes=3,warmup=0.5)", "hash(nodes=3)"} {
+		after := func(alone int) (served []uint16) {
+			_, p := placed(t, call, 1)
+			p.Use([]uint16{1})
+			for range alone {
+				p.Pick(p.Homes(0))
+			}
+			p.Use(firstNodes(3))
+			for range 20 {
+				served = append(served, p.Pick(p.Homes(0)))
+			}
+			return served
+		}
+		if got, want := after(5), after(0); !slices.Equal(got, want) {
+			t.Errorf("%s: nodes %v serve what follows five requests to one node, %v without these", call, got, want)
+		}
+	}
+}
+
 func TestEpochs(t *testing.T) {
 	for call, want := range map[string]string{
 		"hash(nodes=3)":                                "0s [0 1 2]",
