@@ -119,7 +119,7 @@ func init() {
 		NormalizedHitRatio)
 	Register("traces with writes", Reads, ReadHits, ReadHitRatio, Writes, WriteHits, WriteHitRatio)
 	Register("traces with requests that only look", Lookups)
-	Register("traces with deletions, invalidations or times to live", Removals)
+	Register("traces with deletions, invalidations or times to live, and writes on several nodes", Removals)
 	Register("logs of servers with a cache", LoggedRequests, LoggedHitRatio, LoggedByteHitRatio,
 		LoggedPrompts, LoggedTokens, LoggedHitTokens, LoggedTokenHitRatio)
 	Register("every replay", NsPerRequest)

@@ -37,9 +37,10 @@ func (n *Tally) Sum(t *traces.Trace) {
 	}
 }
 
-// AddTo adds the metrics of writes and removals, where the trace has any.
+// AddTo adds the metrics of writes and removals, where the trace has any. A write on one of several nodes removes from
+// the others, too.
 func (n Tally) AddTo(v *metric.Values, t *traces.Trace) {
-	if len(t.Removals) > 0 {
+	if len(t.Removals) > 0 || n.Removals > 0 {
 		v.SetInt(metric.Removals, n.Removals)
 	}
 	for i, of := range n.Labels {
