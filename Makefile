@@ -19,6 +19,8 @@ SAMPLE  ?= 0
 TESTS   ?=
 # The experiments that `make verdicts` runs in full.
 EXPERIMENTS ?= all
+# The faults that `make mutants-claims` puts in; all of them without.
+FAULTS  ?=
 
 # The seed of `make properties`: that of a run to repeat.
 SEED    ?= $(shell date +%s)
@@ -26,7 +28,7 @@ SEED    ?= $(shell date +%s)
 CHECKS  ?= 30
 
 .PHONY: build train run test quick race servers servers-brief bench bench-gpu bench-record references lint cross \
-  portable kernels engines release fuzz fuzz-targets properties docs install mutants verdicts pins clean
+  portable kernels engines release fuzz fuzz-targets properties docs install mutants mutants-claims verdicts pins clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -201,6 +203,12 @@ mutants:
 	@mkdir -p out
 	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/mutants ./mutants
 	out/mutants -sample $(SAMPLE) -tests '$(TESTS)' $(PACKAGES)
+
+# Which experiments notice a program with a fault, by their quick versions: an hour for all faults, FAULTS=a,b for some.
+mutants-claims:
+	@mkdir -p out
+	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/claimmutants ./claimmutants
+	out/claimmutants -only '$(FAULTS)'
 
 # Runs experiments in full and writes what their claims came to into docs/verdicts.tsv; all of them take hours:
 # make verdicts EXPERIMENTS="rac-fig3 laru-fig4". What the claims compared goes into their pins; WHY says why some move.

@@ -1,0 +1,172 @@
+// Command claimmutants builds the program with faults put in on purpose, and runs the quick versions of the
+// experiments that a fault concerns: one that passes has noticed nothing. It prints a line for each fault, with the
+// experiments that noticed it and those that did not. The compiler gets each fault as an overlay; nothing in the tree
+// changes.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	only := flag.String("only", "", "faults to try, separated by commas; default: all")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *only); err != nil {
+		stop()
+		log.Fatal("claimmutants: ", err)
+	}
+}
+
+func run(ctx context.Context, only string) error {
+	chosen, err := choose(only)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "claimmutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	all := 0
+	silent := []string{}
+	for _, f := range chosen {
+		noticed, missed, err := f.try(ctx, folder)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		fmt.Printf("%s: %d of %d notice: %s", f.name, len(noticed), len(noticed)+len(missed), strings.Join(noticed, " "))
+		if len(missed) > 0 {
+			fmt.Printf("; not %s", strings.Join(missed, " "))
+		}
+		fmt.Println()
+		if all++; len(noticed) == 0 {
+			silent = append(silent, f.name)
+		}
+	}
+	fmt.Printf("%d of %d faults are noticed", all-len(silent), all)
+	if len(silent) > 0 {
+		fmt.Printf("; not %s", strings.Join(silent, ", "))
+	}
+	fmt.Println()
+	return nil
+}
+
+func choose(only string) ([]fault, error) {
+	if only == "" {
+		return faults, nil
+	}
+	var chosen []fault
+	for name := range strings.SplitSeq(only, ",") {
+		at := slices.IndexFunc(faults, func(f fault) bool { return f.name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("there is no fault %q", name)
+		}
+		chosen = append(chosen, faults[at])
+	}
+	return chosen, nil
+}
+
+// fault is a change of one file, which concerns the experiments whose names begin in one of some ways.
+type fault struct {
+	name        string
+	experiments []string
+	file        string // below the root of the module
+	from, to    string // from is in the file once
+}
+
+// try builds the program with the fault, and runs the experiments.
+func (f fault) try(ctx context.Context, folder string) (noticed, missed []string, err error) {
+	program, err := f.build(ctx, folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := list(ctx, program)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(f.experiments, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			continue
+		}
+		out := filepath.Join(folder, "out")
+		c := exec.CommandContext(ctx, program, "reproduce", name, "--quick", "--strict", "--quiet", "-o", out)
+		text, err := c.CombinedOutput()
+		var exit *exec.ExitError
+		switch {
+		case err == nil:
+			missed = append(missed, name)
+		case errors.As(err, &exit) && exit.ExitCode() == 1:
+			noticed = append(noticed, name)
+		default:
+			return nil, nil, fmt.Errorf("%s: %w\n%s", name, err, text)
+		}
+		if err := os.RemoveAll(out); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(noticed)+len(missed) == 0 {
+		return nil, nil, fmt.Errorf("no experiment begins with %s", strings.Join(f.experiments, " or "))
+	}
+	return noticed, missed, nil
+}
+
+func (f fault) build(ctx context.Context, folder string) (program string, err error) {
+	path, err := filepath.Abs(f.file)
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if n := bytes.Count(text, []byte(f.from)); n != 1 {
+		return "", fmt.Errorf("%s has %q %d times, want once; the fault needs another place", f.file, f.from, n)
+	}
+	changed, overlay := filepath.Join(folder, "changed.go"), filepath.Join(folder, "overlay.json")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	if err != nil {
+		return "", err
+	}
+	err = errors.Join(os.WriteFile(changed, bytes.Replace(text, []byte(f.from), []byte(f.to), 1), 0o600),
+		os.WriteFile(overlay, replace, 0o600))
+	if err != nil {
+		return "", err
+	}
+	program = filepath.Join(folder, "cachesim")
+	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", program, "./cmd/cachesim")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("it does not compile: %w\n%s", err, out)
+	}
+	return program, nil
+}
+
+// list returns the names of all built-in experiments.
+func list(ctx context.Context, program string) (names []string, err error) {
+	lines, err := exec.CommandContext(ctx, program, "reproduce", "--list", "--format", "json").Output()
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(lines) {
+		var listed struct{ Name string }
+		if err := json.Unmarshal(line, &listed); err != nil {
+			return nil, err
+		}
+		names = append(names, listed.Name)
+	}
+	return names, nil
+}
