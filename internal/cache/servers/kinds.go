@@ -24,8 +24,20 @@ type Kind struct {
 	CheckTrace func(params.Values, *traces.Trace) error // nil: none
 	New        func(cache.Config) (program, error)
 	Look       policies.Look
+	Lacks      lack // settings of the program that have no model
 	// Inside says that a policy may choose the victims in the place of the server.
 	Inside bool
+}
+
+// lack are settings whose names begin in one way, and why they are refused.
+type lack struct{ prefix, why string }
+
+// refuse returns why a setting is refused, nil if it is not.
+func (l lack) refuse(setting string) error {
+	if l.prefix == "" || !strings.HasPrefix(setting, l.prefix) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", setting, l.why)
 }
 
 // Kinds are the servers, in the order of lists.

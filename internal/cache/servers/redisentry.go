@@ -39,8 +39,8 @@ func namesOf(versions []version) (names []string) {
 
 const (
 	startParam    = "start"
-	minuteUnknown = "counters of lfu fall at full minutes, and the trace's times have no dates: start=0|20|40 shows what " +
-		"that is worth"
+	minuteUnknown = "counters of lfu fall at full minutes, and the trace's times have no dates: start=0|20|40 shows " +
+		"what that is worth"
 )
 
 // own is the name of what the server itself evicts.

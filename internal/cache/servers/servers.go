@@ -108,7 +108,8 @@ func (s *Server) Serve(w cache.Window, n *cache.Counts) {
 	for i, o := range w.Objects {
 		size := w.Sizes[i]
 		r := &s.request
-		*r = request{object: o, key: int64(s.keys[o]), pos: w.First + i, write: w.Writes, present: s.trace.Passes(w.First + i)}
+		*r = request{object: o, key: int64(s.keys[o]), pos: w.First + i, write: w.Writes,
+			present: s.trace.Passes(w.First + i)}
 		r.value = size - s.stated
 		if s.keyed {
 			r.value -= r.key

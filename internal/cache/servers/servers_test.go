@@ -475,6 +475,7 @@ func TestSettingsAreListed(t *testing.T) {
 		"redis(maxmemory=8mb":             "server list",
 		"memcached(m=64..128+-5)":         "want a number",
 		"varnish(malloc=1g..1tx1.000001)": "at most 1000",
+		"memcached(m=64,ext_path=/d:1G)":  "ext_path: extstore, which keeps values on disk, is not modelled",
 	} {
 		_, err := servers.ParseList(list)
 		must.Fail(t, err, want)
@@ -502,6 +503,11 @@ func TestImport(t *testing.T) {
 			"squid(cache_mem=256m,policy=heap-GDSF)"},
 		{"ExecStart=/usr/sbin/varnishd -a :80 -s malloc,1g -p nuke_limit=100\n",
 			"varnish(malloc=1g,nuke_limit=100)"},
+		{"[mysqld]\ninnodb_buffer_pool_size = 2G\ninnodb_page_size=8k\ninnodb_old_blocks_pct = 20\n",
+			"innodb(innodb_buffer_pool_size=2g,page_size=8192,old_blocks_pct=20)"},
+		{"innodb_buffer_pool_size\t134217728\n", "innodb(innodb_buffer_pool_size=128m)"},
+		{"#shared_buffers = 1GB\nshared_buffers = 128MB\t\t# min 128kB\n", "postgresql(shared_buffers=128m)"},
+		{"shared_buffers = 16384\n", "postgresql(shared_buffers=128m)"},
 		{"SMA.s0.g_bytes  1048576 .\nSMA.s0.g_space 3145728 .\n",
 			"varnish(malloc=4m)"},
 	} {
@@ -517,6 +523,8 @@ func TestImport(t *testing.T) {
 	if got != "redis" || !unlimited || err != nil {
 		t.Errorf("a configuration as it comes: %s, %v, %v", got, unlimited, err)
 	}
+	_, _, err = servers.Import(strings.NewReader("STAT limit_maxbytes 67108864\nSTAT extstore_page_allocs 3\n"), "f")
+	must.Fail(t, err, "f: extstore_page_allocs: extstore, which keeps values on disk, is not modelled")
 	_, _, err = servers.Import(strings.NewReader("hello\n"), "f")
 	must.Fail(t, err, "f: has no settings of a server")
 	_, _, err = servers.Import(strings.NewReader("maxmemory 1gb\nmaxmemory-samples 1000000\n"), "f")
