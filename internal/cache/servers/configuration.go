@@ -138,9 +138,10 @@ var space = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*SMA\.s0\.g_(?:bytes|space)\s+([0-9]+)`)
 })
 
-// Import reads the settings of a server from its configuration (redis.conf, nginx.conf, squid.conf, my.cnf, postgresql.conf,
-// the command line of varnishd) or from what it says of itself (INFO, stats settings, param.show, varnishstat), and returns it as ParseList
-// reads it. unlimited says that the server has no limit, or that the text does not state it.
+// Import reads the settings of a server from its configuration (redis.conf, nginx.conf, squid.conf, my.cnf,
+// postgresql.conf, the command line of varnishd) or from what it says of itself (INFO, stats settings, param.show,
+// varnishstat), and returns it as ParseList reads it. unlimited says that the server has no limit, or that the text
+// does not state it.
 func Import(r io.Reader, name string) (server string, unlimited bool, err error) {
 	s := settings{values: map[string]string{}}
 	var malloc int64

@@ -39,9 +39,9 @@ var memcachedKind = Kind{
 		return checkClock("memcached", "times to live need a clock", v, t)
 	},
 	New: newMemcached,
-	Lacks: lack{"ext_", "extstore, which keeps values on disk, is not modelled: it would need the speed of its threads, and " +
-		"their pages in the order of writing; without ext_*, the answer is that of the memory alone, and --cache " +
-		"'tiers(memory=64MiB,flash=1GiB)' has two levels, both by one policy, such as lru"},
+	Lacks: lack{"ext_", "extstore, which keeps values on disk, is not modelled: that needs the speed of its threads, " +
+		"and its pages in the order of writing; without ext_*, the answer is that of the memory alone, and --cache " +
+		"'tiers(memory=64MiB,flash=1GiB)' has two levels by one policy, such as lru"},
 }
 
 func itemLimit(v params.Values) (int64, error) {
