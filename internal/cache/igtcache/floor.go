@@ -8,7 +8,7 @@ import (
 
 // What floor and idle=lend need to know of units, in requests.
 const (
-	followed  = 64  // readers of a unit that are known at a time; one that has not gone on for so many requests does not count
+	followed  = 64  // readers of a unit that are known at a time; one that pauses for so many requests does not count
 	idleAfter = 100 // a unit lends its room after so many times its usual gap
 	smooth    = 16  // gaps over which that is averaged
 )

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Readers that take turns in any order are counted, forwards and backwards, and one that stops is not any more. Requests
-// here and there are no readers.
+// Readers that take turns in any order are counted, forwards and backwards, and one that stops is not any more.
+// Requests here and there are no readers.
 func TestReadersAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "readers") // each has its turn among 2n - 1 < 64 requests

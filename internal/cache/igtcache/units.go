@@ -182,8 +182,8 @@ func (s *system) closed(of *streams.Stream) {
 	s.dirty, s.undone = true, true
 }
 
-// grant gives a unit what it keeps at least if it has less. It takes free capacity first, then that of the unit of objects
-// without a stream, then from all others in proportion to what they have above the least share.
+// grant gives a unit what it keeps at least if it has less. It takes free capacity first, then that of the unit of
+// objects without a stream, then from all others in proportion to what they have above the least share.
 func (s *system) grant(u *unit) {
 	u.use.floor = s.floor(u)
 	missing := s.leastOf(u) - u.pool.Capacity()
