@@ -22,9 +22,11 @@ type Kind struct {
 
 	Check      func(params.Values) error                // nil: none
 	CheckTrace func(params.Values, *traces.Trace) error // nil: none
-	New        func(cache.Config) (program, error)
-	Look       policies.Look
-	Lacks      lack // settings of the program that have no model
+	// CheckMemory refuses a memory that is written down, in bytes, where the program would not start with it; nil: none.
+	CheckMemory func(v params.Values, bytes int64) error
+	New         func(cache.Config) (program, error)
+	Look        policies.Look
+	Lacks       lack // settings of the program that have no model
 	// Inside says that a policy may choose the victims in the place of the server.
 	Inside bool
 }

@@ -190,7 +190,7 @@ func checkClock(server, why string, v params.Values, t *traces.Trace) error {
 		return nil
 	}
 	return fmt.Errorf("server %s: %s, and the trace has no times: say how fast requests come, such as %s(rate=5000), in "+
-		"requests per second", server, why, server)
+		"requests per second, or --rate 5000/s", server, why, server)
 }
 
 // never is a time that does not come.

@@ -467,6 +467,12 @@ func TestSettingsAreListed(t *testing.T) {
 		}
 		must.Get(policies.Registry.ParseList(strings.Join(l.Policies, ",")))(t)
 	}
+	l := must.Get(servers.ParseList("redis(maxmemory=8mb,version=7.0),nginx,postgresql,squid(rate=7)"))(t)
+	timed := l.SetRate(0.5)
+	if got := strings.Join(l.Policies, " "); !timed || got !=
+		"redis(version=7.0,rate=0.5) nginx(rate=0.5) postgresql squid(rate=7)" {
+		t.Errorf("with a rate: %s, %v", got, timed)
+	}
 	for list, want := range map[string]string{
 		"rediss":                          `unknown server "rediss"`,
 		"redis(maxmemory=8xb)":            "server redis: maxmemory=8xb",
@@ -475,6 +481,9 @@ func TestSettingsAreListed(t *testing.T) {
 		"redis(maxmemory=8mb":             "server list",
 		"memcached(m=64..128+-5)":         "want a number",
 		"varnish(malloc=1g..1tx1.000001)": "at most 1000",
+		"memcached(m=1)":                  "m=1m: cannot set item size limit (I=1m) higher than 1/2 of memory max",
+		"memcached(m=4..64x2,I=1m|4m)":    "m=4m: cannot set item size limit (I=4m) higher than",
+		"varnish(malloc=512k)":            "malloc=512k: too small, did you forget to specify M or G?",
 		"memcached(m=64,ext_path=/d:1G)":  "ext_path: extstore, which keeps values on disk, is not modelled",
 	} {
 		_, err := servers.ParseList(list)
@@ -529,6 +538,22 @@ func TestImport(t *testing.T) {
 	must.Fail(t, err, "f: has no settings of a server")
 	_, _, err = servers.Import(strings.NewReader("maxmemory 1gb\nmaxmemory-samples 1000000\n"), "f")
 	must.Fail(t, err, "samples")
+}
+
+// TestRefusedSettings: what memcached 1.6.18 and nginx 1.22 do not start with is refused with their reasons.
+func TestRefusedSettings(t *testing.T) {
+	for list, want := range map[string]string{
+		"memcached(I=512)": "cannot be less than 1024 bytes", "memcached(I=2g)": "higher than a gigabyte",
+		"memcached(I=256k)": "slab_chunk_max (bytes: 524288) cannot be larger than -I",
+		"memcached(I=600k)": "evenly divisible by slab_chunk_max", "memcached(I=x)": "want a size such as 1m",
+		"nginx(keys_zone=4k)": "keys zone is too small", "nginx(inactive=abc)": `inactive="abc": want a time`,
+	} {
+		_, err := policies.Registry.Parse(list)
+		must.Fail(t, err, want)
+	}
+	for _, list := range []string{"memcached(I=512k)", "memcached(I=2m)", "nginx(keys_zone=8k)", "redis(samples=100)"} {
+		must.Get(policies.Registry.Parse(list))(t)
+	}
 }
 
 func FuzzImport(f *testing.F) {
