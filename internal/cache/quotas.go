@@ -5,13 +5,28 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
+// WorksWithAllocator reports whether an allocator can divide a cache of requests, or share one of prompts.
+func WorksWithAllocator(c Spec, a *allocate.Entry) bool {
+	ofPrompts := a.Lends || a.Sweeps != nil
+	return HasPools(c) && !ofPrompts || !a.Serving && IsShared(c) && (a.Shared || Can[*Divided](c.Entry) && !ofPrompts)
+}
+
+// Sweeps reports whether an allocator, nil for none, cuts tenants back to their quotas at times.
+func Sweeps(a *allocate.Spec) bool { return a != nil && a.Entry.Sweeps != nil }
+
 // HasQuotas reports whether an allocator, nil for none, gives each tenant of prompts a share of a cache.
 func HasQuotas(c Spec, allocator *allocate.Spec) bool {
 	if allocator == nil || !allocator.Entry.Fixed || !c.Entry.NeedsPrompts() || !Can[Replica](c.Entry) || !IsShared(c) {
 		return false
 	}
 	evict, _ := c.Params["evict"].(string)
-	return !allocator.Entry.Lends || evict == "leaf" || evict == "node"
+	switch {
+	case allocator.Entry.Lends:
+		return evict == "leaf" || evict == "node"
+	case allocator.Entry.Sweeps != nil:
+		return evict == "chunk"
+	}
+	return true
 }
 
 // HasOwnShares is HasQuotas where each tenant has a cache of its own. References have none.
