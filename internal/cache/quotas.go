@@ -1,14 +1,19 @@
 package cache
 
 import (
+	"fmt"
+
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
-// WorksWithAllocator reports whether an allocator can divide a cache of requests, or share one of prompts.
-func WorksWithAllocator(c Spec, a *allocate.Entry) bool {
+// Divides reports whether an allocator can divide a cache of requests, or share one of prompts.
+func Divides(c Spec, allocator *allocate.Spec) bool {
+	a := &allocator.Entry
 	ofPrompts := a.Lends || a.Sweeps != nil
-	return HasPools(c) && !ofPrompts || !a.Serving && IsShared(c) && (a.Shared || Can[*Divided](c.Entry) && !ofPrompts)
+	return HasPools(c) && !ofPrompts || HasQuotas(c, allocator) ||
+		!a.Serving && IsShared(c) && (a.Shared || Can[*Divided](c.Entry) && !ofPrompts)
 }
 
 // Sweeps reports whether an allocator, nil for none, cuts tenants back to their quotas at times.
@@ -27,6 +32,18 @@ func HasQuotas(c Spec, allocator *allocate.Spec) bool {
 		return evict == "chunk"
 	}
 	return true
+}
+
+// CheckQuotas rejects a trace whose tenants cannot have the shares of a cache that an allocator gives them, if it does.
+func CheckQuotas(c Spec, allocator *allocate.Spec, t *traces.Trace) error {
+	switch {
+	case !HasQuotas(c, allocator):
+		return nil
+	case Sweeps(allocator) && t.Times == nil:
+		return fmt.Errorf("tenants are cut back to their quotas at times, but %s has none; choose static, whose quotas are "+
+			"never exceeded", t.Name)
+	}
+	return t.CheckQuotas()
 }
 
 // HasOwnShares is HasQuotas where each tenant has a cache of its own. References have none.

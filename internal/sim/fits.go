@@ -57,9 +57,8 @@ var partsFit = []fit{
 	{"prefetcher", "cache", loadsAhead, has("prefetcher"), cacheCan[cache.Prefetching]},
 	{"prefetcher", PolicyKind, loadsAhead, has("prefetcher"), isNoBound},
 	{"allocator", "cache", "keeps quotas of chunks, as --policy lmcache-lru has them, or --cache 'prefix(evict=chunk)'",
-		sweeps, hasQuotas},
-	{"allocator", "cache", divides, has("allocator"),
-		func(c *Cell) bool { return cache.WorksWithAllocator(c.Cache, &c.Allocator.Entry) || hasQuotas(c) }},
+		func(c *Cell) bool { return cache.Sweeps(c.Allocator) }, divisible},
+	{"allocator", "cache", divides, has("allocator"), divisible},
 	{"allocator", PolicyKind, divides, has("allocator"),
 		func(c *Cell) bool { return isNoBound(c) && !c.Policy.Entry.Unbounded }},
 	{"allocator", PolicyKind, "gives tenants of prompts their shares", has("allocator"),
@@ -86,8 +85,7 @@ func servesHeadsOf(c *Cell) bool             { return cache.ServesHeads(c.Cache)
 func isBound(c *Cell) bool                   { return c.Policy.Entry.Kind == policies.Bound }
 func isNoBound(c *Cell) bool                 { return !isBound(c) }
 func hasTime(c *Cell) bool                   { return hasClock(c.Model) }
-func sweeps(c *Cell) bool                    { return cache.Sweeps(c.Allocator) }
-func hasQuotas(c *Cell) bool                 { return cache.HasQuotas(c.Cache, c.Allocator) }
+func divisible(c *Cell) bool                 { return cache.Divides(c.Cache, c.Allocator) }
 
 func modelServes(c *Cell) bool {
 	return c.Model.Entry.WorksOn(c.Cache.Entry.Name) || isAsynchronous(c.Model) && cacheCan[requests.Asynchronous](c)
@@ -223,8 +221,6 @@ var traceFits = []need{
 	{"allocator", "divides a cache among tenants", "add --tenant, or tenants under the trace of an experiment",
 		func(c *Cell) bool { return c.Allocator != nil && c.Cache.Entry.Pools == nil },
 		func(t *traces.Trace) bool { return t.Tenants != nil }},
-	{"allocator", "cuts tenants back to their quotas at times", "static has quotas that are never exceeded",
-		sweeps, func(t *traces.Trace) bool { return t.Times != nil }},
 }
 
 func hasPrompts(t *traces.Trace) bool { return prompts.Of(t.Kind) != nil }

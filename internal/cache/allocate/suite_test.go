@@ -16,7 +16,8 @@ import (
 // defaults.
 func texts() (list []string) {
 	for _, e := range Registry.All() {
-		if !slices.Contains([]string{"static", "guarantee", "isolated", "quiver", "batch-sizes"}, e.Name) { // they name tenants
+		named := []string{"static", "guarantee", "isolated", "quiver", "batch-sizes"} // they name tenants
+		if !slices.Contains(named, e.Name) {
 			list = append(list, e.Name)
 		}
 	}
