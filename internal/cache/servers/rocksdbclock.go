@@ -64,8 +64,9 @@ func newHyperclock(c cache.Config) (program, error) {
 	slots := 1 << slotBits(s.limit, estimate)
 	if slots > mostSlots/shards {
 		return nil, fmt.Errorf("cache=hyper makes a table of %s for %s at %s a block, more than the %s that are "+
-			"replayed; choose a smaller capacity, or a larger estimated_entry_charge than %.0f", show.Counted(slots*shards, "slot"),
-			show.Size(c.Capacity, 1), show.Size(int64(estimate), 1), show.Count(mostSlots), estimate)
+			"replayed; choose a smaller capacity, or a larger estimated_entry_charge than %.0f",
+			show.Counted(slots*shards, "slot"), show.Size(c.Capacity, 1),
+			show.Size(int64(estimate), 1), show.Count(mostSlots), estimate)
 	}
 	s.mask, s.most, s.own = uint64(slots-1), int(float64(slots)*clockMost), int64(slots)*slotMetadata
 	for i := range s.shards {

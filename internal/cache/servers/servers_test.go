@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/servers"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -55,13 +56,16 @@ var real = []struct {
 		[]float64{55.81, 67.61}, 0.3},
 	{"kv-zipf", "valkey(version=8.1,quantum=16,policy=allkeys-random,pages=on)", []float64{4, 8},
 		[]float64{55.63, 68.15}, 0.4},
-	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*)", []float64{8, 16, 32},
-		[]float64{38.69, 48.86, 59.16}, 0.45},
-	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,policy=allkeys-lfu)", []float64{8, 16, 32},
-		[]float64{38.10, 46.62, 57.34}, 0.8}, // one by one at 8 MB, where seeds differ by 0.3
-	{"kv-mix", "redis(version=8.0,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.69, 49.18}, 0.5},
-	{"kv-mix", "valkey(version=8.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.40, 49.20}, 0.6},
-	{"kv-mix", "valkey(version=9.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.46, 49.17}, 0.5},
+	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,rate=3384)", []float64{8}, []float64{38.69}, 0.1},
+	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*)", []float64{16, 32}, []float64{48.86, 59.16}, 0.1},
+	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,policy=allkeys-lfu,rate=3676)", []float64{8},
+		[]float64{38.10}, 0.4}, // its minutes began at an unknown second, which is worth 0.8
+	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,policy=allkeys-lfu)", []float64{16, 32},
+		[]float64{46.62, 57.34}, 0.15},
+	{"kv-mix", "redis(version=8.0,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.69, 49.18}, 0.3},
+	{"kv-mix", "valkey(version=8.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.40, 49.20},
+		0.45}, // 8 MB in pipelines
+	{"kv-mix", "valkey(version=9.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.46, 49.17}, 0.3},
 	{"kv-ttl", "redis(version=7.0,quantum=16)", []float64{4, 8, 16}, []float64{39.11, 48.84, 56.59}, 0.3},
 	{"kv-ttl", "redis(version=7.0,quantum=16,policy=volatile-ttl)", []float64{4, 8}, []float64{19.86, 43.10}, 0.6},
 	{"kv-ttl", "redis(version=7.0,quantum=16,policy=volatile-lru)", []float64{4, 8}, []float64{21.14, 47.70}, 0.5},
@@ -124,7 +128,9 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-// TestReference replays every count of a real server that is beside the traces, but for one with a disk.
+// TestReference replays every count of a real server that is beside the traces, but for one with a disk. Their items
+// are of one moment, and swing: a value of 200 kB takes the place of hundreds of small ones, and nginx looks every ten
+// seconds. So they are held to what the model has in the last fifth of the trace.
 func TestReference(t *testing.T) {
 	_, numbers := simtest.ReferenceFolders(t)
 	if testing.Short() {
@@ -141,25 +147,59 @@ func TestReference(t *testing.T) {
 			tr = load(t, string(trial(t, row["trace"])))
 			loaded[row["trace"]] = tr
 		}
-		rec := replay(t, tr, server, bytes)
-		want := 100 * must.Get(strconv.ParseFloat(row["hit_ratio"], 64))(t)
-		got, within := 100*rec.Float(metric.HitRatio), 0.51
-		items := must.Get(strconv.ParseFloat(row["items"], 64))(t)
+		number := func(column string) float64 { return must.Get(strconv.ParseFloat(row[column], 64))(t) }
+		ratio, held := follow(t, tr, server, bytes, 500, 1)
+		held = held[400:]
+		if row["trace"] == "kv-mix" && row["server"] != "memcached" { // which large values stay is chance
+			for seed := range uint64(3) {
+				_, more := follow(t, tr, server, bytes, 500, 2+seed)
+				held = append(held, more[400:]...)
+			}
+		}
+		least, most := slices.Min(held), slices.Max(held)
+		got, want, items := 100*ratio, 100*number("hit_ratio"), number("items")
+		within := 0.5
 		switch {
 		case row["server"] == "nginx":
 			within = 1
 		case row["mode"] == "batched" && row["trace"] == "kv-mix" && strings.Contains(row["configuration"], "8mb"):
-			within = 1.3 // a pipeline of large values takes memory from the data
-		case strings.Contains(row["configuration"], "8mb allkeys-lfu") && row["trace"] == "kv-mix":
-			within = 0.8 // one standard deviation of what seeds give is 0.3
+			within = 0.8 // a pipeline of large values takes memory from the data
 		}
-		t.Logf("%-9s %-9s %-40s %-10s %.2f%%, real %.2f%%; %d items, real %v", row["server"], row["version"],
-			row["configuration"], row["trace"], got, want, rec.Int(servers.Items), items)
+		t.Logf("%-9s %-9s %-40s %-10s %.2f%%, real %.2f%%; %.0f to %.0f items, real %v", row["server"], row["version"],
+			row["configuration"], row["trace"], got, want, least, most, items)
 		if math.Abs(got-want) > within {
 			t.Errorf("%s %s, %s, %s: %.2f%%, real %.2f%%", row["server"], row["version"], row["configuration"], row["trace"],
 				got, want)
 		}
+		if row["server"] == "squid" { // counts its icons among them
+			items -= squidIcons
+		}
+		if items < 0.98*least || items > 1.02*most {
+			t.Errorf("%s %s, %s, %s: %.0f to %.0f items, real %v", row["server"], row["version"], row["configuration"],
+				row["trace"], least, most, items)
+		}
 	}
+}
+
+// squidIcons are the objects that an empty Squid has in its memory.
+const squidIcons = 52
+
+// follow replays a trace, and returns the hit ratio, and how many items there are after each of some parts of it.
+func follow(t *testing.T, tr *traces.Trace, server string, bytes int64, parts int, seed uint64) (ratio float64,
+	items []float64) {
+	c := newCache(t, tr, server, bytes, seed).(*servers.Server)
+	var n cache.Counts
+	all := len(tr.Objects)
+	sizes := make([]int64, all/parts+1)
+	for i := range parts {
+		c.Serve(cache.WindowOf(tr, all*i/parts, all*(i+1)/parts, true, sizes), &n)
+		for _, counter := range c.Counters() {
+			if counter.Name() == servers.Items.Name {
+				items = append(items, counter.Value)
+			}
+		}
+	}
+	return float64(n.Hits) / float64(n.Requests), items
 }
 
 // referenceServer returns the server of a row as users write it, and its memory.
@@ -213,9 +253,9 @@ func referenceServer(t *testing.T, row map[string]string) (server string, bytes 
 				return "", 0, false
 			}
 		}
-		if name == "nginx" { // as fast as it really was
-			add("rate=%.0f", number(row["requests"])/seconds)
-		}
+	}
+	if row["mode"] == "one by one" { // as fast as it really was: some were slower than the trace
+		add("rate=%.0f", number(row["requests"])/seconds)
 	}
 	return fmt.Sprintf("%s(%s)", row["server"], strings.Join(settings, ",")), bytes, true
 }
