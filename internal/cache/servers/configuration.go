@@ -48,6 +48,14 @@ func inBytes(value string) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// inUnits writes 1048576 as 1m.
+func inUnits(value string) string {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return memcachedKind.memoryText(n)
+	}
+	return value
+}
+
 // inPages reads PostgreSQL's setting, in pages of 8 kB unless it has a unit.
 func inPages(value string) string {
 	if n, err := strconv.ParseInt(value, 10, 32); err == nil {
@@ -104,7 +112,7 @@ var lines = sync.OnceValue(func() []line {
 		of(`STAT (?:limit_maxbytes|maxbytes) ([0-9]+)`, "memcached", memory, func(v string) string { return v + "b" }),
 		of(`STAT growth_factor ([0-9.]+)`, "memcached", "f", asIs),
 		of(`STAT chunk_size ([0-9]+)`, "memcached", "n", asIs),
-		of(`STAT item_size_max ([0-9]+)`, "memcached", "I", asIs),
+		of(`STAT item_size_max ([0-9]+)`, "memcached", "I", inUnits),
 		of(`STAT cas_enabled (\S+)`, "memcached", "C", isOff),
 		of(`STAT slab_automove (\S+)`, "memcached", "automove", isOn),
 		of(`STAT lru_segmented (\S+)`, "memcached", "no_modern", isOff),
