@@ -504,7 +504,8 @@ func TestImport(t *testing.T) {
 			"valkey(maxmemory=1000000,version=8.1)"},
 		{"STAT version 1.6.18\r\nSTAT limit_maxbytes 67108864\r\n",
 			"memcached(m=64m)"},
-		{"STAT maxbytes 1073741824\nSTAT item_size_max 1048576\nSTAT growth_factor 1.08\nSTAT slab_automove 0\nSTAT cas_enabled no\n",
+		{"STAT maxbytes 1073741824\nSTAT item_size_max 1048576\nSTAT growth_factor 1.08\nSTAT slab_automove 0\n" +
+			"STAT cas_enabled no\n",
 			"memcached(m=1g,f=1.08,C=true,automove=false)"},
 		{"proxy_cache_path /c levels=1:2 keys_zone=one:10m max_size=10g inactive=60m;\nproxy_cache_min_uses 2;\n",
 			"nginx(max_size=10g,inactive=60m,min_uses=2,keys_zone=10m)"},
