@@ -58,13 +58,8 @@ func TestOptimumWithLookups(t *testing.T) {
 }
 
 // In tiers the bound is no more than the misses of the best schedule for one cache with the room of all tiers, or of
-<<<<<<< HEAD
-// the last one if that copies the others, found by trying all of them, and no policy has fewer. The hits of the tiers
-// are all hits, and shares of all requests.
-=======
 // the last one if that copies the others, found by trying all of them, and no policy has fewer. The hits of the
 // tiers are all hits, and shares of all requests.
->>>>>>> main
 func TestTiersWithLookups(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawLookups(t, 5, 24)
