@@ -26,7 +26,7 @@ SEED    ?= $(shell date +%s)
 CHECKS  ?= 30
 
 .PHONY: build train run test quick race servers servers-brief bench bench-gpu bench-record references lint cross \
-  portable kernels engines release fuzz fuzz-targets properties docs install mutants verdicts clean
+  portable kernels engines release fuzz fuzz-targets properties docs install mutants verdicts pins clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -203,11 +203,17 @@ mutants:
 	out/mutants -sample $(SAMPLE) -tests '$(TESTS)' $(PACKAGES)
 
 # Runs experiments in full and writes what their claims came to into docs/verdicts.tsv; all of them take hours:
-# make verdicts EXPERIMENTS="rac-fig3 laru-fig4".
+# make verdicts EXPERIMENTS="rac-fig3 laru-fig4". What the claims compared goes into their pins; WHY says why some move.
 verdicts: build
 	@mkdir -p out
 	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/verdicts-tool ./verdicts
-	out/verdicts-tool -program $(BIN) $(EXPERIMENTS)
+	out/verdicts-tool -program $(BIN) $(if $(WHY),-why '$(WHY)') $(EXPERIMENTS)
+	UPDATE=1 $(GO) test ./configs -run Packed
+
+# Pins what the claims of the quick versions compare, some minutes for all: make pins EXPERIMENTS=rac-fig3 WHY='...'.
+pins: build
+	$(BIN) reproduce $(EXPERIMENTS) --quick --quiet -o out/pins --pin configs $(if $(WHY),--why '$(WHY)')
+	UPDATE=1 $(GO) test ./configs -run Packed
 
 # Writes pages about the commands. The program that people get does without what it needs.
 GENDOCS = $(GO) run -tags gendocs -ldflags '$(LDFLAGS)' ./cmd/cachesim gendocs

@@ -17,7 +17,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 )
 
-// experiments is a JSON object of the texts of all files by their names, packed: the texts are half a megabyte.
+// experiments is a JSON object of the texts of all files by their names, packed: the texts are half a megabyte. Beside
+// them are the files of pins.
 // UPDATE=1 go test ./configs -run Packed writes it, as make docs does.
 //
 //go:embed experiments.json.zst
@@ -36,8 +37,15 @@ var cells string
 //go:embed times.tsv
 var times string
 
+// pinned ends the names of the files with what the claims of an experiment measured.
+const pinned = ".pins.tsv"
+
 // Names returns the names of all experiments, in alphabetical order: those of the files without .yaml.
-func Names() []string { return slices.Sorted(maps.Keys(texts())) }
+func Names() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(texts())), func(name string) bool {
+		return strings.HasSuffix(name, pinned)
+	})
+}
 
 // Papers returns the names of those that reproduce figures and tables: all but the examples to copy from.
 func Papers() []string {
@@ -61,7 +69,7 @@ func Choose(names []string) ([]string, error) {
 	return names, nil
 }
 
-// Text returns the YAML text of one of Names; nil for any other name.
+// Text returns the YAML text of one of Names; nil for a name that does not exist.
 func Text(name string) []byte {
 	text, ok := texts()[name]
 	if !ok {
@@ -69,6 +77,9 @@ func Text(name string) []byte {
 	}
 	return []byte(text)
 }
+
+// Pins returns the text of the pins of one of Names, which package pins reads; nil if it has none.
+func Pins(name string) []byte { return Text(name + pinned) }
 
 // Cells returns how many cells one of Names has, and its quick version; 0 for any other name. The numbers are in
 // cells.tsv, which package experiment tests, so that a list of experiments need not plan them.

@@ -20,6 +20,12 @@ func TestPacked(t *testing.T) {
 	for _, name := range must.Get(filepath.Glob("*.yaml"))(t) {
 		files[strings.TrimSuffix(name, ".yaml")] = string(must.Get(os.ReadFile(name))(t))
 	}
+	for _, name := range must.Get(filepath.Glob("*" + pinned))(t) {
+		if files[strings.TrimSuffix(name, pinned)] == "" {
+			t.Errorf("%s has pins of an experiment that does not exist", name)
+		}
+		files[name] = string(must.Get(os.ReadFile(name))(t))
+	}
 	if os.Getenv("UPDATE") != "" {
 		content := must.Get(packed.Pack(must.Get(json.Marshal(files))(t)))(t)
 		must.Do(t, os.WriteFile("experiments.json.zst", content, 0o644))

@@ -20,6 +20,7 @@ var clockUses = regexp.MustCompile(`\btime\.(?:Now|Since|Until|After|AfterFunc|T
 var clockUsers = map[string]string{
 	"cmd/cachesim/embed.go":                          "says how long it took",
 	"cmd/cachesim/join.go":                           "says how long it took",
+	"cmd/cachesim/internal/experiments/report.go":    "dates pins",
 	"cmd/cachesim/internal/experiments/reproduce.go": "says how long it took",
 	"cmd/cachesim/internal/progress/bar.go":          "progress",
 	"cmd/cachesim/internal/progress/cells.go":        "progress",

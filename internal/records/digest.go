@@ -54,6 +54,21 @@ func (r *Record) digestOf(covers func(name string) bool) string {
 	return hex.EncodeToString(sum[:8]) // enough to notice damage, which is all that it is for
 }
 
+// DigestOfResults returns the digest of what replays measured: of the values that do not depend on the machine, with
+// the trace, policy, capacity, seed and axes of each record, in any order. How a trace was read, parameters and
+// versions are not in it.
+func DigestOfResults(recs []Record) string {
+	var all []string
+	for _, r := range recs {
+		of := Record{Trace: r.Trace, Label: r.Label, CapacityText: r.CapacityText, Seed: r.Seed, Axes: r.Axes,
+			Values: r.Values}
+		all = append(all, of.digest())
+	}
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(all, "")))
+	return hex.EncodeToString(sum[:8])
+}
+
 // sealed returns copies of records that are about to be written together, each with its digest, and with zeros for the
 // metrics of every record.
 func sealed(recs []Record) []Record {

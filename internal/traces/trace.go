@@ -312,6 +312,15 @@ func Lines(readings []stream.Reading, remark string) (lines []string) {
 	return lines
 }
 
+// firstDate and afterDates are what dates are between: 1990 and 2100. Other clocks begin at 0, or anywhere.
+const (
+	firstDate  = 631_152_000e9
+	afterDates = 4_102_444_800e9
+)
+
+// IsDate reports whether a time, in nanoseconds, is a date, and not of a clock that began when a trace did.
+func IsDate(at int64) bool { return firstDate <= at && at < afterDates }
+
 // NextUse returns the result of oracle.NextUse for the trace, or nil. Load keeps it if read.Options.NextUse is set, and
 // the trace is one oracleGeneral file without tenants and parts, with correct next accesses.
 func (t *Trace) NextUse() []uint32 {

@@ -1,7 +1,7 @@
 // Command verdicts runs built-in experiments in full and writes their verdicts into docs/verdicts.tsv: what each claim
 // came to, when, with which commit and how long that took. Other experiments keep their verdicts. From the table it
 // makes docs/verdicts.md; without names of experiments it does only that. It also runs their quick versions, and writes
-// how long both took into configs/times.tsv.
+// how long both took into configs/times.tsv, and what the claims of both compared into their pins.
 package main
 
 import (
@@ -30,6 +30,8 @@ func main() {
 	flag.StringVar(&r.out, "out", "out/verdicts", "folder for the results")
 	flag.StringVar(&r.table, "table", "docs/verdicts.tsv", "the table to update; its page has the same name and ends in .md")
 	flag.StringVar(&r.times, "times", "configs/times.tsv", "the times to update; none with -results")
+	flag.StringVar(&r.pins, "pins", "configs", "folder of the pins to update; none with -results")
+	flag.StringVar(&r.why, "why", "", "why pins move")
 	flag.StringVar(&r.results, "results", "", "verdicts that reproduce --format json printed, instead of running it")
 	flag.StringVar(&r.on, "on", time.Now().Format(time.DateOnly), "the date of the results")
 	flag.StringVar(&r.commit, "commit", "", "the commit of the results; default: the current one")
@@ -51,6 +53,7 @@ func main() {
 type runner struct {
 	program, out, table string
 	times               string
+	pins, why           string
 	results             string
 	on, commit          string
 	took                time.Duration
@@ -115,7 +118,7 @@ func (r *runner) judge(ctx context.Context, name string) ([]row, error) {
 	lines, err := os.ReadFile(r.results)
 	if r.results == "" {
 		begin := time.Now()
-		lines, _, err = output(ctx, r.program, "reproduce", name, "--format", "json", "--quiet", "-o", r.out)
+		lines, _, err = output(ctx, r.program, r.reproduce(name, r.out)...)
 		took = time.Since(begin)
 	}
 	if err != nil {
@@ -123,6 +126,15 @@ func (r *runner) judge(ctx context.Context, name string) ([]row, error) {
 	}
 	return parseClaims(lines, row{experiment: name, on: r.on, commit: r.commit, took: took.Round(time.Second).String(),
 		cores: strconv.Itoa(runtime.NumCPU())})
+}
+
+// reproduce returns the arguments of a run that pins what it measures.
+func (r *runner) reproduce(name, out string, more ...string) []string {
+	args := append([]string{"reproduce", name, "--format", "json", "--quiet", "-o", out, "--pin", r.pins}, more...)
+	if r.why != "" {
+		args = append(args, "--why", r.why)
+	}
+	return args
 }
 
 // output runs a program and returns what it prints, and the processor time that it took.
@@ -143,7 +155,8 @@ func currentCommit(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for line := range bytes.Lines(changes) {
-		if !bytes.Contains(line, []byte("docs/verdicts.")) && !bytes.Contains(line, []byte("configs/times.tsv")) {
+		ours := func(file string) bool { return bytes.Contains(line, []byte(file)) }
+		if !slices.ContainsFunc([]string{"docs/verdicts.", "configs/times.tsv", ".pins.tsv"}, ours) {
 			return "", errors.New("there are uncommitted changes: commit them, so that the verdicts can name a commit")
 		}
 	}

@@ -23,8 +23,7 @@ func (r *runner) time(ctx context.Context, name, full string, every []string) er
 	if err != nil {
 		return err
 	}
-	_, quick, err := output(ctx, r.program, "reproduce", name, "--quick", "--format", "json", "--quiet", "-o",
-		filepath.Join(r.out, "quick"))
+	_, quick, err := output(ctx, r.program, r.reproduce(name, filepath.Join(r.out, "quick"), "--quick")...)
 	if err != nil {
 		return err
 	}

@@ -28,21 +28,27 @@ func BenchmarkServers(b *testing.B) {
 	}
 }
 
-func benchCache(b *testing.B, tr *traces.Trace, policy string, capacity int64) {
-	spec := must.Get(policies.Registry.Parse(policy))(b)
+// newCache returns the cache of a policy, which may stand for a server.
+func newCache(t testing.TB, tr *traces.Trace, policy string, capacity int64, seed uint64) cache.Cache {
+	t.Helper()
+	spec := must.Get(policies.Registry.Parse(policy))(t)
 	kind := cache.ExactSpec()
 	if spec.Entry.ShortFor != nil {
 		name, values, inside := spec.Entry.ShortFor(spec.Params)
 		kind.Entry, _ = cache.Registry.Find(name)
 		kind.Params, spec = values, inside
 	}
-	config := cache.Config{Trace: tr, Capacity: capacity, Params: kind.Params, Policy: spec, Seed: 1}
+	return must.Get(kind.Entry.New(cache.Config{Trace: tr, Capacity: capacity, Params: kind.Params, Policy: spec,
+		Seed: seed}))(t)
+}
+
+func benchCache(b *testing.B, tr *traces.Trace, policy string, capacity int64) {
 	const window = 1 << 15
 	sizes := make([]int64, window)
 	var n cache.Counts
 	for b.Loop() {
 		b.StopTimer()
-		c := must.Get(kind.Entry.New(config))(b)
+		c := newCache(b, tr, policy, capacity, 1)
 		n = cache.Counts{}
 		b.StartTimer()
 		for from := 0; from < len(tr.Objects); from += window {

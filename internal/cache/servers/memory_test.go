@@ -3,7 +3,11 @@ package servers
 import (
 	"testing"
 
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // TestItemsOfRedis: used_memory of Redis 7.0.15 with Debian's jemalloc, per item.
@@ -118,6 +122,44 @@ func TestSettings(t *testing.T) {
 		"1h30m": 5400 * second, "500ms": second / 2, "x": -1, "-5s": -1, "d": -1} {
 		if got, err := nginxTime(text); err == nil && got != want || err != nil && want >= 0 {
 			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
+		}
+	}
+}
+
+// TestMinutesOfCounters: counters of LFU fall at full minutes of the server's clock, by one for each whole
+// lfu-decay-time since they were touched.
+func TestMinutesOfCounters(t *testing.T) {
+	for _, c := range []struct{ begin, decay, touched, now, fallen int64 }{
+		{0, 1, 10, 59, 0}, {0, 1, 59, 60, 1}, {0, 1, 10, 200, 3}, {0, 1, 10, 6000, newCounter}, {30, 1, 10, 31, 1},
+		{30, 1, 31, 80, 0}, {0, 2, 110, 121, 0}, {0, 2, 59, 120, 1}, {0, 2, 110, 239, 1}, {0, 0, 10, 6000, 0},
+	} {
+		f := &frequency{counters: make([]uint8, 1), minutes: make([]uint32, 1), decay: c.decay,
+			begin: c.begin * second}
+		f.create(0, c.touched*second)
+		if got := newCounter - f.decayed(0, c.now*second); got != c.fallen {
+			t.Errorf("%+v: the counter fell by %d", c, got)
+		}
+	}
+}
+
+// TestStartOfMinute: where times have no dates, start says where minutes begin, and the server says so.
+func TestStartOfMinute(t *testing.T) {
+	for _, c := range []struct {
+		times []int64
+		rate  float64
+		begin int64
+	}{{[]int64{0, second}, 0, 20}, {nil, 5000, 20}, {[]int64{1.7e18, 1.7e18}, 0, 0}, {[]int64{1.7e18, 1.7e18}, 100, 20}} {
+		k, _ := Find("redis")
+		values := params.Values{}
+		for _, p := range k.Params {
+			values[p.Name] = p.Default
+		}
+		values["policy"], values["rate"], values[startParam] = "allkeys-lfu", c.rate, 20
+		s := must.Get(newRedis(cache.Config{Trace: &traces.Trace{NumObjects: 1, Times: c.times}, Capacity: 8 << 20,
+			Params: values, Policy: policies.Spec{Entry: policies.Entry{Name: own}}}, redisVersions))(t).(*redis)
+		f := s.evictor.(*sampled).score.(*frequency)
+		if f.begin != c.begin*second || (s.remark() != "") != (c.begin > 0) {
+			t.Errorf("%+v: minutes begin %d s before the trace; %q", c, f.begin/second, s.remark())
 		}
 	}
 }

@@ -18,18 +18,23 @@ type redis struct {
 
 	items    dense.Set // all keys
 	expiring dense.Set // those with a time to live
-	bytes    []int64   // per object: of the item
-	value    []int64   // per object: of its value
-	ends     []int64   // per object: when its time to live ends; 0 for never
+	at       []redisItem
 	integers func(o policies.Object) bool
 
 	evictor
-	volatile   bool  // only keys with a time to live are evicted
-	none       bool  // nothing is evicted
-	buffer     int64 // bytes that the client's buffer has beside data, until bufferEnds
+	unsure     string // of the clock
+	volatile   bool   // only keys with a time to live are evicted
+	none       bool   // nothing is evicted
+	buffer     int64  // bytes that the client's buffer has beside data, until bufferEnds
 	bufferEnds int64
 	nextScan   int64 // of the active cycle
 	cursor     int   // where it looks on: it passes all keys, as that of Redis does, and so finds those dead the longest
+}
+
+// redisItem is what is known of an object, in one place: a request needs all of it.
+type redisItem struct {
+	bytes, value int64 // of the item, and of its value
+	end          int64 // when its time to live ends; 0 for never
 }
 
 // evictor chooses what Redis evicts.
@@ -76,7 +81,7 @@ func (s *redis) scan(now int64) bool {
 			if s.cursor--; s.cursor < 0 || s.cursor >= len(s.expiring.All) {
 				s.cursor = len(s.expiring.All) - 1
 			}
-			if o := s.expiring.All[s.cursor]; s.ends[o] < now {
+			if o := s.expiring.All[s.cursor]; s.at[o].end < now {
 				s.expire(o) // another key comes to this place, which was looked at
 				found++
 			}
@@ -96,6 +101,9 @@ func (s *redis) expire(o policies.Object) {
 	s.remove(o)
 }
 
+// dead reports whether the time to live of a key has ended.
+func (s *redis) dead(o policies.Object, now int64) bool { return s.at[o].end != 0 && s.at[o].end < now }
+
 func (s *redis) serve(r *request) bool {
 	if r.now >= s.bufferEnds {
 		s.buffer = 0
@@ -103,7 +111,7 @@ func (s *redis) serve(r *request) bool {
 	s.makeRoom(r.now, 0)
 	o := r.object
 	there := s.items.Has(o)
-	if there && s.ends[o] != 0 && s.ends[o] < r.now { // a lazy expiry
+	if there && len(s.expiring.All) > 0 && s.dead(o, r.now) { // a lazy expiry
 		s.expire(o)
 		there = false
 	}
@@ -157,8 +165,9 @@ func (s *redis) makeRoom(now, argument int64) bool {
 
 func (s *redis) store(r *request) {
 	o := r.object
-	s.bytes[o], s.value[o] = s.item(r.key, r.value, r.end != 0, s.integers(o)), r.value
-	s.used += s.bytes[o]
+	bytes := s.item(r.key, r.value, r.end != 0, s.integers(o))
+	s.at[o].bytes, s.at[o].value = bytes, r.value
+	s.used += bytes
 	s.values += r.value
 	s.items.Add(o)
 	s.used += s.keys.count(o, 1)
@@ -176,10 +185,10 @@ func (s *redis) store(r *request) {
 // overwrite gives a key another value. Its counter of hits stays.
 func (s *redis) overwrite(r *request) {
 	o := r.object
-	bytes := s.item(r.key, r.value, r.end != 0, s.integers(o))
-	s.used += bytes - s.bytes[o]
-	s.values += r.value - s.value[o]
-	s.bytes[o], s.value[o] = bytes, r.value
+	bytes, at := s.item(r.key, r.value, r.end != 0, s.integers(o)), &s.at[o]
+	s.used += bytes - at.bytes
+	s.values += r.value - at.value
+	at.bytes, at.value = bytes, r.value
 	s.mark(o, r.end)
 	s.evictor.hit(r)
 	s.taken = max(s.taken, s.used)
@@ -187,20 +196,20 @@ func (s *redis) overwrite(r *request) {
 
 // setEnd changes the time to live of a key, and so what it takes.
 func (s *redis) setEnd(o policies.Object, end int64) {
-	if (end != 0) != (s.ends[o] != 0) && s.layout == apart {
+	if (end != 0) != (s.at[o].end != 0) && s.layout == apart {
 		entry := s.block(dictEntry)
 		if end == 0 {
 			entry = -entry
 		}
 		s.used += entry
-		s.bytes[o] += entry
+		s.at[o].bytes += entry
 	}
 	s.mark(o, end)
 }
 
 // mark notes when the time to live of a key ends.
 func (s *redis) mark(o policies.Object, end int64) {
-	if s.ends[o] = end; (end != 0) == s.expiring.Has(o) {
+	if s.at[o].end = end; (end != 0) == s.expiring.Has(o) {
 		return
 	}
 	if end == 0 {
@@ -230,17 +239,17 @@ func (s *redis) room() int64 { return s.limit - s.base - s.keys.size() - s.deadl
 
 // free takes a key away that the evictor has forgotten, or is about to.
 func (s *redis) free(o policies.Object) {
-	s.used -= s.bytes[o]
-	s.values -= s.value[o]
+	s.used -= s.at[o].bytes
+	s.values -= s.at[o].value
 	s.items.Remove(o)
 	s.used += s.keys.count(o, -1)
-	if s.ends[o] != 0 {
+	if s.at[o].end != 0 {
 		s.mark(o, 0)
 	}
 }
 
 func (s *redis) has(o policies.Object, now int64) bool {
-	return s.items.Has(o) && (s.ends[o] == 0 || s.ends[o] >= now)
+	return s.items.Has(o) && !s.dead(o, now)
 }
 
 func (s *redis) state() state {
@@ -248,7 +257,7 @@ func (s *redis) state() state {
 		tally: s.tally}
 }
 
-func (s *redis) remark() string { return "" }
+func (s *redis) remark() string { return s.unsure }
 
 // sampled is Redis' own evictor: of a few keys that it draws, and of candidates that it kept of earlier draws, that of
 // the highest score. Scores of kept candidates stay what they were.
@@ -331,36 +340,43 @@ func (c *recency) create(o policies.Object, now int64)   { c.used[o] = uint32(c.
 
 // frequency scores by a counter that rises ever more rarely, and falls with each minute.
 type frequency struct {
-	counters []uint8
-	minutes  []int64 // per object: when the counter was last changed
-	decay    int64   // nanoseconds until a counter falls by 1; 0: never
-	factor   float64 // lfu-log-factor
-	draws    random.Draws
+	counters  []uint8
+	minutes   []uint32 // per object: when the counter was last changed
+	decay     int64    // minutes until a counter falls by 1; 0: never
+	factor    float64  // lfu-log-factor
+	draws     random.Draws
+	begin     int64 // nanoseconds from a full minute to the 0 of the trace's clock
+	now, tick int64 // nanoseconds, and the minute then
 }
 
 // newCounter is the counter of a new key.
 const newCounter = 5
 
+// minute returns the minute by the server's clock: all counters fall together.
 func (f *frequency) minute(now int64) int64 {
-	if f.decay == 0 {
-		return 0
+	if now != f.now {
+		f.now, f.tick = now, (now+f.begin)/(60*second)
 	}
-	return now / f.decay
+	return f.tick
 }
 
 func (f *frequency) decayed(o policies.Object, now int64) int64 {
-	return max(0, int64(f.counters[o])-(f.minute(now)-f.minutes[o]))
+	counter := int64(f.counters[o])
+	if passed := f.minute(now) - int64(f.minutes[o]); passed > 0 && f.decay > 0 {
+		counter = max(0, counter-passed/f.decay)
+	}
+	return counter
 }
 
 func (f *frequency) of(o policies.Object, now int64) int64 { return math.MaxUint8 - f.decayed(o, now) }
 
 func (f *frequency) create(o policies.Object, now int64) {
-	f.counters[o], f.minutes[o] = newCounter, f.minute(now)
+	f.counters[o], f.minutes[o] = newCounter, uint32(f.minute(now))
 }
 
 func (f *frequency) touch(o policies.Object, now int64) {
 	counter := f.decayed(o, now)
-	f.minutes[o] = f.minute(now)
+	f.minutes[o] = uint32(f.minute(now))
 	if counter < math.MaxUint8 {
 		const odds = 1 << 31
 		chance := 1 / (float64(float64(max(0, counter-newCounter))*f.factor) + 1)
@@ -372,9 +388,9 @@ func (f *frequency) touch(o policies.Object, now int64) {
 }
 
 // soonest scores keys by the end of their times to live: the soonest is evicted.
-type soonest struct{ ends []int64 }
+type soonest struct{ at []redisItem }
 
-func (s soonest) of(o policies.Object, _ int64) int64 { return -s.ends[o] }
+func (s soonest) of(o policies.Object, _ int64) int64 { return -s.at[o].end }
 func (s soonest) touch(policies.Object, int64)        {}
 func (s soonest) create(policies.Object, int64)       {}
 

@@ -37,6 +37,12 @@ func namesOf(versions []version) (names []string) {
 	return names
 }
 
+const (
+	startParam    = "start"
+	minuteUnknown = "counters of lfu fall at full minutes, and the trace's times have no dates: start=0|20|40 shows " +
+		"what that is worth"
+)
+
 // own is the name of what the server itself evicts.
 const own = "own"
 
@@ -47,9 +53,11 @@ func redisParams(versions []version) []params.Param {
 			Choices: []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu",
 				"volatile-random", "volatile-ttl", "noeviction"}},
 		{Name: "version", Default: versions[0].name, Choices: namesOf(versions), Doc: "the server's, or the next older"},
-		{Name: "samples", Default: 5, Min: 1, Max: 64, Doc: "maxmemory-samples: keys that are drawn for an eviction"},
+		{Name: "samples", Default: 5, Min: 1, Max: 1 << 16, Doc: "maxmemory-samples: keys that are drawn for an eviction"},
 		{Name: "lfu-log-factor", Default: 10, Min: 0, Max: 1 << 20, Doc: "how rarely counters rise"},
 		{Name: "lfu-decay-time", Default: 1, Min: 0, Max: 1 << 20, Doc: "minutes until a counter falls by 1; 0: never"},
+		{Name: startParam, Default: 0, Min: 0, Max: 59, Doc: "second of a minute at which times without dates begin, for " +
+			"lfu: its counters fall at full minutes"},
 		{Name: "base", Default: 0, Min: 0, Max: 1 << 40, Doc: "used_memory of the empty server with its clients, in bytes; " +
 			"0: as measured for the version"},
 		{Name: "quantum", Default: 8, Min: 8, Max: 16, Doc: "smallest step of jemalloc's sizes: 8 in Redis' own image and " +
@@ -94,7 +102,7 @@ func newRedis(c cache.Config, versions []version) (program, error) {
 		redisMemory: redisMemory{jemalloc{int64(v.Int("quantum")), v.Bool("pages")}, is.layout, int64(is.base)},
 		limit:       c.Capacity,
 		items:       dense.NewSet(n), expiring: dense.NewSet(n),
-		bytes: make([]int64, n), value: make([]int64, n), ends: make([]int64, n),
+		at:       make([]redisItem, n),
 		integers: matching(v.Text("integers"), c.Trace),
 		volatile: strings.HasPrefix(v.Text("policy"), "volatile"), none: v.Text("policy") == "noeviction",
 	}
@@ -112,7 +120,7 @@ func newRedis(c cache.Config, versions []version) (program, error) {
 // newEvictor returns what chooses the victims: the server's own rule, or a policy in its place.
 func (s *redis) newEvictor(c cache.Config) (evictor, error) {
 	if c.Policy.Entry.Name != own {
-		return newInside(c, s.room(), func(o policies.Object) int64 { return s.bytes[o] })
+		return newInside(c, s.room(), func(o policies.Object) int64 { return s.at[o].bytes })
 	}
 	v, n := c.Params, c.Trace.NumObjects
 	e := &sampled{draws: random.NewDraws(c.Seed), samples: v.Int("samples")}
@@ -121,10 +129,16 @@ func (s *redis) newEvictor(c cache.Config) (evictor, error) {
 	case "random":
 		return &anyKey{e.draws}, nil
 	case "ttl":
-		e.score = soonest{s.ends}
+		e.score = soonest{s.at}
 	case "lfu":
-		e.score = &frequency{counters: make([]uint8, n), minutes: make([]int64, n), factor: float64(v.Int("lfu-log-factor")),
-			decay: int64(v.Int("lfu-decay-time")) * 60 * second, draws: random.NewDraws(c.Seed ^ 0x6c6675)}
+		f := &frequency{counters: make([]uint8, n), minutes: make([]uint32, n), factor: float64(v.Int("lfu-log-factor")),
+			decay: int64(v.Int("lfu-decay-time")), draws: random.NewDraws(c.Seed ^ 0x6c6675)}
+		e.score = f
+		dated := len(c.Trace.Times) > 0 && traces.IsDate(c.Trace.Times[0])
+		if !dated || v.Float(rateParam.Name) > 0 {
+			f.begin = int64(v.Int(startParam)) * second
+			s.unsure = minuteUnknown
+		}
 	default:
 		e.score = &recency{used: make([]uint32, n)}
 	}

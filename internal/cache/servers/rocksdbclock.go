@@ -1,9 +1,11 @@
 package servers
 
 import (
+	"fmt"
 	"math/bits"
 
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
 )
@@ -44,6 +46,7 @@ const (
 	mostClockUses = 3
 	newClockUses  = 2 // of a block of data, whose priority is low
 	leastClock    = 32 << 20
+	mostSlots     = 1 << 27 // in all shards, 1 GiB here
 )
 
 func newHyperclock(c cache.Config) (program, error) {
@@ -59,6 +62,12 @@ func newHyperclock(c cache.Config) (program, error) {
 		estimate = max(1, float64(c.Trace.Footprint())/float64(max(1, c.Trace.NumObjects)))
 	}
 	slots := 1 << slotBits(s.limit, estimate)
+	if slots > mostSlots/shards {
+		return nil, fmt.Errorf("cache=hyper makes a table of %s for %s at %s a block, more than the %s that are "+
+			"replayed; choose a smaller capacity, or a larger estimated_entry_charge than %.0f",
+			show.Counted(slots*shards, "slot"), show.Size(c.Capacity, 1),
+			show.Size(int64(estimate), 1), show.Count(mostSlots), estimate)
+	}
 	s.mask, s.most, s.own = uint64(slots-1), int(float64(slots)*clockMost), int64(slots)*slotMetadata
 	for i := range s.shards {
 		s.shards[i] = clockShard{slots: make([]clockSlot, slots), used: s.own}

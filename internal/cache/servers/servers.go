@@ -74,10 +74,10 @@ type tally struct{ evicted, refused, expired, oversized int64 }
 type Server struct {
 	program program
 	trace   *traces.Trace
-	keys    []int64 // bytes of each object's key
-	stated  int64   // bytes of the sizes in the trace that are not values, beside keys
-	keyed   bool    // sizes in the trace include keys
-	request request // the one at hand: a local variable would be allocated each time
+	keys    []uint32 // bytes of each object's key
+	stated  int64    // bytes of the sizes in the trace that are not values, beside keys
+	keyed   bool     // sizes in the trace include keys
+	request request  // the one at hand: a local variable would be allocated each time
 	now     int64
 	rate    float64 // requests per second; 0: as the trace has them
 	warm    tally   // of the warm-up
@@ -94,10 +94,10 @@ func newServer(c cache.Config, p program) *Server {
 }
 
 // keyBytes returns the bytes of each object's key, as a client writes it.
-func keyBytes(t *traces.Trace) []int64 {
-	all := make([]int64, t.NumObjects)
+func keyBytes(t *traces.Trace) []uint32 {
+	all := make([]uint32, t.NumObjects)
 	for o := range all {
-		all[o] = int64(len(t.Key(o).String()))
+		all[o] = uint32(len(t.Key(o).String()))
 	}
 	return all
 }
@@ -108,7 +108,8 @@ func (s *Server) Serve(w cache.Window, n *cache.Counts) {
 	for i, o := range w.Objects {
 		size := w.Sizes[i]
 		r := &s.request
-		*r = request{object: o, key: s.keys[o], pos: w.First + i, write: w.Writes, present: s.trace.Passes(w.First + i)}
+		*r = request{object: o, key: int64(s.keys[o]), pos: w.First + i, write: w.Writes,
+			present: s.trace.Passes(w.First + i)}
 		r.value = size - s.stated
 		if s.keyed {
 			r.value -= r.key
@@ -189,7 +190,7 @@ func checkClock(server, why string, v params.Values, t *traces.Trace) error {
 		return nil
 	}
 	return fmt.Errorf("server %s: %s, and the trace has no times: say how fast requests come, such as %s(rate=5000), in "+
-		"requests per second", server, why, server)
+		"requests per second, or --rate 5000/s", server, why, server)
 }
 
 // never is a time that does not come.

@@ -13,6 +13,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/servers"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -55,13 +56,16 @@ var real = []struct {
 		[]float64{55.81, 67.61}, 0.3},
 	{"kv-zipf", "valkey(version=8.1,quantum=16,policy=allkeys-random,pages=on)", []float64{4, 8},
 		[]float64{55.63, 68.15}, 0.4},
-	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*)", []float64{8, 16, 32},
-		[]float64{38.69, 48.86, 59.16}, 0.45},
-	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,policy=allkeys-lfu)", []float64{8, 16, 32},
-		[]float64{38.10, 46.62, 57.34}, 0.8}, // one by one at 8 MB, where seeds differ by 0.3
-	{"kv-mix", "redis(version=8.0,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.69, 49.18}, 0.5},
-	{"kv-mix", "valkey(version=8.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.40, 49.20}, 0.6},
-	{"kv-mix", "valkey(version=9.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.46, 49.17}, 0.5},
+	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,rate=3384)", []float64{8}, []float64{38.69}, 0.1},
+	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*)", []float64{16, 32}, []float64{48.86, 59.16}, 0.1},
+	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,policy=allkeys-lfu,rate=3676)", []float64{8},
+		[]float64{38.10}, 0.4}, // its minutes began at an unknown second, which is worth 0.8
+	{"kv-mix", "redis(version=7.0,quantum=16,integers=cnt:*,policy=allkeys-lfu)", []float64{16, 32},
+		[]float64{46.62, 57.34}, 0.15},
+	{"kv-mix", "redis(version=8.0,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.69, 49.18}, 0.3},
+	{"kv-mix", "valkey(version=8.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.40, 49.20},
+		0.45}, // 8 MB in pipelines
+	{"kv-mix", "valkey(version=9.1,quantum=16,integers=cnt:*,pages=on)", []float64{8, 16}, []float64{38.46, 49.17}, 0.3},
 	{"kv-ttl", "redis(version=7.0,quantum=16)", []float64{4, 8, 16}, []float64{39.11, 48.84, 56.59}, 0.3},
 	{"kv-ttl", "redis(version=7.0,quantum=16,policy=volatile-ttl)", []float64{4, 8}, []float64{19.86, 43.10}, 0.6},
 	{"kv-ttl", "redis(version=7.0,quantum=16,policy=volatile-lru)", []float64{4, 8}, []float64{21.14, 47.70}, 0.5},
@@ -124,7 +128,9 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-// TestReference replays every count of a real server that is beside the traces, but for one with a disk.
+// TestReference replays every count of a real server that is beside the traces, but for one with a disk. Their items
+// are of one moment, and swing: a value of 200 kB takes the place of hundreds of small ones, and nginx looks every ten
+// seconds. So they are held to what the model has in the last fifth of the trace.
 func TestReference(t *testing.T) {
 	_, numbers := simtest.ReferenceFolders(t)
 	if testing.Short() {
@@ -141,25 +147,59 @@ func TestReference(t *testing.T) {
 			tr = load(t, string(trial(t, row["trace"])))
 			loaded[row["trace"]] = tr
 		}
-		rec := replay(t, tr, server, bytes)
-		want := 100 * must.Get(strconv.ParseFloat(row["hit_ratio"], 64))(t)
-		got, within := 100*rec.Float(metric.HitRatio), 0.51
-		items := must.Get(strconv.ParseFloat(row["items"], 64))(t)
+		number := func(column string) float64 { return must.Get(strconv.ParseFloat(row[column], 64))(t) }
+		ratio, held := follow(t, tr, server, bytes, 500, 1)
+		held = held[400:]
+		if row["trace"] == "kv-mix" && row["server"] != "memcached" { // which large values stay is chance
+			for seed := range uint64(3) {
+				_, more := follow(t, tr, server, bytes, 500, 2+seed)
+				held = append(held, more[400:]...)
+			}
+		}
+		least, most := slices.Min(held), slices.Max(held)
+		got, want, items := 100*ratio, 100*number("hit_ratio"), number("items")
+		within := 0.5
 		switch {
 		case row["server"] == "nginx":
 			within = 1
 		case row["mode"] == "batched" && row["trace"] == "kv-mix" && strings.Contains(row["configuration"], "8mb"):
-			within = 1.3 // a pipeline of large values takes memory from the data
-		case strings.Contains(row["configuration"], "8mb allkeys-lfu") && row["trace"] == "kv-mix":
-			within = 0.8 // one standard deviation of what seeds give is 0.3
+			within = 0.8 // a pipeline of large values takes memory from the data
 		}
-		t.Logf("%-9s %-9s %-40s %-10s %.2f%%, real %.2f%%; %d items, real %v", row["server"], row["version"],
-			row["configuration"], row["trace"], got, want, rec.Int(servers.Items), items)
+		t.Logf("%-9s %-9s %-40s %-10s %.2f%%, real %.2f%%; %.0f to %.0f items, real %v", row["server"], row["version"],
+			row["configuration"], row["trace"], got, want, least, most, items)
 		if math.Abs(got-want) > within {
 			t.Errorf("%s %s, %s, %s: %.2f%%, real %.2f%%", row["server"], row["version"], row["configuration"], row["trace"],
 				got, want)
 		}
+		if row["server"] == "squid" { // counts its icons among them
+			items -= squidIcons
+		}
+		if items < 0.98*least || items > 1.02*most {
+			t.Errorf("%s %s, %s, %s: %.0f to %.0f items, real %v", row["server"], row["version"], row["configuration"],
+				row["trace"], least, most, items)
+		}
 	}
+}
+
+// squidIcons are the objects that an empty Squid has in its memory.
+const squidIcons = 52
+
+// follow replays a trace, and returns the hit ratio, and how many items there are after each of some parts of it.
+func follow(t *testing.T, tr *traces.Trace, server string, bytes int64, parts int, seed uint64) (ratio float64,
+	items []float64) {
+	c := newCache(t, tr, server, bytes, seed).(*servers.Server)
+	var n cache.Counts
+	all := len(tr.Objects)
+	sizes := make([]int64, all/parts+1)
+	for i := range parts {
+		c.Serve(cache.WindowOf(tr, all*i/parts, all*(i+1)/parts, true, sizes), &n)
+		for _, counter := range c.Counters() {
+			if counter.Name() == servers.Items.Name {
+				items = append(items, counter.Value)
+			}
+		}
+	}
+	return float64(n.Hits) / float64(n.Requests), items
 }
 
 // referenceServer returns the server of a row as users write it, and its memory.
@@ -213,9 +253,9 @@ func referenceServer(t *testing.T, row map[string]string) (server string, bytes 
 				return "", 0, false
 			}
 		}
-		if name == "nginx" { // as fast as it really was
-			add("rate=%.0f", number(row["requests"])/seconds)
-		}
+	}
+	if row["mode"] == "one by one" { // as fast as it really was: some were slower than the trace
+		add("rate=%.0f", number(row["requests"])/seconds)
 	}
 	return fmt.Sprintf("%s(%s)", row["server"], strings.Join(settings, ",")), bytes, true
 }
@@ -427,6 +467,12 @@ func TestSettingsAreListed(t *testing.T) {
 		}
 		must.Get(policies.Registry.ParseList(strings.Join(l.Policies, ",")))(t)
 	}
+	l := must.Get(servers.ParseList("redis(maxmemory=8mb,version=7.0),nginx,postgresql,squid(rate=7)"))(t)
+	timed := l.SetRate(0.5)
+	if got := strings.Join(l.Policies, " "); !timed || got !=
+		"redis(version=7.0,rate=0.5) nginx(rate=0.5) postgresql squid(rate=7)" {
+		t.Errorf("with a rate: %s, %v", got, timed)
+	}
 	for list, want := range map[string]string{
 		"rediss":                          `unknown server "rediss"`,
 		"redis(maxmemory=8xb)":            "server redis: maxmemory=8xb",
@@ -435,6 +481,10 @@ func TestSettingsAreListed(t *testing.T) {
 		"redis(maxmemory=8mb":             "server list",
 		"memcached(m=64..128+-5)":         "want a number",
 		"varnish(malloc=1g..1tx1.000001)": "at most 1000",
+		"memcached(m=1)":                  "m=1m: cannot set item size limit (I=1m) higher than 1/2 of memory max",
+		"memcached(m=4..64x2,I=1m|4m)":    "m=4m: cannot set item size limit (I=4m) higher than",
+		"varnish(malloc=512k)":            "malloc=512k: too small, did you forget to specify M or G?",
+		"memcached(m=64,ext_path=/d:1G)":  "ext_path: extstore, which keeps values on disk, is not modelled",
 	} {
 		_, err := servers.ParseList(list)
 		must.Fail(t, err, want)
@@ -454,7 +504,8 @@ func TestImport(t *testing.T) {
 			"valkey(maxmemory=1000000,version=8.1)"},
 		{"STAT version 1.6.18\r\nSTAT limit_maxbytes 67108864\r\n",
 			"memcached(m=64m)"},
-		{"STAT maxbytes 1073741824\nSTAT growth_factor 1.08\nSTAT slab_automove 0\nSTAT cas_enabled no\n",
+		{"STAT maxbytes 1073741824\nSTAT item_size_max 1048576\nSTAT growth_factor 1.08\nSTAT slab_automove 0\n" +
+			"STAT cas_enabled no\n",
 			"memcached(m=1g,f=1.08,C=true,automove=false)"},
 		{"proxy_cache_path /c levels=1:2 keys_zone=one:10m max_size=10g inactive=60m;\nproxy_cache_min_uses 2;\n",
 			"nginx(max_size=10g,inactive=60m,min_uses=2,keys_zone=10m)"},
@@ -462,6 +513,11 @@ func TestImport(t *testing.T) {
 			"squid(cache_mem=256m,policy=heap-GDSF)"},
 		{"ExecStart=/usr/sbin/varnishd -a :80 -s malloc,1g -p nuke_limit=100\n",
 			"varnish(malloc=1g,nuke_limit=100)"},
+		{"[mysqld]\ninnodb_buffer_pool_size = 2G\ninnodb_page_size=8k\ninnodb_old_blocks_pct = 20\n",
+			"innodb(innodb_buffer_pool_size=2g,page_size=8192,old_blocks_pct=20)"},
+		{"innodb_buffer_pool_size\t134217728\n", "innodb(innodb_buffer_pool_size=128m)"},
+		{"#shared_buffers = 1GB\nshared_buffers = 128MB\t\t# min 128kB\n", "postgresql(shared_buffers=128m)"},
+		{"shared_buffers = 16384\n", "postgresql(shared_buffers=128m)"},
 		{"SMA.s0.g_bytes  1048576 .\nSMA.s0.g_space 3145728 .\n",
 			"varnish(malloc=4m)"},
 	} {
@@ -477,10 +533,28 @@ func TestImport(t *testing.T) {
 	if got != "redis" || !unlimited || err != nil {
 		t.Errorf("a configuration as it comes: %s, %v, %v", got, unlimited, err)
 	}
+	_, _, err = servers.Import(strings.NewReader("STAT limit_maxbytes 67108864\nSTAT extstore_page_allocs 3\n"), "f")
+	must.Fail(t, err, "f: extstore_page_allocs: extstore, which keeps values on disk, is not modelled")
 	_, _, err = servers.Import(strings.NewReader("hello\n"), "f")
 	must.Fail(t, err, "f: has no settings of a server")
 	_, _, err = servers.Import(strings.NewReader("maxmemory 1gb\nmaxmemory-samples 1000000\n"), "f")
 	must.Fail(t, err, "samples")
+}
+
+// TestRefusedSettings: what memcached 1.6.18 and nginx 1.22 do not start with is refused with their reasons.
+func TestRefusedSettings(t *testing.T) {
+	for list, want := range map[string]string{
+		"memcached(I=512)": "cannot be less than 1024 bytes", "memcached(I=2g)": "higher than a gigabyte",
+		"memcached(I=256k)": "slab_chunk_max (bytes: 524288) cannot be larger than -I",
+		"memcached(I=600k)": "evenly divisible by slab_chunk_max", "memcached(I=x)": "want a size such as 1m",
+		"nginx(keys_zone=4k)": "keys zone is too small", "nginx(inactive=abc)": `inactive="abc": want a time`,
+	} {
+		_, err := policies.Registry.Parse(list)
+		must.Fail(t, err, want)
+	}
+	for _, list := range []string{"memcached(I=512k)", "memcached(I=2m)", "nginx(keys_zone=8k)", "redis(samples=100)"} {
+		must.Get(policies.Registry.Parse(list))(t)
+	}
 }
 
 func FuzzImport(f *testing.F) {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/servers"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/tracetest"
@@ -169,5 +171,10 @@ func TestHyperClock(t *testing.T) {
 	rec := replay(t, pagesOf(t, keys, 100, nil), fmt.Sprintf(server, 1000), 20_000) // 32 slots, of which 26 are used
 	if got := rec.Int(servers.Items); got != 26 {
 		t.Errorf("%d blocks in 32 slots, want 84%%", got)
+	}
+	_, err := simtest.TryRun(t.Context(), tr, simtest.Options{Policies: fmt.Sprintf(server, 1),
+		Capacities: []capacity.Capacity{capacity.OfBytes(1 << 40)}})
+	if err == nil || !strings.Contains(err.Error(), "a table of 2,147,483,648 slots for 1 TiB at 1 B a block") {
+		t.Errorf("a table of 16 GiB: error %v", err)
 	}
 }

@@ -245,10 +245,9 @@ func (l *Log) restarts() Cause[Setup] {
 
 // moments writes times of a log that begins at a time: as dates, if its clock has dates.
 func moments(times []int64, begin int64) string {
-	const dates = int64(100_000_000 * time.Second) // 1973: earlier times are no dates
 	var texts []string
 	for _, at := range times {
-		if at > dates {
+		if traces.IsDate(at) {
 			texts = append(texts, "at "+time.Unix(0, at).Round(time.Second).UTC().Format("2006-01-02 15:04:05")+" UTC")
 		} else {
 			texts = append(texts, time.Duration(at-begin).Round(time.Second).String()+" after the beginning")

@@ -27,6 +27,8 @@ type statement interface {
 	tolerance() *tolerance
 	// decides is the test that decides the verdict at a point.
 	decides(o outcome) int
+	// measures are the values of an outcome that were measured.
+	measures() []measuring
 	// measured describes what was measured at one point.
 	measured(e *evaluator, o outcome) string
 }

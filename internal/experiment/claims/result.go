@@ -27,6 +27,8 @@ type Result struct {
 	Held    int // the number of Points at which it holds
 	Points  []Point
 	LeftOut int // further points, at which it could not be checked
+
+	Quantities []Quantity // that were compared; none where a claim is about the speed of the machine
 }
 
 // Finding is a verdict with what it is based on.
@@ -51,7 +53,8 @@ type Place struct {
 func (c *Claim) Evaluate(d *Data) Result {
 	e := c.evaluator(d)
 	all := c.says.judge(e)
-	e.vary(all)
+	without := e.vary(all)
+	quantities := c.quantities(all, without)
 	all = e.collapse(all)
 	if e.reason != "" {
 		return Result{Finding: Finding{Verdict: NotCheckable, Reason: e.reason}}
@@ -63,7 +66,7 @@ func (c *Claim) Evaluate(d *Data) Result {
 	for _, why := range e.skipped {
 		all = append(all, outcome{why: why})
 	}
-	r := Result{LeftOut: len(all) - len(checked)}
+	r := Result{LeftOut: len(all) - len(checked), Quantities: quantities}
 	for _, o := range checked {
 		measured := c.says.measured(e, o) + o.doubt(c.says)
 		r.Points = append(r.Points, Point{e.places(o.point), measured, c.says.decide(o.tests)})

@@ -62,10 +62,11 @@ func (e *evaluator) remaining(recs []int32) []int32 {
 	return rest
 }
 
-// vary gives every test of all its interval.
-func (e *evaluator) vary(all []outcome) {
+// vary gives every test of all its interval. It returns all without each group of seeds; nil if seeds are not what the
+// intervals are from.
+func (e *evaluator) vary(all []outcome) (without [][]outcome) {
 	if e.bySeeds || e.reason != "" {
-		return
+		return nil
 	}
 	groupOf, groups := e.seedGroups()
 	var seeds []uint64
@@ -75,9 +76,9 @@ func (e *evaluator) vary(all []outcome) {
 		}
 	}
 	if groups < 2 {
-		return
+		return nil
 	}
-	without := make([][]outcome, groups)
+	without = make([][]outcome, groups)
 	for g := range without {
 		less := e.again()
 		if seeds == nil {
@@ -87,12 +88,20 @@ func (e *evaluator) vary(all []outcome) {
 		}
 		without[g] = e.claim.says.judge(less)
 	}
-	quantile := statistics.StudentQuantile((1+confidence)/2, float64(groups-1))
 	for i := range all {
 		for j := range all[i].tests {
-			all[i].tests[j].vary(quantile * deviation(marginsOf(without, i, j)))
+			all[i].tests[j].vary(halfWidth(marginsOf(without, i, j)))
 		}
 	}
+	if seeds != nil {
+		return nil
+	}
+	return without
+}
+
+// halfWidth is half the width of the interval of a value, from its values without each of the groups.
+func halfWidth(without []float64) float64 {
+	return statistics.StudentQuantile((1+confidence)/2, float64(len(without)-1)) * deviation(without)
 }
 
 type batch struct {

@@ -27,6 +27,9 @@ func (t *lines) brief(summaries []Summary) {
 		if s.Failure != "" {
 			t.line(s.Name+": "+s.Failure, plain)
 		}
+		for _, text := range s.moved() {
+			t.line(s.Name+": "+text, plain)
+		}
 		for _, c := range s.Claims {
 			switch {
 			case !c.Expected.Met(c.Verdict):

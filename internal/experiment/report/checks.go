@@ -31,6 +31,10 @@ func suites(summaries []Summary) (all []checks.Suite) {
 		for _, c := range s.Claims {
 			suite.Cases = append(suite.Cases, c.toCase())
 		}
+		if text := s.moved(); text != nil {
+			suite.Cases = append(suite.Cases, checks.Case{Class: s.Name, Name: "pins", Outcome: checks.Fails,
+				Kind: "moved", Message: show.Printable(text[0]), Title: "values have moved since they were pinned"})
+		}
 		all = append(all, suite)
 	}
 	return all
@@ -51,10 +55,11 @@ func (c Claim) toCase() checks.Case {
 }
 
 // Judge fails if a claim has another verdict than expected; usually, if it does not hold. A claim that cannot be
-// checked here is no failure.
+// checked here is no failure. It fails as well if a value has left the band of its pin, upwards or downwards.
 func Judge(summaries ...Summary) error {
-	failing, changed := 0, 0
+	failing, changed, moved := 0, 0, 0
 	for _, s := range summaries {
+		moved += len(s.Moved)
 		for _, c := range s.Claims {
 			switch {
 			case c.Expected.Met(c.Verdict):
@@ -72,6 +77,10 @@ func Judge(summaries ...Summary) error {
 	if changed > 0 {
 		parts = append(parts, plural(changed, "claim has another verdict than expected",
 			"claims have other verdicts than expected")+"; if that is right, change what the experiment expects")
+	}
+	if moved > 0 {
+		parts = append(parts, plural(moved, "value is not what is pinned", "values are not what is pinned")+
+			"; if that is right, write new pins with --pin and --why")
 	}
 	if len(parts) == 0 {
 		return nil

@@ -28,7 +28,8 @@ type Claim struct {
 	// points at which it does not hold; a claim about a share of the points may hold nevertheless
 	Failing []claims.Point `json:"failing"`
 
-	line int // of the experiment's file; 0 if that is not known
+	line       int // of the experiment's file; 0 if that is not known
+	quantities []claims.Quantity
 }
 
 // Reading is another reading of the sentence, with its verdict.
@@ -61,7 +62,7 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 			return nil, err
 		}
 		verdict.CannotFail = result.Verdict == claims.Holds && claim.CannotFail(data.of(claim))
-		verdict.Finding = result.Finding
+		verdict.Finding, verdict.quantities = result.Finding, result.Quantities
 		verdict.Failing = slices.DeleteFunc(append(verdict.Failing, result.Points...),
 			func(p claims.Point) bool { return p.Verdict == claims.Holds })
 		for j := range verdict.OtherReadings {

@@ -78,11 +78,13 @@ func summarize(dir string, in Input, draw func() ([]string, error)) (s Summary, 
 		return s, nil, err
 	}
 	tables, more := pivots(in)
-	return Summary{
+	s = Summary{
 		Name: in.File.Name, Title: claims.OneLine(in.File.Title), Source: claims.OneLine(in.File.Source), Quick: in.Quick,
 		Claims: judged, Published: agreements(tables), Notes: slices.Concat(notes, more),
-		Page: filepath.Join(dir, sweep.PageName), File: in.File.Path(),
-	}, tables, nil
+		Page: filepath.Join(dir, sweep.PageName), File: in.File.Path(), Digest: digest(in.Records),
+	}
+	s.Moved, err = moved(in.File, s)
+	return s, tables, err
 }
 
 // Command returns the command that repeats the sweep in the folder of its file, wherever the first one ran.

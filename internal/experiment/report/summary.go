@@ -23,6 +23,8 @@ type Summary struct {
 	Failure   string   // why the experiment could not run; "" if it ran
 	Page      string   // path of the report; "" if there is none
 	File      string   // with the experiment; "" if it is built in
+	Digest    string   // of the results that no seed of a policy decides
+	Moved     []string // in sentences, what has left the band of its pin
 }
 
 // Count counts the claims with a verdict.
@@ -144,5 +146,5 @@ func (s Summary) Remarks() (remarks []string) {
 	if s.Failure != "" {
 		remarks = append(remarks, s.Failure)
 	}
-	return slices.Concat(remarks, s.Published, s.Notes)
+	return slices.Concat(remarks, s.moved(), s.Published, s.Notes)
 }

@@ -21,7 +21,7 @@ var (
 
 var bestEntry = policies.Entry{
 	Name:   "best",
-	Look:   policies.Look{Color: policies.Blue, Mark: policies.Diamond},
+	Look:   policies.Look{Color: policies.Indigo, Mark: policies.Plus},
 	Memory: policies.Memory{PerObject: 90, PerSlot: 40},
 	Summary: "holds what the best of several policies would hold; another one is followed once it is ahead by more " +
 		"misses than the change costs",

@@ -328,15 +328,9 @@ func (s *Sampler) Latencies(all []models.Timed) {
 	}
 }
 
-// Dates are plausible if they are within these years. Other clocks begin at 0, or anywhere.
-var (
-	firstDate = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
-	lastDate  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
-)
-
 // SetBegin sets the metric of when a trace with dates begins.
 func (s *Sampler) SetBegin(v *metric.Values) {
-	if s.window.Span > 0 && s.trace != nil && s.files == 0 && firstDate <= s.start && s.start < lastDate {
+	if s.window.Span > 0 && s.trace != nil && s.files == 0 && traces.IsDate(s.start) {
 		v.Set(begins, float64(s.start)/1e9)
 	}
 }

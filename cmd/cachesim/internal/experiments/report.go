@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
+	"github.com/cachesim/cachesim/internal/experiment/pins"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
@@ -27,15 +30,20 @@ type sweepReportFlags struct {
 	strict  bool
 	verbose bool
 	figures commandline.Figures
+	pin     string // folder
+	why     string
 }
 
 func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	f.format.Register(cmd, checks.Formats...)
 	cmd.Flags().BoolVar(&f.strict, "strict", false,
-		"exit with 1 if a claim has another verdict than expected: usually, if it does not hold")
+		"exit with 1 if a claim has another verdict than expected, usually if it does not hold, or a value left its pin")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print every claim with what was measured and stated, "+
 		"also if that takes more than one screen")
 	f.figures.Register(cmd.Flags())
+	cmd.Flags().StringVar(&f.pin, "pin", "", "write what the claims measured into NAME"+pins.Suffix+" in this `folder`; "+
+		"runs with --strict are held to it, both ways")
+	cmd.Flags().StringVar(&f.why, "why", "", "why pins move, for --pin: a sentence that the file keeps")
 }
 
 func (f *sweepReportFlags) report(cmd *cobra.Command, s *sweep.Sweep, c *sweep.Collection, quiet bool) error {
@@ -92,8 +100,30 @@ func (f *sweepReportFlags) printClaims(w io.Writer, written string, summaries ..
 	return report.Print(w, summaries, string(f.format), options)
 }
 
+// writePins writes the pins of experiments that ran.
+func (f *sweepReportFlags) writePins(cmd *cobra.Command, summaries []report.Summary) error {
+	for i := range summaries {
+		s := &summaries[i]
+		if s.Failure != "" {
+			continue
+		}
+		path, err := s.Pin(cmd.Context(), f.pin, version.Program(), time.Now().Format(time.DateOnly), f.why)
+		if err != nil {
+			return err
+		}
+		s.Moved = nil
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s has the pins of %s\n", path, s.Name)
+	}
+	return nil
+}
+
 // judge warns of claims that say nothing, and fails if claims must hold and one does not.
 func (f *sweepReportFlags) judge(cmd *cobra.Command, summaries ...report.Summary) error {
+	if f.pin != "" {
+		if err := f.writePins(cmd, summaries); err != nil {
+			return err
+		}
+	}
 	for _, s := range summaries {
 		for _, warning := range s.CannotFail() {
 			fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s: %s\n", s.Name, warning)
@@ -106,7 +136,27 @@ func (f *sweepReportFlags) judge(cmd *cobra.Command, summaries ...report.Summary
 }
 
 func (f *sweepReportFlags) check(file *experiment.File) error {
-	return cmp.Or(f.refuse(len(file.Claims) == 0, file.Name+" has none"), f.checkFigures(file))
+	return cmp.Or(f.refuse(len(file.Claims) == 0, file.Name+" has none"), f.checkPins(file), f.checkFigures(file))
+}
+
+// checkPins refuses pins where there is nothing to pin.
+func (f *sweepReportFlags) checkPins(files ...*experiment.File) error {
+	if f.pin == "" {
+		if f.why != "" {
+			return errors.New("--why is the reason for pins that move; add --pin FOLDER")
+		}
+		return nil
+	}
+	for _, file := range files {
+		switch {
+		case file.IsChanged():
+			return fmt.Errorf("--pin: %s is changed by %s; pins are those of the experiment as it is in its file", file.Name,
+				strings.Join(append(slices.Clone(file.Changes), file.Only...), ", "))
+		case len(file.Claims) == 0:
+			return fmt.Errorf("--pin: %s has no claims, and so nothing to pin", file.Name)
+		}
+	}
+	return nil
 }
 
 // checkFigures reads the flags about figures. A policy to highlight must be in one of the experiments.

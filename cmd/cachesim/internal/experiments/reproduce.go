@@ -52,8 +52,10 @@ a missing trace is left out with a note, because none of its claims can be check
 files.
 
 With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it does not
-hold. Claims that cannot be checked do not affect it. --format junit and --format github write the claims for CI
-systems.`,
+hold. Claims that cannot be checked do not affect it. It is 1 as well if a value that a claim compares has left its pin,
+upwards or downwards: what was measured when the pin was written, with half its 95% interval between seeds on both
+sides, or exactly where no seed matters. --pin writes pins, and --why says in their file why some of them move. --format
+junit and --format github write the claims for CI systems.`,
 		Example: `  cachesim reproduce --list
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out
@@ -96,7 +98,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkFigures(files...); err != nil {
+	if err := cmp.Or(f.checkPins(files...), f.checkFigures(files...)); err != nil {
 		return err
 	}
 	if err := f.device.Open(cmd, f.quiet); err != nil {
