@@ -79,7 +79,7 @@ var parameters = slices.Concat([]policies.Param{
 		"paper is off: guard=false, ks=scipy, order=names, readers=4, interleaved=false, retest=false, verdicts=1, " +
 		"trailing=false, " +
 		"idle=keep, eager=true, beside=none, passing=0 and allocate=marginal(weight=1,hysteresis=1); with safe, what keeps " +
-		"small caches from losing to simple policies is on: floor=true and idle=lend"},
+		"small caches from losing to simple policies is on: floor=true, idle=lend and steps=0.8"},
 	{Name: "prefetch", Default: own, Doc: "what is loaded ahead: igt (by the pattern of each stream), off, or any " +
 		"prefetcher; --prefetch replaces it"},
 	{Name: "evict", Default: pattern, Choices: []string{pattern, always}, Doc: "what is evicted: pattern (what " +
@@ -130,10 +130,12 @@ type options struct {
 }
 
 // presets are the parameters that a mode sets.
-var presets = map[string]params.Values{safe: {"floor": true, "idle": lendIdle}, paper: {"floor": false, "guard": false,
-	"ks": "scipy", "order": "names", "readers": 4, "interleaved": false,
-	"retest": false, "verdicts": 1, "trailing": false, "idle": keepIdle, "eager": true, "beside": "none", "passing": 0.0,
-	"allocate": "marginal(weight=1,hysteresis=1)"}}
+var presets = map[string]params.Values{
+	safe: {"floor": true, "idle": lendIdle, "steps": 0.8},
+	paper: {"floor": false, "guard": false, "ks": "scipy", "order": "names", "readers": 4, "interleaved": false,
+		"retest": false, "verdicts": 1, "trailing": false, "idle": keepIdle, "eager": true, "beside": "none",
+		"passing": 0.0, "allocate": "marginal(weight=1,hysteresis=1)"},
+}
 
 func optionsOf(v params.Values) (o options, err error) {
 	if v, err = inMode(v.Text("mode"), v); err != nil {
@@ -321,17 +323,17 @@ var Shorthand = policies.Entry{
 	},
 }
 
-// The policy of skewed streams: whichever of several does best, and that of the paper.
-const (
-	skewedDefault = "duel"
-	skewedInPaper = "lru"
-)
+// The policy of skewed streams: whichever of several does best, and those of the modes.
+const skewedDefault = "duel"
+
+var skewedIn = map[string]string{paper: "lru", safe: "duel(among=arc/s3fifo/lru/w-tinylfu)"}
 
 // shorthandParameters are the cache's parameters, but evict may name the policy inside, and so does skewed.
 var shorthandParameters = func() []params.Param {
 	at := slices.IndexFunc(parameters, func(p params.Param) bool { return p.Name == "evict" })
 	all := slices.Insert(slices.Clone(parameters), at+1, params.Param{Name: "skewed", Default: skewedDefault,
-		Doc: "the policy of skewed streams, and of objects that belong to no stream; lru with mode=paper"})
+		Doc: "the policy of skewed streams, and of objects that belong to no stream; lru with mode=paper, and " +
+			"duel(among=arc/s3fifo/lru/w-tinylfu) with mode=safe"})
 	all[at] = params.Param{Name: "evict", Default: pattern, Doc: "what is evicted: pattern (what sequential streams " +
 		"have read, nothing of random ones, skewed as below), or a policy for all streams"}
 	return all
@@ -341,8 +343,8 @@ var shorthandParameters = func() []params.Param {
 func inside(v policies.Values) (in params.Values, policy policies.Spec, err error) {
 	in, text, from := maps.Clone(v), v.Text("skewed"), "skewed"
 	delete(in, "skewed")
-	if v.Text("mode") == paper && text == skewedDefault {
-		text = skewedInPaper
+	if preset, ok := skewedIn[v.Text("mode")]; ok && text == skewedDefault {
+		text = preset
 	}
 	if v.Text("evict") != pattern {
 		in["evict"], text, from = always, v.Text("evict"), "evict"

@@ -33,7 +33,7 @@ type tally struct{ requests, hits int64 }
 
 // newUnit returns a new unit without a quota for a stream, or for the objects that belong to none.
 func (s *system) newUnit(of *streams.Stream) (*unit, error) {
-	u := &unit{number: int32(len(s.units)), stream: of}
+	u := &unit{number: int32(len(s.units)), stream: of, use: use{last: s.seen}}
 	if n := len(s.vacant); n > 0 {
 		u.number = s.vacant[n-1]
 		s.vacant = s.vacant[:n-1]

@@ -62,7 +62,7 @@ func itemLimit(v params.Values) (int64, error) {
 		why = fmt.Sprintf("-I must be evenly divisible by slab_chunk_max (bytes: %d)", largestSlab)
 	}
 	if why != "" {
-		return 0, fmt.Errorf("I=%s: %s", v.Text("I"), why)
+		return 0, fmt.Errorf("%s=%s: %s", "I", v.Text("I"), why)
 	}
 	return limit, nil
 }
