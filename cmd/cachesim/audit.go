@@ -27,6 +27,7 @@ func (f *auditInputs) Register(cmd *cobra.Command) {
 }
 
 func (f *auditInputs) Cell(cmd *cobra.Command) (sim.Cell, capacity.Spec, capacity.Mode, error) {
+	f.server.ByLog = true
 	if err := f.server.Apply(cmd.Flags()); err != nil {
 		return sim.Cell{}, capacity.Spec{}, 0, err
 	}

@@ -119,7 +119,7 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.server.Apply(cmd.Flags()); err != nil {
 		return err
 	}
-	f.billing.Policy = f.server.Today
+	f.billing.Policy, f.billing.Timed = f.server.Today, f.server.Timed
 	capacities, mode, err := f.capacity.parse(&f.trace)
 	if err != nil {
 		return err

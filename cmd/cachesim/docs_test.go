@@ -172,7 +172,9 @@ func TestDocCommandsHit(t *testing.T) {
 	onlyOnce(t)
 	dir := t.TempDir()
 	made, replayed := 0, 0
-	for _, c := range docCommands(t, filepath.Join(repository, "docs", "language-models.md")) {
+	docs := filepath.Join(repository, "docs")
+	for _, c := range append(docCommands(t, filepath.Join(docs, "language-models.md")),
+		docCommands(t, filepath.Join(docs, "prompts.md"))...) {
 		switch {
 		case !strings.Contains(c.line, "llm.jsonl"):
 		case strings.HasPrefix(c.line, "cachesim gen llm "):
@@ -184,7 +186,7 @@ func TestDocCommandsHit(t *testing.T) {
 		}
 	}
 	if made != 1 || replayed < 2 {
-		t.Errorf("the page makes %d logs and replays %d times, want 1 and at least 2", made, replayed)
+		t.Errorf("the pages make %d logs and replay %d times, want 1 and at least 2", made, replayed)
 	}
 }
 
@@ -200,7 +202,8 @@ func (c docCommand) checkHits(t *testing.T, dir string) {
 }
 
 // pagesOfPrompts are the pages whose commands replay prompts of language models.
-var pagesOfPrompts = []string{"language-models.md", "tiers.md", "routers.md", "policies-engines.md"}
+var pagesOfPrompts = []string{"language-models.md", "prompts.md", "kv-memory.md", "tiers.md", "routers.md",
+	"policies-engines.md"}
 
 // TestDocCommandsOnRealPrompts runs the commands of the pages about language models, as they are printed, on published
 // prompts and lengths: they must succeed, and every replay must have hits.

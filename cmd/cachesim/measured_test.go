@@ -58,9 +58,9 @@ func TestMeasuredTables(t *testing.T) {
 			}
 		}
 	})
-	t.Run("language-models.md, costs of tiers", func(t *testing.T) {
+	t.Run("prompts.md, costs of tiers", func(t *testing.T) {
 		t.Parallel()
-		table := measuredTable(t, "language-models.md", "| 40 GiB in the GPUs and |")
+		table := measuredTable(t, "prompts.md", "| 40 GiB in the GPUs and |")
 		of := map[string]string{"host": ",host=3.20/GiB-month", "ssd": ",ssd=0.10/GiB-month,ssd-write=0.09/TB"}
 		for row, cache := range []string{"prefix", "tiers(host=400GiB)", "tiers(host=4TiB)", "tiers(host=400GiB,ssd=1TiB)",
 			"tiers(host=400GiB,ssd=4TiB)", "tiers(host=400GiB,ssd=16TiB)"} {

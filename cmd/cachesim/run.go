@@ -131,7 +131,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.server.Apply(cmd.Flags()); err != nil {
 		return err
 	}
-	f.billing.Policy = f.server.Today
+	f.billing.Policy, f.billing.Timed = f.server.Today, f.server.Timed
 	if f.brief {
 		f.trace.brief = true
 		if err := f.adapt(cmd, args); err != nil {

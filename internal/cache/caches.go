@@ -231,6 +231,8 @@ type Config struct {
 	Asynchronous bool
 	// Allocator divides the capacity among tenants, in caches for which IsShared; nil if the cache is not divided.
 	Allocator *allocate.Spec
+	// Sweep cuts the cache back to its capacity at times, which it exceeds between them; nil: it never does.
+	Sweep *allocate.Sweep
 	// Admission decides what is loaded, or written to tiers of storage; nil: everything. It is set only for caches with
 	// Admits.
 	Admission *admit.Spec

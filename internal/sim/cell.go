@@ -64,7 +64,7 @@ func References(c Cell) []Cell {
 		return cells
 	}
 	switch {
-	case cache.KeepsTime(c.Replayed().Cache):
+	case cache.KeepsTime(c.Replayed().Cache), cache.Sweeps(c.Allocator): // which exceeds the capacity
 		return nil
 	case reorders(c.Model) || cache.ServesHeads(c.Cache):
 		return nil

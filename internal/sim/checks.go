@@ -80,7 +80,7 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 			return err
 		}
 	}
-	cache, hasQuotas := c.Cache.Entry, cache.HasQuotas
+	cache, quotas := c.Cache.Entry, cache.CheckQuotas(c.Cache, c.Allocator, r.trace)
 	switch {
 	case cache.ServesPrompts(r.trace) && prompts.Of(r.trace.Kind) != nil && r.options.Warmup >= len(r.trace.Groups):
 		return fmt.Errorf("a warm-up of %d prompts: want a number from 0 to below the %d of the trace",
@@ -89,8 +89,8 @@ func (r *Replayer) checkOnTrace(c Cell) error {
 		return fmt.Errorf("allocator %s: prompts of %s have tenants, but the cache %s cannot tell them apart; add --cache "+
 			"prefix or 'tiers(host=10x)'", c.Allocator.Name(), r.trace.Name,
 			cache.Name)
-	case hasQuotas(c.Cache, c.Allocator) && r.trace.CheckQuotas() != nil:
-		return fmt.Errorf("allocator %s: %w", c.Allocator, r.trace.CheckQuotas())
+	case quotas != nil:
+		return fmt.Errorf("allocator %s: %w", c.Allocator, quotas)
 	case c.Allocator != nil && len(r.trace.Starts) > 0:
 		return fmt.Errorf("allocator %s: %s is replayed file by file, each with an empty cache; remove --per-file",
 			c.Allocator.Name(), r.trace.Name)

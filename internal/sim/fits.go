@@ -56,11 +56,9 @@ var partsFit = []fit{
 		func(c *Cell) bool { return cache.IsExact(c.Cache) || c.Cache.Entry.Whole != nil }},
 	{"prefetcher", "cache", loadsAhead, has("prefetcher"), cacheCan[cache.Prefetching]},
 	{"prefetcher", PolicyKind, loadsAhead, has("prefetcher"), isNoBound},
-	{"allocator", "cache", divides, has("allocator"), func(c *Cell) bool {
-		a := &c.Allocator.Entry
-		divided := a.Shared || cacheCan[*cache.Divided](c) && !a.Lends || cache.HasQuotas(c.Cache, c.Allocator)
-		return cache.HasPools(c.Cache) && !a.Lends || !a.Serving && cache.IsShared(c.Cache) && divided
-	}},
+	{"allocator", "cache", "keeps quotas of chunks, as --policy lmcache-lru has them, or --cache 'prefix(evict=chunk)'",
+		func(c *Cell) bool { return cache.Sweeps(c.Allocator) }, divisible},
+	{"allocator", "cache", divides, has("allocator"), divisible},
 	{"allocator", PolicyKind, divides, has("allocator"),
 		func(c *Cell) bool { return isNoBound(c) && !c.Policy.Entry.Unbounded }},
 	{"allocator", PolicyKind, "gives tenants of prompts their shares", has("allocator"),
@@ -87,6 +85,7 @@ func servesHeadsOf(c *Cell) bool             { return cache.ServesHeads(c.Cache)
 func isBound(c *Cell) bool                   { return c.Policy.Entry.Kind == policies.Bound }
 func isNoBound(c *Cell) bool                 { return !isBound(c) }
 func hasTime(c *Cell) bool                   { return hasClock(c.Model) }
+func divisible(c *Cell) bool                 { return cache.Divides(c.Cache, c.Allocator) }
 
 func modelServes(c *Cell) bool {
 	return c.Model.Entry.WorksOn(c.Cache.Entry.Name) || isAsynchronous(c.Model) && cacheCan[requests.Asynchronous](c)

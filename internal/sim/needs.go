@@ -33,7 +33,8 @@ func (p Parts) needs() traces.Needs {
 	patterns := cache.HasStreams(p.Cache) || p.Allocator != nil && p.Allocator.Entry.Patterns
 	addresses := patterns || p.Prefetcher != nil && p.Prefetcher.Entry.Addresses
 	needs := traces.Needs{
-		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns || p.changesNodes(),
+		Times: slices.ContainsFunc(p.policies(), policies.NeedsClock) || patterns || p.changesNodes() ||
+			cache.Sweeps(p.Allocator),
 		Clock: p.Cache.Entry.Clock,
 		Ends:  cache.KeepsTime(p.Cache),
 		Keys: cache.KeepsTime(p.Cache) || p.Cache.Entry.Associative != nil || addresses || relates && !queries ||

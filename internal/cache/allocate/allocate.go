@@ -36,6 +36,7 @@ type Pool struct {
 	Data      int64           // charges of the whole data set, or an estimate; 0 if it is unknown
 	MeanBytes float64         // of an object of the data set; only if Needs.Data
 	GhostHits int64           // misses of objects that are among the last Needs.Ghosts that were evicted
+	Floor     int64           // what the pool needs at least, if that is more than the least share
 }
 
 // Allocator divides a capacity. It may keep state (averages, hysteresis, least shares): there is one for each cache,

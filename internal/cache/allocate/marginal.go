@@ -78,7 +78,7 @@ func (a *marginal) Allocate(s *State, capacities []int64) {
 	donor, receiver := -1, -1
 	least := a.Least(s)
 	for i, p := range s.Pools {
-		if p.Capacity > least && (donor < 0 || a.known[i].benefit < a.known[donor].benefit) {
+		if p.Capacity > max(least, p.Floor) && (donor < 0 || a.known[i].benefit < a.known[donor].benefit) {
 			donor = i
 		}
 		if p.usesMore() && (receiver < 0 || a.known[i].benefit > a.known[receiver].benefit) {
@@ -88,7 +88,7 @@ func (a *marginal) Allocate(s *State, capacities []int64) {
 	if donor < 0 || receiver < 0 || !(a.known[receiver].benefit > a.hysteresis*a.known[donor].benefit) {
 		return
 	}
-	amount := min(a.amount(s), s.Pools[donor].Capacity-least)
+	amount := min(a.amount(s), s.Pools[donor].Capacity-max(least, s.Pools[donor].Floor))
 	if to := &s.Pools[receiver]; to.Pattern == streams.Random { // more than its data set would stay empty
 		amount = min(amount, to.Data-to.Capacity)
 	}

@@ -24,6 +24,9 @@ type Entry struct {
 	// Lends says that the capacities of an allocator that is Fixed are guaranteed, and that tenants lend each other what
 	// they do not use: one pool has them all.
 	Lends bool
+	// Sweeps returns when tenants that have exceeded the capacities of an allocator that is Fixed are cut back; nil: they
+	// never exceed them.
+	Sweeps func(Values) Sweep
 	// Patterns says that it needs the patterns of the requests: it uses the times and addresses that a trace has.
 	Patterns bool
 	// Varying says that pools may be added and removed between calls, each with an ID of its own.
@@ -62,6 +65,7 @@ var Registry = params.NewRegistry("allocator", "equal,'static(shares=3;1)'",
 	equalEntry,
 	staticEntry,
 	guaranteeEntry,
+	isolatedEntry,
 	proportionalEntry,
 	ucpEntry,
 	marginalEntry,

@@ -154,7 +154,7 @@ func byShares(c Config) (Allocator, error) {
 	var sum float64
 	for i := range weights {
 		if !given[i] {
-			if rest == 0 {
+			if rest == 0 && c.Params["watermark"] == nil {
 				return nil, fmt.Errorf("tenant %s has no share: give it one, or write rest=1", c.Tenants[i])
 			}
 			weights[i] = rest

@@ -16,11 +16,13 @@ import (
 // defaults.
 func texts() (list []string) {
 	for _, e := range Registry.All() {
-		if e.Name != "static" && e.Name != "guarantee" && e.Name != "quiver" && e.Name != "batch-sizes" { // they name tenants
+		named := []string{"static", "guarantee", "isolated", "quiver", "batch-sizes"} // they name tenants
+		if !slices.Contains(named, e.Name) {
 			list = append(list, e.Name)
 		}
 	}
-	return append(list, "static(shares=3,rest=1)", "guarantee(shares=3,rest=1)", "proportional(to=misses,weight=1)",
+	return append(list, "static(shares=3,rest=1)", "guarantee(shares=3,rest=1)", "isolated(shares=3,rest=1)",
+		"proportional(to=misses,weight=1)",
 		"proportional(to=footprint,floor=0.3)", "ucp(ways=2,tags=1)", "optimal(steps=3)",
 		"marginal(hysteresis=1,least_mb=0)", "marginal(shift_mb=0.000001,least_mb=0.000002,weight=1)")
 }

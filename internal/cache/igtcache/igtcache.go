@@ -35,6 +35,8 @@ const (
 	paper    = "paper"
 	freeIdle = "free"
 	keepIdle = "keep"
+	lendIdle = "lend"
+	safe     = "safe"
 )
 
 const (
@@ -73,10 +75,11 @@ var entry = cache.Entry{
 var Entries = []cache.Entry{entry}
 
 var parameters = slices.Concat([]policies.Param{
-	{Name: "mode", Default: "default", Choices: []string{"default", paper}, Doc: "with paper, what is not in the " +
+	{Name: "mode", Default: "default", Choices: []string{"default", paper, safe}, Doc: "with paper, what is not in the " +
 		"paper is off: guard=false, ks=scipy, order=names, readers=4, interleaved=false, retest=false, verdicts=1, " +
 		"trailing=false, " +
-		"idle=keep, eager=true, beside=none, passing=0 and allocate=marginal(weight=1,hysteresis=1)"},
+		"idle=keep, eager=true, beside=none, passing=0 and allocate=marginal(weight=1,hysteresis=1); with safe, what keeps " +
+		"small caches from losing to simple policies is on: floor=true, idle=lend and steps=0.8"},
 	{Name: "prefetch", Default: own, Doc: "what is loaded ahead: igt (by the pattern of each stream), off, or any " +
 		"prefetcher; --prefetch replaces it"},
 	{Name: "evict", Default: pattern, Choices: []string{pattern, always}, Doc: "what is evicted: pattern (what " +
@@ -90,9 +93,12 @@ var parameters = slices.Concat([]policies.Param{
 		"to the gaps between accesses"},
 	{Name: "ttl_alpha", Default: 0.01, Min: 1e-9, Max: 0.5, Doc: "share of the gaps that may be longer than it, were " +
 		"they normally distributed"},
-	{Name: "idle", Default: freeIdle, Choices: []string{freeIdle, keepIdle}, Doc: "the least share of a sequential " +
-		"stream that has been read to its end, or that nobody has read for its time to live: free, or keep; the paper does " +
-		"not say"},
+	{Name: "idle", Default: freeIdle, Choices: []string{freeIdle, keepIdle, lendIdle}, Doc: "the least share of a " +
+		"sequential stream that has been read to its end, or that nobody has read for its time to live: free, or keep; the " +
+		"paper does not say. With lend, units that are neither sequential nor random also give others the room that they " +
+		"need when nobody has read them for long, the longest first"},
+	{Name: "floor", Default: false, Doc: "a unit keeps room for its readers, not only the least share: for each of them " +
+		"the blocks that are loaded ahead and one, and one more, but no more than an equal share of the units that are read"},
 	{Name: "eager", Default: false, Doc: "what a sequential stream has read is evicted at once, as in the paper; " +
 		"otherwise when something else needs the room"},
 	{Name: "passing", Default: 0.9, Min: 0, Max: 1, Doc: "largest share of the objects of a full random stream that may " +
@@ -117,24 +123,28 @@ type options struct {
 	trailing   bool
 	passing    float64
 	eager      bool // what has been read of sequential streams is evicted at once
+	floor      bool // units keep room for their readers
+	ahead      int  // blocks that are loaded ahead of a reader
+	lends      bool // units that nobody reads give room to others
 	keepsIdle  bool // sequential streams that are read no more keep their least share
 }
 
-// presets are the parameters that mode=paper sets.
-var presets = params.Values{"guard": false, "ks": "scipy", "order": "names", "readers": 4, "interleaved": false,
-	"retest": false, "verdicts": 1, "trailing": false, "idle": keepIdle, "eager": true, "beside": "none", "passing": 0.0,
-	"allocate": "marginal(weight=1,hysteresis=1)"}
+// presets are the parameters that a mode sets.
+var presets = map[string]params.Values{
+	safe: {"floor": true, "idle": lendIdle, "steps": 0.8},
+	paper: {"floor": false, "guard": false, "ks": "scipy", "order": "names", "readers": 4, "interleaved": false,
+		"retest": false, "verdicts": 1, "trailing": false, "idle": keepIdle, "eager": true, "beside": "none",
+		"passing": 0.0, "allocate": "marginal(weight=1,hysteresis=1)"},
+}
 
 func optionsOf(v params.Values) (o options, err error) {
-	if v.Text("mode") == paper {
-		if v, err = asInPaper(v); err != nil {
-			return o, err
-		}
+	if v, err = inMode(v.Text("mode"), v); err != nil {
+		return o, err
 	}
 	o = options{values: v, always: v.Text("evict") == always, trailing: v.Bool("trailing"),
 		keepsIdle: v.Text("idle") == keepIdle, passing: v.Float("passing"),
-		eager: v.Bool("eager"),
-		base:  int64(v.Float("base_ttl_s") * float64(time.Second)), quantile: quantile(v.Float("ttl_alpha"))}
+		eager: v.Bool("eager"), floor: v.Bool("floor"), ahead: prefetch.Ahead(v), lends: v.Text("idle") == lendIdle,
+		base: int64(v.Float("base_ttl_s") * float64(time.Second)), quantile: quantile(v.Float("ttl_alpha"))}
 	if err := o.readPrefetch(v.Text("prefetch")); err != nil {
 		return o, err
 	}
@@ -144,14 +154,14 @@ func optionsOf(v params.Values) (o options, err error) {
 	return o, o.readTTL(v.Text("ttl"))
 }
 
-// asInPaper sets the parameters that mode=paper determines. One that has neither its default nor the paper's value was
-// chosen, and is an error.
-func asInPaper(v params.Values) (params.Values, error) {
+// inMode sets the parameters that a mode determines. One that has neither its default nor the mode's value was chosen,
+// and is an error.
+func inMode(mode string, v params.Values) (params.Values, error) {
 	set := params.Defaults(parameters)
 	for name, value := range v {
-		preset, ok := presets[name]
+		preset, ok := presets[mode][name]
 		if ok && value != set[name] && value != preset {
-			return nil, fmt.Errorf("%s=%v: mode=paper has %s=%v; remove one of them", name, value, name, preset)
+			return nil, fmt.Errorf("%s=%v: mode=%s has %s=%v; remove one of them", name, value, mode, name, preset)
 		}
 		if set[name] = value; ok {
 			set[name] = preset
@@ -313,17 +323,17 @@ var Shorthand = policies.Entry{
 	},
 }
 
-// The policy of skewed streams: whichever of several does best, and that of the paper.
-const (
-	skewedDefault = "duel"
-	skewedInPaper = "lru"
-)
+// The policy of skewed streams: whichever of several does best, and those of the modes.
+const skewedDefault = "duel"
+
+var skewedIn = map[string]string{paper: "lru", safe: "duel(among=arc/s3fifo/lru/w-tinylfu)"}
 
 // shorthandParameters are the cache's parameters, but evict may name the policy inside, and so does skewed.
 var shorthandParameters = func() []params.Param {
 	at := slices.IndexFunc(parameters, func(p params.Param) bool { return p.Name == "evict" })
 	all := slices.Insert(slices.Clone(parameters), at+1, params.Param{Name: "skewed", Default: skewedDefault,
-		Doc: "the policy of skewed streams, and of objects that belong to no stream; lru with mode=paper"})
+		Doc: "the policy of skewed streams, and of objects that belong to no stream; lru with mode=paper, and " +
+			"duel(among=arc/s3fifo/lru/w-tinylfu) with mode=safe"})
 	all[at] = params.Param{Name: "evict", Default: pattern, Doc: "what is evicted: pattern (what sequential streams " +
 		"have read, nothing of random ones, skewed as below), or a policy for all streams"}
 	return all
@@ -333,8 +343,8 @@ var shorthandParameters = func() []params.Param {
 func inside(v policies.Values) (in params.Values, policy policies.Spec, err error) {
 	in, text, from := maps.Clone(v), v.Text("skewed"), "skewed"
 	delete(in, "skewed")
-	if v.Text("mode") == paper && text == skewedDefault {
-		text = skewedInPaper
+	if preset, ok := skewedIn[v.Text("mode")]; ok && text == skewedDefault {
+		text = preset
 	}
 	if v.Text("evict") != pattern {
 		in["evict"], text, from = always, v.Text("evict"), "evict"

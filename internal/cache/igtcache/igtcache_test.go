@@ -194,7 +194,8 @@ var variants = []string{"", "mode=paper", "prefetch=off", "prefetch=next(n=2)",
 	"allocate=shared", "allocate=equal",
 	"allocate=marginal(every=20,period_s=9,hysteresis=1,shift_mb=0.00001,least_mb=0.00001)", "ttl=off",
 	"ttl=5", "base_ttl_s=0", "trailing=false", "hierarchical=false", "statistical=false", "expected=0",
-	"depth=0", "order=numbers", "skewed=fifo,allocate=marginal(every=9,least_mb=0)"}
+	"depth=0", "order=numbers", "mode=safe", "floor=true", "idle=lend,prefetch=off",
+	"skewed=fifo,allocate=marginal(every=9,least_mb=0)"}
 
 // works reports whether a policy text supports a unit of capacity.
 func works(t rapid.TB, text string, unit bool) bool {
@@ -747,6 +748,9 @@ func TestRefused(t *testing.T) {
 		"igtcache(mode=paper,trailing=true)":   "",
 		"igtcache(mode=paper,verdicts=5)":      "mode=paper has verdicts=1; remove one of them",
 		"igtcache(mode=paper,allocate=shared)": "mode=paper has allocate=",
+		"igtcache(mode=paper,floor=true)":      "mode=paper has floor=false; remove one of them",
+		"igtcache(mode=safe,idle=keep)":        "mode=safe has idle=lend; remove one of them",
+		"igtcache(mode=safe,idle=lend)":        "",
 	} {
 		_, err := policies.Registry.Parse(text)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -42,7 +42,7 @@ type rounds struct {
 	pos     int  // of the last request
 	time    int64
 
-	leastOf    int // units for which leastShare was computed
+	leastFor   int // units for which leastShare was computed
 	leastShare int64
 	quotaMoved int64
 	divisions  int64
@@ -154,6 +154,8 @@ func (s *system) describe(now int64) {
 	for _, u := range s.order {
 		p := allocate.Pool{ID: u.id(), Capacity: u.pool.Capacity(), Used: u.pool.Used(), Requests: u.round.requests,
 			Hits: u.round.hits, Objects: int64(u.pool.Len()), Data: u.data, GhostHits: u.pool.GhostHits() - u.ghostHits}
+		u.use.floor = s.floor(u)
+		p.Floor = u.use.floor
 		if u.stream != nil {
 			p.Pattern = u.stream.Pattern
 		}
@@ -186,8 +188,8 @@ func (s *system) apply(capacities []int64) {
 
 // least returns the least share of a unit, which depends on how many there are.
 func (s *system) least() int64 {
-	if units := len(s.units) - len(s.vacant); units != s.leastOf {
-		s.leastOf, s.leastShare = units, s.computeLeast()
+	if units := len(s.units) - len(s.vacant); units != s.leastFor {
+		s.leastFor, s.leastShare = units, s.computeLeast()
 	}
 	return s.leastShare
 }

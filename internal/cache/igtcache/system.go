@@ -36,6 +36,7 @@ type system struct {
 	moving   bool            // objects move from one unit to another: they stay in the cache
 
 	rounds
+	attention
 	expiry
 	counts
 }
@@ -153,6 +154,9 @@ func (s *system) record(r policies.Request) *unit {
 	} else if u.resting {
 		u.resting = false
 		s.grant(u)
+	}
+	if s.options.floor || s.options.lends {
+		s.watch(u, r.Size, s.address(r.Object))
 	}
 	s.seen++
 	return u
@@ -276,7 +280,10 @@ func (s *system) dropRead(u *unit, r policies.Request) {
 // stream has a right to its least share.
 func (s *system) makeRoom(u *unit, need int64) {
 	need = s.reclaim(u, need)
-	if need > s.free && u.policy.eager() && !s.options.eager && u.pool.Capacity() < s.least() {
+	if s.options.lends {
+		s.borrow(u, need)
+	}
+	if need > s.free && s.entitled(u) {
 		s.grant(u)
 		return
 	}
@@ -311,7 +318,7 @@ func (s *system) reclaim(u *unit, need int64) int64 {
 // shed frees the part of a sequential unit's quota that it does not use, except for the least share: such a stream
 // reads nothing again. One that rests keeps only what it uses.
 func (s *system) shed(u *unit) {
-	least := s.least()
+	least := s.leastOf(u)
 	if u.resting {
 		least = 0
 	}

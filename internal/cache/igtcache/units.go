@@ -22,6 +22,7 @@ type unit struct {
 	resting bool    // a sequential stream has been read to its end: it keeps no more than it uses
 	data    int64   // charges of what belongs to the stream and not to one below it
 	benefit float64 // at the end of the last round
+	use     use
 
 	round     tally // since the allocator was last called
 	total     tally // all that counts
@@ -32,7 +33,7 @@ type tally struct{ requests, hits int64 }
 
 // newUnit returns a new unit without a quota for a stream, or for the objects that belong to none.
 func (s *system) newUnit(of *streams.Stream) (*unit, error) {
-	u := &unit{number: int32(len(s.units)), stream: of}
+	u := &unit{number: int32(len(s.units)), stream: of, use: use{last: s.seen}}
 	if n := len(s.vacant); n > 0 {
 		u.number = s.vacant[n-1]
 		s.vacant = s.vacant[:n-1]
@@ -181,11 +182,11 @@ func (s *system) closed(of *streams.Stream) {
 	s.dirty, s.undone = true, true
 }
 
-// grant gives a unit the least share if it has less. It takes free capacity first, then that of the unit of objects
-// without a stream, then from all others in proportion to what they have above the least share.
+// grant gives a unit what it keeps at least if it has less. It takes free capacity first, then that of the unit of
+// objects without a stream, then from all others in proportion to what they have above the least share.
 func (s *system) grant(u *unit) {
-	least := s.least()
-	missing := least - u.pool.Capacity()
+	u.use.floor = s.floor(u)
+	missing := s.leastOf(u) - u.pool.Capacity()
 	if missing <= 0 {
 		return
 	}
@@ -198,7 +199,7 @@ func (s *system) grant(u *unit) {
 		u.pool.Resize(u.pool.Capacity() + from)
 	}
 	if base := s.units[0]; base != u && missing > 0 {
-		if from := min(missing, base.pool.Capacity()-least); from > 0 {
+		if from := min(missing, base.pool.Capacity()-s.leastOf(base)); from > 0 {
 			s.transfer(base, u, from)
 			missing -= from
 		}
@@ -209,7 +210,7 @@ func (s *system) grant(u *unit) {
 	var above int64
 	for _, other := range s.units {
 		if other != nil && other != u {
-			above += max(0, other.pool.Capacity()-least)
+			above += max(0, other.pool.Capacity()-s.leastOf(other))
 		}
 	}
 	if above == 0 {
@@ -220,7 +221,7 @@ func (s *system) grant(u *unit) {
 		if other == nil || other == u {
 			continue
 		}
-		if from := int64(share * float64(max(0, other.pool.Capacity()-least))); from > 0 {
+		if from := int64(share * float64(max(0, other.pool.Capacity()-s.leastOf(other)))); from > 0 {
 			s.transfer(other, u, from)
 		}
 	}

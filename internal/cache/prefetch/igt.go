@@ -93,6 +93,14 @@ func StreamsParams() []params.Param {
 	}
 }
 
+// Ahead returns how many blocks are loaded ahead of a reader at most, with the values of StreamsParams.
+func Ahead(v params.Values) int {
+	if v.Text("under") == under {
+		return max(v.Int("depth"), params.Defaults(readaheadEntry.Params).Int("max"))
+	}
+	return v.Int("depth")
+}
+
 // under is the readahead of the file system beneath, and beside what tries proposals before it makes them.
 const under, beside = "readahead", "sandbox"
 

@@ -16,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/interpreter"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/prefix"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -33,6 +34,16 @@ type engineWorkload struct {
 	Policy     map[string]any `json:"policy,omitempty"`
 	Priorities []int32        `json:"priorities,omitempty"`
 	States     map[string]int `json:"states,omitempty"`
+
+	Quotas  *engineQuotas `json:"quotas,omitempty"`
+	Salts   []string      `json:"salts,omitempty"`   // per prompt
+	Seconds []int64       `json:"seconds,omitempty"` // per prompt: when it comes
+}
+
+type engineQuotas struct {
+	Limits    map[string]int64 `json:"limits"` // chunks
+	Watermark float64          `json:"watermark"`
+	Ratio     float64          `json:"ratio"`
 }
 
 // withEngine calls f with a function that replays workloads through the own code of an engine, and returns how many
@@ -293,6 +304,53 @@ func TestLMCache(t *testing.T) {
 			}
 			ours.Finish(i)
 			all.reused += want[i]
+		}
+		all.evicted += n.Evictions
+	}
+	all.check(t)
+}
+
+// TestLMCacheQuotas: LMCache's own IsolatedLRU, QuotaManager and controller find the same tokens of each prompt of
+// several salts, which exceed their quotas for a second, with answers that it stores, or without. Of a salt without a
+// quota nothing outlives a second.
+func TestLMCacheQuotas(t *testing.T) {
+	replay := withEngine(t, "lmcache")
+	var all replayed
+	for seed := range brief.Of[uint64](1000, 100) {
+		rng := rand.New(rand.NewPCG(seed, 53))
+		page, words := []int{1, 16, 3}[seed%3], []int{2, ownWords}[seed/3%2]
+		chats, w := engineChats(rng, page, words, true)
+		saves := rng.IntN(2) == 0
+		w.Policy = map[string]any{"name": "LRU", "save_decode_cache": saves}
+		sweep := allocate.Sweep{Every: 1e9, Watermark: rng.Float64(), Ratio: rng.Float64()}
+		w.Quotas = &engineQuotas{map[string]int64{"a": 1 + rng.Int64N(int64(w.Blocks)), "b": 1 + rng.Int64N(20)},
+			sweep.Watermark, sweep.Ratio}
+		mode := prompts.AnswersOff
+		if saves {
+			mode = prompts.AnswersKept
+		}
+		tr := traceOfChats(t, chats, page, true, seed%4 < 2, mode)
+		tr.Times = make([]int64, len(tr.Objects))
+		ours, at := map[string]*prefix.Cache{}, int64(0)
+		for _, salt := range []string{"a", "b", "none"} {
+			c := configOf(t, tr, "lmcache-lru", int(w.Quotas.Limits[salt]))
+			c.Sweep = &sweep
+			ours[salt] = must.Get(prefix.New(c))(t)
+		}
+		for i := range chats {
+			at += rng.Int64N(2) * rng.Int64N(3e9)
+			_, first := tr.Group(i)
+			tr.Times[first] = at
+			w.Salts = append(w.Salts, []string{"a", "b", "none"}[rng.IntN(3)])
+			w.Seconds = append(w.Seconds, at/1e9)
+		}
+		var n cache.Counts
+		for i, want := range replay(w) {
+			if got := ours[w.Salts[i]].Begin(i, &n); got != want {
+				t.Fatalf("seed %d, answers %v, %+v, %+v: prompt %d of %s finds %d tokens, LMCache's %d", seed, saves, *w.Quotas,
+					sweep, i, w.Salts[i], got, want)
+			}
+			all.reused += want
 		}
 		all.evicted += n.Evictions
 	}

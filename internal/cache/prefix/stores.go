@@ -17,11 +17,17 @@ type chunks struct {
 	pool     *cache.Pool
 	policy   policies.Holder
 	follower policies.PromptHolder // nil where the policy does not follow prompts as wholes
+	quota    *quota                // nil where the capacity is never exceeded
 }
 
 func newChunks(c cache.Config) (blockStore, error) {
 	if c.Policy.Entry.Kind == policies.Offline {
 		return newBound(c)
+	}
+	s := &chunks{}
+	if c.Sweep != nil {
+		s.quota = &quota{Sweep: *c.Sweep, limit: c.Capacity}
+		c.Capacity = int64(c.Trace.NumObjects) // whatever comes between two sweeps
 	}
 	config := c.PolicyConfig()
 	config.Holds = true
@@ -29,7 +35,7 @@ func newChunks(c cache.Config) (blockStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &chunks{policy: p.(policies.Holder)}
+	s.policy = p.(policies.Holder)
 	s.follower, _ = p.(policies.PromptHolder)
 	s.pool = cache.NewPool(s.policy, c.Capacity, c.Trace.NumObjects)
 	return s, nil
@@ -50,6 +56,9 @@ func (s *chunks) contents() contents { return s.pool }
 
 func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 	evictions := s.pool.Evictions()
+	if s.quota != nil {
+		s.quota.sweep(s.pool, p.Now)
+	}
 	blocks := p.Blocks[:p.own()]
 	for hits < len(blocks) && s.pool.Has(blocks[hits]) {
 		hits++
@@ -81,6 +90,10 @@ func (s *chunks) begin(p Prompt, n *cache.Counts) (hits int, h Held) {
 
 // load makes room for some blocks, also for those that the store has, and loads the others.
 func (s *chunks) load(blocks []policies.Object, r policies.Request) {
+	if s.quota != nil {
+		s.loadReversed(blocks, r)
+		return
+	}
 	s.pool.MakeRoom(int64(len(blocks)))
 	for _, o := range blocks {
 		if r.Object, r.Query = o, o; !s.pool.Has(o) {

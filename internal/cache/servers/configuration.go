@@ -21,6 +21,7 @@ const mostConfiguration = 1 << 22
 type settings struct {
 	server string
 	memory string // the value of its memory; "" if it has none, 0 for no limit
+	lacks  string // a statistic of what has no model
 	values map[string]string
 }
 
@@ -28,11 +29,40 @@ type settings struct {
 type line struct {
 	pattern *regexp.Regexp
 	server  string
-	name    string // of the parameter; memory for that of the memory, "" for what only tells the server
-	value   func(string) string
+	name    string // of the parameter; memory for that of the memory, "" for what only tells the server,
+	// lacking for what has no model
+	value func(string) string
 }
 
-const memory = "memory"
+const (
+	memory  = "memory"
+	lacking = "lacking" // what has no model
+)
+
+// inBytes writes 16k as a number of bytes.
+func inBytes(value string) string {
+	n, err := bytesOf(value)
+	if err != nil {
+		return value
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// inUnits writes 1048576 as 1m.
+func inUnits(value string) string {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return memcachedKind.memoryText(n)
+	}
+	return value
+}
+
+// inPages reads PostgreSQL's setting, in pages of 8 kB unless it has a unit.
+func inPages(value string) string {
+	if n, err := strconv.ParseInt(value, 10, 32); err == nil {
+		return strconv.FormatInt(n*8192, 10)
+	}
+	return value
+}
 
 func asIs(value string) string { return value }
 
@@ -82,10 +112,18 @@ var lines = sync.OnceValue(func() []line {
 		of(`STAT (?:limit_maxbytes|maxbytes) ([0-9]+)`, "memcached", memory, func(v string) string { return v + "b" }),
 		of(`STAT growth_factor ([0-9.]+)`, "memcached", "f", asIs),
 		of(`STAT chunk_size ([0-9]+)`, "memcached", "n", asIs),
-		of(`STAT item_size_max ([0-9]+)`, "memcached", "I", asIs),
+		of(`STAT item_size_max ([0-9]+)`, "memcached", "I", inUnits),
 		of(`STAT cas_enabled (\S+)`, "memcached", "C", isOff),
 		of(`STAT slab_automove (\S+)`, "memcached", "automove", isOn),
 		of(`STAT lru_segmented (\S+)`, "memcached", "no_modern", isOff),
+		of(`STAT (extstore_\w+) `, "memcached", lacking, asIs),
+		of(`innodb_buffer_pool_size[\s=]+"?([0-9]+[kmgtKMGT]?)`, "innodb", memory, asIs),
+		of(`innodb_page_size[\s=]+"?([0-9]+[kK]?)`, "innodb", "page_size", inBytes),
+		of(`innodb_old_blocks_pct[\s=]+"?([0-9]+)`, "innodb", "old_blocks_pct", asIs),
+		of(`innodb_old_blocks_time[\s=]+"?([0-9]+)`, "innodb", "old_blocks_time", asIs),
+		of(`(\[mysqld\]|innodb_\w+)`, "innodb", "", asIs),
+		of(`shared_buffers\s*=\s*'?([0-9]+ *(?:[kmgt]?b)?)`, "postgresql", memory, inPages),
+		of(`block_size\s*=\s*'?([0-9]+)`, "postgresql", "block_size", asIs),
 		of(`.*\bmax_size=([0-9]+[kmgKMG]?)`, "nginx", memory, asIs),
 		of(`.*\bkeys_zone=[^:\s]+:([0-9]+[kmgKMG]?)`, "nginx", "keys_zone", asIs),
 		of(`.*\binactive=([0-9a-z]+)`, "nginx", "inactive", asIs),
@@ -108,9 +146,10 @@ var space = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*SMA\.s0\.g_(?:bytes|space)\s+([0-9]+)`)
 })
 
-// Import reads the settings of a server from its configuration (redis.conf, nginx.conf, squid.conf, the command line of
-// varnishd) or from what it says of itself (INFO, stats settings, param.show, varnishstat), and returns it as ParseList
-// reads it. unlimited says that the server has no limit, or that the text does not state it.
+// Import reads the settings of a server from its configuration (redis.conf, nginx.conf, squid.conf, my.cnf,
+// postgresql.conf, the command line of varnishd) or from what it says of itself (INFO, stats settings, param.show,
+// varnishstat), and returns it as ParseList reads it. unlimited says that the server has no limit, or that the text
+// does not state it.
 func Import(r io.Reader, name string) (server string, unlimited bool, err error) {
 	s := settings{values: map[string]string{}}
 	var malloc int64
@@ -133,7 +172,8 @@ func Import(r io.Reader, name string) (server string, unlimited bool, err error)
 	}
 	if s.server == "" {
 		return "", false, fmt.Errorf("%s: has no settings of a server; want redis.conf, INFO of Redis or Valkey, stats "+
-			"settings of memcached, nginx.conf, squid.conf, or param.show, varnishstat or the command line of varnishd", name)
+			"settings of memcached, nginx.conf, squid.conf, my.cnf, postgresql.conf, or param.show, varnishstat or the "+
+			"command line of varnishd", name)
 	}
 	return s.text(name)
 }
@@ -154,6 +194,8 @@ func (s *settings) read(row string) {
 		}
 		switch value := l.value(m[1]); l.name {
 		case "":
+		case lacking:
+			s.lacks = value
 		case memory:
 			s.memory = value
 		default:
@@ -165,6 +207,9 @@ func (s *settings) read(row string) {
 // text returns the server with the settings that differ from the defaults.
 func (s *settings) text(name string) (server string, unlimited bool, err error) {
 	k, _ := Find(s.server)
+	if s.lacks != "" {
+		return "", false, fmt.Errorf("%s: %s: %s", name, s.lacks, k.Lacks.why)
+	}
 	unlimited = s.memory == "" || strings.Trim(s.memory, "0b") == ""
 	var all []string
 	if !unlimited {

@@ -22,10 +22,24 @@ type Kind struct {
 
 	Check      func(params.Values) error                // nil: none
 	CheckTrace func(params.Values, *traces.Trace) error // nil: none
-	New        func(cache.Config) (program, error)
-	Look       policies.Look
+	// CheckMemory refuses a memory that is written down, in bytes, where the program would not start with it; nil: none.
+	CheckMemory func(v params.Values, bytes int64) error
+	New         func(cache.Config) (program, error)
+	Look        policies.Look
+	Lacks       lack // settings of the program that have no model
 	// Inside says that a policy may choose the victims in the place of the server.
 	Inside bool
+}
+
+// lack are settings whose names begin in one way, and why they are refused.
+type lack struct{ prefix, why string }
+
+// refuse returns why a setting is refused, nil if it is not.
+func (l lack) refuse(setting string) error {
+	if l.prefix == "" || !strings.HasPrefix(setting, l.prefix) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", setting, l.why)
 }
 
 // Kinds are the servers, in the order of lists.

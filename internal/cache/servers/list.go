@@ -55,20 +55,29 @@ func (l *Listed) add(item string) error {
 	if err != nil {
 		return fmt.Errorf("server %s: %w", name, err)
 	}
-	calls := []string{""}
+	calls, memories := []string{""}, Listed{}
 	for _, setting := range settings {
 		if setting = strings.TrimSpace(setting); setting == "" {
 			continue
 		}
 		key, value, _ := strings.Cut(setting, "=")
 		key, value = k.paramOf(strings.TrimSpace(key)), strings.TrimSpace(value)
+		if err := k.Lacks.refuse(key); err != nil {
+			return fmt.Errorf("server %s: %w", name, err)
+		}
 		if key == k.Memory {
-			if err := l.addMemory(k, value); err != nil {
+			if err := memories.addMemory(k, value); err != nil {
 				return fmt.Errorf("server %s: %s=%s: %w", name, key, value, err)
 			}
 			continue
 		}
 		calls = combined(calls, key, strings.Split(value, "|"))
+	}
+	for _, bytes := range memories.Capacities {
+		if err := k.checkMemory(calls, bytes); err != nil {
+			return fmt.Errorf("server %s: %s=%s: %w", name, k.Memory, k.memoryText(bytes), err)
+		}
+		l.addBytes(bytes)
 	}
 	for _, call := range calls {
 		policy := k.Name
@@ -78,6 +87,45 @@ func (l *Listed) add(item string) error {
 		l.Policies = append(l.Policies, policy)
 	}
 	return nil
+}
+
+// checkMemory refuses a memory with which the program would not start, under some of its settings.
+func (k Kind) checkMemory(calls []string, bytes int64) error {
+	if k.CheckMemory == nil {
+		return nil
+	}
+	for _, call := range calls {
+		v := params.Defaults(k.Params)
+		for setting := range strings.SplitSeq(call, ",") {
+			name, value, _ := strings.Cut(setting, "=")
+			if _, ok := v[name].(string); ok { // the others say nothing of the memory, and are checked later
+				v[name] = value
+			}
+		}
+		if err := k.CheckMemory(v, bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetRate has all servers with a clock that state no rate go by one, in requests per second. It reports whether there
+// is one.
+func (l *Listed) SetRate(perSecond float64) (any bool) {
+	for i, policy := range l.Policies {
+		name, args, _ := params.SplitCall(policy)
+		k, _ := Find(name)
+		settings, _ := params.Split(args, ',')
+		has := func(p params.Param) bool { return p.Name == rateParam.Name }
+		states := func(setting string) bool { return strings.HasPrefix(setting, rateParam.Name+"=") }
+		if !slices.ContainsFunc(k.Params, has) || slices.ContainsFunc(settings, states) {
+			continue
+		}
+		call := combined([]string{args}, rateParam.Name, []string{strconv.FormatFloat(perSecond, 'g', -1, 64)})[0]
+		l.Policies[i] = k.Name + "(" + call + ")"
+		any = true
+	}
+	return any
 }
 
 // combined returns each of some lists of settings with each value of a further one.

@@ -38,15 +38,41 @@ var memcachedKind = Kind{
 		}
 		return checkClock("memcached", "times to live need a clock", v, t)
 	},
-	New: newMemcached,
+	CheckMemory: checkHalf,
+	New:         newMemcached,
+	Lacks: lack{"ext_", "extstore, which keeps values on disk, is not modelled: that needs the speed of its threads, " +
+		"and its pages in the order of writing; without ext_*, the answer is that of the memory alone, and --cache " +
+		"'tiers(memory=64MiB,flash=1GiB)' has two levels by one policy, such as lru"},
 }
 
+// itemLimit reads -I, and refuses what memcached does not start with, in its words.
 func itemLimit(v params.Values) (int64, error) {
 	limit, err := bytesOf(v.Text("I"))
-	if err != nil || limit < 1<<10 || limit > 1<<30 {
-		return 0, fmt.Errorf("%s=%s: want 1k to 1g, such as 1m", "I", v.Text("I"))
+	why := ""
+	switch {
+	case err != nil:
+		why = "want a size such as 1m"
+	case limit < 1<<10:
+		why = "Item max size cannot be less than 1024 bytes"
+	case limit > 1<<30:
+		why = "Cannot set item size limit higher than a gigabyte"
+	case limit < largestSlab:
+		why = fmt.Sprintf("slab_chunk_max (bytes: %d) cannot be larger than -I", largestSlab)
+	case limit%largestSlab != 0:
+		why = fmt.Sprintf("-I must be evenly divisible by slab_chunk_max (bytes: %d)", largestSlab)
+	}
+	if why != "" {
+		return 0, fmt.Errorf("%s=%s: %s", "I", v.Text("I"), why)
 	}
 	return limit, nil
+}
+
+// checkHalf refuses a memory that is written down and too small for the items that -I allows.
+func checkHalf(v params.Values, bytes int64) error {
+	if limit, err := itemLimit(v); err != nil || bytes >= 2*limit {
+		return err
+	}
+	return fmt.Errorf("cannot set item size limit (I=%s) higher than 1/2 of memory max", v.Text("I"))
 }
 
 // Constants of memcached.

@@ -29,17 +29,26 @@ var nginxKind = Kind{
 		rateParam,
 	},
 	Check: func(v params.Values) error {
-		if _, err := bytesOf(v.Text("keys_zone")); err != nil && v.Text("keys_zone") != "0" {
+		switch zone, err := bytesOf(v.Text("keys_zone")); {
+		case v.Text("keys_zone") == "0":
+		case err != nil:
 			return fmt.Errorf("keys_zone=%s: %w", v.Text("keys_zone"), err)
+		case zone < leastZone:
+			return fmt.Errorf("keys_zone=%s: keys zone is too small; want at least 8k", v.Text("keys_zone"))
 		}
-		_, err := nginxTime(v.Text("inactive"))
-		return err
+		if _, err := nginxTime(v.Text("inactive")); err != nil {
+			return fmt.Errorf("inactive=%w", err)
+		}
+		return nil
 	},
 	CheckTrace: func(v params.Values, t *traces.Trace) error {
 		return checkClock("nginx", "its manager looks every 10 s", v, t)
 	},
 	New: newNginx,
 }
+
+// leastZone is the smallest zone that nginx starts with: two pages.
+const leastZone = 8 << 10
 
 // nginx keeps a key for each document that was asked for, and a file for those that are stored.
 type nginx struct {

@@ -29,6 +29,8 @@ type running struct {
 	ask func(key string, size int64) (hit bool)
 	// holds returns what the server says it has.
 	holds func() (items, bytes int64)
+	// aside says that asking for that changes nothing of what it has.
+	aside bool
 }
 
 // sharedTraces are real traces, the part of them that servers are given, and how many requests come in a second.
@@ -57,7 +59,7 @@ func loadShared(t *testing.T, name string) *traces.Trace {
 const heldParts = 100
 
 // give gives a trace to a server, and returns it with the times at which requests were sent, and the items after each
-// part of it.
+// part of it if the server can be asked.
 func (s running) give(t *testing.T, tr *traces.Trace, rate int) (sent traces.Trace, hits int, held []float64) {
 	sent = *tr
 	all := len(tr.Objects)
@@ -69,7 +71,7 @@ func (s running) give(t *testing.T, tr *traces.Trace, rate int) (sent traces.Tra
 		if s.ask(tr.Key(int(o)).String(), tr.Size(i)) {
 			hits++
 		}
-		if i+1 == all*(len(held)+1)/heldParts {
+		if s.aside && i+1 == all*(len(held)+1)/heldParts {
 			items, _ := s.holds()
 			held = append(held, float64(items))
 		}
@@ -98,10 +100,13 @@ func (c programTrial) hold(t *testing.T) {
 	}
 	s := c.start(t, &c)
 	sent, hits, realHeld := s.give(t, tr, sharedTraces[c.trace].rate)
-	_, bytes := s.holds()
+	last, bytes := s.holds()
 	rec := replay(t, &sent, c.server, c.mb<<20)
 	_, ourHeld := follow(t, &sent, c.server, c.mb<<20, heldParts, 1)
-	items, held := meanOfHalf(realHeld), meanOfHalf(ourHeld)
+	items, held := float64(last), ourHeld[heldParts-1]
+	if s.aside {
+		items, held = meanOfHalf(realHeld), meanOfHalf(ourHeld)
+	}
 	real, ours := 100*float64(hits)/float64(len(tr.Objects)), 100*rec.Float(metric.HitRatio)
 	t.Logf("| %s | `%s` | %d MB | %.2f | %.2f | %.2f | %.0f | %.0f | %d | %d |", c.trace, c.server, c.mb, real, ours,
 		100*replay(t, &sent, "lru", c.mb<<20).Float(metric.HitRatio), items, held, bytes, c.usedBy(rec))
@@ -156,8 +161,11 @@ func startRedis(t *testing.T, c *programTrial) running {
 			return hit
 		},
 		holds: func() (items, bytes int64) {
-			return int64(client.Redis("DBSIZE").(int)), client.Info("used_memory")
+			_, after, _ := strings.Cut(client.Redis("INFO").(string), "\ndb0:keys=") // DBSIZE would take memory
+			count, _, _ := strings.Cut(after, ",")
+			return must.Get(strconv.ParseInt(count, 10, 64))(t), client.Info("used_memory")
 		},
+		aside: true,
 	}
 }
 
@@ -201,6 +209,7 @@ func startMemcached(t *testing.T, c *programTrial) running {
 		holds: func() (items, bytes int64) {
 			return client.Stats("stats", "curr_items"), client.Stats("stats slabs", "total_malloced")
 		},
+		aside: true,
 	}
 }
 
@@ -270,11 +279,11 @@ func startSquid(t *testing.T, c *programTrial) running {
 }
 
 // TestSharedTraces gives real traces to real servers, and to their models. What nginx holds at the end depends on when
-// its manager looked last.
+// its manager looked last. Which large values LFU keeps is chance: means of runs of the same trace differ by 2 to 4%.
 func TestSharedTraces(t *testing.T) {
 	for name, c := range map[string]programTrial{
 		"redis":     {start: startRedis, policy: "allkeys-lru", most: 1 << 16, points: 0.5, share: 0.02},
-		"redis-lfu": {start: startRedis, policy: "allkeys-lfu", most: 1 << 16, points: 0.5, share: 0.02},
+		"redis-lfu": {start: startRedis, policy: "allkeys-lfu", most: 1 << 16, points: 0.5, share: 0.04},
 		"memcached": {start: startMemcached, server: "memcached", points: 0.5, share: 0.02},
 		"varnish":   {start: startVarnish, server: "varnish", points: 0.5, share: 0.02},
 		"nginx":     {start: startNginx, server: "nginx", points: 1},

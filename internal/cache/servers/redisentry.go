@@ -39,8 +39,8 @@ func namesOf(versions []version) (names []string) {
 
 const (
 	startParam    = "start"
-	minuteUnknown = "counters of lfu fall at full minutes, and the trace's times have no dates: start=0|20|40 shows what " +
-		"that is worth"
+	minuteUnknown = "counters of lfu fall at full minutes, and the trace's times have no dates: start=0|20|40 shows " +
+		"what that is worth"
 )
 
 // own is the name of what the server itself evicts.
@@ -53,7 +53,7 @@ func redisParams(versions []version) []params.Param {
 			Choices: []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu",
 				"volatile-random", "volatile-ttl", "noeviction"}},
 		{Name: "version", Default: versions[0].name, Choices: namesOf(versions), Doc: "the server's, or the next older"},
-		{Name: "samples", Default: 5, Min: 1, Max: 64, Doc: "maxmemory-samples: keys that are drawn for an eviction"},
+		{Name: "samples", Default: 5, Min: 1, Max: 1 << 16, Doc: "maxmemory-samples: keys that are drawn for an eviction"},
 		{Name: "lfu-log-factor", Default: 10, Min: 0, Max: 1 << 20, Doc: "how rarely counters rise"},
 		{Name: "lfu-decay-time", Default: 1, Min: 0, Max: 1 << 20, Doc: "minutes until a counter falls by 1; 0: never"},
 		{Name: startParam, Default: 0, Min: 0, Max: 59, Doc: "second of a minute at which times without dates begin, for " +

@@ -108,7 +108,8 @@ func (s *Server) Serve(w cache.Window, n *cache.Counts) {
 	for i, o := range w.Objects {
 		size := w.Sizes[i]
 		r := &s.request
-		*r = request{object: o, key: int64(s.keys[o]), pos: w.First + i, write: w.Writes, present: s.trace.Passes(w.First + i)}
+		*r = request{object: o, key: int64(s.keys[o]), pos: w.First + i, write: w.Writes,
+			present: s.trace.Passes(w.First + i)}
 		r.value = size - s.stated
 		if s.keyed {
 			r.value -= r.key
@@ -189,7 +190,7 @@ func checkClock(server, why string, v params.Values, t *traces.Trace) error {
 		return nil
 	}
 	return fmt.Errorf("server %s: %s, and the trace has no times: say how fast requests come, such as %s(rate=5000), in "+
-		"requests per second", server, why, server)
+		"requests per second, or --rate 5000/s", server, why, server)
 }
 
 // never is a time that does not come.

@@ -467,6 +467,12 @@ func TestSettingsAreListed(t *testing.T) {
 		}
 		must.Get(policies.Registry.ParseList(strings.Join(l.Policies, ",")))(t)
 	}
+	l := must.Get(servers.ParseList("redis(maxmemory=8mb,version=7.0),nginx,postgresql,squid(rate=7)"))(t)
+	timed := l.SetRate(0.5)
+	if got := strings.Join(l.Policies, " "); !timed || got !=
+		"redis(version=7.0,rate=0.5) nginx(rate=0.5) postgresql squid(rate=7)" {
+		t.Errorf("with a rate: %s, %v", got, timed)
+	}
 	for list, want := range map[string]string{
 		"rediss":                          `unknown server "rediss"`,
 		"redis(maxmemory=8xb)":            "server redis: maxmemory=8xb",
@@ -475,6 +481,10 @@ func TestSettingsAreListed(t *testing.T) {
 		"redis(maxmemory=8mb":             "server list",
 		"memcached(m=64..128+-5)":         "want a number",
 		"varnish(malloc=1g..1tx1.000001)": "at most 1000",
+		"memcached(m=1)":                  "m=1m: cannot set item size limit (I=1m) higher than 1/2 of memory max",
+		"memcached(m=4..64x2,I=1m|4m)":    "m=4m: cannot set item size limit (I=4m) higher than",
+		"varnish(malloc=512k)":            "malloc=512k: too small, did you forget to specify M or G?",
+		"memcached(m=64,ext_path=/d:1G)":  "ext_path: extstore, which keeps values on disk, is not modelled",
 	} {
 		_, err := servers.ParseList(list)
 		must.Fail(t, err, want)
@@ -494,7 +504,8 @@ func TestImport(t *testing.T) {
 			"valkey(maxmemory=1000000,version=8.1)"},
 		{"STAT version 1.6.18\r\nSTAT limit_maxbytes 67108864\r\n",
 			"memcached(m=64m)"},
-		{"STAT maxbytes 1073741824\nSTAT growth_factor 1.08\nSTAT slab_automove 0\nSTAT cas_enabled no\n",
+		{"STAT maxbytes 1073741824\nSTAT item_size_max 1048576\nSTAT growth_factor 1.08\nSTAT slab_automove 0\n" +
+			"STAT cas_enabled no\n",
 			"memcached(m=1g,f=1.08,C=true,automove=false)"},
 		{"proxy_cache_path /c levels=1:2 keys_zone=one:10m max_size=10g inactive=60m;\nproxy_cache_min_uses 2;\n",
 			"nginx(max_size=10g,inactive=60m,min_uses=2,keys_zone=10m)"},
@@ -502,6 +513,11 @@ func TestImport(t *testing.T) {
 			"squid(cache_mem=256m,policy=heap-GDSF)"},
 		{"ExecStart=/usr/sbin/varnishd -a :80 -s malloc,1g -p nuke_limit=100\n",
 			"varnish(malloc=1g,nuke_limit=100)"},
+		{"[mysqld]\ninnodb_buffer_pool_size = 2G\ninnodb_page_size=8k\ninnodb_old_blocks_pct = 20\n",
+			"innodb(innodb_buffer_pool_size=2g,page_size=8192,old_blocks_pct=20)"},
+		{"innodb_buffer_pool_size\t134217728\n", "innodb(innodb_buffer_pool_size=128m)"},
+		{"#shared_buffers = 1GB\nshared_buffers = 128MB\t\t# min 128kB\n", "postgresql(shared_buffers=128m)"},
+		{"shared_buffers = 16384\n", "postgresql(shared_buffers=128m)"},
 		{"SMA.s0.g_bytes  1048576 .\nSMA.s0.g_space 3145728 .\n",
 			"varnish(malloc=4m)"},
 	} {
@@ -517,10 +533,28 @@ func TestImport(t *testing.T) {
 	if got != "redis" || !unlimited || err != nil {
 		t.Errorf("a configuration as it comes: %s, %v, %v", got, unlimited, err)
 	}
+	_, _, err = servers.Import(strings.NewReader("STAT limit_maxbytes 67108864\nSTAT extstore_page_allocs 3\n"), "f")
+	must.Fail(t, err, "f: extstore_page_allocs: extstore, which keeps values on disk, is not modelled")
 	_, _, err = servers.Import(strings.NewReader("hello\n"), "f")
 	must.Fail(t, err, "f: has no settings of a server")
 	_, _, err = servers.Import(strings.NewReader("maxmemory 1gb\nmaxmemory-samples 1000000\n"), "f")
 	must.Fail(t, err, "samples")
+}
+
+// TestRefusedSettings: what memcached 1.6.18 and nginx 1.22 do not start with is refused with their reasons.
+func TestRefusedSettings(t *testing.T) {
+	for list, want := range map[string]string{
+		"memcached(I=512)": "cannot be less than 1024 bytes", "memcached(I=2g)": "higher than a gigabyte",
+		"memcached(I=256k)": "slab_chunk_max (bytes: 524288) cannot be larger than -I",
+		"memcached(I=600k)": "evenly divisible by slab_chunk_max", "memcached(I=x)": "want a size such as 1m",
+		"nginx(keys_zone=4k)": "keys zone is too small", "nginx(inactive=abc)": `inactive="abc": want a time`,
+	} {
+		_, err := policies.Registry.Parse(list)
+		must.Fail(t, err, want)
+	}
+	for _, list := range []string{"memcached(I=512k)", "memcached(I=2m)", "nginx(keys_zone=8k)", "redis(samples=100)"} {
+		must.Get(policies.Registry.Parse(list))(t)
+	}
 }
 
 func FuzzImport(f *testing.F) {

@@ -1,6 +1,8 @@
 package servers
 
 import (
+	"errors"
+
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -28,6 +30,12 @@ var varnishKind = Kind{
 	},
 	CheckTrace: func(v params.Values, t *traces.Trace) error {
 		return checkClock("varnish", "lru_interval goes by a clock", v, t)
+	},
+	CheckMemory: func(_ params.Values, bytes int64) error {
+		if bytes < 1<<20 {
+			return errors.New("too small, did you forget to specify M or G?")
+		}
+		return nil
 	},
 	New: func(c cache.Config) (program, error) {
 		v := c.Params

@@ -52,6 +52,10 @@ func sharedFrom(all []tier, v params.Values) int {
 	return len(all)
 }
 
+// behindNodes is what people want who share a tier where requests are for plain objects.
+const behindNodes = "one behind nodes that serve plain objects is --route 'ring(behind=8)', eight times as large as " +
+	"a node"
+
 func checkShared(all []tier, v params.Values) error {
 	name := v.Text("shared")
 	switch at := sharedFrom(all, v); {
@@ -60,8 +64,8 @@ func checkShared(all []tier, v params.Values) error {
 	case v.Bool("joined"):
 		return fmt.Errorf("shared=%s has no effect with joined=true, which has one tier; leave one of them out", name)
 	case !slices.Contains(Names(), name):
-		return fmt.Errorf("shared=%s: no tier has that name; want the first of the tiers that all nodes share, one of: %s",
-			name, sharable(all))
+		return fmt.Errorf("shared=%s: no tier has that name; want the first of the tiers that all nodes share, one of: %s; "+
+			behindNodes, name, sharable(all))
 	case isFirst(name):
 		return fmt.Errorf("shared=%s: the first tier is in the nodes; want a tier below it, one of: %s", name, sharable(all))
 	case at == len(all):

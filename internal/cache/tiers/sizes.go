@@ -108,6 +108,10 @@ func parse(v params.Values) (all []tier, err error) {
 		}
 		all = append(all, tier{name: k.name, size: s})
 	}
+	if shared := v.Text("shared"); len(all) == 0 && shared != "" {
+		return nil, fmt.Errorf("shared=%s: want a tier with its size as well, as in tiers(host=10x,shared=host); "+
+			behindNodes, shared)
+	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no tier has a size; write those below the first, as in tiers(host=10x), or all, as in "+
 			"tiers(hbm=40GiB,host=400GiB); tiers are %s", strings.Join(Names(), ", "))

@@ -672,6 +672,8 @@ func TestTiersRejectBadInput(t *testing.T) {
 	for text, want := range map[string]string{
 		"tiers":                                         "no tier has a size",
 		"tiers()":                                       "no tier has a size",
+		"tiers(shared=64MiB)":                           "--route 'ring(behind=8)'",
+		"tiers(host=10x,shared=64MiB)":                  "--route 'ring(behind=8)'",
 		"tiers(host=10x,host=20x)":                      "host is given twice",
 		"tiers(hots=10x)":                               `did you mean "host"?`,
 		"tiers(host=x)":                                 "want a multiple of the first tier",

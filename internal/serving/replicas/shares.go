@@ -30,11 +30,16 @@ func NewShares(entry cache.Entry, config cache.Config) (*Shares, error) {
 	if err != nil {
 		return nil, err
 	}
+	var sweep *allocate.Sweep
+	if sweeps := config.Allocator.Entry.Sweeps; sweeps != nil {
+		sweep = new(sweeps(config.Allocator.Params))
+	}
 	s := &Shares{trace: config.Trace, of: make([]cache.Replica, len(names)), capacity: capacity, whole: config.Capacity,
 		counts: cache.NewSharing(config)}
 	for tenant := range names {
 		own := config
-		if own.Allocator, own.Capacity = nil, s.capacity[tenant]; own.Capacity == 0 {
+		own.Allocator, own.Capacity, own.Sweep = nil, s.capacity[tenant], sweep
+		if own.Capacity == 0 && sweep == nil {
 			return nil, fmt.Errorf("tenant %s: its share is less than a block; want more capacity, or another share",
 				names[tenant])
 		}

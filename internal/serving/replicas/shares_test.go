@@ -99,6 +99,41 @@ func TestFixedShares(t *testing.T) {
 	}
 }
 
+// TestIsolated: tenants with quotas that are swept find what they find alone with their quotas.
+func TestIsolated(t *testing.T) {
+	hits := 0.0
+	for seed := range brief.Of[uint64](20, 5) {
+		rng := rand.New(rand.NewPCG(seed, 63))
+		all, alone := salted(t, rng, 200, 12)
+		every := 1 + rng.IntN(60)
+		swept := fmt.Sprintf("watermark=%v,ratio=%v,every=%d)", 0.5+rng.Float64()/2, 0.1+rng.Float64()/2, every)
+		got := replayOf(t, all, "prefix", "lmcache-lru", "isolated(shares=u0:3;u1:1,"+swept, 40)
+		for user, share := range []int64{30, 10, 0} {
+			name := fmt.Sprint("u", user)
+			if a, b := named(got, allocate.TenantCapacity.Of(name)), float64(share)/40; a != b {
+				t.Fatalf("seed %d: %s has %v of the capacity, want %v", seed, name, a, b)
+			}
+			if share == 0 {
+				continue
+			}
+			want := replayOf(t, alone[user], "prefix", "lmcache-lru", "isolated(shares="+name+":1,"+swept, share)
+			a, b := named(got, allocate.TenantHitTokens.Of(name)), want.Float(prefix.HitTokens)
+			if a != b {
+				t.Fatalf("seed %d, %s: %s hits %v tokens, alone %v", seed, swept, name, a, b)
+			}
+			hits += a
+		}
+	}
+	if hits == 0 {
+		t.Error("no hits")
+	}
+	all, _ := salted(t, rand.New(rand.NewPCG(1, 63)), 60, 12)
+	all.Times = nil
+	c := cell(t, "prefix", "lmcache-lru", "", "", 40)
+	c.Allocator = new(must.Get(allocate.Registry.Parse("isolated(shares=3;1)"))(t))
+	must.Fail(t, sim.NewReplayer(all, sim.ReplayerOptions{}).Check(c), "quotas at times, but stdin has none", "no times")
+}
+
 // TestGuarantees: with lru, no tenant finds less than alone in a cache of its share, whatever the others do; all
 // together find more wherever one leaves its share idle; and a tenant that is alone has the whole cache.
 func TestGuarantees(t *testing.T) {

@@ -161,6 +161,7 @@ func TestTenantsAreNotDivided(t *testing.T) {
 		{"prefix", "equal", "round-robin(nodes=2)", "allocator equal divides one cache"},
 		{"prefix", "equal", "", "prompts of several tenants of"},
 		{"prefix", "guarantee(shares=3;1;1)", "", "have blocks in common"},
+		{"prefix", "isolated(shares=3;1;1)", "", "or --cache 'prefix(evict=chunk)'; it does not work in prefix"},
 		{"tiers(host=2x)", "equal", "round-robin(nodes=2)", "not in tiers; or choose another allocator: shared"},
 		{"exact", "shared", "", "but the cache exact cannot tell them apart"},
 	} {

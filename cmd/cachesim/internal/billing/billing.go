@@ -28,6 +28,7 @@ import (
 type Flags struct {
 	cost, rate, today string
 	Policy            string // of today's capacity; "" if --today does not say
+	Timed             bool   // --rate is the clock of a server, whether prices need it or not
 
 	bill cost.Bill // without what the trace says
 	now  capacity.Spec
@@ -53,8 +54,8 @@ func (f *Flags) RegisterPrices(flags *pflag.FlagSet) {
 		"'memory=3.20 EUR/GiB-month,miss=0.40/M,egress=0.08/GB', with the cache tiers also those below the first one: "+
 		"'host=3.20/GiB-month,ssd=0.10/GiB-month,ssd-write=0.09/TB', or presets and prices that override theirs: "+
 		strings.Join(presets, ", "))
-	flags.StringVar(&f.rate, "rate", "", "with --cost: how often requests come (1200/s, or per min, h, day), for "+
-		"traces without a clock or instead of it")
+	flags.StringVar(&f.rate, "rate", "", "how often requests come (1200/s, or per min, h, day), for traces without a "+
+		"clock or instead of it: with --cost, or with --server, which goes by it")
 }
 
 // Asked reports whether the user has given prices.
@@ -69,8 +70,9 @@ func (f *Flags) NeedsTimes() bool { return f.bill.NeedRate() && f.rate == "" }
 // Check reads the flags for some capacities, which it returns with today's. It changes the mode of none.
 func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.Spec, err error) {
 	if !f.Asked() {
-		if f.rate != "" {
-			return nil, fmt.Errorf("--rate %s needs --cost, which says what memory and misses cost", f.rate)
+		if f.rate != "" && !f.Timed {
+			return nil, fmt.Errorf("--rate %s needs --cost, which says what memory and misses cost, or a --server that goes "+
+				"by a clock", f.rate)
 		}
 		return f.withToday(specs, mode)
 	}
@@ -81,7 +83,7 @@ func (f *Flags) Check(specs []capacity.Spec, mode capacity.Mode) (_ []capacity.S
 		if f.bill.PerSecond, err = cost.ParseRate(f.rate); err != nil {
 			return nil, fmt.Errorf("--rate: %w", err)
 		}
-		if !f.bill.NeedRate() {
+		if !f.bill.NeedRate() && !f.Timed {
 			return nil, fmt.Errorf("--rate %s: --cost %s prices memory alone, which no rate changes; add miss=0.40/M or "+
 				"egress=0.08/GB, or leave --rate out", f.rate, f.cost)
 		}

@@ -13,12 +13,15 @@ import (
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/servers"
+	"github.com/cachesim/cachesim/internal/results/cost"
 )
 
 // Server is the flag --server. It is short for policies with the names of servers, and capacities in bytes.
 type Server struct {
 	list  string
 	Today string // the policy of the server that --today names; "" if it names none
+	Timed bool   // --rate says by which clock a server goes
+	ByLog bool   // servers go by the clock of the log, and --rate is for prices alone
 }
 
 // Register adds the flag.
@@ -55,6 +58,9 @@ func (f *Server) applyToday(flags *pflag.FlagSet) error {
 		return fmt.Errorf("--today %s: want one server with one value of its memory, such as redis(maxmemory=4gb)",
 			today.Value)
 	}
+	if err := f.applyRate(flags, &listed); err != nil {
+		return err
+	}
 	f.Today = listed.Policies[0]
 	policies := cmp.Or(flags.Lookup("policy").Value.String(), "lru")
 	if names, err := params.Split(policies, ','); err != nil || !slices.Contains(names, f.Today) {
@@ -69,6 +75,20 @@ func (f *Server) applyToday(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// applyRate has servers go by the clock of --rate.
+func (f *Server) applyRate(flags *pflag.FlagSet, listed *servers.Listed) error {
+	rate := flags.Lookup("rate")
+	if rate == nil || rate.Value.String() == "" || f.ByLog {
+		return nil
+	}
+	perSecond, err := cost.ParseRate(rate.Value.String())
+	if err != nil {
+		return fmt.Errorf("--rate: %w", err)
+	}
+	f.Timed = listed.SetRate(perSecond) || f.Timed
+	return nil
+}
+
 func (f *Server) applyList(flags *pflag.FlagSet) error {
 	if f.list == "" {
 		return nil
@@ -79,6 +99,9 @@ func (f *Server) applyList(flags *pflag.FlagSet) error {
 	}
 	if flags.Changed("unit-size") {
 		return errors.New("--server and --unit-size: servers count bytes; remove --unit-size")
+	}
+	if err := f.applyRate(flags, &listed); err != nil {
+		return err
 	}
 	names := listed.Policies
 	if text := flags.Lookup("policy").Value.String(); flags.Changed("policy") {

@@ -24,9 +24,9 @@ programs.`,
 	cmd.AddCommand(&cobra.Command{
 		Use:   "import FILE",
 		Short: "Read the settings of a running server, for --server",
-		Long: `Reads redis.conf, nginx.conf, squid.conf or the command line of varnishd, or what a server says of itself: INFO
-of Redis or Valkey, stats and stats settings of memcached, param.show and varnishstat of Varnish. Prints the server as
---server reads it, and the command that replays a log through it. - is standard input.`,
+		Long: `Reads redis.conf, nginx.conf, squid.conf, my.cnf, postgresql.conf or the command line of varnishd, or what a
+server says of itself: INFO of Redis or Valkey, stats and stats settings of memcached, param.show and varnishstat of
+Varnish. Prints the server as --server reads it, and the command that replays a log through it. - is standard input.`,
 		Example: `  cachesim servers import /etc/redis/redis.conf
   redis-cli INFO | cachesim servers import -
   printf 'stats settings\r\nquit\r\n' | nc localhost 11211 | cachesim servers import -`,

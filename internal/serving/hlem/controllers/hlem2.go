@@ -47,11 +47,11 @@ type hlem2 struct {
 	gain, change, step, keep float64
 
 	rate, hot   average
-	rate2, hot2 average         // of the squares
-	missed      [pools]average  // logarithm of the measured misses over those of the curve, at the current ratio
-	ofMisses    average         // share of the missing embeddings that requests need whose KV misses as well
-	counted     [pools]float64  // requests that the curves count: as they do, half as much in each further epoch
-	costs       [ratios]average // logarithms of the P99
+	rate2, hot2 average            // of the squares
+	missed      [pools]average     // logarithm of the measured misses over those of the curve, at the current ratio
+	ofMisses    average            // share of the missing embeddings that requests need whose KV misses as well
+	counted     [pools]float64     // requests that the curves count: as they do, half as much in each further epoch
+	costs       [2][ratios]average // logarithms of the P99: with kv for ofMisses, and with ofMisses
 	queue       tailQueue
 }
 
@@ -61,8 +61,8 @@ func (h *hlem2) forget() {
 		&h.ofMisses} {
 		*a = average{kept: h.keep}
 	}
-	for i := range h.costs {
-		h.costs[i] = average{kept: h.keep}
+	for i := range ratios {
+		h.costs[0][i], h.costs[1][i] = average{kept: h.keep}, average{kept: h.keep}
 	}
 }
 
@@ -149,33 +149,48 @@ func (h *hlem2) curve(s *allocate.State, w *hlem.Window, pool int, ratio float64
 	return max(leastMisses, 1-emb)
 }
 
-// cost returns the logarithm of the P99 at a ratio.
-func (h *hlem2) cost(s *allocate.State, w *hlem.Window, ratio float64) float64 {
+// add adds the logarithms of the P99 at a ratio to the averages.
+func (h *hlem2) add(s *allocate.State, w *hlem.Window, at int, ratio float64) {
 	emb := min(1, max(leastMisses, h.curve(s, w, embeddings, ratio)+h.missed[embeddings].value()))
 	kv := min(1, max(leastMisses, h.curve(s, w, users, ratio)+h.missed[users].value()))
-	h.queue.fill(w, emb, kv, max(kv, h.ofMisses.value()))
-	return math.Log(h.queue.p99(h.rate.value()))
+	for i, theirs := range [...]float64{kv, max(kv, h.ofMisses.value())} {
+		h.queue.fill(w, emb, kv, theirs)
+		h.costs[i][at].add(math.Log(h.queue.p99(h.rate.value())))
+	}
 }
 
 // ratios is how many ratios are compared, at equal distances from the least to the largest one.
 const ratios = 41
 
-// search returns the ratio with the least cost on average, if that is less than the current one's by the gain that is
-// worth a move: P99 is flat around the best ratio, and each move costs transfers and a cold cache.
+// search returns the ratio with the least loss, if that is less than the current one's by the gain that is worth a
+// move: P99 is flat around the best ratio, and each move costs transfers and a cold cache. The loss is how much larger
+// the P99 is than at the best ratio, on average, under whichever of the two assumptions it is larger.
 func (h *hlem2) search(s *allocate.State, w *hlem.Window) float64 {
 	least, most := w.Bounds()
-	at, best := 0, math.Inf(1)
-	for i := range h.costs {
-		h.costs[i].add(h.cost(s, w, least+float64(i)*(most-least)/(ratios-1)))
-		if c := h.costs[i].value(); c < best {
-			at, best = i, c
+	for i := range ratios {
+		h.add(s, w, i, least+float64(i)*(most-least)/(ratios-1))
+	}
+	var losses [ratios]float64
+	for m := range h.costs {
+		lowest := math.Inf(1)
+		for i := range ratios {
+			lowest = min(lowest, h.costs[m][i].value())
+		}
+		for i := range ratios {
+			losses[i] = max(losses[i], h.costs[m][i].value()-lowest)
+		}
+	}
+	at := 0
+	for i := range ratios {
+		if losses[i] < losses[at] {
+			at = i
 		}
 	}
 	place := float64((w.Ratio - least) / (most - least) * (ratios - 1))
 	low := min(ratios-2, max(0, int(place)))
 	part := place - float64(low)
-	here := float64((1-part)*h.costs[low].value()) + float64(part*h.costs[low+1].value())
-	if here-best < h.gain {
+	here := float64((1-part)*losses[low]) + float64(part*losses[low+1])
+	if here-losses[at] < h.gain {
 		return w.Ratio
 	}
 	return towards(least+float64(at)*(most-least)/(ratios-1), w.Ratio, h.step)

@@ -94,7 +94,8 @@ var statisticsKinds = []statisticsKind{
 		"log the requests of the engine in front of it: vLLM's --enable-log-requests with VLLM_LOGGING_LEVEL=DEBUG"},
 	{"statistics of llama.cpp's server", regexp.MustCompile(`slot .*\| task ([0-9]+) \| (?:new prompt, .*` +
 		`(?:task\.n_tokens|n_prompt_tokens) = ([0-9]+)|.*(?:memory_seq_rm|kv cache rm) \[([0-9]+), end\))`), tasks,
-		"tokens", inFront},
+		"tokens", "with -v llama-server logs the bodies of requests behind `request:`: " +
+			"sed -n 's/.* request:  {/{/p' LOG | cachesim run -; or " + inFront},
 	{"statistics of Ollama", regexp.MustCompile(`msg="loading cache slot" .*\bprompt=([0-9]+) used=([0-9]+)`), allAndHits,
 		"tokens", inFront},
 	{"events of a cache of vLLM or SGLang (BlockStored, BlockRemoved)", regexp.MustCompile(

@@ -34,7 +34,7 @@ func TestStatisticsAreRecognised(t *testing.T) {
 			"slot update_slots: id  0 | task 8 | new prompt, n_ctx_slot = 65024, n_keep = 0, n_prompt_tokens = 1000\n" +
 			"slot update_slots: id  0 | task 8 | kv cache rm [900, end)\n",
 			"statistics of llama.cpp's server, which name no requests; by its first 6 lines 45.0% of the tokens hit (in their " +
-				"order 0.0%, 90.0%); log its requests in a proxy"},
+				"order 0.0%, 90.0%); with -v llama-server logs the bodies of requests"},
 		{"time=2026-06-03T14:21:06.039+02:00 level=DEBUG source=cache.go:151 msg=\"loading cache slot\" id=0 cache=53 " +
 			"prompt=62 used=0 remaining=62\ntime=2026-06-03T14:21:06.046+02:00 level=DEBUG source=cache.go:151 " +
 			"msg=\"loading cache slot\" id=0 cache=62 prompt=64 used=60 remaining=4\n",

@@ -84,7 +84,9 @@ type mooncakeLine struct {
 	blockTokens int
 	chat        uint64 // likewise only with mooncakeReader.chats
 	parent      uint64
-	delay       int64 // nanoseconds
+	delay       int64 // nanoseconds, with what tools take
+	id          uint64
+	waits       []uint64 // ids of the rows whose answers it needs
 }
 
 func openLines(name string) func(*source.Source, params.Values) (stream.Reader, stream.Fields, error) {
@@ -265,6 +267,9 @@ func (r *mooncakeReader) parse(text []byte, line *mooncakeLine) error {
 	if err == nil {
 		err = r.scanner.End()
 	}
+	if len(line.waits) > 0 {
+		line.has |= hasDelay
+	}
 	line.Scope = r.served.scope(r.opts)
 	if err == nil {
 		line.tenant, err = r.tenant.of(text)
@@ -281,7 +286,11 @@ func (r *mooncakeReader) field(key string, line *mooncakeLine) (err error) {
 		if key = "delay"; s.Null() {
 			return nil
 		}
-		line.delay, err = s.Time(r.timeUnit)
+		var delay int64
+		delay, err = s.Time(r.timeUnit)
+		line.delay += delay
+	case "request_id", "wait_for", "tool_wait_ms":
+		return line.readDependence(key, s)
 	case "input_length":
 		line.InputTokens, err = readTokens(s, 1)
 	case "output_length":

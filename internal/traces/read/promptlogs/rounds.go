@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/base/random"
+	"github.com/cachesim/cachesim/internal/traces/source"
 )
 
 const (
@@ -28,6 +30,7 @@ type rounds struct {
 	reader   *mooncakeReader
 	added    bool // the rows before and their answers belong to a prompt
 	sessions map[uint64]*round
+	times    map[uint64]int64 // of rows with ids, by these
 }
 
 // round is how far a session is.
@@ -44,10 +47,11 @@ func (r *mooncakeReader) inRounds(lines []mooncakeLine) promptSource {
 	if !delayed || r.expected&hasSession == 0 || r.chats != nil {
 		return r
 	}
-	r.rounds = &rounds{reader: r, sessions: map[uint64]*round{}}
+	r.rounds = &rounds{reader: r, sessions: map[uint64]*round{}, times: map[uint64]int64{}}
 	history := r.opts.Text("history")
 	if history == "auto" {
-		if history = historyInRows; beginAnew(lines) {
+		waits := slices.ContainsFunc(lines, func(l mooncakeLine) bool { return len(l.waits) > 0 })
+		if history = historyInRows; !waits && beginAnew(lines) {
 			history = historyAdded
 		}
 		r.opts["history"] = history
@@ -93,6 +97,26 @@ func (r *rounds) excuses(line *mooncakeLine, missing mooncakeFields) bool {
 	return r != nil && missing == hasTimestamp && line.has&hasDelay != 0
 }
 
+// readDependence reads the name of a row, those of the rows that it waits for, or how long tools take after these.
+func (l *mooncakeLine) readDependence(key string, s *source.JSONScanner) (err error) {
+	var wait int64
+	switch {
+	case s.Null():
+	case key == "request_id":
+		l.id, err = s.SessionKey()
+	case key == "tool_wait_ms":
+		wait, err = s.Time(int64(time.Millisecond))
+		l.delay += wait
+	default:
+		err = s.Array(func() error {
+			id, err := s.SessionKey()
+			l.waits = append(l.waits, id)
+			return err
+		})
+	}
+	return err
+}
+
 // mostAdded is how many tokens the rows of a session may have together.
 const mostAdded = 16 << 20
 
@@ -107,14 +131,26 @@ func (r *rounds) add(line *mooncakeLine) error {
 		r.sessions[line.Session] = at
 	}
 	if line.has&hasTimestamp == 0 && r.reader.expected&hasTimestamp != 0 {
-		if !at.known {
-			return errors.New("a delay in a session that has no row with a timestamp before it")
+		from, known := at.time, at.known
+		for i, id := range line.waits {
+			came, ok := r.times[id]
+			if i == 0 {
+				from, known = came, true
+			}
+			from, known = max(from, came), known && ok
 		}
-		if line.time = at.time + line.delay; line.time < 0 {
+		if !known {
+			return errors.New("a delay in a session that has no row with a timestamp before it, or a wait_for of no row " +
+				"before it")
+		}
+		if line.time = from + line.delay; line.time < 0 {
 			return errors.New("a time after 2^63 nanoseconds")
 		}
 	}
-	at.time, at.known = line.time, line.has&hasTimestamp != 0 || at.known
+	at.time, at.known = line.time, line.has&hasTimestamp != 0 || at.known || len(line.waits) > 0
+	if line.id != 0 {
+		r.times[line.id] = line.time
+	}
 	if r.added {
 		return at.lengthen(line, r.reader.blockTokens)
 	}

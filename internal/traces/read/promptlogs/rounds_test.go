@@ -86,3 +86,25 @@ func TestRowsWithDelaysErrors(t *testing.T) {
 		must.Fail(t, err, c.want, name)
 	}
 }
+
+// TestRowsThatWait: rows of agents, as Dynamo's agentic_mooncake has them, come when all rows that they wait for have
+// come, after their delays and what their tools take. The row of another session waits for both.
+func TestRowsThatWait(t *testing.T) {
+	const rows = `{"request_id":"r","session_id":"a","input_length":1024,"output_length":9,"hash_ids":[1,2],"timestamp":5}
+{"request_id":"c","session_id":"a","input_length":1536,"output_length":9,"hash_ids":[1,2,3],"wait_for":["r"],"delay":2,` +
+		`"tool_wait_ms":3.5,"branches":[],"tool_events":[{"x":1}]}
+{"request_id":"d","session_id":"b","input_length":512,"output_length":9,"hash_ids":[4],"timestamp":8}
+{"request_id":"e","session_id":"c","input_length":1024,"output_length":9,"hash_ids":[1,9],"wait_for":["c","d"],"delay":1}
+{"request_id":"f","session_id":"c","input_length":512,"output_length":9,"hash_ids":[5],"wait_for":["d"]}
+`
+	got := tracetest.MustLoadText(t, rows, read.Options{Needs: traces.Needs{Times: true}})
+	k := prompts.Of(got.Kind)
+	if !slices.Equal(k.InputTokens, []int32{1024, 512, 512, 1536, 1024}) ||
+		!slices.Equal(k.Arrivals, []int64{5e6, 8e6, 8e6, 105e5, 115e5}) ||
+		!strings.Contains(got.ReadAs(), "history=included") {
+		t.Errorf("%v at %v, read as %s", k.InputTokens, k.Arrivals, got.ReadAs())
+	}
+	_, err := tracetest.LoadText(t, strings.Replace(rows, `["d"]`, `["g"]`, 1), read.Options{})
+	must.Fail(t, err, "line 5: a delay in a session that has no row with a timestamp before it, or a wait_for of no row",
+		"a row that nobody has")
+}

@@ -131,7 +131,7 @@ func (r *sglangReader) read(line []byte) error {
 		return r.readJSON(&r.scanner)
 	}
 	r.clock.Of(line)
-	r.leaveOutOther()
+	r.leaveOutOther(line)
 	return nil
 }
 
@@ -405,7 +405,7 @@ func (r *sglangReader) readJSON(s *source.JSONScanner) error {
 			return err
 		}
 	default:
-		r.leaveOutOther()
+		r.leaveOutOther(nil)
 	}
 	return s.End()
 }

@@ -171,7 +171,7 @@ func (r *vllmReader) readAnswer(line []byte) error {
 	_, after, ok := bytes.Cut(line, []byte("Generated response "))
 	name, _, found := bytes.Cut(after, []byte(": output: "))
 	if !ok || !found || bytes.HasSuffix(name, []byte(" (streaming delta)")) {
-		r.leaveOutOther()
+		r.leaveOutOther(line)
 		return nil
 	}
 	NoteEnd(r.src)

@@ -6,8 +6,13 @@ FOLDER has the package lmcache, as a wheel has it. Workloads and hits are as in 
 "page" tokens. "policy" is the rule of eviction ({"name": "LFU", "save_decode_cache": true}). The calls are those of
 LMCache's connector for vLLM: a prompt is looked up, its chunks are unpinned as soon as they have been loaded, and then
 what it lacks is stored. Only the memory itself is counted here.
+
+With "quotas" ({"limits": {"a": 10}, "watermark": 0.8, "ratio": 0.2}), chunks are in an L2 adapter under IsolatedLRU,
+each prompt has a salt and a second in which it comes ("salts", "seconds"), and LMCache's controller looks at the quotas
+once a second. Nothing stays in L1 (store policy skip_l1).
 """
 
+import asyncio
 import json
 import sys
 import threading
@@ -17,7 +22,10 @@ import standins
 
 standins.install(sys.argv[1], "lmcache", ["lmcache." + name for name in (
     "v1.cache_engine", "v1.token_database", "v1.storage_backend.abstract_backend", "v1.storage_backend.cache_policy",
-    "v1.storage_backend.local_cpu_backend", "v1.storage_backend.storage_manager")])
+    "v1.storage_backend.local_cpu_backend", "v1.storage_backend.storage_manager", "v1.distributed.api",
+    "v1.distributed.eviction", "v1.distributed.eviction_policy", "v1.distributed.internal_api",
+    "v1.distributed.l2_adapters.base", "v1.distributed.l2_adapters.mock_l2_adapter", "v1.distributed.quota_manager",
+    "v1.distributed.storage_controllers.eviction_controller")])
 
 
 class Key:
@@ -87,12 +95,28 @@ class Watch:
 
 
 sys.modules["vllm"] = None  # whose hashes are not needed
+class Bits(set):
+    """Says which of some keys were found (Bitmap)."""
+
+    def __init__(self, size):
+        super().__init__()
+
+    set = set.add
+
+
+module("lmcache.lmcache_native", Bitmap=Bits)
 module("torch", sum=lambda mask: mask, inference_mode=decorator, Tensor=type("Tensor", (), {}))
 module("sortedcontainers", SortedDict=Sorted)
 module("lmcache.observability", LMCStatsMonitor=types.SimpleNamespace(GetOrCreate=Watch))
 module("lmcache.utils", CacheEngineKey=Key, _lmcache_nvtx_annotate=decorator)
 
 from lmcache.v1.cache_engine import LMCacheEngine  # noqa: E402
+from lmcache.v1.distributed.api import ObjectKey  # noqa: E402
+from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface  # noqa: E402
+from lmcache.v1.distributed.l2_adapters.mock_l2_adapter import MockL2Adapter  # noqa: E402
+from lmcache.v1.distributed.quota_manager import QuotaManager  # noqa: E402
+from lmcache.v1.distributed.storage_controllers.eviction_controller import (  # noqa: E402
+    L2AdapterEvictionState, L2EvictionController)
 from lmcache.v1.storage_backend.cache_policy import get_cache_policy  # noqa: E402
 from lmcache.v1.storage_backend.local_cpu_backend import LocalCPUBackend  # noqa: E402
 from lmcache.v1.storage_backend.storage_manager import StorageManager  # noqa: E402
@@ -188,9 +212,77 @@ class Server:
         pass
 
 
+mock_l2_adapter = sys.modules[MockL2Adapter.__module__]
+
+
+class Adapter(MockL2Adapter):
+    """LMCache's adapter without its threads, and without an end."""
+
+    def __init__(self):
+        L2AdapterInterface.__init__(self, max_capacity_bytes=1 << 40)
+        self._bandwidth_byte_ps = self._current_size_bytes = 0
+        self._memory_objects, self._locked_keys = {}, mock_l2_adapter.defaultdict(int)
+        self._completed_store_tasks, self._completed_lookup_tasks, self._completed_load_tasks = {}, {}, {}
+        self._lock = threading.Lock()
+        self._store_efd = self._lookup_efd = self._load_efd = Watch()
+
+
+class Stored:
+    """A chunk in an adapter, whose contents nobody reads."""
+
+    tensor = types.SimpleNamespace(copy_=lambda other: None)
+
+    def get_size(self):
+        return 1 << 20
+
+
+mock_l2_adapter.clone_tensor_memory_obj = lambda chunk: chunk
+
+
+class Quotas:
+    """An L2 adapter with quotas."""
+
+    def __init__(self, workload):
+        self.page, self.salts, self.seconds = workload["page"], workload["salts"], workload["seconds"]
+        quotas, self.second, self.decodes = workload["quotas"], 0, workload["policy"]["save_decode_cache"]
+        manager = QuotaManager()
+        for salt, chunks in quotas["limits"].items():
+            manager.set_quota(salt, chunks * Stored().get_size())
+        self.adapter = Adapter()
+        state = L2AdapterEvictionState(0, self.adapter, types.SimpleNamespace(
+            eviction_policy="IsolatedLRU", trigger_watermark=quotas["watermark"], eviction_ratio=quotas["ratio"]))
+        self.controller = L2EvictionController([state], quota_manager=manager)
+        self.state = state
+
+    def begin(self, number, prompt, answer):
+        while self.second < self.seconds[number]:
+            self.second += 1
+            self.controller._check_and_evict(self.state)
+        tokens = prompt + answer[:-1] if self.decodes else prompt
+        keys = [ObjectKey(repr(tokens[:end]).encode(), "model", 0, cache_salt=self.salts[number])
+                for end in range(self.page, len(tokens) + 1, self.page)]
+        own = len(prompt) // self.page
+        self.adapter._execute_lookup_in_the_loop(keys[:own], number)
+        bits, found = self.adapter.query_lookup_and_lock_result(number), 0
+        while found in bits:
+            found += 1
+        if found:
+            asyncio.run(self.adapter._execute_load_in_loop(keys[:found], [Stored()] * found, number))
+        for batch in [keys[found:own]] + [[key] for key in keys[own:]]:
+            asyncio.run(self.adapter._execute_store_in_the_loop(batch, [Stored()] * len(batch), number))
+        return found * self.page
+
+    def end(self, number):
+        pass
+
+
 for line in sys.stdin:
     workload = json.loads(line)
-    server, hits = Server(workload["page"], workload["blocks"], workload["policy"]), []
+    server, hits = None, []
+    if "quotas" in workload:
+        server = Quotas(workload)
+    else:
+        server = Server(workload["page"], workload["blocks"], workload["policy"])
     for event in workload["events"]:
         if event < 0:
             server.end(-1 - event)
