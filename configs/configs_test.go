@@ -36,6 +36,18 @@ func TestPacked(t *testing.T) {
 	}
 }
 
+// Every experiment is held to what its quick version measured.
+func TestQuickVersionsArePinned(t *testing.T) {
+	for _, name := range Papers() {
+		if !strings.Contains(string(Pins(name)), "\nquick\t") {
+			t.Errorf("%s has no pins of its quick version; run make pins EXPERIMENTS=%s", name, name)
+		}
+	}
+	if Pins("no-such") != nil {
+		t.Error("an experiment that does not exist has pins")
+	}
+}
+
 func TestNamesHaveTexts(t *testing.T) {
 	if len(Names()) == 0 {
 		t.Fatal("there are no experiments")

@@ -41,13 +41,17 @@ func TestAllQuickVersionsAreRun(t *testing.T) {
 	}
 }
 
-// expectVerdicts fails for claims whose verdict is not the expected one, and for those that hold whatever is measured.
+// expectVerdicts fails for claims whose verdict is not the expected one, for those that hold whatever is measured, and
+// for values that have left their pins.
 func expectVerdicts(t *testing.T, summary Summary) {
 	t.Helper()
 	for _, c := range summary.Claims {
 		if !c.Expected.Met(c.Verdict) || c.CannotFail {
 			t.Errorf("%s: %s: %s", c.Claim, c.verdict(), c.Measured)
 		}
+	}
+	for _, moved := range summary.Moved {
+		t.Error(moved)
 	}
 }
 
