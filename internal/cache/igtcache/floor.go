@@ -59,7 +59,7 @@ func (x *use) note(now int64) {
 	if x.gap > 0 {
 		gap = min(gap, 4*x.gap)
 	}
-	x.gap += (gap - x.gap) / smooth
+	x.gap += float64((gap - x.gap) / smooth)
 	x.last = now
 }
 
