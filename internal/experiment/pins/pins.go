@@ -171,43 +171,49 @@ func (p *pin) holds(now *pin) bool {
 
 // move says what has moved, from what to what.
 func (p *pin) move(now *pin) string {
-	return short(p.Value) + " to " + short(now.Value)
+	return p.value() + " to " + now.value()
+}
+
+// value is the value with six digits, or the whole digest.
+func (p *pin) value() string {
+	if p.Claim == "" {
+		return p.Value
+	}
+	return short(p.Value)
 }
 
 // short is a number with six digits, which tell values apart that a person would.
-func short(text string) string {
-	if x, err := strconv.ParseFloat(text, 64); err == nil {
-		return strconv.FormatFloat(x, 'g', 6, 64)
-	}
-	return text
+func short(number string) string {
+	x, _ := strconv.ParseFloat(number, 64) // see check
+	return strconv.FormatFloat(x, 'g', 6, 64)
 }
 
 // Moved says what differs from the pins in a run, one sentence each. What is pinned and was not measured is among it,
 // and what was measured and is not pinned, unless nothing of this version is.
 func (p Pins) Moved(m Measured) (moved []string) {
 	now := Of(m, "", "")
-	any := false
+	pinnedAny := false
 	for i := range p.pins {
 		was := &p.pins[i]
 		if was.Version != version(m.Quick) {
 			continue
 		}
-		any = true
+		pinnedAny = true
 		is := now.find(was.key())
 		pinned := fmt.Sprintf("pinned by %s on %s", was.Set, was.On)
 		switch {
 		case is == nil:
-			moved = append(moved, fmt.Sprintf("%s was %s, %s, and was not measured", was.named(), short(was.Value), pinned))
+			moved = append(moved, fmt.Sprintf("%s was %s, %s, and was not measured", was.named(), was.value(), pinned))
 		case was.Claim == "" && !was.holds(is):
 			moved = append(moved, fmt.Sprintf("records without random choices are not those that were %s", pinned))
 		case !was.holds(is):
-			moved = append(moved, fmt.Sprintf("%s went from %s%s to %s, %s", was.named(), short(was.Value), was.band(),
-				short(is.Value), pinned))
+			moved = append(moved, fmt.Sprintf("%s went from %s%s to %s, %s", was.named(), was.value(), was.band(),
+				is.value(), pinned))
 		}
 	}
 	for i := range now.pins {
-		if is := &now.pins[i]; any && p.find(is.key()) == nil {
-			moved = append(moved, fmt.Sprintf("%s is %s, and has no pin", is.named(), short(is.Value)))
+		if is := &now.pins[i]; pinnedAny && p.find(is.key()) == nil {
+			moved = append(moved, fmt.Sprintf("%s is %s, and has no pin", is.named(), is.value()))
 		}
 	}
 	return moved

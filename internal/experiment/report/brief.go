@@ -27,7 +27,7 @@ func (t *lines) brief(summaries []Summary) {
 		if s.Failure != "" {
 			t.line(s.Name+": "+s.Failure, plain)
 		}
-		for _, text := range s.moved() {
+		for _, text := range s.movedText() {
 			t.line(s.Name+": "+text, plain)
 		}
 		for _, c := range s.Claims {

@@ -31,7 +31,7 @@ func suites(summaries []Summary) (all []checks.Suite) {
 		for _, c := range s.Claims {
 			suite.Cases = append(suite.Cases, c.toCase())
 		}
-		if text := s.moved(); text != nil {
+		if text := s.movedText(); text != nil {
 			suite.Cases = append(suite.Cases, checks.Case{Class: s.Name, Name: "pins", Outcome: checks.Fails,
 				Kind: "moved", Message: show.Printable(text[0]), Title: "values have moved since they were pinned"})
 		}

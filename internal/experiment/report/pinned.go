@@ -21,9 +21,9 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// moved compares an experiment with its pins: those that come with the program, or the file beside its own. One that a
+// heldToPins compares an experiment with its pins: those that come with the program, or the file beside its own. One that a
 // user has changed has none.
-func moved(f *experiment.File, s Summary) ([]string, error) {
+func heldToPins(f *experiment.File, s Summary) ([]string, error) {
 	if f.IsChanged() {
 		return nil, nil
 	}
@@ -72,8 +72,8 @@ func (s Summary) measured() pins.Measured {
 	return m
 }
 
-// moved lists what has moved, or the first of it.
-func (s Summary) moved() []string {
+// movedText lists what has moved, or the first of it; nil if nothing has.
+func (s Summary) movedText() []string {
 	if len(s.Moved) == 0 {
 		return nil
 	}

@@ -83,7 +83,7 @@ func summarize(dir string, in Input, draw func() ([]string, error)) (s Summary, 
 		Claims: judged, Published: agreements(tables), Notes: slices.Concat(notes, more),
 		Page: filepath.Join(dir, sweep.PageName), File: in.File.Path(), Digest: digest(in.Records),
 	}
-	s.Moved, err = moved(in.File, s)
+	s.Moved, err = heldToPins(in.File, s)
 	return s, tables, err
 }
 

@@ -146,5 +146,5 @@ func (s Summary) Remarks() (remarks []string) {
 	if s.Failure != "" {
 		remarks = append(remarks, s.Failure)
 	}
-	return slices.Concat(remarks, s.moved(), s.Published, s.Notes)
+	return slices.Concat(remarks, s.movedText(), s.Published, s.Notes)
 }
