@@ -185,8 +185,8 @@ func TestDocCommandsHit(t *testing.T) {
 			replayed++
 		}
 	}
-	if made != 1 || replayed < 2 {
-		t.Errorf("the pages make %d logs and replay %d times, want 1 and at least 2", made, replayed)
+	if made != 2 || replayed < 3 {
+		t.Errorf("the pages make %d logs and replay %d times, want 2 and at least 3", made, replayed)
 	}
 }
 
