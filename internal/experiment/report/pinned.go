@@ -21,8 +21,8 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// heldToPins compares an experiment with its pins: those that come with the program, or the file beside its own. One that a
-// user has changed has none.
+// heldToPins compares an experiment with its pins: those that come with the program, or the file beside its own. One
+// that a user has changed has none.
 func heldToPins(f *experiment.File, s Summary) ([]string, error) {
 	if f.IsChanged() {
 		return nil, nil
