@@ -210,7 +210,7 @@ func TestPromptsTakeTheMemoryThatTheySay(t *testing.T) {
 		{"prefix(evict=node)", "lru", 16}, {"prefix(concurrency=4)", "lru", 16}, {"prefix(evict=any)", "lru", 8},
 		{"tiers(host=4x,ssd=8x)", "lru", 30}, {"tiers(host=4x,ssd=8x)", "opt", 28},
 		{"tiers(host=4x,ssd=8x)", "s3fifo", 60}, {"tiers(host=4x,ssd=8x,mode=inclusive)", "lru", 32},
-		{"tiers(host=4x,ssd=8x,mode=inclusive)", "arc", 95}, {"tiers(host=4x,ssd=8x,mode=write-back)", "lru", 30},
+		{"tiers(host=4x,ssd=8x,mode=inclusive)", "arc", 105}, {"tiers(host=4x,ssd=8x,mode=write-back)", "lru", 30},
 		{"tiers(host=4x,mode=write-through)", "sglang-lru", 30}, {"tiers(host=4x,mode=write-back)", "sglang-lru", 52},
 		{"tiers(host=4x,mode=write-through-selective)", "sglang-lfu", 48},
 		{"tiers(host=4x)", "tensorrt-llm", 52}, {"tiers(host=4x,mode=write-through,policies=/vllm-arc)", "vllm", 36},
