@@ -35,5 +35,5 @@ var isolatedEntry = Entry{
 	},
 	Check:  guaranteeEntry.Check,
 	Remark: whoHasWhich,
-	New:    byShares,
+	New:    func(c Config) (Allocator, error) { return weighted(c, true) },
 }

@@ -130,8 +130,11 @@ func newStatic(c Config) (Allocator, error) {
 	return byShares(c)
 }
 
-// byShares divides by shareParams.
-func byShares(c Config) (Allocator, error) {
+// byShares divides by shareParams, which give every tenant a share.
+func byShares(c Config) (Allocator, error) { return weighted(c, false) }
+
+// weighted divides by shareParams. Without rest, tenants that are not in shares are an error, or have none.
+func weighted(c Config, mayLack bool) (Allocator, error) {
 	shares, err := parseShares(c.Params.Text("shares"))
 	if err != nil {
 		return nil, err
@@ -154,7 +157,7 @@ func byShares(c Config) (Allocator, error) {
 	var sum float64
 	for i := range weights {
 		if !given[i] {
-			if rest == 0 && c.Params["watermark"] == nil {
+			if rest == 0 && !mayLack {
 				return nil, fmt.Errorf("tenant %s has no share: give it one, or write rest=1", c.Tenants[i])
 			}
 			weights[i] = rest
