@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/tools/experiments"
 )
 
 func main() {
@@ -95,7 +97,7 @@ func (f fault) try(ctx context.Context, folder string) (noticed, missed []string
 	if err != nil {
 		return nil, nil, err
 	}
-	names, err := list(ctx, program)
+	names, err := experiments.Names(ctx, program)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,20 +155,4 @@ func (f fault) build(ctx context.Context, folder string) (program string, err er
 		return "", fmt.Errorf("it does not compile: %w\n%s", err, out)
 	}
 	return program, nil
-}
-
-// list returns the names of all built-in experiments.
-func list(ctx context.Context, program string) (names []string, err error) {
-	lines, err := exec.CommandContext(ctx, program, "reproduce", "--list", "--format", "json").Output()
-	if err != nil {
-		return nil, err
-	}
-	for line := range bytes.Lines(lines) {
-		var listed struct{ Name string }
-		if err := json.Unmarshal(line, &listed); err != nil {
-			return nil, err
-		}
-		names = append(names, listed.Name)
-	}
-	return names, nil
 }

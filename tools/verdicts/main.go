@@ -7,7 +7,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,6 +20,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cachesim/cachesim/tools/experiments"
 )
 
 func main() {
@@ -63,7 +64,7 @@ func (r *runner) run(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return update(r.table, func(rows []row) []row { return rows })
 	}
-	every, err := r.list(ctx)
+	every, err := experiments.Names(ctx, r.program)
 	if err != nil {
 		return err
 	}
@@ -94,22 +95,6 @@ func (r *runner) run(ctx context.Context, names []string) error {
 		log.Printf("%s: %s", name, summary(judged))
 	}
 	return nil
-}
-
-// list returns the names of all built-in experiments.
-func (r *runner) list(ctx context.Context) (names []string, err error) {
-	lines, _, err := output(ctx, r.program, "reproduce", "--list", "--format", "json")
-	if err != nil {
-		return nil, err
-	}
-	for line := range bytes.Lines(lines) {
-		var listed struct{ Name string }
-		if err := json.Unmarshal(line, &listed); err != nil {
-			return nil, err
-		}
-		names = append(names, listed.Name)
-	}
-	return names, nil
 }
 
 // judge runs an experiment and returns its rows.
