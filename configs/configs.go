@@ -18,8 +18,7 @@ import (
 )
 
 // experiments is a JSON object of the texts of all files by their names, packed: the texts are half a megabyte. Beside
-// them are the files of pins.
-// UPDATE=1 go test ./configs -run Packed writes it, as make docs does.
+// them are the files of pins. UPDATE=1 go test ./configs -run Packed writes it, as make docs does.
 //
 //go:embed experiments.json.zst
 var experiments []byte
@@ -37,13 +36,13 @@ var cells string
 //go:embed times.tsv
 var times string
 
-// pinned ends the names of the files with what the claims of an experiment measured.
-const pinned = ".pins.tsv"
+// PinsSuffix follows the name of an experiment in that of the file with its pins.
+const PinsSuffix = ".pins.tsv"
 
 // Names returns the names of all experiments, in alphabetical order: those of the files without .yaml.
 func Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(texts())), func(name string) bool {
-		return strings.HasSuffix(name, pinned)
+		return strings.HasSuffix(name, PinsSuffix)
 	})
 }
 
@@ -79,7 +78,7 @@ func Text(name string) []byte {
 }
 
 // Pins returns the text of the pins of one of Names, which package pins reads; nil if it has none.
-func Pins(name string) []byte { return Text(name + pinned) }
+func Pins(name string) []byte { return Text(name + PinsSuffix) }
 
 // Cells returns how many cells one of Names has, and its quick version; 0 for any other name. The numbers are in
 // cells.tsv, which package experiment tests, so that a list of experiments need not plan them.
@@ -101,7 +100,8 @@ type Times struct {
 	Machine string        // where both were measured: its cores and processor
 }
 
-// TimesOf returns what times.tsv, which `make verdicts` writes, has about an experiment; false if it was never measured.
+// TimesOf returns what times.tsv, which `make verdicts` writes, has about an experiment; false if it was never
+// measured.
 func TimesOf(name string) (Times, bool) {
 	for line := range strings.Lines(times) {
 		fields := strings.Split(strings.TrimSpace(line), "\t")

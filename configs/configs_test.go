@@ -20,8 +20,8 @@ func TestPacked(t *testing.T) {
 	for _, name := range must.Get(filepath.Glob("*.yaml"))(t) {
 		files[strings.TrimSuffix(name, ".yaml")] = string(must.Get(os.ReadFile(name))(t))
 	}
-	for _, name := range must.Get(filepath.Glob("*" + pinned))(t) {
-		if files[strings.TrimSuffix(name, pinned)] == "" {
+	for _, name := range must.Get(filepath.Glob("*" + PinsSuffix))(t) {
+		if files[strings.TrimSuffix(name, PinsSuffix)] == "" {
 			t.Errorf("%s has pins of an experiment that does not exist", name)
 		}
 		files[name] = string(must.Get(os.ReadFile(name))(t))

@@ -17,9 +17,6 @@ import (
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 )
 
-// Suffix follows the name of an experiment in that of the file with its pins.
-const Suffix = ".pins.tsv"
-
 // ofRecords is the quantity of the digest of the records without random choices, which belongs to no claim.
 const ofRecords = "records"
 

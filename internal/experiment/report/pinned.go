@@ -32,7 +32,7 @@ func heldToPins(f *experiment.File, s Summary) ([]string, error) {
 	if path := f.Path(); path == "" {
 		pinned, err = pins.Read(bytes.NewReader(configs.Pins(f.Name)))
 	} else {
-		pinned, err = readPins(strings.TrimSuffix(path, filepath.Ext(path)) + pins.Suffix)
+		pinned, err = readPins(strings.TrimSuffix(path, filepath.Ext(path)) + configs.PinsSuffix)
 	}
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s Summary) Pin(ctx context.Context, folder, program, on, why string) (path
 	if s.File != "" {
 		name = strings.TrimSuffix(filepath.Base(s.File), filepath.Ext(s.File))
 	}
-	path = filepath.Join(folder, name+pins.Suffix)
+	path = filepath.Join(folder, name+configs.PinsSuffix)
 	before, err := readPins(path)
 	if err != nil {
 		return "", err

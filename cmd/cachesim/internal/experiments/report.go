@@ -15,11 +15,11 @@ import (
 
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/commandline"
 	"github.com/cachesim/cachesim/cmd/cachesim/internal/version"
+	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
-	"github.com/cachesim/cachesim/internal/experiment/pins"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
@@ -41,8 +41,8 @@ func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print every claim with what was measured and stated, "+
 		"also if that takes more than one screen")
 	f.figures.Register(cmd.Flags())
-	cmd.Flags().StringVar(&f.pin, "pin", "", "write what the claims measured into NAME"+pins.Suffix+" in this `folder`; "+
-		"runs with --strict are held to it, both ways")
+	cmd.Flags().StringVar(&f.pin, "pin", "", "write what the claims measured into NAME"+configs.PinsSuffix+
+		" in this `folder`; runs with --strict are held to it, both ways")
 	cmd.Flags().StringVar(&f.why, "why", "", "why pins move, for --pin: a sentence that the file keeps")
 }
 
