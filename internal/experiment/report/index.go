@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
@@ -44,12 +43,12 @@ func newIndex(version string, summaries []Summary) page.Page {
 		experiments = append(experiments, indexPart(s, link))
 	}
 	for _, c := range all {
-		if c.Verdict == claims.DoesNotHold {
+		if c.Verdict == claims.Refuted {
 			failing = append(failing, c)
 		}
 	}
 	if len(failing) > 0 {
-		p.Sections = append(p.Sections, page.Section{ID: "failures", Title: "What does not hold",
+		p.Sections = append(p.Sections, page.Section{ID: "failures", Title: "What is refuted",
 			Parts: []page.Part{claimsPart(failing)}})
 	}
 	figures := figuresTable(summaries)
@@ -65,8 +64,8 @@ func figuresTable(summaries []Summary) page.Table {
 	listed := occurring(summaries)
 	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{
 		{Name: "experiment"}, {Name: "in the source", Class: page.Wrapped}}}
-	for _, o := range listed {
-		t.Columns = append(t.Columns, page.Column{Name: strings.TrimPrefix(o.many, "are "), Class: page.Number})
+	for _, v := range listed {
+		t.Columns = append(t.Columns, page.Column{Name: string(v), Class: page.Number})
 	}
 	for _, s := range summaries {
 		places := records.GroupBy(s.Claims, func(c Claim) string { return c.At })
@@ -79,8 +78,8 @@ func figuresTable(summaries []Summary) page.Table {
 				at = cmp.Or(same[0].At, at)
 			}
 			row := []string{s.Name, at}
-			for _, o := range listed {
-				row = append(row, strconv.Itoa(Summary{Claims: same}.Count(o.verdict)))
+			for _, v := range listed {
+				row = append(row, strconv.Itoa(Summary{Claims: same}.Count(v)))
 			}
 			t.Rows = append(t.Rows, row)
 		}

@@ -38,10 +38,10 @@ func NewReproduceCommand() *cobra.Command {
 		Use:   "reproduce [--list] [NAME|all]...",
 		Short: "Reproduce figures of papers and check the papers' claims",
 		Long: `Runs the experiments that are part of the program. Each is a figure or a table of a paper and runs as cachesim
-sweep does. Prints how many claims of each hold, and in full those whose verdict is not the expected one. With
---verbose, or if one screen has room for it, prints for each claim what was measured, what the paper states and whether
-the claim holds; if it does not, also the reason, in at most two lines (the report has all of it). After several
-experiments, a table of all figures with a total follows.
+sweep does. Prints how many claims of each are reproduced, and in full those whose verdict is not the expected one. With
+--verbose, or if one screen has room for it, prints for each claim what was measured, what the paper states and the
+verdict; if it is refuted, also the reason, in at most two lines (the report has all of it). After several experiments,
+a table of all figures with a total follows.
 
 DIR/NAME contains the results of a sweep: records, figures and report.html. DIR/index.html links the reports, including
 those that earlier calls of the same version of the program left in DIR. DIR/reproduced.md contains the tables for
@@ -51,8 +51,8 @@ Traces are searched for in the current folder and in the folder that CACHESIM_TR
 a missing trace is left out with a note, because none of its claims can be checked. The quick versions need no trace
 files.
 
-With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it does not
-hold. Claims that cannot be checked do not affect it. It is 1 as well if a value that a claim compares has left its pin,
+With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it is refuted.
+Claims that are not testable do not affect it. It is 1 as well if a value that a claim compares has left its pin,
 upwards or downwards: what was measured when the pin was written, with half its 95% interval between seeds on both
 sides, or exactly where no seed matters. --pin writes pins, and --why says in their file why some of them move. --format
 junit and --format github write the claims for CI systems.`,
