@@ -245,6 +245,7 @@ docs:
 	$(BIN) routers --format markdown > docs/commands/list-of-routers.md
 	$(BIN) admissions --format markdown > docs/commands/list-of-admissions.md
 	$(BIN) kv --format markdown > docs/commands/list-of-language-models.md
+	$(BIN) reproduce --scorecard all --format markdown > docs/scorecards.md
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin

@@ -184,7 +184,7 @@ func TestLoadErrors(t *testing.T) {
 			`x.yaml:11: two claims are called "p"`},
 		{base + "claims:\n- claim: misses(lru) > 3\n  calibrated: scale\n", `x.yaml:9: "scale" names no constant`},
 		{base + "claims:\n- claim: misses(lru) > 3\n  expected: fails\n", `x.yaml:9: unknown verdict "fails"`},
-		{base + "claims:\n- claim: misses(lru) about 3 or mor\n", `x.yaml:8: column 26: "mor" is unexpected here`},
+		{base + "claims:\n- claim: misses(lru) about 3 or mor\n", `x.yaml:8: column 24: "mor" is unexpected here`},
 		{base + "claims:\n- claim: misses(lru) > misses(arcc)\n", "x.yaml:8: unknown policy \"arcc\""},
 		{base + "claims:\n- claim: misses(lru) > 3 where trace = nowhere\n", "x.yaml:8: unknown trace \"nowhere\""},
 		{replace("arc", "{policy: s3fifo, with: {small: }}"), "x.yaml:5: want small to have a value, not nothing"},

@@ -274,7 +274,8 @@ func TestWhereOnAxes(t *testing.T) {
 			"noise 0.5 (oltp, capacity 10); over 1 place on mode",
 		"noise * 10 == hits(laru) where mode = sync": "reproduced: 1 = 1 (oltp, capacity 10, " +
 			"noise 0.10, mode sync)",
-		"hits(laru at noise = 0.5) == 2 * hits(laru at noise = 0.1 and mode = sync)": "reproduced: 2 = 2 (oltp, capacity 10, " +
+		"hits(laru at noise = 0.5) == 2 * hits(laru at noise = 0.1 and mode = sync)": "reproduced: 2 = 2 (oltp, capacity 10" +
+			", " +
 			"mode async); 1 point left out: 0 places match noise 0.5, want one",
 		"hits(lru) > hits(laru at noise = 50%)": "reproduced: 3 > 2 (oltp, capacity 10, " +
 			"mode async); 1 point left out: 0 places match noise 50%, want one",
@@ -617,7 +618,8 @@ func TestPredefinedGroups(t *testing.T) {
 	}
 	checkResult(t, in, "max over online of hits < max over offline of hits where trace = t",
 		"reproduced: at all 2 points; closest at t, capacity 1, noise 1: 3 < 9")
-	checkResult(t, in, "max over online of hits >= 1", "reproduced: 1 to 4, at all 3 points; closest at t, capacity 1, noise "+
+	checkResult(t, in, "max over online of hits >= 1", "reproduced: 1 to 4, at all 3 points; closest at t, capacity 1, "+
+		"noise "+
 		"0: 1 = 1")
 	checkResult(t, in, "hits(c) is first among online", "reproduced: c 3 is number 1 of 2, ahead of b 2 (t, capacity 1, "+
 		"noise 1); 1 point left out: no record of c")
@@ -681,7 +683,8 @@ func TestPoliciesAtOneCapacity(t *testing.T) {
 	checkResult(t, in, "hits(a) < hits(b)", "refuted: fails at 1 of 2 points; worst at t, x 2: 4 > 3")
 	checkResult(t, in, "hits(a) < hits(c)", "refuted: fails at 1 of 2 points; worst at t, capacity 30: 4 > 3; "+
 		"1 point left out: no record of a")
-	checkResult(t, in, "hits(a) < hits(c) where capacity = 10", "reproduced: 4 < 6 (t, capacity 10); 1 point left out: no "+
+	checkResult(t, in, "hits(a) < hits(c) where capacity = 10", "reproduced: 4 < 6 (t, capacity 10); 1 point left "+
+		"out: no "+
 		"record of a")
 	in.AtOneCapacity = nil
 	checkResult(t, in, "hits(a) < hits(b)", "not testable here: no point has records of all its policies")

@@ -104,7 +104,8 @@ func (c comparison) decides(o outcome) int {
 		return nearestTest(o.tests, verdict)
 	}
 	// it holds where a test of == fails
-	return nearestTest(o.tests, map[Verdict]Verdict{Reproduced: Refuted, Refuted: Reproduced, Undecided: Undecided}[verdict])
+	other := map[Verdict]Verdict{Reproduced: Refuted, Refuted: Reproduced, Undecided: Undecided}
+	return nearestTest(o.tests, other[verdict])
 }
 
 // toleranceOf returns how much values i and i+1 may differ: as the claim says or, for equality with a reference, as the

@@ -17,9 +17,15 @@ func TestSentencesAreChecked(t *testing.T) {
 		{Sentence{Claim: form, Expected: "refuted, because the trace is short"}, ""},
 		{Sentence{Claim: form, Expected: "undecided", Note: "Two seeds."}, ""},
 		{Sentence{Claim: form, ExpectedQuick: "reproduced"}, ""},
-		{Sentence{Claim: form, Expected: "refuted"}, `[expected]: nothing says why; write "refuted, because ...", or add a note`},
+		{
+			Sentence{Claim: form, Expected: "refuted"},
+			`[expected]: nothing says why; write "refuted, because ...", or add a note`,
+		},
 		{Sentence{Claim: form, Expected: "refuted, because "}, `[expected]: the reason after "because" is missing`},
-		{Sentence{Claim: form, Expected: "reproduced"}, "[expected]: that a claim is reproduced is expected anyway; remove the key"},
+		{
+			Sentence{Claim: form, Expected: "reproduced"},
+			"[expected]: that a claim is reproduced is expected anyway; remove the key",
+		},
 		{Sentence{Claim: form, ExpectedQuick: "exceeds"}, `[expected-quick]: unknown verdict "exceeds"; did you mean ` +
 			`"exceeded"?`},
 		{Sentence{Claim: form, Expected: "calibrated"}, `[expected]: unknown verdict "calibrated"`},
@@ -74,7 +80,9 @@ func TestSentencesAreChecked(t *testing.T) {
 }
 
 func TestExpectations(t *testing.T) {
-	s := Sentence{Claim: form, Expected: "refuted, because it\n is short", ExpectedQuick: "exceeded, because it is shorter"}
+	s := Sentence{
+		Claim: form, Expected: "refuted, because it\n is short", ExpectedQuick: "exceeded, because it is shorter",
+	}
 	if got, want := s.Expects(false), (Expectation{Refuted, "it is short"}); got != want {
 		t.Errorf("the full version expects %+v, want %+v", got, want)
 	}

@@ -40,7 +40,9 @@ func TestBriefSaysWhatIsNews(t *testing.T) {
 		t.Errorf("%d lines:\n%s", n, text)
 	}
 	for _, want := range []string{" first (quick)       30          15       15 ", "third: trace a is missing\n",
-		"\n✗ first: x6 < y\n  and 26 more\n", "In all: 3 experiments, 1 of them not run; checked 60 of 61 claims: 30\nreproduced",
+		"\n✗ first: x6 < y\n  and 26 more\n",
+		"In all: 3 experiments, 1 of them not run; checked 60 of 61 " +
+			"claims: 30\nreproduced",
 		"\nclaim by claim: --verbose, or out/reproduced.md\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
