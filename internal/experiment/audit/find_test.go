@@ -333,7 +333,8 @@ func TestTies(t *testing.T) {
 		best            int
 		ties            string
 	}{
-		"alike":    {of(1, 16), of(2, 15), 0, "What the server found does not tell a policy from a capacity (62.3%, agrees on 99.0%): each"},
+		"alike": {of(1, 16), of(2, 15), 0, "What the server found does not tell a policy from a capacity (62.3%, agrees " +
+			"on 99.0%): each"},
 		"far":      {of(1, 24), of(2, 8), 1, ""},
 		"the same": {of(3, 9), of(3, 9), 0, "does not tell a policy from a capacity ("},
 	} {

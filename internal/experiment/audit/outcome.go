@@ -94,9 +94,11 @@ const modelError = 0.005
 func (o Outcome) isAsNear(other Outcome) bool {
 	const deviations = 2
 	ofSizes, ofSum := other.spread(o)
+	shift := float64(o.Measured - o.Replayed - other.Measured + other.Replayed) // what differs in all items alike
+	ofSum = math.Sqrt(max(0, float64(ofSum*ofSum)-quotient(float64(shift*shift), float64(o.Items))))
 	farther := math.Abs(o.Gap()) - math.Abs(other.Gap())
 	return float64(o.Apart-other.Apart) <= deviations*ofSizes &&
-		farther <= modelError+deviations*quotient(ofSum, float64(o.Units))
+		farther <= math.Hypot(modelError, deviations*quotient(ofSum, float64(o.Units)))
 }
 
 // sameHits reports whether another replay found as much, and is as right about it.
