@@ -120,21 +120,24 @@ func (s Sentence) found() (lines []string) {
 	return lines
 }
 
+// paragraph breaks a text into lines as the documentation has them.
+func paragraph(text string) string { return terminal.Wrapped(text, 120) }
+
 // markdown is a page of the documentation.
 func markdown(cards []Card) string {
 	var w strings.Builder
 	w.WriteString("# Scorecards\n\nWhat papers state, sentence by sentence, beside what experiments of this program " +
 		"came to.\n`cachesim reproduce --scorecard all --format markdown` writes this page.\n" +
-		"[claims.md](claims.md#verdicts) explains the verdicts.\n\n" + Line(cards) + "\n\n" + noCurves + "\n")
+		"[claims.md](claims.md#verdicts) explains the verdicts.\n\n" + Line(cards) + "\n\n" + paragraph(noCurves) + "\n")
 	cell := strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*").Replace
 	for _, c := range cards {
 		fmt.Fprintf(&w, "\n## %s\n", c.Name)
 		for _, text := range c.head() {
-			w.WriteString("\n" + text + "\n")
+			w.WriteString("\n" + paragraph(text) + "\n")
 		}
 		for _, e := range c.Experiments {
 			fmt.Fprintf(&w, "\n### %s\n\n%s\n\n| | stated | ours | why |\n|---|---|---|---|\n", e.Name,
-				strings.Join(e.head(), " "))
+				paragraph(strings.Join(e.head(), " ")))
 			for _, s := range e.Sentences {
 				why := s.Why
 				if s.Verdict == claims.Reproduced {
