@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,5 +211,23 @@ func TestCalibratedClaimsSayTheirConstant(t *testing.T) {
 	}
 	if c := all[1]; c.Verdict != claims.Refuted || c.Why() != "why" {
 		t.Errorf("got %s: %s", c.Verdict, c.Why())
+	}
+}
+
+// The index counts the sentences of each paper that ran, without questions of ours.
+func TestIndexCountsByPaper(t *testing.T) {
+	as := func(v claims.Verdict, ours bool) Claim { return Claim{Finding: claims.Finding{Verdict: v}, Ours: ours} }
+	got := papersTable([]Summary{
+		{Name: "laru-fig4", Claims: []Claim{as(claims.Reproduced, false), as(claims.Refuted, true)}},
+		{Name: "laru-fig5", Claims: []Claim{as(claims.Refuted, false), as(claims.Refuted, false)}},
+		{Name: "qsac-fig2", Claims: []Claim{as(claims.Calibrated, false)}}, {Name: "zipf-skew", Claims: []Claim{
+			as(claims.Reproduced, false)}},
+	})
+	want := [][]string{{"LARU", "3", "1", "0", "2", "1"}, {"LiteCache", "1", "0", "1", "0", "0"}}
+	if !slices.EqualFunc(got.Rows, want, slices.Equal) || len(got.Columns) != len(want[0]) {
+		t.Errorf("got %q of %+v, want %q", got.Rows, got.Columns, want)
+	}
+	if rows := papersTable([]Summary{{Name: "zipf-skew", Claims: []Claim{as(claims.Refuted, false)}}}).Rows; rows != nil {
+		t.Errorf("an experiment of no paper has the rows %q", rows)
 	}
 }

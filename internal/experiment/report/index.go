@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/experiment/scorecard"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
@@ -51,12 +52,51 @@ func newIndex(version string, summaries []Summary) page.Page {
 		p.Sections = append(p.Sections, page.Section{ID: "failures", Title: "What is refuted",
 			Parts: []page.Part{claimsPart(failing)}})
 	}
+	if papers := papersTable(summaries); len(papers.Rows) > 0 {
+		p.Sections = append(p.Sections, page.Section{ID: "papers", Title: "Paper by paper",
+			Parts: []page.Part{{Table: &papers}}})
+	}
 	figures := figuresTable(summaries)
 	p.Sections = append(p.Sections,
 		page.Section{ID: "figures", Title: "Figure by figure",
 			Parts: []page.Part{countsPart(all), {Table: &figures}}},
 		page.Section{ID: "experiments", Title: "Experiment by experiment", Parts: experiments})
 	return p
+}
+
+// papersTable counts the sentences of each paper whose experiments ran, and questions of ours apart.
+func papersTable(summaries []Summary) page.Table {
+	listed := occurring(summaries)
+	t := page.Table{Caption: "Paper by paper", Columns: []page.Column{{Name: "paper"},
+		{Name: "sentences", Class: page.Number}}}
+	for _, v := range listed {
+		t.Columns = append(t.Columns, page.Column{Name: string(v), Class: page.Number})
+	}
+	t.Columns = append(t.Columns, page.Column{Name: "questions of ours", Class: page.Number})
+	for _, p := range scorecard.Papers {
+		var of Summary
+		ours := 0
+		for _, s := range summaries {
+			for _, c := range s.Claims {
+				switch {
+				case !p.Has(s.Name):
+				case c.Ours:
+					ours++
+				default:
+					of.Claims = append(of.Claims, c)
+				}
+			}
+		}
+		if len(of.Claims)+ours == 0 {
+			continue
+		}
+		row := []string{p.Name, strconv.Itoa(len(of.Claims))}
+		for _, v := range listed {
+			row = append(row, strconv.Itoa(of.Count(v)))
+		}
+		t.Rows = append(t.Rows, append(row, strconv.Itoa(ours)))
+	}
+	return t
 }
 
 // figuresTable has a row for each figure of each source.

@@ -44,6 +44,9 @@ var Papers = []Paper{
 			"lirs and w-tinylfu among the baselines"},
 }
 
+// Has reports whether an experiment is one of the paper's.
+func (p Paper) Has(experiment string) bool { return strings.HasPrefix(experiment, p.prefix) }
+
 // All stands for all papers.
 const All = "all"
 
@@ -93,7 +96,7 @@ type Sentence struct {
 // Read makes the scorecard of a paper from its experiments and their stored verdicts.
 func Read(ctx context.Context, p Paper) (Card, error) {
 	card := Card{Paper: p}
-	names := slices.DeleteFunc(configs.Papers(), func(name string) bool { return !strings.HasPrefix(name, p.prefix) })
+	names := slices.DeleteFunc(configs.Papers(), func(name string) bool { return !p.Has(name) })
 	files, err := experiment.LoadAll(ctx, names, false)
 	if err != nil {
 		return card, err
