@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/base/testing/seeded"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
@@ -179,6 +183,45 @@ func TestPreconditionsGateClaims(t *testing.T) {
 			t.Errorf("what was measured of %s is not pinned", all[2].Claim)
 		}
 	}
+}
+
+// Of any list of claims, each with a precondition above it or none, those lose their verdict from which a chain of
+// preconditions leads to one that is refuted or not tested.
+func TestGatesAgreeWithNaiveReading(t *testing.T) {
+	texts := map[claims.Verdict]string{claims.Reproduced: "hit_ratio(b) < 30%", claims.Refuted: "hit_ratio(b) > 30%",
+		claims.Exceeded: "hit_ratio(b) about 10% or more", claims.NotTestable: "hit_ratio(c) > 30%"}
+	verdicts := []claims.Verdict{claims.Reproduced, claims.Refuted, claims.Exceeded, claims.NotTestable}
+	whole := t
+	gated := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(t, "claims")
+		of, given := make([]claims.Verdict, n), make([]int, n)
+		var cs []experiment.Claim
+		for i := range n {
+			of[i] = rapid.SampledFrom(verdicts).Draw(t, "verdict")
+			given[i] = rapid.IntRange(-1, i-1).Draw(t, "given")
+			c := experiment.Claim{Claim: texts[of[i]], Name: strconv.Itoa(i)}
+			if given[i] >= 0 {
+				c.Given = strconv.Itoa(given[i])
+			}
+			cs = append(cs, c)
+		}
+		for i, c := range judgedAll(whole, cs...) {
+			want := of[i]
+			for at := given[i]; at >= 0; at = given[at] {
+				if of[at] == claims.Refuted || of[at] == claims.NotTestable {
+					want = claims.NotTestable
+				}
+			}
+			if c.Verdict != want {
+				t.Fatalf("claim %d of %v, given %v, is %s, want %s", i, of, given, c.Verdict, want)
+			}
+			if want != of[i] {
+				gated++
+			}
+		}
+	})
+	seeded.Covers(t, gated > 0, "no claim lost its verdict")
 }
 
 // A claim that excludes a trace of the experiment is counted as narrowed, and what it comes to on all is shown.
