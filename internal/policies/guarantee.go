@@ -13,10 +13,13 @@ type Guarantee struct {
 	Robustness  string // with any predictions
 }
 
-// Game is how a policy chooses victims, where that says all: the least recently used object or, as predictions choose,
-// one of several. A phase begins when all residents were requested since the last one began. Package adversary finds
-// the worst traces of such a policy.
+// Game is how a policy chooses victims, where that says all: the least recently used object or, as predictions or
+// chance choose, one of several. A phase begins when all residents were requested since the last one began. Package
+// adversary finds the worst traces of such a policy.
 type Game struct {
+	// Marking policies draw the victim from the residents that were not requested in the phase. The rest says nothing
+	// about these.
+	Marking bool
 	// Candidates are of how many least recently used objects predictions choose one: at first in a phase, and after each
 	// loss of confidence. With 1 there is nothing to choose. The last number stays.
 	Candidates []int

@@ -305,7 +305,7 @@ func (s *memcached) bump(o policies.Object, now uint32) {
 }
 
 func (s *memcached) store(r *request, now uint32) {
-	bytes := s.header + r.key + r.value
+	bytes := s.header + r.key() + r.value
 	class, chunks, ok := s.classOf(bytes)
 	if !ok {
 		s.oversized++

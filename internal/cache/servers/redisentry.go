@@ -140,7 +140,8 @@ func (s *redis) newEvictor(c cache.Config) (evictor, error) {
 			s.unsure = minuteUnknown
 		}
 	default:
-		e.score = &recency{used: make([]uint32, n)}
+		e.age = &recency{used: make([]uint32, n)}
+		e.score, s.age = e.age, e.age
 	}
 	return e, nil
 }

@@ -37,14 +37,18 @@ var metrics = []metric.Metric{Items, ItemBytes, ValueShare, OwnMemory, metric.Ta
 
 // request is a request as a server sees it.
 type request struct {
-	object     policies.Object
-	key, value int64 // bytes
-	now        int64 // nanoseconds by the clock of the trace
-	end        int64 // when the time to live ends that the log states; 0 for none
-	pos        int
-	write      bool // stores, whether the object is there or not
-	present    bool // does nothing if the object is missing
+	object  policies.Object
+	value   int64 // bytes
+	now     int64 // nanoseconds by the clock of the trace
+	end     int64 // when the time to live ends that the log states; 0 for none
+	pos     int
+	write   bool     // stores, whether the object is there or not
+	present bool     // does nothing if the object is missing
+	keys    []uint32 // bytes of each object's key: what hits does not need it
 }
+
+// key returns the bytes of the key.
+func (r *request) key() int64 { return int64(r.keys[r.object]) }
 
 // program is what a server does, without the clock and the counts that all have.
 type program interface {
@@ -80,10 +84,9 @@ type tally struct{ evicted, refused, expired, oversized int64 }
 type Server struct {
 	program program
 	trace   *traces.Trace
-	keys    []uint32 // bytes of each object's key
-	stated  int64    // bytes of the sizes in the trace that are not values, beside keys
-	keyed   bool     // sizes in the trace include keys
-	request request  // the one at hand: a local variable would be allocated each time
+	stated  int64   // bytes of the sizes in the trace that are not values, beside keys
+	keyed   bool    // sizes in the trace include keys
+	request request // the one at hand: a local variable would be allocated each time
 	now     int64
 	rate    float64 // requests per second; 0: as the trace has them
 	warm    tally   // of the warm-up
@@ -91,7 +94,8 @@ type Server struct {
 
 // newServer returns a server for the trace of a config.
 func newServer(c cache.Config, p program) *Server {
-	s := &Server{program: p, trace: c.Trace, keys: keyBytes(c.Trace), keyed: c.Trace.KeysInSizes}
+	s := &Server{program: p, trace: c.Trace, keyed: c.Trace.KeysInSizes}
+	s.request.keys = keyBytes(c.Trace)
 	s.rate, _ = c.Params[rateParam.Name].(float64) // servers without a clock have none
 	if sizing := c.Trace.Sizing; sizing != nil {
 		s.stated = sizing.Overhead
@@ -111,14 +115,15 @@ func keyBytes(t *traces.Trace) []uint32 {
 // Serve replays requests by the server's clock.
 func (s *Server) Serve(w cache.Window, n *cache.Counts) {
 	before := s.program.state().tally
+	r := &s.request
+	r.write = w.Writes
 	for i, o := range w.Objects {
 		size := w.Sizes[i]
-		r := &s.request
-		*r = request{object: o, key: int64(s.keys[o]), pos: w.First + i, write: w.Writes,
-			present: s.trace.Passes(w.First + i)}
+		r.object, r.pos, r.end = o, w.First+i, 0
+		r.present = s.trace.Passes(r.pos)
 		r.value = size - s.stated
 		if s.keyed {
-			r.value -= r.key
+			r.value -= r.key()
 		}
 		r.value = max(0, r.value)
 		s.advance(w.Times, i, r.pos)

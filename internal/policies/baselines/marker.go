@@ -18,6 +18,7 @@ var markerEntry = policies.Entry{
 	Guarantee: func(_ policies.Values, capacity int) policies.Guarantee {
 		return policies.Guarantee{Robustness: policies.CompetitiveRatio("2H_k", 2*policies.Harmonic(int64(capacity)))}
 	},
+	Game: func(policies.Values, int) (policies.Game, bool) { return policies.Game{Marking: true}, true },
 	New: func(c policies.Config) (policies.Policy, error) {
 		if c.Holds {
 			return newHoldingMarker(c), nil

@@ -117,17 +117,19 @@ func (s *search) run(ctx context.Context) (Found, error) {
 const nearlySolved = 0.9
 
 // turned replays a pattern from each of its requests on, and returns where the policy does worst.
-func (s *search) turned(ctx context.Context, p pattern) (worst Found, err error) {
+func (s *search) turned(ctx context.Context, p pattern) (Found, error) {
+	worst, ratio := p, 0.0
 	for i := range p {
-		found, err := s.replay(ctx, slices.Concat(p[i:], p[:i]), searchSeeds)
+		turned := slices.Concat(p[i:], p[:i])
+		found, err := s.replay(ctx, turned, searchSeeds)
 		if err != nil {
-			return worst, err
+			return found, err
 		}
-		if found.Ratio > worst.Ratio {
-			worst = found
+		if found.Ratio > ratio {
+			worst, ratio = turned, found.Ratio
 		}
 	}
-	return worst, nil
+	return s.replay(ctx, worst, finalSeeds)
 }
 
 // slacks are the shares of its ratio that a climb must keep in a step: below 1 it passes small dips. Each climb draws

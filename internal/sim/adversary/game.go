@@ -41,12 +41,12 @@ func (p position) key() (k uint64) {
 }
 
 // move is a request to an object, the victims of both caches, -1 for none, and how it is counted. They are places in a
-// position.
+// position. Misses are in parts of one, of which the game says how many there are.
 type move struct {
 	to                     int32
 	object, victim, theirs int8
 	predicted              bool // the victim
-	miss, theirMiss        bool
+	misses, theirMisses    int16
 }
 
 // game is a policy against an opponent at a capacity.
@@ -57,6 +57,14 @@ type game struct {
 
 	positions []position
 	moves     [][]move
+}
+
+// miss is what a certain miss counts. By it, the chances of all misses are whole numbers up to capacity MaxSolved.
+func (g *game) miss() int16 {
+	if g.Marking {
+		return 60
+	}
+	return 1
 }
 
 // begin is the position in which both caches have filled with the same objects.
@@ -78,12 +86,17 @@ func (g *game) playFrom(p position, visit func(move, position)) {
 }
 
 func (g *game) request(p position, i int, visit func(move, position)) {
-	m := move{object: int8(i), victim: -1, theirs: -1, miss: p.is[i]&resident == 0, theirMiss: p.is[i]&theirs == 0}
+	m := move{object: int8(i), victim: -1, theirs: -1}
 	victims, others := []int{-1}, []int{-1}
-	if m.miss {
+	switch {
+	case g.Marking:
+		m.misses = g.draw(&p, i)
+	case p.is[i]&resident == 0:
+		m.misses = g.miss()
 		victims, m.predicted = g.victims(&p, i)
 	}
-	if m.theirMiss {
+	if p.is[i]&theirs == 0 {
+		m.theirMisses = g.miss()
 		if others = p.places(theirs); g.againstLRU {
 			others = others[:1]
 		}
@@ -107,7 +120,7 @@ func (g *game) request(p position, i int, visit func(move, position)) {
 			copy(q.name[i:], q.name[i+1:])
 			q.is[SolvedObjects-1], q.name[SolvedObjects-1] = is, name
 			if !g.againstLRU {
-				q.sort()
+				q.sort(g.Marking)
 			}
 			m.victim, m.theirs = int8(v), int8(o)
 			visit(m, q)
@@ -137,6 +150,27 @@ func (g *game) victims(p *position, i int) (places []int, predicted bool) {
 	return residents[:candidates], candidates > 1
 }
 
+// draw is victims for a policy that draws them: it returns the chance that the object misses. Residents are those that
+// were requested in the phase, so that they are certain to be; the rest of the cache is any of the old objects, all
+// equally likely. Requests do not change that: a victim is as likely to be one old resident as another.
+func (g *game) draw(p *position, i int) (misses int16) {
+	marked, unmarked := len(p.places(resident)), len(p.places(old))
+	switch {
+	case p.is[i]&resident != 0:
+		return 0
+	case marked == g.capacity:
+		for j := range p.is {
+			p.is[j] &^= old
+			if p.is[j]&resident != 0 {
+				p.is[j] ^= resident | old
+			}
+		}
+	case p.is[i]&old != 0:
+		return g.miss() * int16(unmarked-(g.capacity-marked)) / int16(unmarked)
+	}
+	return g.miss()
+}
+
 // places returns where objects are something.
 func (p *position) places(what uint8) (places []int) {
 	for i, is := range p.is {
@@ -147,14 +181,15 @@ func (p *position) places(what uint8) (places []int) {
 	return places
 }
 
-// sort puts what the policy does not have first, in an order that says nothing about its last requests.
-func (p *position) sort() {
+// sort puts what the policy does not have first, in an order that says nothing about its last requests. All objects are
+// in such an order if no policy asks for these.
+func (p *position) sort(all bool) {
 	var order [SolvedObjects]int
 	for i := range order {
 		order[i] = i
 	}
 	rank := func(i int) int {
-		if p.is[i]&resident != 0 {
+		if !all && p.is[i]&resident != 0 {
 			return math.MaxUint8
 		}
 		return int(p.is[i])
@@ -184,13 +219,7 @@ func (g *game) explore() {
 		known := map[[3]int32]bool{}
 		g.playFrom(g.positions[from], func(m move, to position) {
 			m.to = numberOf(to)
-			same := [3]int32{m.to, 0, 0}
-			if m.miss {
-				same[1] = 1
-			}
-			if m.theirMiss {
-				same[2] = 1
-			}
+			same := [3]int32{m.to, int32(m.misses), int32(m.theirMisses)}
 			if !known[same] {
 				known[same] = true
 				moves = append(moves, m)
@@ -238,13 +267,7 @@ func (g *game) better(than cycle) (c cycle, found bool) {
 		changed = false
 		for from, moves := range g.moves {
 			for k, m := range moves {
-				w := weight[from]
-				if m.miss {
-					w += than.them
-				}
-				if m.theirMiss {
-					w -= than.misses
-				}
+				w := weight[from] + than.them*int(m.misses) - than.misses*int(m.theirMisses)
 				if w > weight[m.to] {
 					weight[m.to], by[m.to], at[m.to], changed = w, int32(from), k, true
 				}
@@ -255,12 +278,8 @@ func (g *game) better(than cycle) (c cycle, found bool) {
 			for p := start; len(c.moves) == 0 || p != start; p = by[p] {
 				m := g.moves[by[p]][at[p]]
 				c.moves = append(c.moves, m)
-				if m.miss {
-					c.misses++
-				}
-				if m.theirMiss {
-					c.them++
-				}
+				c.misses += int(m.misses)
+				c.them += int(m.theirMisses)
 			}
 			slices.Reverse(c.moves)
 			return c, true

@@ -1,8 +1,13 @@
 package adversary
 
 import (
+	"fmt"
+	"math"
+	"math/bits"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
@@ -25,7 +30,8 @@ func solved(t *testing.T, text string, capacity int, againstLRU bool) (*game, cy
 	return g, must.Get(g.worst(t.Context()))(t)
 }
 
-// LRU's worst ratio is its capacity (Sleator and Tarjan 1985), and its own misses are those of LRU. docs have LARU's.
+// LRU's worst ratio is its capacity (Sleator and Tarjan 1985), and its own misses are those of LRU. That of marker is
+// 2H_k-1 (Achlioptas, Chrobak and Noga 2000). docs have LARU's.
 func TestSolvedGames(t *testing.T) {
 	for _, c := range []struct {
 		policy     string
@@ -34,6 +40,7 @@ func TestSolvedGames(t *testing.T) {
 	}{
 		{"lru", false, []float64{1, 2, 3, 4, 5}},
 		{"lru", true, []float64{1, 1, 1, 1, 1}},
+		{"marker", false, []float64{1, 2, 2 + 2./3, 3 + 1./6, 3 + 17./30}},
 		{"laru", false, []float64{1, 2, 3, 5, 5}},
 		{"laru(decay=2)", false, []float64{1, 2, 4, 6, 7}},
 		{"laru", true, []float64{1, 2, 2, 2.5, 2}},
@@ -41,7 +48,7 @@ func TestSolvedGames(t *testing.T) {
 	} {
 		for i, want := range c.want {
 			_, worst := solved(t, c.policy, i+1, c.againstLRU)
-			if got := float64(worst.misses) / float64(worst.them); got != want {
+			if got := float64(worst.misses) / float64(worst.them); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s, capacity %d, against LRU %v: %v, want %v", c.policy, i+1, c.againstLRU, got, want)
 			}
 		}
@@ -55,9 +62,34 @@ func TestSolvedGames(t *testing.T) {
 	}
 }
 
+// The table of docs/policies-learned.md has what is solved and stated.
+func TestGamesOfTheDocumentation(t *testing.T) {
+	page := string(must.Get(os.ReadFile("../../../docs/policies-learned.md"))(t))
+	for _, text := range []string{"lru", "marker", "laru", "laru(decay=2)"} {
+		solvedRow, statedRow, formula := fmt.Sprintf("| `%s` |", text), "", ""
+		for capacity := 2; capacity <= MaxSolved; capacity++ {
+			_, c := solved(t, text, capacity, false)
+			ratio := math.Round(100*float64(c.misses)/float64(c.them)) / 100
+			solvedRow += fmt.Sprintf(" %v |", ratio)
+			var bound string
+			formula, bound, _ = strings.Cut(Stated(policy(t, text), capacity).Robustness, " = ")
+			statedRow += fmt.Sprintf(" %s |", bound)
+		}
+		rows := []string{solvedRow}
+		if formula != "O(k)" {
+			rows = append(rows, fmt.Sprintf("| stated for `%s`: %s |%s", text, formula, statedRow))
+		}
+		for _, row := range rows {
+			if !strings.Contains(page, row+"\n") {
+				t.Errorf("docs/policies-learned.md lacks the row %q", row)
+			}
+		}
+	}
+}
+
 // The replayed traces have nearly the ratios of the games, which hold in the long run.
 func TestSolvedGamesAreReplayed(t *testing.T) {
-	for _, text := range []string{"lru", "laru", "laru(decay=2)"} {
+	for _, text := range []string{"lru", "marker", "laru", "laru(decay=2)"} {
 		for capacity := 2; capacity <= MaxSolved; capacity++ {
 			f := must.Get(Any(t.Context(), policy(t, text), capacity, Options{Length: 24, Requests: 2000, Tries: 1}))(t)
 			if f.Solved == 0 || f.Ratio < 0.98*f.Solved || f.Ratio > f.Solved {
@@ -92,12 +124,8 @@ func (p *plays) request(object uint8) {
 }
 
 func (p *plays) play(m move) {
-	if m.miss {
-		p.misses++
-	}
-	if m.theirMiss {
-		p.them++
-	}
+	p.misses += int(m.misses)
+	p.them += int(m.theirMisses)
 	if m.predicted {
 		p.evictions = append(p.evictions, p.game.eviction(p.at, m, p.last))
 	}
@@ -135,6 +163,59 @@ func TestGamesAreThePolicies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A marker's chances of a miss are those over all contents that its draws can lead to, and the mean of its replays.
+func TestMarkerIsTheDistribution(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		capacity := 1 + rng.IntN(4)
+		p := begun(newGame(t, "marker", capacity, false))
+		contents := map[uint8]float64{} // sets of names, and their chances
+		var marked uint8
+		for i := SolvedObjects - capacity; i < SolvedObjects; i++ {
+			marked |= 1 << i
+		}
+		contents[marked] = 1
+		for at := range 60 {
+			var moves []move
+			p.game.playFrom(p.at, func(m move, _ position) { moves = append(moves, m) })
+			m := moves[rng.IntN(len(moves))]
+			next, miss := drawn(contents, &marked, 1<<p.at.name[m.object], capacity)
+			if got := float64(m.misses) / float64(p.game.miss()); math.Abs(got-miss) > 1e-9 {
+				t.Fatalf("seed %d, request %d: the chance of a miss is %v, want %v", seed, at, got, miss)
+			}
+			p.play(m)
+			contents = next
+		}
+		s := newSearch(policy(t, "marker"), capacity, Options{Requests: len(p.pattern)}, false)
+		got := must.Get(s.replay(t.Context(), p.pattern, finalSeeds))(t).Misses
+		want := float64(capacity) + float64(p.misses-capacity)/float64(p.game.miss())
+		if math.Abs(got-want) > 2 { // five deviations of the mean: those of a replay are below 4
+			t.Errorf("seed %d: %v misses, want %v", seed, got, want)
+		}
+	}
+}
+
+// drawn returns the contents after a request to a name, a bit, and the chance that it misses.
+func drawn(contents map[uint8]float64, marked *uint8, name uint8, capacity int) (next map[uint8]float64, miss float64) {
+	if bits.OnesCount8(*marked) == capacity && *marked&name == 0 {
+		*marked = 0
+	}
+	next = map[uint8]float64{}
+	for set, chance := range contents {
+		if set&name != 0 {
+			next[set] += chance
+			continue
+		}
+		miss += chance
+		for victims := set &^ *marked; victims != 0; victims &= victims - 1 {
+			left := set &^ (victims & -victims)
+			next[left|name] += chance / float64(bits.OnesCount8(set&^*marked))
+		}
+	}
+	*marked |= name
+	return next, miss
 }
 
 // Against LRU: the cycle of capacity 4, on which LARU has 5 misses for 2 of LRU's, in a replay of both.
