@@ -192,8 +192,11 @@ func kindOfRedis(c *programs.Client, settings string) string {
 }
 
 func startMemcached(t *testing.T, c *programTrial) running {
-	p := programs.Memcached(t, "-m", fmt.Sprint(c.mb))
-	client := programs.Dial(t, p.Port)
+	return memcachedAt(t, programs.Memcached(t, "-m", fmt.Sprint(c.mb)).Port)
+}
+
+func memcachedAt(t *testing.T, port int) running {
+	client := programs.Dial(t, port)
 	return running{
 		ask: func(key string, size int64) bool {
 			client.Say("get " + key + "\r\n")

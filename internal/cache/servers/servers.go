@@ -63,6 +63,12 @@ type program interface {
 	remark() string
 }
 
+// leveled is a program that may have a level below its memory, and counts what comes from where.
+type leveled interface {
+	beginCounting()
+	counters() []policies.Counter
+}
+
 // state is what a server holds, and has done.
 type state struct {
 	items, values int64 // items, and the bytes of their values
@@ -161,7 +167,13 @@ func (s *Server) Drop(o policies.Object) bool  { return s.program.remove(o) }
 // LookAll implements cache.Dropping: the program knows which requests load nothing.
 func (s *Server) LookAll(w cache.Window, n *cache.Counts) { s.Serve(w, n) }
 func (s *Server) Used() int64                             { return s.program.state().used }
-func (s *Server) BeginCounting()                          { s.warm = s.program.state().tally }
+
+func (s *Server) BeginCounting() {
+	s.warm = s.program.state().tally
+	if p, ok := s.program.(leveled); ok {
+		p.beginCounting()
+	}
+}
 
 func (s *Server) Remark() string { return s.program.remark() }
 
@@ -174,7 +186,7 @@ func (s *Server) Counters() []policies.Counter {
 	if at.used > 0 {
 		share = float64(at.values) / float64(at.used)
 	}
-	return []policies.Counter{
+	all := []policies.Counter{
 		policies.Count(Items, float64(at.items)),
 		policies.Count(ItemBytes, perItem),
 		policies.Count(ValueShare, share),
@@ -183,6 +195,10 @@ func (s *Server) Counters() []policies.Counter {
 		policies.Count(Refused, float64(at.refused-s.warm.refused)),
 		policies.Count(ExpiredItems, float64(at.expired-s.warm.expired)),
 	}
+	if p, ok := s.program.(leveled); ok {
+		all = append(all, p.counters()...)
+	}
+	return all
 }
 
 // rateParam is how fast requests come where the trace does not say it.
