@@ -20,6 +20,7 @@ type redis struct {
 	expiring dense.Set // those with a time to live
 	at       []redisItem
 	integers func(o policies.Object) bool
+	collections
 
 	evictor
 	age        *recency // of an evictor that goes by nothing else
@@ -147,7 +148,7 @@ func (s *redis) receive(r *request) bool {
 	if r.value >= largeArgument {
 		s.buffer, s.bufferEnds = r.value+2, (r.now/clientsEvery+2)*clientsEvery
 	}
-	return s.makeRoom(r.now, s.block(sds(r.value)))
+	return s.makeRoom(r.now, s.arguments(r))
 }
 
 // makeRoom evicts until the memory is below its limit, with an argument of a command. It reports whether it is.
@@ -168,7 +169,7 @@ func (s *redis) makeRoom(now, argument int64) bool {
 
 func (s *redis) store(r *request) {
 	o := r.object
-	bytes := s.item(r.key(), r.value, r.end != 0, s.integers(o))
+	bytes := s.itemOf(r)
 	s.at[o].bytes, s.at[o].value = bytes, r.value
 	s.used += bytes
 	s.values += r.value
@@ -188,7 +189,7 @@ func (s *redis) store(r *request) {
 // overwrite gives a key another value. Its counter of hits stays.
 func (s *redis) overwrite(r *request) {
 	o := r.object
-	bytes, at := s.item(r.key(), r.value, r.end != 0, s.integers(o)), &s.at[o]
+	bytes, at := s.itemOf(r), &s.at[o]
 	s.used += bytes - at.bytes
 	s.values += r.value - at.value
 	at.bytes, at.value = bytes, r.value

@@ -562,7 +562,9 @@ func TestRefusedSettings(t *testing.T) {
 		"memcached(I=512)": "cannot be less than 1024 bytes", "memcached(I=2g)": "higher than a gigabyte",
 		"memcached(I=256k)": "slab_chunk_max (bytes: 524288) cannot be larger than -I",
 		"memcached(I=600k)": "evenly divisible by slab_chunk_max", "memcached(I=x)": "want a size such as 1m",
-		"nginx(keys_zone=4k)": "keys zone is too small", "nginx(inactive=abc)": `inactive="abc": want a time`,
+		"redis(hashes=user:*)": "is known of version=7.0 only", "valkey(lists=a*)": "is known of version=7.0 only",
+		"redis(hashes=[,version=7.0)": "syntax error in pattern",
+		"nginx(keys_zone=4k)":         "keys zone is too small", "nginx(inactive=abc)": `inactive="abc": want a time`,
 	} {
 		_, err := policies.Registry.Parse(list)
 		must.Fail(t, err, want)
