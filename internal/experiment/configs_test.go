@@ -11,20 +11,22 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/base/yamlhint"
+	"github.com/cachesim/cachesim/internal/traces/attention"
 	"github.com/cachesim/cachesim/internal/traces/gen"
+	"github.com/cachesim/cachesim/internal/traces/read"
 )
 
 // maxQuickRequests bounds the replayed requests of a quick version: a minute on two slow cores, even for slow policies.
 const maxQuickRequests = 50e6
 
 // TestConfigs plans every experiment of the program and its quick version. These run in CI, where there are no trace
-// files. The numbers of cells are those in configs/cells.tsv; UPDATE=1 rewrites it.
+// files but samples in the repository. The numbers of cells are those in configs/cells.tsv; UPDATE=1 rewrites it.
 func TestConfigs(t *testing.T) {
 	names := brief.SampleLong(6, configs.Names()...)
 	if os.Getenv("UPDATE") != "" {
 		names = configs.Names()
 	}
-	requests := map[string]int{} // of generators, by their text
+	requests := map[string]int{} // of generators by their text, and of files by their names
 	var table strings.Builder
 	for _, name := range names {
 		f := must.Get(Load(name))(t)
@@ -36,12 +38,10 @@ func TestConfigs(t *testing.T) {
 		quick := countedCells(t, f)
 		replayed := 0
 		for _, c := range WithoutRepetitions(quick) {
-			if len(c.Workload.Files) > 0 {
-				t.Errorf("%s --quick needs the files %s", name, strings.Join(c.Workload.Files, ", "))
-				break
-			}
-			text := c.Workload.Generator
-			if _, ok := requests[text]; !ok {
+			text := c.Workload.Generator + strings.Join(c.Workload.Files, " ")
+			if _, ok := requests[text]; !ok && c.Workload.Generator == "" {
+				requests[text] = requestsInSamples(t, name, c.Workload.Files)
+			} else if !ok {
 				requests[text] = requestsOf(t, text)
 			}
 			n := requests[text]
@@ -88,6 +88,27 @@ func requestsOf(t *testing.T, generator string) int {
 	}
 	g := must.Get(gen.New(t.Context(), spec, nil))(t)
 	return g.Requests()
+}
+
+// requestsInSamples returns the requests, or prompts, of files, which must be samples in the repository.
+func requestsInSamples(t *testing.T, name string, files []string) (n int) {
+	t.Helper()
+	for _, file := range files {
+		if !strings.HasPrefix(file, "testdata/samples/") {
+			t.Errorf("%s --quick needs the file %s, which is no sample in the repository", name, file)
+			continue
+		}
+		path := "../../" + file
+		if strings.Contains(file, attention.Ending) {
+			trace := must.Get(attention.Open(t.Context(), path, nil, attention.Options{}))(t)
+			n += trace.Shape().Heads() * trace.Shape().Steps
+			must.Do(t, trace.Close())
+			continue
+		}
+		trace := must.Get(read.Load(t.Context(), []string{path}, read.Options{}))(t)
+		n += len(trace.Objects)
+	}
+	return n
 }
 
 // The page that explains the format shows configs/example.yaml as it is.

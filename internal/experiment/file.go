@@ -48,7 +48,9 @@ type File struct {
 	Claims     []Claim             `yaml:"claims,omitempty"`
 	// Absent says why policies that claims mention are not in the experiment; such claims cannot be checked.
 	Absent map[string]string `yaml:"absent,omitempty"`
-	Quick  *Quick            `yaml:"quick,omitempty"`
+	// Without says of traces that claims mention why they are not replayed.
+	Without map[string]string `yaml:"without,omitempty"`
+	Quick   *Quick            `yaml:"quick,omitempty"`
 
 	// TracesIn is the folder to search for trace files; the default is the folder of the experiment file.
 	TracesIn string `yaml:"traces-in,omitempty"`
@@ -197,10 +199,13 @@ type Claim = claims.Sentence
 
 // Quick is a version of the experiment for CI and for a first look. Unset fields stay as they are.
 type Quick struct {
-	Traces     Values     `yaml:"traces,omitempty"` // names of the traces that stay
-	Policies   Values     `yaml:"policies,omitempty"`
-	Capacities Capacities `yaml:"capacities,omitempty"` // for all traces
-	Seeds      Seeds      `yaml:"seeds,omitempty"`
-	Limit      int        `yaml:"limit,omitempty"` // requests of each trace
-	Set        Values     `yaml:"set,omitempty"`   // as for --set: key=value
+	Traces Values `yaml:"traces,omitempty"` // names of the traces that stay, besides those with samples
+	// Samples take the place of traces of the same names.
+	Samples    []Trace           `yaml:"samples,omitempty"`
+	Without    map[string]string `yaml:"without,omitempty"` // why traces that claims mention have no sample
+	Policies   Values            `yaml:"policies,omitempty"`
+	Capacities Capacities        `yaml:"capacities,omitempty"` // for all traces
+	Seeds      Seeds             `yaml:"seeds,omitempty"`
+	Limit      int               `yaml:"limit,omitempty"` // requests of each trace
+	Set        Values            `yaml:"set,omitempty"`   // as for --set: key=value
 }

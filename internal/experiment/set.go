@@ -347,15 +347,13 @@ func (f *File) makeQuick() error {
 	if err := f.checkQuickValues(q); err != nil {
 		return err
 	}
-	if q.Traces != nil {
-		f.Traces = slices.DeleteFunc(f.Traces, func(t Trace) bool { return !slices.Contains(q.Traces, t.Name) })
-	}
 	if q.Policies != nil {
 		f.leaveOut(func(p Policy) bool { return !slices.Contains(q.Policies, p.Label()) }, "left out by --quick")
 	}
 	if q.Capacities != nil {
 		f.setCapacities(q.Capacities)
 	}
+	f.takeSamples(q) // with their own capacities, where they have some
 	if q.Seeds != nil {
 		f.Seeds = q.Seeds
 	}
@@ -370,6 +368,41 @@ func (f *File) makeQuick() error {
 		}
 	}
 	return nil
+}
+
+// takeSamples leaves the traces that the quick version keeps or has a sample of.
+func (f *File) takeSamples(q *Quick) {
+	f.Without = q.Without
+	if q.Traces == nil && q.Samples == nil {
+		return
+	}
+	f.Traces = slices.DeleteFunc(f.Traces, func(t Trace) bool {
+		return q.Traces != nil && !slices.Contains(q.Traces, t.Name) && !hasSample(q, t.Name)
+	})
+	for i := range f.Traces {
+		for _, sample := range q.Samples {
+			if sample.Name == f.Traces[i].Name {
+				f.Traces[i].replay(sample)
+			}
+		}
+	}
+}
+
+func hasSample(q *Quick, name string) bool {
+	return slices.ContainsFunc(q.Samples, func(sample Trace) bool { return sample.Name == name })
+}
+
+// replay makes a trace that of a sample: what says where its requests come from is the sample's, and so is everything
+// else that the sample states.
+func (t *Trace) replay(sample Trace) {
+	t.File, t.Files, t.Generate, t.Format, t.Merge, t.PerFile = "", nil, "", "", false, false
+	t.Embeddings, t.Limit = "", 0
+	to, from := reflect.ValueOf(t).Elem(), reflect.ValueOf(sample)
+	for i := range to.NumField() {
+		if !from.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
 }
 
 // checkQuick creates the quick version of a copy, so that errors show before someone needs it.
@@ -401,6 +434,15 @@ func (f *File) checkQuickValues(q *Quick) error {
 		}
 	}
 	check("trace", "traces", q.Traces, f.traceNames())
+	check("trace", "samples", records.Distinct(q.Samples, func(t Trace) string { return t.Name }), f.traceNames())
+	for _, name := range sortedKeys(q.Without) {
+		at := path{"quick", "without", name}
+		if !slices.Contains(f.traceNames(), name) {
+			c.at(at, suggest.Unknown("trace", name, f.traceNames()))
+		}
+		c.refuse(slices.Contains(q.Traces, name) || hasSample(q, name), at, "%s is under without, but it is replayed", name)
+		c.refuse(strings.TrimSpace(q.Without[name]) == "", at, "without: %s has no reason; say why it is missing", name)
+	}
 	check("policy", "policies", q.Policies, f.labels())
 	return c.err
 }

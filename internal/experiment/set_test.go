@@ -152,6 +152,50 @@ file 20 opt seed=0 (auxiliary)
 	must.Fail(t, f.Apply(nil, true), "test.yaml: has no quick version", "without a quick version")
 }
 
+// A sample takes the place of its trace; what it does not state stays, but for what says where requests come from.
+func TestSamplesTakeThePlaceOfTraces(t *testing.T) {
+	text := `
+traces:
+  - {name: real, file: real.csv, format: csv, limit: 1000, warmup: 7, capacities: 5}
+  - {name: other, file: other.csv, limit: 9}
+  - {name: private, file: private.csv}
+  - {name: made, generate: zipf}
+policies: [lru]
+capacities: 10
+optimum: false
+quick:
+  traces: made
+  samples: [{name: real, file: sample.txt}, {name: other, file: o.txt, warmup: 3, capacities: [20, 30]}]
+  without: {private: it is private}
+  capacities: 40
+`
+	f := mustParse(t, text)
+	must.Do(t, f.Apply(nil, true))
+	var got []string
+	for _, c := range mustExpand(t, f) {
+		got = append(got, fmt.Sprint(c.Workload.Name, " ", c.Workload.Files, " ", c.Workload.Format, " ", c.Workload.Limit,
+			" ", c.Warmup, " ", c.Capacity))
+	}
+	want := []string{"real [sample.txt]  0 7 40", "other [o.txt]  0 3 20", "other [o.txt]  0 3 30", "made []  0 0 40"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if f.Without["private"] != "it is private" {
+		t.Errorf("without %q", f.Without)
+	}
+	for _, bad := range []struct{ old, new, want string }{
+		{"{private: it is private}", "{made: no}", "made is under without, but it is replayed"},
+		{"{private: it is private}", "{real: no}", "real is under without, but it is replayed"},
+		{"{private: it is private}", "{private: ''}", "without: private has no reason"},
+		{"{private: it is private}", "{nobody: no}", `unknown trace "nobody"`},
+		{"{name: real, file: sample.txt}", "{name: nobody, file: sample.txt}", `unknown trace "nobody"`},
+		{"{name: real, file: sample.txt}", "{name: real}", "want exactly one of file, files and generate"},
+	} {
+		_, err := parse([]byte("name: x\ntitle: x\nsource: x\n"+strings.Replace(text, bad.old, bad.new, 1)), source{name: "x.yaml"})
+		must.Fail(t, err, bad.want, bad.new)
+	}
+}
+
 // A sweep stores its --only in its folder. It may name what the quick version leaves out.
 func TestOnlyMayNameWhatTheQuickVersionLeavesOut(t *testing.T) {
 	text := strings.Replace(forChanges, "quick:", "only: [policy=arc]\nquick:", 1)

@@ -88,6 +88,7 @@ func runScripts(t *testing.T, folder string, variables map[string]string) {
 	t.Helper()
 	lookAtSources(t)
 	must.Do(t, build())
+	sources := must.Get(filepath.Abs("../../.."))(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           folder,
 		UpdateScripts: os.Getenv("UPDATE") != "",
@@ -102,6 +103,7 @@ func runScripts(t *testing.T, folder string, variables map[string]string) {
 				env.Setenv(name, value)
 			}
 			env.Setenv("PATH", programs+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("SOURCES", sources) // where testdata/samples is
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			return nil
 		},

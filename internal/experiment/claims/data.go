@@ -18,6 +18,7 @@ type Input struct {
 	Groups     map[string][]string          // names for sets of policies
 	References map[string]results.Published // by name
 	Absent     map[string]string            // policies that are not in the experiment, with the reason
+	Without    map[string]string            // traces that are not replayed, with the reason
 	// AtOneCapacity has the policies that an experiment runs at one of its capacities: they count at all of them.
 	AtOneCapacity []string
 }

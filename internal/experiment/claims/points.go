@@ -216,7 +216,7 @@ func (e *evaluator) whyNoPoints() string {
 	where := e.claim.where()
 	for i := range e.filters {
 		if f := &e.filters[i]; f.isAbsent() {
-			return fmt.Sprintf("no record%s%s", where, e.placesThereAre(f.dimension))
+			return fmt.Sprintf("no record%s%s%s", where, e.placesThereAre(f.dimension), e.whyWithout(f))
 		}
 	}
 	for _, s := range e.slots {
@@ -225,6 +225,19 @@ func (e *evaluator) whyNoPoints() string {
 		}
 	}
 	return fmt.Sprintf("no point%s has records of all its policies", where)
+}
+
+// whyWithout says why the traces of a condition are not replayed, where there is a reason.
+func (e *evaluator) whyWithout(f *filter) (text string) {
+	if e.d.dimensions[f.dimension].name != records.DimTrace {
+		return ""
+	}
+	for _, trace := range f.Missing() {
+		if why := e.d.in.Without[trace]; why != "" {
+			text += fmt.Sprintf("; %s: %s", trace, why)
+		}
+	}
+	return text
 }
 
 // placesThereAre lists the first places on a dimension.

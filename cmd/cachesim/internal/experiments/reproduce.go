@@ -50,8 +50,8 @@ those that earlier calls of the same version of the program left in DIR. DIR/rep
 pasting.
 
 Traces are searched for in the current folder and in the folder that CACHESIM_TRACES names. With all, an experiment with
-a missing trace is left out with a note, because none of its claims can be checked. The quick versions need no trace
-files.
+a missing trace is left out with a note, because none of its claims can be checked. The quick versions replay generated
+traces and the samples of real ones in testdata/samples: run them in a checkout of the repository.
 
 With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it is refuted.
 Claims that are not testable do not affect it. It is 1 as well if a value that a claim compares has left its pin,
