@@ -10,6 +10,8 @@ var (
 	igtcache = []string{"igtcache-"}
 	hlem     = []string{"hlem-"}
 	classic  = []string{"classic-block", "mrc-lru", "two-optima", "zipf-skew"}
+	prompts  = []string{"mooncake-", "engines-", "lmcache-", "routers"}
+	routers  = []string{"routers"}
 )
 
 // faults are those that claims must notice: of the systems, and of what is recorded of them.
@@ -26,6 +28,19 @@ var faults = []fault{
 	{"laru-forgives", laru, "internal/policies/laru/laru.go",
 		"func (p *laru) wrong(o policies.Object, pos int) bool {",
 		"func (p *laru) wrong(o policies.Object, pos int) bool {\n\tif p.capacity > 0 {\n\t\treturn false\n\t}"},
+	{"laru-in-sets-is-lru", []string{"laru-fig4", "laru-fig6", "laru-fig9", "laru-fig10", "laru-fig11"},
+		"internal/policies/laru/insets.go", "if !one.followed(one.marked(o, mark), candidates, &p.figures) {",
+		"if one.followed(one.marked(o, mark), candidates, &p.figures); true {"},
+	{"predictions-reversed", append([]string{"learned-"}, laru...), "internal/oracle/predict/predictor.go",
+		"\tif c.cost.Calls++; c.cost.Calls%timedEvery != 0 {\n\t\tc.Predictor.Predict(objects, pos, next)\n",
+		"\tif c.cost.Calls++; c.cost.Calls%timedEvery != 0 {\n\t\tc.Predictor.Predict(objects, pos, next)\n" +
+			"\t\tfor i, j := 0, len(next)-1; i < j; i, j = i+1, j-1 {\n\t\t\tnext[i], next[j] = next[j], next[i]\n\t\t}\n"},
+	{"rac-threshold-ignored", racs, "internal/policies/rac/policy.go",
+		"newTopicIndex(c, s.tauRoute)", "newTopicIndex(c, 0.01)"},
+	{"arc-frozen", classic, "internal/policies/adaptive/arc.go", "func (p *arcState) adapt(r policies.Request) {",
+		"func (p *arcState) adapt(r policies.Request) {\n\tif p.capacity > 0 {\n\t\treturn\n\t}"},
+	{"prefixes-not-found", routers, "internal/serving/route/prefixaware.go",
+		"\treturn matchedTokens(p, blocks, t.blockTokens), node\n", "\treturn 0, node\n"},
 	{"rac-tells-no-hits", racs, "internal/policies/rac/policy.go",
 		"\tp.withdraw(o) // while what the heap orders it by changes\n\tp.touch(o, true)\n",
 		"\tp.withdraw(o) // while what the heap orders it by changes\n"},
@@ -58,15 +73,36 @@ var faults = []fault{
 				scale(r, name, 1.1)
 			}
 		}`),
-	swapped("rac", "lru", racs),
-	swapped("arc", "lru", classic),
+	recorded("misses-1%-more", everything, `scale(r, "misses", 1.01)`),
+	recorded("token-hit-ratios-1%-less", prompts, `scale(r, "token_hit_ratio", 0.99)`),
+	recorded("throughput-10%-less", append([]string{"routers"}, qsac...), `scale(r, "throughput", 0.9)`),
+	recorded("layers-10%-longer", qsac, `scale(r, "layer_ms", 1.1)`),
+	recorded("loads-5%-fewer", qsac, `scale(r, "loaded_per_set", 0.95)`),
+	recorded("imbalance-10%-less", routers, `scale(r, "imbalance", 0.9)`),
+	swapped("rac", "lru", racs...),
+	swapped("rac", "no-tsi", "rac-fig4"),
+	swapped("arc", "lru", "classic-block", "zipf-skew"),
+	swapped("s3fifo", "lru", "classic-block", "zipf-skew"),
+	swapped("lirs", "arc", "classic-block", "zipf-skew"),
+	swapped("opt", "opt-bypass", "classic-block", "two-optima"),
+	swapped("laru", "lru", "laru-fig10", "laru-fig11", "laru-fig12", "laru-fig13", "laru-fig5", "laru-fig6", "laru-fig9",
+		"laru-semantic"),
+	swapped("laru", "fpb", "laru-fig10", "laru-fig11", "laru-fig13", "laru-fig5", "laru-fig6", "laru-fig9",
+		"laru-semantic"),
+	swapped("lru", "lfu", "mooncake-table1"),
+	swapped("one-set", "lru", "qsac-real"),
+	swapped("qsac", "threshold", "qsac-tradeoff"),
+	swapped("litecache", "retroinfer", "qsac-fig10", "qsac-fig9", "qsac-table2"),
+	swapped("hlem", "balance", "hlem-mixed", "hlem-real", "hlem-table3"),
+	swapped("igtcache", "lru", "igtcache-dlio-unet3d", "igtcache-fig10"),
+	swapped("igtcache", "juicefs", "igtcache-fig12", "igtcache-fig16", "igtcache-fig8"),
 }
 
 // everything is how the names of all experiments begin.
 var everything = []string{""}
 
-// swapped is a fault that confuses two policies.
-func swapped(a, b string, experiments []string) fault {
+// swapped is a fault that confuses two policies, in experiments that have both.
+func swapped(a, b string, experiments ...string) fault {
 	return recorded(a+"-swapped-with-"+b, experiments, fmt.Sprintf(`switch r.Label {
 		case %[1]q:
 			r.Label = %[2]q
