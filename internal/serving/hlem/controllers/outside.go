@@ -19,8 +19,8 @@ const (
 var outsideParam = params.Param{Name: "outside", Default: outsideModel, Choices: []string{outsideModel, outsidePolicy},
 	Doc: "what decides on a node unlike those of the training: model: hlem2; policy: what was trained, all the same"}
 
-// Trait is what nodes may differ in, and its values in the training of the built-in policy and trees. Whatever `cachesim
-// train` trains draws the same nodes.
+// Trait is what nodes may differ in, and its values in the training of the built-in policy and trees. Whatever
+// `cachesim train` trains draws the same nodes.
 type Trait struct {
 	Name        string
 	Of          func(n *Seen) float64
