@@ -15,8 +15,8 @@ var sandboxEntry = Entry{
 	Addresses: true,
 	Params: []params.Param{
 		{Name: "n", Default: 4, Min: 1, Max: 16, Doc: "largest distance ahead; strides are followed as many steps"},
-		{Name: "accuracy", Default: accuracy, Min: 0.01, Max: 1, Doc: "least share of the tried proposals of a candidate that " +
-			"are requested, and were not resident otherwise"},
+		{Name: "accuracy", Default: accuracy, Min: 0.01, Max: 1, Doc: "least share of the tried proposals of a candidate " +
+			"that are requested, and were not resident otherwise"},
 		{Name: "table", Default: 8192, Min: 64, Max: 1 << 24, Doc: "proposals that are tried at a time; one that is pushed " +
 			"out was in vain"},
 	},
