@@ -81,8 +81,8 @@ servers:
 	  ./internal/traces/read
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run FaultsOf ./internal/experiment/audit
 	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -v -run ShardOf ./internal/serving/route
-	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -run 'SharedTraces|BytesOfItems' -parallel 6 \
-	  ./internal/cache/servers
+	CACHESIM_SERVERS=1 $(GO) test -vet=off -count 1 -timeout 30m -v -parallel 6 \
+	  -run 'SharedTraces|BytesOfItems|Extstore|Collections$$' ./internal/cache/servers
 
 # What of it is fast, and does not depend on how busy the machine is: one log of each, and where Varnish and Redis put
 # what they are given.
@@ -245,6 +245,7 @@ docs:
 	$(BIN) routers --format markdown > docs/commands/list-of-routers.md
 	$(BIN) admissions --format markdown > docs/commands/list-of-admissions.md
 	$(BIN) kv --format markdown > docs/commands/list-of-language-models.md
+	$(BIN) reproduce --scorecard all --format markdown > docs/scorecards.md
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin

@@ -4,6 +4,7 @@ package configs
 
 import (
 	_ "embed"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,7 +19,7 @@ import (
 )
 
 // experiments is a JSON object of the texts of all files by their names, packed: the texts are half a megabyte. Beside
-// them are the files of pins. UPDATE=1 go test ./configs -run Packed writes it, as make docs does.
+// them are the files of pins, and docs/verdicts.tsv. UPDATE=1 go test ./configs -run Packed writes it, as make docs does.
 //
 //go:embed experiments.json.zst
 var experiments []byte
@@ -42,8 +43,34 @@ const PinsSuffix = ".pins.tsv"
 // Names returns the names of all experiments, in alphabetical order: those of the files without .yaml.
 func Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(texts())), func(name string) bool {
-		return strings.HasSuffix(name, PinsSuffix)
+		return strings.HasSuffix(name, PinsSuffix) || name == verdicts
 	})
+}
+
+// verdicts is the name of the table of verdicts among the texts.
+const verdicts = "verdicts.tsv"
+
+// Verdict is what a claim of one of Papers came to when its experiment was last run in full.
+type Verdict struct {
+	On, Commit    string // "" if it never was
+	Mark, Claim   string // see package claims
+	Measured, Why string
+}
+
+// Verdicts returns those of one of Papers, in the order of its claims.
+func Verdicts(name string) (all []Verdict) {
+	table := csv.NewReader(strings.NewReader(texts()[verdicts]))
+	table.Comma = '\t'
+	rows, err := table.ReadAll()
+	if err != nil {
+		panic(err) // embedded
+	}
+	for _, row := range rows {
+		if row[0] == name {
+			all = append(all, Verdict{On: row[1], Commit: row[2], Mark: row[5], Claim: row[6], Measured: row[8], Why: row[9]})
+		}
+	}
+	return all
 }
 
 // Papers returns the names of those that reproduce figures and tables: all but the examples to copy from.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ func TestPacked(t *testing.T) {
 		}
 		files[name] = string(must.Get(os.ReadFile(name))(t))
 	}
+	files[verdicts] = string(must.Get(os.ReadFile("../docs/" + verdicts))(t))
 	if os.Getenv("UPDATE") != "" {
 		content := must.Get(packed.Pack(must.Get(json.Marshal(files))(t)))(t)
 		must.Do(t, os.WriteFile("experiments.json.zst", content, 0o644))
@@ -45,6 +47,25 @@ func TestQuickVersionsArePinned(t *testing.T) {
 	}
 	if Pins("no-such") != nil {
 		t.Error("an experiment that does not exist has pins")
+	}
+}
+
+// The program knows the verdicts of docs/verdicts.tsv.
+func TestVerdicts(t *testing.T) {
+	if slices.Contains(Names(), verdicts) || Verdicts("no-such") != nil {
+		t.Error("verdicts are no experiment, and an experiment that does not exist has none")
+	}
+	text := string(must.Get(os.ReadFile("../docs/" + verdicts))(t))
+	n := 1 // the columns
+	for _, name := range Papers() {
+		for _, v := range Verdicts(name) {
+			if n++; v.On == "" || !strings.Contains(text, name+"\t"+v.On+"\t"+v.Commit+"\t") || v.Mark == "" || v.Claim == "" {
+				t.Errorf("%s has the verdict %+v", name, v)
+			}
+		}
+	}
+	if lines := strings.Count(text, "\n"); n != lines {
+		t.Errorf("%d verdicts in %d lines", n, lines)
 	}
 }
 

@@ -131,11 +131,11 @@ func (f *curveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.chooseParts(cmd, bytes); err != nil {
 		return err
 	}
-	if err := f.billing.CheckCaches([]cache.Spec{f.chosen.Cache}, mode); err != nil {
-		return err
-	}
 	specs, err := curve.Policies(f.policies, bytes, f.chosen)
 	if err != nil {
+		return err
+	}
+	if err := f.billing.CheckCaches(billing.CachesOf(f.chosen, specs), mode); err != nil {
 		return err
 	}
 	ratio, err := curve.RatioNamed(f.metric)

@@ -161,15 +161,15 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) error {
 	if capacities, err = f.billing.Check(capacities, mode); err != nil {
 		return err
 	}
-	var caches []cache.Spec
-	for _, s := range setups {
-		caches = append(caches, s.Parts.Cache)
-	}
-	if err := f.billing.CheckCaches(caches, mode); err != nil {
-		return err
-	}
 	specs, err := defaultPolicies(f.policies, setups, capacities, mode)
 	if err != nil {
+		return err
+	}
+	var caches []cache.Spec
+	for _, s := range setups {
+		caches = append(caches, billing.CachesOf(s.Parts, specs)...)
+	}
+	if err := f.billing.CheckCaches(caches, mode); err != nil {
 		return err
 	}
 	if err := cmp.Or(f.check(), f.parts.checkUsed(cmd, specs), f.figures.CheckPolicies(specs),

@@ -304,6 +304,15 @@ func KeepsTime(c Spec) bool { return Can[Timekeeper](c.Entry) }
 // share of a stream.
 func HasStreams(c Spec) bool { return Can[Streaming](c.Entry) }
 
+// HasTiers reports whether a cache consists of several in front of each other.
+func HasTiers(c Spec) bool {
+	if c.Entry.Tiers == nil {
+		return false
+	}
+	tiers, err := c.Entry.Tiers(c.Params)
+	return err != nil || tiers != nil
+}
+
 // ExactSpec is the cache in which a request hits if its own object is resident.
 func ExactSpec() Spec { return Spec{Entry: exactEntry, Params: params.Values{}} }
 

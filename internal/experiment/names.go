@@ -390,8 +390,19 @@ func (f *File) claimNames() claims.Names {
 }
 
 func (c *checker) claims() {
+	var named []string
 	for i, claim := range c.Claims {
 		at := path{"claims", i}
+		if claim.Given != "" && !slices.Contains(named, claim.Given) {
+			c.at(at.sub("given"), fmt.Errorf("%w; a precondition is a claim above with that name",
+				suggest.Unknown("claim", claim.Given, named)))
+		}
+		if claim.Name != "" && slices.Contains(named, claim.Name) {
+			c.at(at.sub("name"), fmt.Errorf("two claims are called %q", claim.Name))
+		}
+		if claim.Name != "" {
+			named = append(named, claim.Name)
+		}
 		c.required(at, "claim", claim.Claim)
 		within, err := claim.Check(func(claim *claims.Claim) error {
 			if len(c.Changes) > 0 {

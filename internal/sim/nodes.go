@@ -211,7 +211,7 @@ func (r *Replayer) boundOfNodes(ctx context.Context, c Cell) (sum outcome, err e
 
 // onOneCache adds what one cache as large as all nodes would hit, with the policy of the cell and at best.
 func (r *Replayer) onOneCache(ctx context.Context, c Cell, out *outcome) error {
-	if !r.routesObjects(c) || c.Policy.Entry.Kind != policies.Online || c.Cache.Entry.Tiers != nil ||
+	if !r.routesObjects(c) || c.Policy.Entry.Kind != policies.Online || cache.HasTiers(c.Cache) ||
 		HasOwnCapacity(c.Cache) { // whose sizes are parameters
 		return nil
 	}

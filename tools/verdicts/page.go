@@ -18,15 +18,22 @@ What the claims of the built-in experiments came to when each was last run in fu
 from [verdicts.tsv](verdicts.tsv), which has all claims with what was stated and measured; below are those that are not
 met, each with its cause. The quick versions, which every change must pass, have smaller traces and caches, and so other
 numbers. Times are those of a machine that was usually busy with other work as well. [claims.md](claims.md#verdicts)
-explains the verdicts: ✓ holds, ↑ exceeds what is stated, ≈ undecided between the seeds, ✗ does not hold, – not
-checkable here.
+explains the verdicts: ✓ reproduced, ↑ exceeded, c calibrated, ≈ undecided between the seeds, ✗ refuted, – not testable
+here. n counts those of ✓ that are narrowed: their condition excludes a trace of the experiment. Experiments that ran
+before 2026-11-29 were judged by other words then; their verdicts follow from the values that were measured, by the
+rules of today, and a text such as "fails at 2 of 8 points" may count by those of then. [Scorecards](scorecards.md) have
+the sentences of each paper.
 
 `
 
 // marks are the signs of the verdicts, in the order of the columns.
 var marks = []struct{ verdict, mark string }{
-	{"holds", "✓"}, {"exceeds", "↑"}, {"undecided", "≈"}, {"does not hold", "✗"}, {"not checkable here", "–"},
+	{"reproduced", "✓"}, {"exceeded", "↑"}, {"calibrated", "c"}, {"undecided", "≈"}, {"refuted", "✗"},
+	{"not testable here", "–"},
 }
+
+// narrowed stands in what was measured of a claim that excludes a trace of its experiment.
+const narrowed = "narrowed: without "
 
 // row is a line of verdicts.tsv: a claim, and the run that judged it. An experiment that has not run has one row without
 // a claim.
@@ -44,6 +51,11 @@ func parseClaims(lines []byte, run row) (rows []row, err error) {
 		var c struct {
 			Experiment, Claim, Stated, Measured, Verdict, Reason, Note, Reading string
 			Expected                                                            struct{ Verdict, Because string }
+			Calibration                                                         struct{ Constant, Because string }
+			Narrowed                                                            struct {
+				Without           []string
+				Verdict, Measured string
+			}
 		}
 		if err := json.Unmarshal(line, &c); err != nil {
 			return nil, err
@@ -61,8 +73,13 @@ func parseClaims(lines []byte, run row) (rows []row, err error) {
 		if c.Reading != "" {
 			r.measured = strings.TrimPrefix(r.measured+", read as "+c.Reading, ", ")
 		}
+		if n := c.Narrowed; len(n.Without) > 0 {
+			r.measured += fmt.Sprintf("; %s%s; with it %s, %s", narrowed, strings.Join(n.Without, ", "), n.Verdict, n.Measured)
+		}
 		switch {
-		case c.Verdict == "holds":
+		case c.Verdict == "reproduced":
+		case c.Verdict == "calibrated":
+			r.cause = c.Calibration.Constant + " was fitted on this number: " + c.Calibration.Because
 		case c.Reason != "":
 			r.cause = c.Reason
 		case c.Verdict == c.Expected.Verdict && c.Expected.Because != "":
@@ -143,6 +160,16 @@ func summary(rows []row) string {
 		strings.Join(counts, ", "))
 }
 
+// narrow counts the reproduced claims that exclude traces.
+func narrow(rows []row) (n int) {
+	for _, r := range rows {
+		if r.mark == marks[0].mark && strings.Contains(r.measured, narrowed) {
+			n++
+		}
+	}
+	return n
+}
+
 // count returns how many rows have each of the marks.
 func count(rows []row) []int {
 	counts := make([]int, len(marks))
@@ -163,7 +190,7 @@ func page(rows []row) string {
 	for _, m := range marks {
 		w.WriteString(" " + m.mark + " |")
 	}
-	w.WriteString("\n|---|---|---|---|" + strings.Repeat("---:|", len(marks)) + "\n")
+	w.WriteString(" n |\n|---|---|---|---|" + strings.Repeat("---:|", len(marks)+1) + "\n")
 	for begin, end := 0, 0; begin < len(rows); begin = end {
 		for end < len(rows) && rows[end].experiment == rows[begin].experiment {
 			end++
@@ -171,7 +198,7 @@ func page(rows []row) string {
 		of, name := rows[begin:end], rows[begin].experiment
 		if of[0].on == "" {
 			fmt.Fprintf(&sections, "\n## %s\n\nNot run in full yet.\n", name)
-			fmt.Fprintf(&w, "| [%s](#%s) | not yet |  |  |%s\n", name, name, strings.Repeat("  |", len(marks)))
+			fmt.Fprintf(&w, "| [%s](#%s) | not yet |  |  |%s\n", name, name, strings.Repeat("  |", len(marks)+1))
 			continue
 		}
 		fmt.Fprintf(&sections, "\n## %s\n\n%s\n", name, summary(of))
@@ -196,7 +223,7 @@ func cells(rows []row) (text string) {
 	for _, n := range count(rows) {
 		text += fmt.Sprintf(" %d |", n)
 	}
-	return text
+	return text + fmt.Sprintf(" %d |", narrow(rows))
 }
 
 // cell is a text that cannot end a cell of a table.

@@ -8,10 +8,12 @@ import (
 	"testing"
 )
 
-const printed = `{"experiment":"a","claim":"x > 1","measured":"2","verdict":"holds","note":"not shown","expected":{}}
-{"experiment":"a","claim":"x > 3","stated":"a | b","measured":"2 <3","verdict":"does not hold","expected":{"verdict":"does not hold","because":"it is small."},"note":"Very."}
-{"experiment":"a","claim":"'y|z' > 3","verdict":"not checkable here","reason":"no record","reading":"r","expected":{}}
-{"experiment":"a","claim":"z > 3","verdict":"undecided","measured":"4","expected":{"verdict":"does not hold","because":"it is small"}}
+const printed = `{"experiment":"a","claim":"x > 1","measured":"2","verdict":"reproduced","note":"not shown","expected":{}}
+{"experiment":"a","claim":"x > 3","stated":"a | b","measured":"2 <3","verdict":"refuted","expected":{"verdict":"refuted","because":"it is small."},"note":"Very."}
+{"experiment":"a","claim":"'y|z' > 3","verdict":"not testable here","reason":"no record","reading":"r","expected":{}}
+{"experiment":"a","claim":"c > 3","verdict":"calibrated","measured":"4","calibration":{"constant":"scale","because":"none is stated"}}
+{"experiment":"a","claim":"x > 1 where trace != t","verdict":"reproduced","measured":"2","narrowed":{"without":["t","u"],"verdict":"refuted","measured":"0 < 1"}}
+{"experiment":"a","claim":"z > 3","verdict":"undecided","measured":"4","expected":{"verdict":"refuted","because":"it is small"}}
 `
 
 func TestOtherExperimentsAreKept(t *testing.T) {
@@ -47,10 +49,11 @@ func TestOtherExperimentsAreKept(t *testing.T) {
 	for _, want := range []string{
 		"\na\t2026-11-23\t0123abcd\t1m1s\t2\t✓\tx > 1\t\t2\t\n",
 		"\t✗\tx > 3\ta | b\t2 <3\tit is small. Very.\n", "\nc\t\t\t\t\t\t\t\t\t\n",
-		"| [a](#a) | 2026-11-23 | `0123abcd` | 1m1s | 1 | 0 | 1 | 1 | 1 |\n| [b](#b) | 2026",
-		"| [c](#c) | not yet |  |  |  |  |  |  |  |\n| all | | | | 2 | 0 | 2 | 2 | 2 |\n\n## a\n\nRun on 2026-11-23",
-		"on 2 cores: ✓ 1, ↑ 0, ≈ 1, ✗ 1, – 1.\n\n| | claim", "| ✗ | `x > 3` | a \\| b | 2 &lt;3 | it is small. Very. |\n",
-		"| – | `'y\\|z' > 3` |  | read as r | no record |\n| ≈ | `z > 3` |  | 4 |  |\n\n## b\n\nRun on",
+		"| [a](#a) | 2026-11-23 | `0123abcd` | 1m1s | 2 | 0 | 1 | 1 | 1 | 1 | 1 |\n| [b](#b) | 2026",
+		"| [c](#c) | not yet |  |  |  |  |  |  |  |  |  |\n| all | | | | 4 | 0 | 2 | 2 | 2 | 2 | 2 |\n\n## a\n\nRun on 2026-11-23",
+		"on 2 cores: ✓ 2, ↑ 0, c 1, ≈ 1, ✗ 1, – 1.\n\n| | claim", "| ✗ | `x > 3` | a \\| b | 2 &lt;3 | it is small. Very. |\n",
+		"| – | `'y\\|z' > 3` |  | read as r | no record |\n| c | `c > 3` |  | 4 | scale was fitted on this number: none is stated |\n| ≈ | `z > 3` |  | 4 |  |\n\n## b\n\nRun on",
+		"\t✓\tx > 1 where trace != t\t\t2; narrowed: without t, u; with it refuted, 0 < 1\t\n",
 		"\n## c\n\nNot run in full yet.\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -58,7 +61,7 @@ func TestOtherExperimentsAreKept(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "`x > 1`") {
-		t.Error("the page has a claim that holds")
+		t.Error("the page has a claim that is reproduced")
 	}
 	if err := update(table, func(old []row) []row { return replace(old, every, "b", ofB) }); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,6 @@ const mostConfiguration = 1 << 22
 type settings struct {
 	server string
 	memory string // the value of its memory; "" if it has none, 0 for no limit
-	lacks  string // a statistic of what has no model
 	values map[string]string
 }
 
@@ -29,15 +28,11 @@ type settings struct {
 type line struct {
 	pattern *regexp.Regexp
 	server  string
-	name    string // of the parameter; memory for that of the memory, "" for what only tells the server,
-	// lacking for what has no model
-	value func(string) string
+	name    string // of the parameter; memory for that of the memory, "" for what only tells the server
+	value   func(string) string
 }
 
-const (
-	memory  = "memory"
-	lacking = "lacking" // what has no model
-)
+const memory = "memory"
 
 // inBytes writes 16k as a number of bytes.
 func inBytes(value string) string {
@@ -54,6 +49,15 @@ func inUnits(value string) string {
 		return memcachedKind.memoryText(n)
 	}
 	return value
+}
+
+// inMegabytes writes 4194304 as 4.
+func inMegabytes(value string) string {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return value
+	}
+	return strconv.FormatInt(n>>20, 10)
 }
 
 // inPages reads PostgreSQL's setting, in pages of 8 kB unless it has a unit.
@@ -116,7 +120,20 @@ var lines = sync.OnceValue(func() []line {
 		of(`STAT cas_enabled (\S+)`, "memcached", "C", isOff),
 		of(`STAT slab_automove (\S+)`, "memcached", "automove", isOn),
 		of(`STAT lru_segmented (\S+)`, "memcached", "no_modern", isOff),
-		of(`STAT (extstore_\w+) `, "memcached", lacking, asIs),
+		of(`STAT extstore_limit_maxbytes ([0-9]+)`, "memcached", fileBytes, asIs),
+		of(`STAT extstore_pages_free ([0-9]+)`, "memcached", filePagesFree, asIs),
+		of(`STAT extstore_pages_used ([0-9]+)`, "memcached", filePagesUsed, asIs),
+		of(`STAT ext_wbuf_size ([0-9]+)`, "memcached", "ext_wbuf_size", inMegabytes),
+		of(`STAT ext_drop_unread (\S+)`, "memcached", "ext_drop_unread", isOn),
+		of(`STAT ext_item_size ([0-9]+)`, "memcached", "ext_item_size", asIs),
+		of(`STAT ext_item_age ([0-9]+)`, "memcached", "ext_item_age", asIs),
+		of(`STAT ext_low_ttl ([0-9]+)`, "memcached", "ext_low_ttl", asIs),
+		of(`STAT ext_recache_rate ([0-9]+)`, "memcached", "ext_recache_rate", asIs),
+		of(`STAT ext_compact_under ([0-9]+)`, "memcached", "ext_compact_under", asIs),
+		of(`STAT ext_drop_under ([0-9]+)`, "memcached", "ext_drop_under", asIs),
+		of(`STAT ext_max_sleep ([0-9]+)`, "memcached", "ext_max_sleep", asIs),
+		of(`STAT ext_max_frag ([0-9.]+)`, "memcached", "ext_max_frag", asIs),
+		of(`STAT slab_automove_freeratio ([0-9.]+)`, "memcached", "slab_automove_freeratio", asIs),
 		of(`innodb_buffer_pool_size[\s=]+"?([0-9]+[kmgtKMGT]?)`, "innodb", memory, asIs),
 		of(`innodb_page_size[\s=]+"?([0-9]+[kK]?)`, "innodb", "page_size", inBytes),
 		of(`innodb_old_blocks_pct[\s=]+"?([0-9]+)`, "innodb", "old_blocks_pct", asIs),
@@ -194,8 +211,6 @@ func (s *settings) read(row string) {
 		}
 		switch value := l.value(m[1]); l.name {
 		case "":
-		case lacking:
-			s.lacks = value
 		case memory:
 			s.memory = value
 		default:
@@ -207,8 +222,8 @@ func (s *settings) read(row string) {
 // text returns the server with the settings that differ from the defaults.
 func (s *settings) text(name string) (server string, unlimited bool, err error) {
 	k, _ := Find(s.server)
-	if s.lacks != "" {
-		return "", false, fmt.Errorf("%s: %s: %s", name, s.lacks, k.Lacks.why)
+	if err := s.addFile(); err != nil {
+		return "", false, fmt.Errorf("%s: %w", name, err)
 	}
 	unlimited = s.memory == "" || strings.Trim(s.memory, "0b") == ""
 	var all []string

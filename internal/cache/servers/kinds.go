@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -26,20 +27,12 @@ type Kind struct {
 	CheckMemory func(v params.Values, bytes int64) error
 	New         func(cache.Config) (program, error)
 	Look        policies.Look
-	Lacks       lack // settings of the program that have no model
+	// Tiers are the memory and what is below it, none where its settings add no level; nil: there never is one. Below are
+	// the metrics of that.
+	Tiers func(params.Values) ([]cache.Tier, error)
+	Below []metric.Metric
 	// Inside says that a policy may choose the victims in the place of the server.
 	Inside bool
-}
-
-// lack are settings whose names begin in one way, and why they are refused.
-type lack struct{ prefix, why string }
-
-// refuse returns why a setting is refused, nil if it is not.
-func (l lack) refuse(setting string) error {
-	if l.prefix == "" || !strings.HasPrefix(setting, l.prefix) {
-		return nil
-	}
-	return fmt.Errorf("%s: %s", setting, l.why)
 }
 
 // Kinds are the servers, in the order of lists.
@@ -70,7 +63,7 @@ var Policies = func() (all []policies.Entry) {
 func (k Kind) cache() cache.Entry {
 	return cache.Entry{
 		Name: k.Name, Summary: k.Summary, Source: k.Source, Params: k.Params, Clock: true, Bypasses: true, Random: true,
-		Metrics:     metrics,
+		Metrics:     slices.Concat(metrics, k.Below),
 		Types:       []any{(*Server)(nil)},
 		CheckParams: k.Check,
 		CheckTrace: func(v params.Values, t *traces.Trace) error {
@@ -84,6 +77,7 @@ func (k Kind) cache() cache.Entry {
 			return k.CheckTrace(v, t)
 		},
 		Check: k.checkInside,
+		Tiers: k.Tiers,
 		New: func(c cache.Config) (cache.Cache, error) {
 			if c.Unit {
 				return nil, fmt.Errorf("server %s counts bytes; add --bytes, and write capacities such as 64MiB", k.Name)

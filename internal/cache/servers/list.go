@@ -62,9 +62,6 @@ func (l *Listed) add(item string) error {
 		}
 		key, value, _ := strings.Cut(setting, "=")
 		key, value = k.paramOf(strings.TrimSpace(key)), strings.TrimSpace(value)
-		if err := k.Lacks.refuse(key); err != nil {
-			return fmt.Errorf("server %s: %w", name, err)
-		}
 		if key == k.Memory {
 			if err := memories.addMemory(k, value); err != nil {
 				return fmt.Errorf("server %s: %s=%s: %w", name, key, value, err)

@@ -16,10 +16,10 @@ import (
 var memcachedKind = Kind{
 	Name:    "memcached",
 	Summary: "memcached: classes of slabs that own pages of 1 MB, each with a segmented LRU; lives of whole seconds",
-	Source: "items.c, slabs.c, slab_automove.c of memcached 1.6; held against 1.6.18, and 1.6.45 in two rows. Without " +
-		"extstore",
+	Source: "items.c, slabs.c, slab_automove.c, storage.c, extstore.c of memcached 1.6.18; held against it, and against " +
+		"1.6.45 in two rows without extstore",
 	Memory: "m", Unit: megabytes, Inside: true, Look: policies.Look{Color: policies.Green, Mark: policies.Diamond},
-	Params: []params.Param{
+	Params: append([]params.Param{
 		{Name: "f", Default: 1.25, Min: 1.01, Max: 16, Doc: "-f: how much larger the items of the next class are"},
 		{Name: "n", Default: 48, Min: 1, Max: 1 << 16, Doc: "-n: bytes for key and value in the smallest class"},
 		{Name: "I", Default: "1m", Doc: "-I: largest item, such as 1m or 512k"},
@@ -27,22 +27,26 @@ var memcachedKind = Kind{
 		{Name: "no_modern", Default: false, Doc: "-o no_modern: one LRU per class, which a hit changes once a minute"},
 		{Name: "automove", Default: true, Doc: "-o slab_automove: pages move between classes"},
 		rateParam,
-	},
+	}, extParams...),
 	Check: func(v params.Values) error {
-		_, err := itemLimit(v)
+		if _, err := itemLimit(v); err != nil {
+			return err
+		}
+		_, err := extPages(v)
 		return err
 	},
 	CheckTrace: func(v params.Values, t *traces.Trace) error {
-		if t.Ends == nil {
+		switch {
+		case v.Text(extPath) != "":
+			return checkClock("memcached", "the threads of extstore need a clock", v, t)
+		case t.Ends == nil:
 			return nil
 		}
 		return checkClock("memcached", "times to live need a clock", v, t)
 	},
 	CheckMemory: checkHalf,
 	New:         newMemcached,
-	Lacks: lack{"ext_", "extstore, which keeps values on disk, is not modelled: that needs the speed of its threads, " +
-		"and its pages in the order of writing; without ext_*, the answer is that of the memory alone, and --cache " +
-		"'tiers(memory=64MiB,flash=1GiB)' has two levels by one policy, such as lru"},
+	Tiers:       extTiers, Below: extMetrics,
 }
 
 // itemLimit reads -I, and refuses what memcached does not start with, in its words.
@@ -108,6 +112,8 @@ type memcached struct {
 	modern  bool
 	inside  *classPolicies // nil: segments
 	move    bool
+	disk    *extstore // nil: none
+	pool    int64     // pages that no class has: with a disk, all are taken at the start
 
 	lists  dense.Lists // class*segments + segment
 	info   []mcItem    // per object
@@ -123,7 +129,9 @@ type slabClass struct {
 	bytes       [segments]int64 // of items
 	evicted     int64
 	before      int64 // evicted before the last second
+	outOfMemory int64
 	history     [moveWindow]slabSecond
+	held        extClass // with a disk
 }
 
 // slabSecond is what automove saw of a class in a second.
@@ -140,6 +148,7 @@ type mcItem struct {
 	segment      uint8
 	fetched      bool
 	active       bool
+	before       bool // of a header: what fetched was when its value went to the file, and will be if it comes back
 }
 
 // maintainEvery is how many requests come between two runs of the maintainer, which goes on in the background: 5 and
@@ -172,9 +181,33 @@ func newMemcached(c cache.Config) (program, error) {
 		if !s.modern {
 			return nil, errors.New("no_modern and a policy of --policy: both choose what a class evicts; remove one of them")
 		}
+		if v.Text(extPath) != "" {
+			return nil, errors.New("ext_path and a policy of --policy: extstore takes what leaves COLD; remove one of them")
+		}
 		s.inside, err = newClassPolicies(c, len(s.sizes))
 	}
+	if err == nil {
+		err = s.addDisk(v)
+	}
 	return s, err
+}
+
+// addDisk gives it a file, if it has one. All pages of memory are then taken at the start.
+func (s *memcached) addDisk(v params.Values) (err error) {
+	smallest := func(bytes int64) int { class, _, _ := s.classOf(bytes); return class }
+	if s.disk, err = newExtstore(v, len(s.info), len(s.classes), smallest); s.disk != nil {
+		s.pool = (s.limit + slabPage - 1) / slabPage
+		s.pages = s.pool * slabPage
+	}
+	return err
+}
+
+// chunksOf returns how many chunks an item takes.
+func chunksOf(bytes int64) int64 {
+	if bytes > largestSlab {
+		return (bytes + largestSlab - 1) / largestSlab
+	}
+	return 1
 }
 
 // classOf returns the class of an item and how many chunks it takes; ok is false if it is too large.
@@ -186,15 +219,22 @@ func (s *memcached) classOf(bytes int64) (class int, chunks int64, ok bool) {
 	if class < len(s.sizes) {
 		return class, 1, true
 	}
-	return len(s.sizes) - 1, (bytes + largestSlab - 1) / largestSlab, true
+	return len(s.sizes) - 1, chunksOf(bytes), true
 }
 
 func (s *memcached) tick(now int64) {
 	if at := now / second; at > s.second {
 		s.second = at
-		if s.move {
+		switch {
+		case s.disk != nil:
+			s.background(uint32(at))
+		case s.move:
 			s.automove(uint32(at))
 		}
+	}
+	if s.disk != nil {
+		s.flushAll(now)
+		s.compact(now)
 	}
 }
 
@@ -214,12 +254,20 @@ func (s *memcached) serve(r *request) bool {
 		s.relink(o, cold)
 		i.used = now
 		s.inside.hit(r, int(i.class)-1)
+	case there && !r.write && s.disk.holds(o):
+		if there = s.fetch(r, now); !there && !r.present {
+			s.remove(o)
+			s.store(r, now)
+		}
 	case there && !r.write:
 		s.bump(o, now)
 	case !there && r.present:
 	default:
 		s.remove(o)
 		s.store(r, now)
+	}
+	if s.disk != nil {
+		s.disk.count(r.now, there)
 	}
 	return there
 }
@@ -257,7 +305,7 @@ func (s *memcached) bump(o policies.Object, now uint32) {
 }
 
 func (s *memcached) store(r *request, now uint32) {
-	bytes := s.header + r.key + r.value
+	bytes := s.header + r.key() + r.value
 	class, chunks, ok := s.classOf(bytes)
 	if !ok {
 		s.oversized++
@@ -266,6 +314,7 @@ func (s *memcached) store(r *request, now uint32) {
 	for n := range chunks {
 		if !s.allocate(class, now) {
 			s.classes[class].free += n
+			s.classes[class].outOfMemory++
 			s.refused++
 			return
 		}
@@ -295,8 +344,7 @@ func (s *memcached) allocate(class int, now uint32) bool {
 			c.free--
 			return true
 		}
-		if s.pages+slabPage <= s.limit || c.pages == 0 {
-			s.pages += slabPage
+		if s.newPage(c.pages == 0) {
 			c.pages++
 			c.free += slabPage/s.sizes[class] - 1
 			s.resize(class)
@@ -316,6 +364,19 @@ func (s *memcached) allocate(class int, now uint32) bool {
 		}
 	}
 	return false
+}
+
+// newPage takes a page from the pool, or one that is not in use yet.
+func (s *memcached) newPage(first bool) bool {
+	switch {
+	case s.pool > 0:
+		s.pool--
+	case s.pages+slabPage <= s.limit || first:
+		s.pages += slabPage
+	default:
+		return false
+	}
+	return true
 }
 
 func (s *memcached) link(o policies.Object, segment int) {
@@ -360,13 +421,13 @@ func (s *memcached) remove(o policies.Object) bool {
 func (s *memcached) free(o policies.Object) {
 	i := &s.info[o]
 	s.unlink(o)
-	c := &s.classes[i.class-1]
-	c.free++
-	if i.bytes > largestSlab {
-		c.free += (int64(i.bytes)+largestSlab-1)/largestSlab - 1
-	}
+	s.classes[i.class-1].free += chunksOf(int64(i.bytes))
 	s.items--
-	s.values -= int64(i.value)
+	if s.disk.holds(o) {
+		s.disk.delete(o, s.ntotal(o))
+	} else {
+		s.values -= int64(i.value)
+	}
 	*i = mcItem{}
 }
 
@@ -489,9 +550,17 @@ func (c *slabClass) recently() (age int64, seconds int, part float64) {
 	return age / moveWindow, seconds, part / moveWindow
 }
 
-// movePage moves a page. Its items go, hot or not: as if they were drawn at random.
+// movePage moves a page to a class.
 func (s *memcached) movePage(source, target int) {
-	from, to := &s.classes[source], &s.classes[target]
+	s.freePage(source)
+	s.classes[target].pages++
+	s.classes[target].free += slabPage / s.sizes[target]
+	s.resize(target)
+}
+
+// freePage takes a page from a class. Its items go, hot or not: as if they were drawn at random.
+func (s *memcached) freePage(source int) {
+	from := &s.classes[source]
 	perPage := slabPage / s.sizes[source]
 	var all []policies.Object
 	for segment := range segments {
@@ -509,15 +578,12 @@ func (s *memcached) movePage(source, target int) {
 	}
 	from.free -= perPage
 	from.pages--
-	to.pages++
-	to.free += slabPage / s.sizes[target]
 	s.resize(source)
-	s.resize(target)
 }
 
 func (s *memcached) has(o policies.Object, now int64) bool {
 	i := &s.info[o]
-	return i.class > 0 && (i.end == 0 || int64(i.end) > now/second)
+	return i.class > 0 && (i.end == 0 || int64(i.end) > now/second) && (!s.disk.holds(o) || s.disk.valid(o))
 }
 
 func (s *memcached) state() state {

@@ -24,6 +24,8 @@ var nginxKind = Kind{
 		{Name: "keys_zone", Default: "0", Doc: "size of the zone of keys, such as 10m; 0: large enough"},
 		{Name: "manager_files", Default: 100, Min: 1, Max: 1 << 20, Doc: "files that the manager removes at once"},
 		{Name: "manager_sleep", Default: 0.05, Min: 0.001, Max: 3600, Doc: "seconds that it sleeps between them"},
+		{Name: firstLook, Default: 0.0, Min: 0, Max: 10, Doc: "seconds from the first request until the manager looks, for " +
+			"the first time then; a server that has run for long is anywhere between two looks"},
 		{Name: "headers", Default: 600, Min: 0, Max: 1 << 20, Doc: "bytes of a file beside the body"},
 		{Name: "block", Default: 4096, Min: 1, Max: 1 << 30, Doc: "bytes of a block of the file system"},
 		rateParam,
@@ -47,6 +49,9 @@ var nginxKind = Kind{
 	New: newNginx,
 }
 
+// firstLook is the name of a setting that no configuration has: what it says depends on when nginx was started.
+const firstLook = "first_look"
+
 // leastZone is the smallest zone that nginx starts with: two pages.
 const leastZone = 8 << 10
 
@@ -62,6 +67,7 @@ type nginx struct {
 	inactive        int64
 	files           int
 	sleep           int64 // nanoseconds between batches
+	first           int64 // nanoseconds from the first request to the manager's first look
 	next            int64 // when the manager looks next
 	began           bool
 	trims           bool // the zone was full: the manager keeps an eighth free
@@ -78,7 +84,7 @@ func newNginx(c cache.Config) (program, error) {
 	s := &nginx{documents: newDocuments(c, 0), headers: bytesBeside(c), block: int64(v.Int("block")),
 		keys: dense.NewLists(c.Trace.NumObjects, 1), uses: make([]uint32, c.Trace.NumObjects),
 		used: make([]int64, c.Trace.NumObjects), mostKeys: never, leastUses: uint32(v.Int("min_uses")),
-		files: v.Int("manager_files"), sleep: seconds(v, "manager_sleep")}
+		files: v.Int("manager_files"), sleep: seconds(v, "manager_sleep"), first: seconds(v, firstLook)}
 	zone, _ := bytesOf(v.Text("keys_zone")) // checked
 	if zone > 0 {
 		s.mostKeys = max(1, zone*keysPerMB>>20)
@@ -92,7 +98,7 @@ func newNginx(c cache.Config) (program, error) {
 // size is below its limit.
 func (s *nginx) tick(now int64) {
 	if !s.began {
-		s.began, s.next = true, now
+		s.began, s.next = true, now+s.first
 	}
 	for now >= s.next {
 		s.forgetInactive(s.next)

@@ -192,8 +192,11 @@ func kindOfRedis(c *programs.Client, settings string) string {
 }
 
 func startMemcached(t *testing.T, c *programTrial) running {
-	p := programs.Memcached(t, "-m", fmt.Sprint(c.mb))
-	client := programs.Dial(t, p.Port)
+	return memcachedAt(t, programs.Memcached(t, "-m", fmt.Sprint(c.mb)).Port)
+}
+
+func memcachedAt(t *testing.T, port int) running {
+	client := programs.Dial(t, port)
 	return running{
 		ask: func(key string, size int64) bool {
 			client.Say("get " + key + "\r\n")
@@ -334,5 +337,73 @@ func TestBytesOfItems(t *testing.T) {
 	t.Logf("%s: %d bytes, the real one %d", server, got, want)
 	if off := math.Abs(float64(got-want)) / float64(want); off > 0.003 {
 		t.Errorf("%s: %d bytes for 60,000 items, the real one %d: %.2f%% off", server, got, want, 100*off)
+	}
+}
+
+// TestCollections gives hashes and lists to a real Redis 7.0, which a miss stores as a whole, and compares hits and
+// used_memory. Another version has other encodings, which are not known.
+func TestCollections(t *testing.T) {
+	programs.Wanted(t)
+	t.Parallel()
+	p := programs.Redis(t, programs.Find(t, "redis-server"), "--maxmemory", "8mb", "--maxmemory-policy", "allkeys-lru")
+	client := programs.Dial(t, p.Port)
+	for _, command := range []string{"HSET - a b", "HGET - a", "DEL -", "RPUSH - a", "LINDEX - 0", "DEL -", "INFO"} {
+		client.Redis(strings.Fields(command)...) // takes memory when it is used the first time
+	}
+	base := fmt.Sprintf(",base=%d", client.Info("used_memory"))
+	server := kindOfRedis(client, "hashes=user:*,field=8,lists=feed:*,element=40"+base)
+	if !strings.Contains(server, "version=7.0") {
+		t.Skipf("%s: want Redis 7.0", server)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	elements := make([]int, 12_000) // of each key
+	for i := range elements {
+		elements[i] = 1 + int(math.Exp(3*r.Float64()*r.Float64()*2.2))
+	}
+	popular := rand.NewZipf(r, 1.1, 20, uint64(len(elements)-1))
+	var text strings.Builder
+	text.WriteString("time,key,size\n")
+	hits, begin := 0, time.Now()
+	const requests = 60_000
+	for i := range requests {
+		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Second / 2000)))
+		k := popular.Uint64()
+		n := elements[k]
+		key, size := fmt.Sprintf("user:%06d", k), n*48
+		read, store := []string{"HGET", key, "f:000000"}, []string{"HSET", key}
+		if k%2 == 1 {
+			key, size = fmt.Sprintf("feed:%06d", k), n*40
+			read, store = []string{"LINDEX", key, "0"}, []string{"RPUSH", key}
+		}
+		fmt.Fprintf(&text, "%.6f,%s,%d\n", time.Since(begin).Seconds(), key, size)
+		if client.Redis(read...) != nil {
+			hits++
+			continue
+		}
+		for j := range n {
+			if k%2 == 0 {
+				store = append(store, fmt.Sprintf("f:%06d", j))
+			}
+			store = append(store, value(40))
+		}
+		client.Redis(store...)
+	}
+	tr := load(t, text.String())
+	c := programTrial{mb: 8}
+	rec := replay(t, tr, server, c.mb<<20)
+	asText := replay(t, tr, kindOfRedis(client, "policy=allkeys-lru"+base), c.mb<<20)
+	real, ours := 100*float64(hits)/requests, 100*rec.Float(metric.HitRatio)
+	info := client.Redis("INFO").(string)
+	_, after, _ := strings.Cut(info, "\ndb0:keys=")
+	count, _, _ := strings.Cut(after, ",")
+	items := must.Get(strconv.ParseFloat(count, 64))(t)
+	t.Logf("%s: %.2f%%, as strings %.2f%%, LRU of values %.2f%%, real %.2f%%; %d items, %d as strings, real %.0f", server,
+		ours, 100*asText.Float(metric.HitRatio), 100*replay(t, tr, "lru", c.mb<<20).Float(metric.HitRatio), real,
+		rec.Int(servers.Items), asText.Int(servers.Items), items)
+	if math.Abs(ours-real) > 0.5 {
+		t.Errorf("%.2f%% hit, the real server %.2f%%", ours, real)
+	}
+	if off := math.Abs(float64(rec.Int(servers.Items))-items) / items; off > 0.02 {
+		t.Errorf("%d items, the real server %.0f", rec.Int(servers.Items), items)
 	}
 }

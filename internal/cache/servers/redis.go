@@ -20,12 +20,14 @@ type redis struct {
 	expiring dense.Set // those with a time to live
 	at       []redisItem
 	integers func(o policies.Object) bool
+	collections
 
 	evictor
-	unsure     string // of the clock
-	volatile   bool   // only keys with a time to live are evicted
-	none       bool   // nothing is evicted
-	buffer     int64  // bytes that the client's buffer has beside data, until bufferEnds
+	age        *recency // of an evictor that goes by nothing else
+	unsure     string   // of the clock
+	volatile   bool     // only keys with a time to live are evicted
+	none       bool     // nothing is evicted
+	buffer     int64    // bytes that the client's buffer has beside data, until bufferEnds
 	bufferEnds int64
 	nextScan   int64 // of the active cycle
 	cursor     int   // where it looks on: it passes all keys, as that of Redis does, and so finds those dead the longest
@@ -116,6 +118,8 @@ func (s *redis) serve(r *request) bool {
 		there = false
 	}
 	switch {
+	case there && !r.write && s.age != nil: // the common case: no call that is looked up
+		s.age.touch(o, r.now)
 	case there && !r.write:
 		s.evictor.hit(r)
 	case there && r.present: // changes the time to live, if anything
@@ -144,7 +148,7 @@ func (s *redis) receive(r *request) bool {
 	if r.value >= largeArgument {
 		s.buffer, s.bufferEnds = r.value+2, (r.now/clientsEvery+2)*clientsEvery
 	}
-	return s.makeRoom(r.now, s.block(sds(r.value)))
+	return s.makeRoom(r.now, s.arguments(r))
 }
 
 // makeRoom evicts until the memory is below its limit, with an argument of a command. It reports whether it is.
@@ -165,7 +169,7 @@ func (s *redis) makeRoom(now, argument int64) bool {
 
 func (s *redis) store(r *request) {
 	o := r.object
-	bytes := s.item(r.key, r.value, r.end != 0, s.integers(o))
+	bytes := s.itemOf(r)
 	s.at[o].bytes, s.at[o].value = bytes, r.value
 	s.used += bytes
 	s.values += r.value
@@ -185,7 +189,7 @@ func (s *redis) store(r *request) {
 // overwrite gives a key another value. Its counter of hits stays.
 func (s *redis) overwrite(r *request) {
 	o := r.object
-	bytes, at := s.item(r.key, r.value, r.end != 0, s.integers(o)), &s.at[o]
+	bytes, at := s.itemOf(r), &s.at[o]
 	s.used += bytes - at.bytes
 	s.values += r.value - at.value
 	at.bytes, at.value = bytes, r.value
@@ -263,8 +267,10 @@ func (s *redis) remark() string { return s.unsure }
 // the highest score. Scores of kept candidates stay what they were.
 type sampled struct {
 	score   scorer
+	age     *recency // the same, if keys are scored by it: it is asked most often
 	draws   random.Draws
 	samples int
+	drawn   [8]policies.Object
 	pool    []candidate // at most poolSize, by score; the last is evicted next
 }
 
@@ -290,9 +296,8 @@ func (e *sampled) resized(int64)           {}
 
 func (e *sampled) victim(candidates []policies.Object, now int64, s *redis) policies.Object {
 	for {
-		for range min(e.samples, len(candidates)) {
-			o := candidates[e.draws.Below(uint64(len(candidates)))]
-			e.keep(candidate{e.score.of(o, now), o})
+		for left := min(e.samples, len(candidates)); left > 0; left -= len(e.drawn) {
+			e.sample(candidates, min(left, len(e.drawn)), now)
 		}
 		for n := len(e.pool); n > 0; n = len(e.pool) {
 			o := e.pool[n-1].object
@@ -304,21 +309,43 @@ func (e *sampled) victim(candidates []policies.Object, now int64, s *redis) poli
 	}
 }
 
+// sample draws some keys, and keeps them as candidates. That it draws all of them before it looks at one lets the
+// processor wait for all of them at once.
+func (e *sampled) sample(keys []policies.Object, n int, now int64) {
+	drawn := e.drawn[:n]
+	for i := range drawn {
+		drawn[i] = keys[e.draws.Below(uint64(len(keys)))]
+	}
+	for _, o := range drawn {
+		c := candidate{object: o}
+		if e.age != nil {
+			c.score = e.age.of(o, now)
+		} else {
+			c.score = e.score.of(o, now)
+		}
+		e.keep(c)
+	}
+}
+
 // keep puts a candidate into the pool, before those of equal scores. If the pool is full, the lowest leaves it.
 func (e *sampled) keep(c candidate) {
-	at := 0
-	for at < len(e.pool) && e.pool[at].score < c.score {
-		at++
-	}
-	switch {
-	case len(e.pool) < poolSize:
+	if n := len(e.pool); n < poolSize {
 		e.pool = append(e.pool, c)
-		copy(e.pool[at+1:], e.pool[at:])
-		e.pool[at] = c
-	case at > 0:
-		copy(e.pool[:at-1], e.pool[1:at])
-		e.pool[at-1] = c
+		for ; n > 0 && e.pool[n-1].score >= c.score; n-- {
+			e.pool[n] = e.pool[n-1]
+		}
+		e.pool[n] = c
+		return
 	}
+	pool := (*[poolSize]candidate)(e.pool)
+	if pool[0].score >= c.score {
+		return
+	}
+	at := 0
+	for ; at+1 < poolSize && pool[at+1].score < c.score; at++ {
+		pool[at] = pool[at+1]
+	}
+	pool[at] = c
 }
 
 // recency scores by the time since a key was used, by a clock that ticks each second.

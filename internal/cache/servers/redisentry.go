@@ -48,7 +48,7 @@ const own = "own"
 
 // redisParams returns the settings of a program, by their names in redis.conf.
 func redisParams(versions []version) []params.Param {
-	return []params.Param{
+	return append([]params.Param{
 		{Name: "policy", Default: "allkeys-lru", Doc: "maxmemory-policy",
 			Choices: []string{"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu",
 				"volatile-random", "volatile-ttl", "noeviction"}},
@@ -65,7 +65,7 @@ func redisParams(versions []version) []params.Param {
 		{Name: "pages", Default: false, Doc: "jemalloc 5.3.1 or newer, as in Debian 14: blocks above 16 kB are whole pages"},
 		{Name: "integers", Default: "", Doc: "keys, as a pattern such as counter:*, whose values are whole numbers"},
 		rateParam,
-	}
+	}, collectionParams...)
 }
 
 func redisKind(name, summary string, versions []version, color policies.Color) Kind {
@@ -77,8 +77,12 @@ func redisKind(name, summary string, versions []version, color policies.Color) K
 			if q := v.Int("quantum"); q != 8 && q != 16 {
 				return fmt.Errorf("quantum=%d: want 8 or 16", q)
 			}
-			_, err := path.Match(v.Text("integers"), "")
-			return err
+			for _, keys := range []string{"integers", "hashes", "lists"} {
+				if _, err := path.Match(v.Text(keys), ""); err != nil {
+					return err
+				}
+			}
+			return checkCollections(v)
 		},
 		CheckTrace: func(v params.Values, t *traces.Trace) error {
 			if !strings.HasSuffix(v.Text("policy"), "lru") && !strings.HasSuffix(v.Text("policy"), "lfu") {
@@ -103,7 +107,7 @@ func newRedis(c cache.Config, versions []version) (program, error) {
 		limit:       c.Capacity,
 		items:       dense.NewSet(n), expiring: dense.NewSet(n),
 		at:       make([]redisItem, n),
-		integers: matching(v.Text("integers"), c.Trace),
+		integers: matching(v.Text("integers"), c.Trace), collections: newCollections(v, c.Trace),
 		volatile: strings.HasPrefix(v.Text("policy"), "volatile"), none: v.Text("policy") == "noeviction",
 	}
 	if base := v.Int("base"); base > 0 {
@@ -140,7 +144,8 @@ func (s *redis) newEvictor(c cache.Config) (evictor, error) {
 			s.unsure = minuteUnknown
 		}
 	default:
-		e.score = &recency{used: make([]uint32, n)}
+		e.age = &recency{used: make([]uint32, n)}
+		e.score, s.age = e.age, e.age
 	}
 	return e, nil
 }

@@ -71,13 +71,10 @@ func (m *redisMemory) item(key, value int64, ttl, integer bool) (bytes int64) {
 		return m.object(key, value, ttl, integer)
 	}
 	bytes = m.block(dictEntry) + m.block(sds(key))
-	switch {
-	case integer:
+	if integer {
 		bytes += m.block(objectHeader)
-	case value <= embeddedValue:
-		bytes += m.block(objectHeader + 3 + value + 1)
-	default:
-		bytes += m.block(objectHeader) + m.block(sds(value))
+	} else {
+		bytes += m.text(value)
 	}
 	if ttl {
 		bytes += m.block(dictEntry)

@@ -37,14 +37,18 @@ var metrics = []metric.Metric{Items, ItemBytes, ValueShare, OwnMemory, metric.Ta
 
 // request is a request as a server sees it.
 type request struct {
-	object     policies.Object
-	key, value int64 // bytes
-	now        int64 // nanoseconds by the clock of the trace
-	end        int64 // when the time to live ends that the log states; 0 for none
-	pos        int
-	write      bool // stores, whether the object is there or not
-	present    bool // does nothing if the object is missing
+	object  policies.Object
+	value   int64 // bytes
+	now     int64 // nanoseconds by the clock of the trace
+	end     int64 // when the time to live ends that the log states; 0 for none
+	pos     int
+	write   bool     // stores, whether the object is there or not
+	present bool     // does nothing if the object is missing
+	keys    []uint32 // bytes of each object's key: what hits does not need it
 }
+
+// key returns the bytes of the key.
+func (r *request) key() int64 { return int64(r.keys[r.object]) }
 
 // program is what a server does, without the clock and the counts that all have.
 type program interface {
@@ -57,6 +61,12 @@ type program interface {
 	// state says what is there now, and remark what a user should know of it, "" for nothing.
 	state() state
 	remark() string
+}
+
+// leveled is a program that may have a level below its memory, and counts what comes from where.
+type leveled interface {
+	beginCounting()
+	counters() []policies.Counter
 }
 
 // state is what a server holds, and has done.
@@ -74,10 +84,9 @@ type tally struct{ evicted, refused, expired, oversized int64 }
 type Server struct {
 	program program
 	trace   *traces.Trace
-	keys    []uint32 // bytes of each object's key
-	stated  int64    // bytes of the sizes in the trace that are not values, beside keys
-	keyed   bool     // sizes in the trace include keys
-	request request  // the one at hand: a local variable would be allocated each time
+	stated  int64   // bytes of the sizes in the trace that are not values, beside keys
+	keyed   bool    // sizes in the trace include keys
+	request request // the one at hand: a local variable would be allocated each time
 	now     int64
 	rate    float64 // requests per second; 0: as the trace has them
 	warm    tally   // of the warm-up
@@ -85,7 +94,8 @@ type Server struct {
 
 // newServer returns a server for the trace of a config.
 func newServer(c cache.Config, p program) *Server {
-	s := &Server{program: p, trace: c.Trace, keys: keyBytes(c.Trace), keyed: c.Trace.KeysInSizes}
+	s := &Server{program: p, trace: c.Trace, keyed: c.Trace.KeysInSizes}
+	s.request.keys = keyBytes(c.Trace)
 	s.rate, _ = c.Params[rateParam.Name].(float64) // servers without a clock have none
 	if sizing := c.Trace.Sizing; sizing != nil {
 		s.stated = sizing.Overhead
@@ -105,14 +115,15 @@ func keyBytes(t *traces.Trace) []uint32 {
 // Serve replays requests by the server's clock.
 func (s *Server) Serve(w cache.Window, n *cache.Counts) {
 	before := s.program.state().tally
+	r := &s.request
+	r.write = w.Writes
 	for i, o := range w.Objects {
 		size := w.Sizes[i]
-		r := &s.request
-		*r = request{object: o, key: int64(s.keys[o]), pos: w.First + i, write: w.Writes,
-			present: s.trace.Passes(w.First + i)}
+		r.object, r.pos, r.end = o, w.First+i, 0
+		r.present = s.trace.Passes(r.pos)
 		r.value = size - s.stated
 		if s.keyed {
-			r.value -= r.key
+			r.value -= r.key()
 		}
 		r.value = max(0, r.value)
 		s.advance(w.Times, i, r.pos)
@@ -156,7 +167,13 @@ func (s *Server) Drop(o policies.Object) bool  { return s.program.remove(o) }
 // LookAll implements cache.Dropping: the program knows which requests load nothing.
 func (s *Server) LookAll(w cache.Window, n *cache.Counts) { s.Serve(w, n) }
 func (s *Server) Used() int64                             { return s.program.state().used }
-func (s *Server) BeginCounting()                          { s.warm = s.program.state().tally }
+
+func (s *Server) BeginCounting() {
+	s.warm = s.program.state().tally
+	if p, ok := s.program.(leveled); ok {
+		p.beginCounting()
+	}
+}
 
 func (s *Server) Remark() string { return s.program.remark() }
 
@@ -169,7 +186,7 @@ func (s *Server) Counters() []policies.Counter {
 	if at.used > 0 {
 		share = float64(at.values) / float64(at.used)
 	}
-	return []policies.Counter{
+	all := []policies.Counter{
 		policies.Count(Items, float64(at.items)),
 		policies.Count(ItemBytes, perItem),
 		policies.Count(ValueShare, share),
@@ -178,6 +195,10 @@ func (s *Server) Counters() []policies.Counter {
 		policies.Count(Refused, float64(at.refused-s.warm.refused)),
 		policies.Count(ExpiredItems, float64(at.expired-s.warm.expired)),
 	}
+	if p, ok := s.program.(leveled); ok {
+		all = append(all, p.counters()...)
+	}
+	return all
 }
 
 // rateParam is how fast requests come where the trace does not say it.

@@ -178,3 +178,17 @@ func TestHyperClock(t *testing.T) {
 		t.Errorf("a table of 16 GiB: error %v", err)
 	}
 }
+
+// TestNginxFirstLook: what was not asked for is there until the manager looks, which it does in whole seconds.
+func TestNginxFirstLook(t *testing.T) {
+	for _, c := range []struct {
+		settings string
+		tenths   int // until the second request
+		hits     int64
+	}{{"", 36, 1}, {",first_look=0.5", 34, 1}, {",first_look=0.5", 36, 0}, {",first_look=0.8", 36, 1}, {"", 101, 0}} {
+		tr := pagesOf(t, []int{1, 1}, 1000, []int{0, c.tenths})
+		if got := replay(t, tr, "nginx(inactive=3s"+c.settings+")", 1<<20).Int(metric.Hits); got != c.hits {
+			t.Errorf("%s: %d hits after %d tenths of a second, want %d", c.settings, got, c.tenths, c.hits)
+		}
+	}
+}

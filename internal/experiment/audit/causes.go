@@ -429,10 +429,24 @@ func (l *Log) shards() (causes []Cause[Setup]) {
 func (l *Log) servers() (causes []Cause[Setup]) {
 	for _, n := range []int{2, 3, 4} {
 		causes = append(causes,
-			l.plain("servers", fmt.Sprintf("%d servers", n), fmt.Sprintf("%d servers that take turns, each with a cache of "+
-				"the whole capacity", n), func(s *Setup) { s.nodes = n }),
-			l.plain("servers", fmt.Sprintf("%d servers that share", n), fmt.Sprintf("%d servers that take turns, each with "+
-				"1/%[1]d of the capacity", n), func(s *Setup) { *s = s.scaled(1 / float64(n)); s.nodes = n }))
+			l.turns(fmt.Sprintf("%d servers", n), fmt.Sprintf("%d servers that take turns, each with a cache of the whole "+
+				"capacity", n), func(s *Setup) { s.nodes = n }),
+			l.turns(fmt.Sprintf("%d servers that share", n), fmt.Sprintf("%d servers that take turns, each with 1/%[1]d of "+
+				"the capacity", n), func(s *Setup) { *s = s.scaled(1 / float64(n)); s.nodes = n }))
 	}
 	return causes
+}
+
+// turns is that servers take turns. A server writes a row when its response has ended, so that the rows of several are
+// not in the order of the requests: where the times tell another one, both are tried.
+func (l *Log) turns(name, says string, change func(*Setup)) Cause[Setup] {
+	return l.cause("servers", name, func(ctx context.Context, at *Trial[Setup]) (string, error) {
+		change(&at.Setup)
+		t, err := l.trace(ctx, at.Setup)
+		if err != nil || t.Times == nil || slices.IsSorted(t.Times) {
+			return says, err
+		}
+		_, _, err = nearest(ctx, at, []bool{false, true}, func(s *Setup, byTime bool) { s.byTime = byTime })
+		return says, err
+	})
 }

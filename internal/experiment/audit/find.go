@@ -5,9 +5,11 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cachesim/cachesim/internal/base/parallel"
@@ -42,7 +44,8 @@ func Plain[S any](kind, name, says string, change func(S) S) Cause[S] {
 type Tried struct {
 	Name, Kind, Says string
 	Outcome          Outcome
-	Failed           string // why it could not be replayed; "" if it was
+	Failed           string  // why it could not be replayed; "" if it was
+	Ties             []Tried // of a step: what would explain it as well, the nearest first
 }
 
 // applies reports whether there is an outcome with it.
@@ -101,7 +104,9 @@ func Find[S any](ctx context.Context, setup S, causes []Cause[S], replay func(co
 		if !ok {
 			break
 		}
-		f.Steps = append(f.Steps, tried[best])
+		step := tried[best]
+		step.Ties = f.ties(tried, best)
+		f.Steps = append(f.Steps, step)
 		at.Setup, at.Outcome = setups[best], tried[best].Outcome
 		kind := causes[best].Kind
 		causes = slices.DeleteFunc(slices.Clone(causes), func(c Cause[S]) bool { return c.Kind == kind })
@@ -133,7 +138,8 @@ func tryAll[S any](ctx context.Context, at Trial[S], causes []Cause[S], jobs int
 }
 
 // What a cause must bring, in shares of what was requested: so much in all, so much of what is open, and so many
-// standard deviations. Of causes that come nearly as near, the first is chosen: those that need no search come first.
+// standard deviations. Of causes that come nearly as near, or that chance and the models' error do not tell apart, the
+// first is chosen: those that need no search come first, and what is searched fits the hit ratio in any case.
 const (
 	leastGain       = 0.004
 	leastShare      = 0.1
@@ -144,19 +150,40 @@ const (
 
 // choose returns the cause that brings the replay nearest to the server; ok is false if none brings enough.
 func choose(f Finding, tried []Tried) (best int, ok bool) {
-	before := f.Last()
-	applies := func(t Tried) bool {
-		return t.applies() && explains(before, t.Outcome) && f.isForward(before, t.Outcome)
-	}
-	least := before.distance()
+	least := f.Last()
 	for _, t := range tried {
-		if applies(t) {
-			least = min(least, t.Outcome.distance())
+		if f.applies(t) && t.Outcome.distance() < least.distance() {
+			least = t.Outcome
 		}
 	}
-	near := math.Max(least*nearlySame, least+nearlyNothing)
-	best = slices.IndexFunc(tried, func(t Tried) bool { return applies(t) && t.Outcome.distance() <= near })
+	near := math.Max(least.distance()*nearlySame, least.distance()+nearlyNothing)
+	best = slices.IndexFunc(tried, func(t Tried) bool {
+		return f.applies(t) && (t.Outcome.distance() <= near || !least.IsCoarse() && t.Outcome.isAsNear(least))
+	})
 	return best, best >= 0
+}
+
+// applies reports whether a cause explains something of what is open.
+func (f Finding) applies(t Tried) bool {
+	return t.applies() && explains(f.Last(), t.Outcome) && f.isForward(f.Last(), t.Outcome)
+}
+
+// ties returns the causes that the server's hits do not tell from the best one, the nearest first. Other values of the
+// same setting are no other cause, unless they do the very same; nor are special cases, such as a time to live that
+// began soon.
+func (f Finding) ties(tried []Tried, best int) (ties []Tried) {
+	chosen := tried[best]
+	if chosen.Outcome.IsCoarse() {
+		return nil
+	}
+	for i, t := range tried {
+		other := t.Kind != chosen.Kind || t.Outcome.sameHits(chosen.Outcome) && !strings.HasPrefix(t.Says, chosen.Says)
+		if i != best && other && f.applies(t) && t.Outcome.isAsNear(chosen.Outcome) {
+			ties = append(ties, t)
+		}
+	}
+	slices.SortStableFunc(ties, func(a, b Tried) int { return cmp.Compare(a.Outcome.distance(), b.Outcome.distance()) })
+	return ties
 }
 
 // explains reports whether an outcome is nearer to the server than another one by more than chance.

@@ -313,3 +313,48 @@ func TestLongNamesLeaveRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestTies: what comes a little nearer by chance is not preferred to what is tried before it, and both are said. What
+// comes nearer by more than chance is preferred.
+func TestTies(t *testing.T) {
+	of := func(seed uint64, noise int) (o Outcome) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for range 50 { // spans of a server that told totals
+			o.Add(800, 500, 500+int64(r.IntN(2*noise+1)-noise))
+		}
+		return o
+	}
+	var stated Outcome
+	for range 50 {
+		stated.Add(800, 500, 530)
+	}
+	for name, c := range map[string]struct {
+		plain, searched Outcome
+		best            int
+		ties            string
+	}{
+		"alike": {of(1, 16), of(2, 15), 0, "What the server found does not tell a policy from a capacity (62.3%, agrees " +
+			"on 99.0%): each"},
+		"far":      {of(1, 24), of(2, 8), 1, ""},
+		"the same": {of(3, 9), of(3, 9), 0, "does not tell a policy from a capacity ("},
+	} {
+		f := Finding{Stated: stated}
+		tried := []Tried{{Name: "policy", Kind: "policy", Says: "a policy", Outcome: c.plain},
+			{Name: "policy=b", Kind: "policy", Says: "a policy of late", Outcome: c.plain},
+			{Name: "capacity", Kind: "capacity", Says: "a capacity", Outcome: c.searched}}
+		if c.best == 1 {
+			tried = tried[1:]
+		}
+		best, ok := choose(f, tried)
+		if !ok || best != c.best {
+			t.Errorf("%s: cause %d is chosen, want %d", name, best, c.best)
+			continue
+		}
+		step := tried[best]
+		step.Ties = f.ties(tried, best)
+		f.Steps = []Tried{step}
+		if got := strings.Join(f.tied(), "\n"); !strings.Contains(got, c.ties) || c.ties == "" && got != "" {
+			t.Errorf("%s: got %q, want %q", name, got, c.ties)
+		}
+	}
+}

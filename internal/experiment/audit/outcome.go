@@ -86,6 +86,26 @@ func (o Outcome) agreesMore(other Outcome) bool {
 	return quotient(float64(other.Apart-o.Apart), ofSizes) >= deviations
 }
 
+// modelError is by how much the hit ratio of a replay with the right settings may differ from the server's: models of
+// servers are held to these within half a point, and what the server keeps for its clients is not known.
+const modelError = 0.005
+
+// isAsNear reports whether only chance, or the error of the models, makes o worse than another outcome.
+func (o Outcome) isAsNear(other Outcome) bool {
+	const deviations = 2
+	ofSizes, ofSum := other.spread(o)
+	shift := float64(o.Measured - o.Replayed - other.Measured + other.Replayed) // what differs in all items alike
+	ofSum = math.Sqrt(max(0, float64(ofSum*ofSum)-quotient(float64(shift*shift), float64(o.Items))))
+	farther := math.Abs(o.Gap()) - math.Abs(other.Gap())
+	return float64(o.Apart-other.Apart) <= deviations*ofSizes &&
+		farther <= math.Hypot(modelError, deviations*quotient(ofSum, float64(o.Units)))
+}
+
+// sameHits reports whether another replay found as much, and is as right about it.
+func (o Outcome) sameHits(other Outcome) bool {
+	return o.Replayed == other.Replayed && o.Apart == other.Apart
+}
+
 // spread returns the standard deviations of what two outcomes differ by: in the sizes of the differences, and in their
 // sum. Of many items it is at most as large as if they differed wherever either is wrong.
 func (o Outcome) spread(other Outcome) (ofSizes, ofSum float64) {

@@ -82,7 +82,8 @@ func crossing(ctx context.Context, at *Trial[Setup], stated Setup, low, high flo
 	return low, high, nil
 }
 
-// interval has the factors of the capacity with which a replay has the hit ratio of the server up to its error. Those
+// interval has the factors of the capacity with which a replay has the hit ratio of the server up to its errors: by
+// chance, and of the models. Those
 // beyond below and above have another one; of those between them and the ends that is not known.
 type interval struct{ below, least, most, above float64 }
 
@@ -92,7 +93,7 @@ func fitting(ctx context.Context, at *Trial[Setup], stated Setup, low, factor, h
 	if err != nil {
 		return fit, err
 	}
-	margin := 2*found.GapError() + math.Abs(found.Gap())
+	margin := 2*found.GapError() + math.Abs(found.Gap()) + min(modelError, 1-found.Agreement())
 	wanted := at.Outcome.HitRatio()
 	fit.below, fit.least, err = crossing(ctx, at, stated, low, factor, reaches(wanted-margin))
 	if err != nil {
@@ -103,7 +104,8 @@ func fitting(ctx context.Context, at *Trial[Setup], stated Setup, low, factor, h
 	return fit, err
 }
 
-// simpler returns a factor that people would name, if its replay comes as near to the server as that of another one.
+// simpler returns a factor that people would name, if its replay comes as near to the server as that of another one: by
+// nearly nothing, or as far as the server's hits tell.
 func simpler(ctx context.Context, at *Trial[Setup], stated Setup, factor, simple float64) (float64, error) {
 	if simple == 0 {
 		return factor, nil
@@ -113,7 +115,8 @@ func simpler(ctx context.Context, at *Trial[Setup], stated Setup, factor, simple
 		return 0, err
 	}
 	o, err := at.Replay(ctx, stated.scaled(simple))
-	if err != nil || o.distance() > exact.distance()+nearlyNothing {
+	isNear := o.distance() <= exact.distance()+nearlyNothing || !o.IsCoarse() && o.isAsNear(exact)
+	if err != nil || !isNear {
 		return factor, err
 	}
 	return simple, nil

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type Setup struct {
 	idle     time.Duration // likewise, since its last request
 	restarts []int64       // times at which the cache is emptied
 	nodes    int           // servers that take turns, each with a cache of the capacity; 0 and 1: one
+	byTime   bool          // they take turns in the order of the times, and not in that of the log's rows
 	hashed   bool          // nodes have parts of the objects instead of taking turns
 	byLabel  bool          // a server for each label, in the place of nodes
 
@@ -256,7 +258,7 @@ func replayEach(ctx context.Context, t *traces.Trace, s Setup) (*seen, error) {
 		return nil, err
 	}
 	seen := &seen{trace: t, labels: labels}
-	restarts := s.restarts
+	restarts, turns := s.restarts, s.turns(t)
 	for pos := range t.Objects {
 		if pos%4096 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -267,7 +269,7 @@ func replayEach(ctx context.Context, t *traces.Trace, s Setup) (*seen, error) {
 				return nil, err
 			}
 		}
-		if nodes[s.nodeOf(t, labels, pos, len(nodes))].serve(t, pos, s) {
+		if nodes[s.nodeOf(t, labels, turns, pos, len(nodes))].serve(t, pos, s) {
 			seen.hits.Set(pos)
 		}
 	}
@@ -275,15 +277,33 @@ func replayEach(ctx context.Context, t *traces.Trace, s Setup) (*seen, error) {
 }
 
 // nodeOf returns which of the servers a request goes to.
-func (s Setup) nodeOf(t *traces.Trace, labels *traces.Labels, pos, nodes int) int {
+func (s Setup) nodeOf(t *traces.Trace, labels *traces.Labels, turns []int, pos, nodes int) int {
 	switch {
 	case s.byLabel:
 		return int(labels.Of[pos])
 	case s.hashed:
 		const mixes = 0x9e3779b97f4a7c15
 		return int(uint64(t.Objects[pos]) * mixes >> 32 % uint64(nodes))
+	case turns != nil:
+		return turns[pos] % nodes
 	}
 	return pos % nodes
+}
+
+// turns returns the place of each request in the order of the times; nil if servers take turns in that of the rows.
+func (s Setup) turns(t *traces.Trace) []int {
+	if !s.byTime {
+		return nil
+	}
+	order, turns := make([]int, len(t.Times)), make([]int, len(t.Times))
+	for pos := range order {
+		order[pos] = pos
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Times[a], t.Times[b]) })
+	for turn, pos := range order {
+		turns[pos] = turn
+	}
+	return turns
 }
 
 // unlabelled returns a trace without labels, by which a replay would count.

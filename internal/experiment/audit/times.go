@@ -36,9 +36,11 @@ func (l *Log) limits(t *traces.Trace, usual bool) []Cause[Setup] {
 	}
 	stored := func(seen *seen, pos int) bool { return !seen.found(pos) }
 	requested := func(*seen, int) bool { return true }
-	exact := func(s *Setup, d time.Duration) { setLife(s, d, func(at int64) int64 { return at + int64(d) }) }
-	inSeconds := func(s *Setup, d time.Duration) {
-		setLife(s, d, func(at int64) int64 { return wholeSeconds(at, d) })
+	exact := func(s *Setup, d life) {
+		setLife(s, d.Duration, func(at int64) int64 { return at + int64(d.Duration) })
+	}
+	inSeconds := func(s *Setup, d life) {
+		setLife(s, d.Duration, func(at int64) int64 { return wholeSeconds(at, d.Duration) })
 		s.seconds = true
 	}
 	causes := []Cause[Setup]{
@@ -93,17 +95,31 @@ func wholeSeconds(at int64, d time.Duration) int64 {
 }
 
 // setIdle drops what was not requested for a while. nginx has a setting for it.
-func setIdle(s *Setup, limit time.Duration) {
-	if changed, ok := withSetting(s.Cell.Policy, "inactive", limit.String()); ok {
-		s.Cell.Policy = changed
+func setIdle(s *Setup, limit life) {
+	changed, ok := withSetting(s.Cell.Policy, "inactive", limit.Duration.String())
+	if !ok {
+		s.idle = limit.Duration
 		return
 	}
-	s.idle = limit
+	s.Cell.Policy = changed
+	if looked, ok := withSetting(changed, "first_look", limit.look); ok {
+		s.Cell.Policy = looked
+	}
 }
+
+// life is a limit that is tried, with the second at which the manager of nginx looks first: it looks again in whole
+// seconds, and the log does not say when that is.
+type life struct {
+	time.Duration
+	look string
+}
+
+// looks are when the manager may look first. The first is nginx' own, if it began with the log.
+var looks = []string{"0", "9.25", "9.5", "9.75"}
 
 // limit is that objects expire some time after a request that renews them. The longest time after which the server hit
 // says how long that is at most: servers may look for what has expired only now and then.
-func (l *Log) limit(kind, says string, usual bool, set func(*Setup, time.Duration),
+func (l *Log) limit(kind, says string, usual bool, set func(*Setup, life),
 	renews func(*seen, int) bool) Cause[Setup] {
 	name := strings.TrimSpace(kind + strings.TrimPrefix(says, "a time to live of %s"))
 	if kind == "inactive" {
@@ -125,12 +141,28 @@ func (l *Log) limit(kind, says string, usual bool, set func(*Setup, time.Duratio
 		if usual {
 			candidates = usualBelow(longest)
 		}
-		best, ok, err := nearest(ctx, at, candidates, set)
+		best, ok, err := nearest(ctx, at, lives(candidates, kind == "inactive" && hasManager(at.Setup)), set)
 		if err != nil || !ok {
 			return "", err
 		}
-		return fmt.Sprintf(says, timeText(best)), nil
+		return fmt.Sprintf(says, timeText(best.Duration)), nil
 	})
+}
+
+// hasManager reports whether a server looks for what is idle now and then.
+func hasManager(s Setup) bool {
+	_, has := withSetting(s.Cell.Policy, "first_look", looks[1])
+	return has
+}
+
+// lives returns what is tried of some limits: each with each first look of a manager, if there is one.
+func lives(limits []time.Duration, managed bool) (all []life) {
+	for _, limit := range limits {
+		for _, look := range looks[:max(1, len(looks)*int(asNumber(managed)))] {
+			all = append(all, life{limit, look})
+		}
+	}
+	return all
 }
 
 // nearest changes the setup of a trial to the candidate that comes nearest to the server, and returns that; ok is false

@@ -72,7 +72,7 @@ func (f Finding) reasons(w Words) []string {
 	case len(f.Steps) > 0 && f.isPartial():
 		return f.partly(w)
 	case len(f.Steps) > 0:
-		return append([]string{f.explained(), f.agreement(w)}, f.doubt(w)...)
+		return slices.Concat([]string{f.explained(), f.agreement(w)}, f.tied(), f.doubt(w))
 	case f.Stated.IsCoarse() && !f.hasGap() && w.Few == "":
 		return []string{"They agree, as far as totals tell."}
 	case f.Stated.IsCoarse() && f.hasGap():
@@ -180,6 +180,28 @@ const leastShown = 0.05
 func (f Finding) agreement(w Words) string {
 	return fmt.Sprintf("Server and replay agree on %s of the %s, with the settings as stated on %s.",
 		percent(f.Last().Agreement()), w.Units, percent(f.Stated.Agreement()))
+}
+
+// mostTies is how many causes are named that explain as much as one of the steps.
+const mostTies = 3
+
+// tied says what else would explain it as well.
+func (f Finding) tied() (sentences []string) {
+	for _, step := range f.Steps {
+		var says []string
+		for _, t := range step.Ties[:min(mostTies, len(step.Ties))] {
+			says = append(says, fmt.Sprintf("%s (%s, agrees on %s)", t.Says, percent(t.Outcome.ReplayedRatio()),
+				percent(t.Outcome.Agreement())))
+		}
+		if left := len(step.Ties) - len(says); left > 0 {
+			says = append(says, show.Counted(left, "other"))
+		}
+		if len(says) > 0 {
+			sentences = append(sentences, fmt.Sprintf("What the server found does not tell %s from %s: each fits as well.",
+				step.Says, listed(says)))
+		}
+	}
+	return sentences
 }
 
 // poorlyAgreed is below which agreement the causes that were found are not the whole truth.

@@ -69,14 +69,14 @@ func TestBatchesOfTheSameRequestsArePaired(t *testing.T) {
 	in := Input{Records: []records.Record{
 		inWindows(t, "a", load), inWindows(t, "paired", better), inWindows(t, "alone", other),
 	}}
-	if r := verdictOf(t, in, "hit_ratio(paired) < hit_ratio(a)"); r.Verdict != Holds {
+	if r := verdictOf(t, in, "hit_ratio(paired) < hit_ratio(a)"); r.Verdict != Reproduced {
 		t.Errorf("with the same requests: %+v, want that it holds", r)
 	}
 	if r := verdictOf(t, in, "hit_ratio(alone) == hit_ratio(a)"); r.Verdict != Undecided {
 		t.Errorf("with other requests: %+v, want a tie", r)
 	}
 	// a metric without batches has no interval in one run
-	if r := verdictOf(t, in, "hits(a) == hits(paired)"); r.Verdict != Holds {
+	if r := verdictOf(t, in, "hits(a) == hits(paired)"); r.Verdict != Reproduced {
 		t.Errorf("without batches: %+v", r)
 	}
 }
@@ -92,7 +92,7 @@ func TestFewSeedsAreInBatches(t *testing.T) {
 			r.Seed = seed
 			in.Records = append(in.Records, r)
 		}
-		if r := verdictOf(t, in, "hit_ratio(b) < hit_ratio(a)"); r.Verdict != Holds {
+		if r := verdictOf(t, in, "hit_ratio(b) < hit_ratio(a)"); r.Verdict != Reproduced {
 			t.Errorf("%d seeds: %+v, want that it holds", seed+1, r)
 		}
 	}

@@ -246,15 +246,15 @@ func naiveVerdict(op string, difference, half float64) Verdict {
 		equal := math.Abs(difference) < rounding
 		holds := map[string]bool{"==": equal, "!=": !equal, "<": !equal && difference < 0, "<=": equal || difference < 0,
 			">": !equal && difference > 0, ">=": equal || difference > 0}[op]
-		return map[bool]Verdict{true: Holds, false: DoesNotHold}[holds]
+		return map[bool]Verdict{true: Reproduced, false: Refuted}[holds]
 	}
 	switch below, above := difference+half < 0, difference-half > 0; {
 	case !below && !above:
 		return Undecided
 	case op == "!=" || below && (op == "<" || op == "<=") || above && (op == ">" || op == ">="):
-		return Holds
+		return Reproduced
 	}
-	return DoesNotHold
+	return Refuted
 }
 
 func TestEvaluateAgreesWithNaiveReading(t *testing.T) {
@@ -279,8 +279,8 @@ func TestEvaluateAgreesWithNaiveReading(t *testing.T) {
 		})
 		n.noisy = slices.Contains(policies, "c")
 		at := n.judge(says, policies)
-		want := NotCheckable
-		for _, verdict := range []Verdict{Holds, Undecided, DoesNotHold} { // the last that occurs decides
+		want := NotTestable
+		for _, verdict := range []Verdict{Reproduced, Undecided, Refuted} { // the last that occurs decides
 			if at[verdict] > 0 {
 				want = verdict
 			}
@@ -291,7 +291,7 @@ func TestEvaluateAgreesWithNaiveReading(t *testing.T) {
 		}
 		verdicts[want]++
 	})
-	for _, verdict := range []Verdict{Holds, DoesNotHold, Undecided} {
+	for _, verdict := range []Verdict{Reproduced, Refuted, Undecided} {
 		seeded.Covers(t, verdicts[verdict] > 0, "no claim has the verdict %s: %v", verdict, verdicts)
 	}
 }

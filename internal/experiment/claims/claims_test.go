@@ -103,80 +103,80 @@ func TestEvaluate(t *testing.T) {
 		claim, want string
 	}{
 		{"hit_ratio(arc) > hit_ratio(lru) where trace = oltp and capacity in 250, 500, 1000",
-			"holds: at all 3 points; closest at oltp, capacity 250: 21.00% > 16.00%"},
+			"reproduced: at all 3 points; closest at oltp, capacity 250: 21.00% > 16.00%"},
 		{"misses(laru) == misses(opt) where noise = 0",
-			"holds: 620 = 620 (oltp, capacity 250, noise 0); 4 points left out: no record of laru"},
+			"reproduced: 620 = 620 (oltp, capacity 250, noise 0); 4 points left out: no record of laru"},
 		{"misses(laru) == misses(opt)",
-			"does not hold: fails at 2 of 3 points; worst at oltp, capacity 250, noise 1: 850 > 620; 4 points left out: no " +
+			"refuted: fails at 2 of 3 points; worst at oltp, capacity 250, noise 1: 850 > 620; 4 points left out: no " +
 				"record of laru"},
 		{"hit_ratio(laru) / max over baselines of hit_ratio between 1.05 and 1.12 where noise = 1",
-			"does not hold: 0.9375, outside 1.05 to 1.12 (oltp, capacity 250, noise 1); 4 points left out: no record of laru"},
+			"refuted: 0.9375, outside 1.05 to 1.12 (oltp, capacity 250, noise 1); 4 points left out: no record of laru"},
 		{"hit_ratio(laru) / max over baselines of hit_ratio between 0.9 and 0.95 where noise = 1",
-			"holds: 0.9375 (oltp, capacity 250, noise 1); 4 points left out: no record of laru"},
+			"reproduced: 0.9375 (oltp, capacity 250, noise 1); 4 points left out: no record of laru"},
 		{"hit_ratio(lru) never decreases with capacity",
-			"holds: in all 2 series; closest at gli: from 0.90% at capacity 250 to 0.90% at capacity 500"},
+			"reproduced: in all 2 series; closest at gli: from 0.90% at capacity 250 to 0.90% at capacity 500"},
 		{"hit_ratio(lru) increases with capacity",
-			"does not hold: fails in 1 of 2 series; worst at gli: from 0.90% at capacity 250 to 0.90% at capacity 500"},
+			"refuted: fails in 1 of 2 series; worst at gli: from 0.90% at capacity 250 to 0.90% at capacity 500"},
 		{"hit_ratio(laru) decreases with noise",
-			"holds: from 38.00% at noise 0 to 15.00% at noise 1 (oltp, capacity 250)"},
+			"reproduced: from 38.00% at noise 0 to 15.00% at noise 1 (oltp, capacity 250)"},
 		{"hit_ratio(laru) is monotone in noise",
-			"holds: from 38.00% at noise 0 to 15.00% at noise 1 (oltp, capacity 250)"},
+			"reproduced: from 38.00% at noise 0 to 15.00% at noise 1 (oltp, capacity 250)"},
 		{"hit_ratio(arc) is first among classic",
-			"holds: at all 5 points; closest at gli, capacity 250: arc 1.40% is number 1 of 2, ahead of lru 0.90%"},
+			"reproduced: at all 5 points; closest at gli, capacity 250: arc 1.40% is number 1 of 2, ahead of lru 0.90%"},
 		{"hit_ratio(arc) is first among all",
-			"does not hold: fails at 7 of 7 points; worst at gli, capacity 500: arc 1.40% is number 2 of 4, behind opt 34.30%"},
+			"refuted: fails at 7 of 7 points; worst at gli, capacity 500: arc 1.40% is number 2 of 4, behind opt 34.30%"},
 		{"hit_ratio(arc) is second among all where capacity = 1000",
-			"holds: arc 39.00% is number 2 of 3, ahead of lru 32.00% (oltp, capacity 1000)"},
+			"reproduced: arc 39.00% is number 2 of 3, ahead of lru 32.00% (oltp, capacity 1000)"},
 		// A policy that is in a group and named as well counts once.
 		{"mean over classic, lru of hit_ratio == 18.5% where trace = oltp and capacity = 250",
-			"holds: 18.50% = 18.5% (oltp, capacity 250)"},
+			"reproduced: 18.50% = 18.5% (oltp, capacity 250)"},
 		{"hit_ratio(arc) is last among classic, opt, lru where capacity = 1000",
-			"does not hold: arc 39.00% is number 2 of 3, ahead of lru 32.00% (oltp, capacity 1000)"},
+			"refuted: arc 39.00% is number 2 of 3, ahead of lru 32.00% (oltp, capacity 1000)"},
 		{"misses(arc) is last among lru, arc, opt",
-			"does not hold: fails at 5 of 5 points; worst at oltp, capacity 1000: arc 610 is number 2 of 3, ahead of lru 680"},
+			"refuted: fails at 5 of 5 points; worst at oltp, capacity 1000: arc 610 is number 2 of 3, ahead of lru 680"},
 		{"hit_ratio(lru) == published(lru)",
-			"holds: at all 2 points; closest at oltp, capacity 500: 23.00% beside 22.96%, 0.04% apart, 0.05% allowed; 3 " +
+			"reproduced: at all 2 points; closest at oltp, capacity 500: 23.00% beside 22.96%, 0.04% apart, 0.05% allowed; 3 " +
 				"points left out: published(lru) has no number there"},
 		{"hit_ratio(arc) == published(arc)",
-			"does not hold: 21.00% beside 22.00%, 1.00% apart, 0.05% allowed (oltp, capacity 250); 4 points left out: " +
+			"refuted: 21.00% beside 22.00%, 1.00% apart, 0.05% allowed (oltp, capacity 250); 4 points left out: " +
 				"published(arc) has no number there"},
 		{"hit_ratio(lru) == published(lru) within 0.005%",
-			"does not hold: fails at 2 of 2 points; worst at oltp, capacity 500: 23.00% beside 22.96%, 0.04% apart; 3 points " +
+			"refuted: fails at 2 of 2 points; worst at oltp, capacity 500: 23.00% beside 22.96%, 0.04% apart; 3 points " +
 				"left out: published(lru) has no number there"},
 		{"hit_ratio(opt) == published(opt)",
-			"not checkable here: published(opt) has no number there"},
+			"not testable here: published(opt) has no number there"},
 		{"hit_ratio(lru) > 159e-3 where trace = oltp and capacity = 250",
-			"holds: 16.00% > 159e-3 (oltp, capacity 250)"},
+			"reproduced: 16.00% > 159e-3 (oltp, capacity 250)"},
 		{"misses(lru) < 8.401E+2 where trace = oltp and capacity = 250",
-			"holds: 840 < 8.401E+2 (oltp, capacity 250)"},
+			"reproduced: 840 < 8.401E+2 (oltp, capacity 250)"},
 		{"mean over trace of hit_ratio(arc) > 15% where capacity = 500",
-			"holds: 15.70% > 15% (capacity 500)"},
+			"reproduced: 15.70% > 15% (capacity 500)"},
 		{"mean over trace of hit_ratio(arc) > 40% where capacity = 1000",
-			"does not hold: 39.00% < 40% (capacity 1000); over 1 place on trace"},
+			"refuted: 39.00% < 40% (capacity 1000); over 1 place on trace"},
 		{"hit_ratio(lru) < hit_ratio(lirs)",
-			"not checkable here: lirs is not in the experiment: its paper leaves out the stack size"},
+			"not testable here: lirs is not in the experiment: its paper leaves out the stack size"},
 		{"hit_ratio(lru) < hit_ratio(sieve)",
-			"not checkable here: no record of sieve"},
+			"not testable here: no record of sieve"},
 		{"hit_ratio(lru) < hit_ratio(arc) where trace = oltpp",
-			"not checkable here: no record where trace = oltpp, but at trace oltp, gli"},
+			"not testable here: no record where trace = oltpp, but at trace oltp, gli"},
 		{"hit_ratio(lru) < hit_ratio(arc) where capacity in 250, 750",
-			"holds: at all 2 points; closest at gli, capacity 250: 0.90% < 1.40%; no record at capacity 750"},
+			"reproduced: at all 2 points; closest at gli, capacity 250: 0.90% < 1.40%; no record at capacity 750"},
 		{"byte_hit_ratio(lru) < byte_hit_ratio(arc)",
-			"not checkable here: byte_hit_ratio of lru is not in the records"},
+			"not testable here: byte_hit_ratio of lru is not in the records"},
 		{"hit_ratio(lru) / (hit_ratio(arc) - hit_ratio(arc)) > 1",
-			"not checkable here: it divides by zero"},
+			"not testable here: it divides by zero"},
 		{"hit_ratio(arc) > 1.5 * hit_ratio(lru) at 40% of points",
-			"holds: at 2 of 5 points; worst at oltp, capacity 1000: 39.00% < 48.00%"},
+			"reproduced: at 2 of 5 points; worst at oltp, capacity 1000: 39.00% < 48.00%"},
 		{"abs(hit_ratio(arc) - hit_ratio(lru)) < 10%",
-			"holds: 0.50% to 7.00%, at all 5 points; closest at oltp, capacity 1000: 7.00% < 10%"},
+			"reproduced: 0.50% to 7.00%, at all 5 points; closest at oltp, capacity 1000: 7.00% < 10%"},
 		{"max over seed of hit_ratio(random) < hit_ratio(lru)",
-			"holds: 14.00% < 16.00% (oltp, capacity 250); 4 points left out: no record of random"},
+			"reproduced: 14.00% < 16.00% (oltp, capacity 250); 4 points left out: no record of random"},
 		{"hit_ratio(lru) < hit_ratio(arc) < hit_ratio(opt)",
-			"holds: at all 5 points; closest at gli, capacity 250: 0.90% < 1.40% < 17.60%"},
+			"reproduced: at all 5 points; closest at gli, capacity 250: 0.90% < 1.40% < 17.60%"},
 		{"misses(lru) <= (capacity + log2(capacity) + 2) * misses(opt)",
-			"holds: at all 5 points; closest at oltp, capacity 250: 840 < 161,178.8"},
+			"reproduced: at all 5 points; closest at oltp, capacity 250: 840 < 161,178.8"},
 		{"argmax over capacity of hit_ratio(arc) >= 500",
-			"does not hold: 250 to 1,000, fails at 1 of 2 points; worst at gli: 250 < 500; over 2 to 3 places on capacity"},
+			"refuted: 250 to 1,000, fails at 1 of 2 points; worst at gli: 250 < 500; over 2 to 3 places on capacity"},
 	} {
 		checkResult(t, in, test.claim, test.want)
 	}
@@ -249,45 +249,46 @@ func TestWhereOnAxes(t *testing.T) {
 		oltp laru 10 2/10 noise=0.5,mode=async
 		oltp lru 10 3/10`)}
 	for claim, want := range map[string]string{
-		"hits(laru) == 1 where noise = 0.1": "holds: 1 = 1 (oltp, capacity 10, " +
+		"hits(laru) == 1 where noise = 0.1": "reproduced: 1 = 1 (oltp, capacity 10, " +
 			"noise 0.10, mode sync)",
-		"hits(laru) == 1 where noise = 10%": "holds: 1 = 1 (oltp, capacity 10, " +
+		"hits(laru) == 1 where noise = 10%": "reproduced: 1 = 1 (oltp, capacity 10, " +
 			"noise 0.10, mode sync)",
-		"hits(laru) == 2 where mode = async": "holds: 2 = 2 (oltp, capacity 10, " +
+		"hits(laru) == 2 where mode = async": "reproduced: 2 = 2 (oltp, capacity 10, " +
 			"noise 0.5, mode async)",
-		"hits(laru) == 2 where noise > 0.1": "holds: 2 = 2 (oltp, capacity 10, " +
+		"hits(laru) == 2 where noise > 0.1": "reproduced: 2 = 2 (oltp, capacity 10, " +
 			"noise 0.5, mode async)",
-		"hits(laru) == 2 where noise = 3": "not checkable here: no record where " +
+		"hits(laru) == 2 where noise = 3": "not testable here: no record where " +
 			"noise = 3, but at noise 0.10, 0.5",
-		"hits(laru) == 2 where mode > async": "not checkable here: async is not a " +
+		"hits(laru) == 2 where mode > async": "not testable here: async is not a " +
 			"number, so mode > async cannot be compared",
-		"hits(laru) == 2 where alpha = 1": "not checkable here: no record has the " +
+		"hits(laru) == 2 where alpha = 1": "not testable here: no record has the " +
 			"dimension alpha",
-		"hits(lru) == 3 where noise = 0.1": "holds: 3 = 3 (oltp, capacity 10)",
-		"hits(lru) increases with noise": "not checkable here: its records " +
+		"hits(lru) == 3 where noise = 0.1": "reproduced: 3 = 3 (oltp, capacity 10)",
+		"hits(lru) increases with noise": "not testable here: its records " +
 			"have no place on noise",
-		"hits(laru) increases with mode": "not checkable here: mode is not a " +
+		"hits(laru) increases with mode": "not testable here: mode is not a " +
 			"number there, so it has no order",
-		"hits(laru) increases with noise": "not checkable here: it has only one " +
+		"hits(laru) increases with noise": "not testable here: it has only one " +
 			"place on noise",
-		"max over mode of hits(laru) increases with noise": "holds: from 1 at noise 0.10 to 2 at " +
+		"max over mode of hits(laru) increases with noise": "reproduced: from 1 at noise 0.10 to 2 at " +
 			"noise 0.5 (oltp, capacity 10); over 1 place on mode",
-		"noise * 10 == hits(laru) where mode = sync": "holds: 1 = 1 (oltp, capacity 10, " +
+		"noise * 10 == hits(laru) where mode = sync": "reproduced: 1 = 1 (oltp, capacity 10, " +
 			"noise 0.10, mode sync)",
-		"hits(laru at noise = 0.5) == 2 * hits(laru at noise = 0.1 and mode = sync)": "holds: 2 = 2 (oltp, capacity 10, " +
+		"hits(laru at noise = 0.5) == 2 * hits(laru at noise = 0.1 and mode = sync)": "reproduced: 2 = 2 (oltp, capacity 10" +
+			", " +
 			"mode async); 1 point left out: 0 places match noise 0.5, want one",
-		"hits(lru) > hits(laru at noise = 50%)": "holds: 3 > 2 (oltp, capacity 10, " +
+		"hits(lru) > hits(laru at noise = 50%)": "reproduced: 3 > 2 (oltp, capacity 10, " +
 			"mode async); 1 point left out: 0 places match noise 50%, want one",
-		"hits(lru at noise = 1) == 3": "holds: 3 = 3 (oltp, capacity 10)",
-		"hits(laru at noise = 1) == 3": "not checkable here: 0 places match " +
+		"hits(lru at noise = 1) == 3": "reproduced: 3 = 3 (oltp, capacity 10)",
+		"hits(laru at noise = 1) == 3": "not testable here: 0 places match " +
 			"noise 1, want one",
-		"hits(laru at alpha = 1) == 3": "not checkable here: no record has the " +
+		"hits(laru at alpha = 1) == 3": "not testable here: no record has the " +
 			"dimension alpha",
-		"hits(laru at mode = sync) < hits(lru) where noise = 0.5": "not checkable here: 0 places match " +
+		"hits(laru at mode = sync) < hits(lru) where noise = 0.5": "not testable here: 0 places match " +
 			"mode sync, want one",
-		"hits(laru at seed = 0) <= 3 * hits(laru)": "holds: at all 2 points; for example " +
+		"hits(laru at seed = 0) <= 3 * hits(laru)": "reproduced: at all 2 points; for example " +
 			"at oltp, capacity 10, noise 0.10, mode sync: 1 < 3",
-		"sum over noise of sum over mode of (hits(laru) + hits(lru)) == 9": "holds: 9 = 9 (oltp, capacity 10); " +
+		"sum over noise of sum over mode of (hits(laru) + hits(lru)) == 9": "reproduced: 9 = 9 (oltp, capacity 10); " +
 			"over 1 place on mode",
 	} {
 		checkResult(t, in, claim, want)
@@ -351,7 +352,7 @@ func TestComparisons(t *testing.T) {
 		"hits(a) is first among b within 10% of it":          true,
 		"hits(a) is first among b within 9% of it":           false,
 	} {
-		if r := verdictOf(t, in, claim); (r.Verdict == Holds) != holds || r.Verdict == NotCheckable {
+		if r := verdictOf(t, in, claim); (r.Verdict == Reproduced) != holds || r.Verdict == NotTestable {
 			t.Errorf("%s: got %+v, want %v", claim, r, holds)
 		}
 	}
@@ -386,7 +387,7 @@ func TestTrends(t *testing.T) {
 			if near {
 				text += " within 1"
 			}
-			if verdictOf(t, in, text).Verdict == Holds {
+			if verdictOf(t, in, text).Verdict == Reproduced {
 				form = strings.TrimSuffix(strings.TrimSuffix(strings.Replace(form, "is ", "", 1), " with"), " in")
 				holds = append(holds, strings.ReplaceAll(form, " ", "-"))
 			}
@@ -410,7 +411,7 @@ func TestSeeds(t *testing.T) {
 		"hits(random) == 2 where seed = 2",
 		"hits(random) increases with seed", "hits(random) < hits(lru) where seed < 3", "seed == hits(random)",
 	} {
-		if r := verdictOf(t, in, claim); r.Verdict != Holds {
+		if r := verdictOf(t, in, claim); r.Verdict != Reproduced {
 			t.Errorf("%s: got %+v", claim, r)
 		}
 	}
@@ -431,25 +432,25 @@ func TestPublished(t *testing.T) {
 		},
 	}
 	for claim, want := range map[string]string{
-		"hits(lru) == paper(lru)": "holds: 20 = 20 (x, capacity 200, noise 0.50); 2 points left " +
+		"hits(lru) == paper(lru)": "reproduced: 20 = 20 (x, capacity 200, noise 0.50); 2 points left " +
 			"out: paper(lru) has no number there",
-		"hits(lru) == bypolicy(lru) where capacity = 200": "holds: 20 = 20 (x, capacity 200, noise 0.50)",
-		"hits(lru) == model": "holds: at all 2 points; for example at x, capacity 1%, noise " +
+		"hits(lru) == bypolicy(lru) where capacity = 200": "reproduced: 20 = 20 (x, capacity 200, noise 0.50)",
+		"hits(lru) == model": "reproduced: at all 2 points; for example at x, capacity 1%, noise " +
 			"0.50: 10 = 10; 1 point left out: model has no number there",
-		"hits(lru) == twice where trace = y": "holds: 40 = 40 (y, capacity 1%, noise 0.50)",
-		"hits(lru) == twice where capacity = 1%": "holds: 40 = 40 (y, capacity 1%, noise 0.50); 1 point left out: " +
+		"hits(lru) == twice where trace = y": "reproduced: 40 = 40 (y, capacity 1%, noise 0.50)",
+		"hits(lru) == twice where capacity = 1%": "reproduced: 40 = 40 (y, capacity 1%, noise 0.50); 1 point left out: " +
 			"twice has several numbers there",
-		"mean over trace of hits(lru) == means": "holds: 25 = 25 (capacity 1%, noise 0.50); 1 point left out: " +
+		"mean over trace of hits(lru) == means": "reproduced: 25 = 25 (capacity 1%, noise 0.50); 1 point left out: " +
 			"means has no number there; over 1 to 2 places on trace",
-		"hits(lru) == near": "holds: 20 beside 21, 1 apart, 1 allowed (x, capacity 200, " +
+		"hits(lru) == near": "reproduced: 20 beside 21, 1 apart, 1 allowed (x, capacity 200, " +
 			"noise 0.50); 2 points left out: near has no number there",
-		"hits(lru) == near within 0.5": "does not hold: 20 beside 21, 1 apart (x, capacity 200, noise " +
+		"hits(lru) == near within 0.5": "refuted: 20 beside 21, 1 apart (x, capacity 200, noise " +
 			"0.50); 2 points left out: near has no number there",
-		"hits(lru) >= near": "does not hold: 20 < 21 (x, capacity 200, noise 0.50); 2 points " +
+		"hits(lru) >= near": "refuted: 20 < 21 (x, capacity 200, noise 0.50); 2 points " +
 			"left out: near has no number there",
-		"max over lru of abs(hits - paper) == 0": "holds: 0 = 0 (x, capacity 200, noise 0.50); 2 points left out: " +
+		"max over lru of abs(hits - paper) == 0": "reproduced: 0 = 0 (x, capacity 200, noise 0.50); 2 points left out: " +
 			"paper has no number there",
-		"hits(lru) == elsewhere where capacity = 200": "holds: 20 = 20 (x, capacity 200, noise 0.50)",
+		"hits(lru) == elsewhere where capacity = 200": "reproduced: 20 = 20 (x, capacity 200, noise 0.50)",
 	} {
 		checkResult(t, in, claim, want)
 	}
@@ -525,7 +526,7 @@ func TestNotCheckable(t *testing.T) {
 		"mean over capacity of hit_ratio(lru) increases with capacity": "mean over capacity of hit_ratio(lru) does not " +
 			"depend on capacity",
 	} {
-		if r := verdictOf(t, in, claim); r.Verdict != NotCheckable || r.Reason != want || len(r.Points) > 0 {
+		if r := verdictOf(t, in, claim); r.Verdict != NotTestable || r.Reason != want || len(r.Points) > 0 {
 			t.Errorf("%s\n got %+v\nwant %s", claim, r, want)
 		}
 	}
@@ -535,7 +536,7 @@ func TestNotCheckable(t *testing.T) {
 func TestOverASingleSeedIsNotCheckable(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 1/10\n t b 1 1/10")}
 	want := "all records have the same seed, which says nothing of others; want at least two seeds"
-	if r := verdictOf(t, in, "(max over seed of hits(a)) - (min over seed of hits(a)) <= 1"); r.Verdict != NotCheckable ||
+	if r := verdictOf(t, in, "(max over seed of hits(a)) - (min over seed of hits(a)) <= 1"); r.Verdict != NotTestable ||
 		r.Reason != want {
 		t.Errorf("%+v", r)
 	}
@@ -559,7 +560,7 @@ func TestTooManyPoints(t *testing.T) {
 		}
 	}
 	r := verdictOf(t, Input{Records: recs(t, lines.String())}, "max over p0, p1, p2, p3, p4, p5 of hits > 0")
-	if r.Verdict != NotCheckable || !strings.Contains(r.Reason, "more than 262144 points") {
+	if r.Verdict != NotTestable || !strings.Contains(r.Reason, "more than 262144 points") {
 		t.Errorf("got %s: %s", r.Verdict, r.Reason)
 	}
 }
@@ -616,12 +617,13 @@ func TestPredefinedGroups(t *testing.T) {
 		Records: recs(t, "t a 1 1/10 noise=0\n t b 1 2/10 noise=1\n t c 1 3/10 noise=1\n t opt 1 9/10\n u a 1 4/10"),
 	}
 	checkResult(t, in, "max over online of hits < max over offline of hits where trace = t",
-		"holds: at all 2 points; closest at t, capacity 1, noise 1: 3 < 9")
-	checkResult(t, in, "max over online of hits >= 1", "holds: 1 to 4, at all 3 points; closest at t, capacity 1, noise "+
+		"reproduced: at all 2 points; closest at t, capacity 1, noise 1: 3 < 9")
+	checkResult(t, in, "max over online of hits >= 1", "reproduced: 1 to 4, at all 3 points; closest at t, capacity 1, "+
+		"noise "+
 		"0: 1 = 1")
-	checkResult(t, in, "hits(c) is first among online", "holds: c 3 is number 1 of 2, ahead of b 2 (t, capacity 1, "+
+	checkResult(t, in, "hits(c) is first among online", "reproduced: c 3 is number 1 of 2, ahead of b 2 (t, capacity 1, "+
 		"noise 1); 1 point left out: no record of c")
-	checkResult(t, in, "hits(a) is first among online", "not checkable here: there is no policy to compare with")
+	checkResult(t, in, "hits(a) is first among online", "not testable here: there is no policy to compare with")
 }
 
 // A policy that knows the future through a part of it is offline, and a cache without bounds is neither.
@@ -630,9 +632,9 @@ func TestForesightIsOffline(t *testing.T) {
 	t.Cleanup(func() { records.DeclareFuture(func(_, _ string) bool { return false }) })
 	in := Input{Records: recs(t, "t a 1 1/10\nt b 1 2/10\nt c 1 8/10\nt opt 1 9/10\n")}
 	in.Records[2].Predictor = "oracle"
-	checkResult(t, in, "max over online of hits = 2", "holds: 2 = 2 (t, capacity 1)")
-	checkResult(t, in, "max over offline of hits = 9", "holds: 9 = 9 (t, capacity 1)")
-	checkResult(t, in, "min over offline of hits = 8", "holds: 8 = 8 (t, capacity 1)")
+	checkResult(t, in, "max over online of hits = 2", "reproduced: 2 = 2 (t, capacity 1)")
+	checkResult(t, in, "max over offline of hits = 9", "reproduced: 9 = 9 (t, capacity 1)")
+	checkResult(t, in, "min over offline of hits = 8", "reproduced: 8 = 8 (t, capacity 1)")
 }
 
 // Ranks are exact: a policy that is first is not second.
@@ -641,7 +643,7 @@ func TestRanksAreExact(t *testing.T) {
 	for policy, rank := range map[string]string{"a": "first", "b": "second", "c": "third", "d": "last"} {
 		for _, said := range []string{"first", "second", "third", "last"} {
 			if got := verdictOf(t, in, fmt.Sprintf("hits(%s) is %s among a, b, c, d", policy,
-				said)).Verdict == Holds; got != (said == rank) {
+				said)).Verdict == Reproduced; got != (said == rank) {
 				t.Errorf("%s, which is %s, is %s: %t", policy, rank, said, got)
 			}
 		}
@@ -652,20 +654,20 @@ func TestRanksAreExact(t *testing.T) {
 func TestACapacityWrittenTwiceIsOnePlace(t *testing.T) {
 	in := Input{Records: recs(t, "t a 250 3/10\nt a 1% 3/10\nt a 500 4/10\n")}
 	in.Records[1].Capacity = 250
-	checkResult(t, in, "hits(a) increases with capacity", "holds: from 3 at capacity 250 to 4 at capacity 500 (t)")
+	checkResult(t, in, "hits(a) increases with capacity", "reproduced: from 3 at capacity 250 to 4 at capacity 500 (t)")
 }
 
 // Policies are compared where both have records; places where only one has are not points.
 func TestPlacesOfOnePolicyAreNoPoints(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 4/10 x=1\nt a 1 2/10 x=2\nt b 1 3/10 x=2\nt b 1 3/10 x=3\n")}
-	checkResult(t, in, "hits(a) < hits(b)", "holds: 2 < 3 (t, capacity 1, x 2)")
+	checkResult(t, in, "hits(a) < hits(b)", "reproduced: 2 < 3 (t, capacity 1, x 2)")
 }
 
 func TestAFigureAtSeveralPlacesIsNone(t *testing.T) {
 	in := Input{Records: recs(t, "t a 250 4/10\nt a 1% 4/10\nt a 500 6/10\n")}
 	in.Records[1].Capacity = 250
-	checkResult(t, in, "hits(a at capacity = 250) > 3", "not checkable here: 2 places match capacity 250, want one")
-	checkResult(t, in, "hits(a at capacity = 500) > 4", "holds: 6 > 4 (t)")
+	checkResult(t, in, "hits(a at capacity = 250) > 3", "not testable here: 2 places match capacity 250, want one")
+	checkResult(t, in, "hits(a at capacity = 500) > 4", "reproduced: 6 > 4 (t)")
 }
 
 // TestPoliciesAtOneCapacity expects a policy that an experiment runs at one capacity to count at all others, and two of
@@ -678,11 +680,12 @@ func TestPoliciesAtOneCapacity(t *testing.T) {
 		t c 10 6/10
 		t c 30 3/10
 		u c 10 1/10`)}
-	checkResult(t, in, "hits(a) < hits(b)", "does not hold: fails at 1 of 2 points; worst at t, x 2: 4 > 3")
-	checkResult(t, in, "hits(a) < hits(c)", "does not hold: fails at 1 of 2 points; worst at t, capacity 30: 4 > 3; "+
+	checkResult(t, in, "hits(a) < hits(b)", "refuted: fails at 1 of 2 points; worst at t, x 2: 4 > 3")
+	checkResult(t, in, "hits(a) < hits(c)", "refuted: fails at 1 of 2 points; worst at t, capacity 30: 4 > 3; "+
 		"1 point left out: no record of a")
-	checkResult(t, in, "hits(a) < hits(c) where capacity = 10", "holds: 4 < 6 (t, capacity 10); 1 point left out: no "+
+	checkResult(t, in, "hits(a) < hits(c) where capacity = 10", "reproduced: 4 < 6 (t, capacity 10); 1 point left "+
+		"out: no "+
 		"record of a")
 	in.AtOneCapacity = nil
-	checkResult(t, in, "hits(a) < hits(b)", "not checkable here: no point has records of all its policies")
+	checkResult(t, in, "hits(a) < hits(b)", "not testable here: no point has records of all its policies")
 }

@@ -21,7 +21,7 @@ func (c *Claim) CannotFail(d *Data) bool {
 	for range draws {
 		e := first.again()
 		e.d = d.drawn(random)
-		if c.verdictOf(e) != Holds {
+		if c.verdictOf(e) != Reproduced {
 			return false
 		}
 	}
@@ -37,7 +37,7 @@ func (c *Claim) verdictOf(e *evaluator) Verdict {
 		}
 	}
 	if e.reason != "" || len(r.Points) == 0 {
-		return NotCheckable
+		return NotTestable
 	}
 	return c.verdict(r)
 }

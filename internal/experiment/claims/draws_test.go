@@ -54,7 +54,7 @@ func TestClaimsThatFewResultsFail(t *testing.T) {
 		"max over x of hit_ratio(a) >= 20%",
 	} {
 		c := must.Get(Parse(claim))(t)
-		if r := c.Evaluate(d); r.Verdict != Holds {
+		if r := c.Evaluate(d); r.Verdict != Reproduced {
 			t.Errorf("%s: %+v", claim, r)
 		}
 		if c.CannotFail(d) {

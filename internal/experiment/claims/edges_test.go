@@ -20,16 +20,16 @@ func TestTheLongestClaim(t *testing.T) {
 // A place that is no number is not 0.
 func TestTextsAreNotNumbers(t *testing.T) {
 	in := Input{Records: recs(t, "t a 1 4/10 mode=sync\nt a 1 2/10 mode=1\n")}
-	checkResult(t, in, "hits(a) > 3 where mode != 0 and mode != 1", "holds: 4 > 3 (t, capacity 1, mode sync)")
+	checkResult(t, in, "hits(a) > 3 where mode != 0 and mode != 1", "reproduced: 4 > 3 (t, capacity 1, mode sync)")
 	checkResult(t, in, "hits(a) > 3 where mode = 0",
-		"not checkable here: no record where mode = 0, but at mode sync, 1")
+		"not testable here: no record where mode = 0, but at mode sync, 1")
 }
 
 // A name after "over" that is a policy is not the dimension of that name, whichever comes first in the records.
 func TestAPolicyComesBeforeADimensionOfItsName(t *testing.T) {
 	in := Input{Records: recs(t, "t x 1 3/10 x=1\nt x 1 5/10 x=2\n")}
 	checkResult(t, in, "max over x of hits == 5",
-		"does not hold: 3 to 5, fails at 1 of 2 points; worst at t, capacity 1, x 1: 3 < 5")
+		"refuted: 3 to 5, fails at 1 of 2 points; worst at t, capacity 1, x 1: 3 < 5")
 }
 
 func TestUnitsOfOperations(t *testing.T) {

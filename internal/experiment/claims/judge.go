@@ -104,7 +104,8 @@ func (c comparison) decides(o outcome) int {
 		return nearestTest(o.tests, verdict)
 	}
 	// it holds where a test of == fails
-	return nearestTest(o.tests, map[Verdict]Verdict{Holds: DoesNotHold, DoesNotHold: Holds, Undecided: Undecided}[verdict])
+	other := map[Verdict]Verdict{Reproduced: Refuted, Refuted: Reproduced, Undecided: Undecided}
+	return nearestTest(o.tests, other[verdict])
 }
 
 // toleranceOf returns how much values i and i+1 may differ: as the claim says or, for equality with a reference, as the
@@ -316,11 +317,11 @@ func (r ranking) decide(tests []test) Verdict {
 	least, open := answered(tests, no), answered(tests, unsure)
 	switch want := r.ahead(); {
 	case least > want || least+open < want:
-		return DoesNotHold
+		return Refuted
 	case open > 0:
 		return Undecided
 	}
-	return Holds
+	return Reproduced
 }
 
 // decides is the test against the next policy in the order or, if the rank is undecided, the nearest unsure test.

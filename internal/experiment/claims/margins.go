@@ -53,7 +53,7 @@ const (
 
 // verdict is the verdict of a claim that holds where the answer is yes.
 func (a answer) verdict() Verdict {
-	return [...]Verdict{no: DoesNotHold, unsure: Undecided, yes: Holds}[a]
+	return [...]Verdict{no: Refuted, unsure: Undecided, yes: Reproduced}[a]
 }
 
 func (t test) answer() answer {
@@ -96,7 +96,7 @@ func nearestTest(tests []test, verdict Verdict) int {
 // answer is the answer of the tests that decide a verdict.
 func (v Verdict) answer() answer {
 	switch v {
-	case Holds:
+	case Reproduced:
 		return yes
 	case Undecided:
 		return unsure

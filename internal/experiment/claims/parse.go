@@ -215,7 +215,7 @@ func (p *parser) comparison(value expr) statement {
 	return c
 }
 
-// stated parses the number or the range after "about".
+// stated parses the number or the range after "about", and which side of it is praised.
 func (p *parser) stated(value expr) statement {
 	at := p.tok.start
 	s := stated{value: value, ends: []expr{p.expression()}}
@@ -226,12 +226,27 @@ func (p *parser) stated(value expr) statement {
 			p.fail(at, "the range from %s to %s is empty: write the lower end first", low.written, high.written)
 		}
 	}
+	s.praise = p.praise()
 	if s.within = p.tolerance(); s.within == nil || s.within.relative {
 		if n, ok := s.ends[0].(number); ok && n.value == 0 && len(s.ends) == 1 {
 			p.fail(at, "a share of 0 is 0, so that nothing but 0 is about it: write about %s within X", n.written)
 		}
 	}
 	return s
+}
+
+// praise parses "or more" or "or less".
+func (p *parser) praise() praise {
+	if !p.accept("or") {
+		return neither
+	}
+	for _, side := range []praise{orMore, orLess} {
+		if p.accept(string(side)) {
+			return side
+		}
+	}
+	p.unexpected("more or less after or: the side on which the source praises a value", string(orMore), string(orLess))
+	return neither
 }
 
 func (p *parser) trend(value expr, moves movement) statement {

@@ -253,7 +253,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil || again.String() != c.String() {
 			t.Fatalf("%q is written as %q, which is read as %v, %v", text, c, again, err)
 		}
-		if r := c.Evaluate(d); r.Verdict == Holds && r.Held == 0 {
+		if r := c.Evaluate(d); r.Verdict == Reproduced && r.Held == 0 {
 			t.Fatalf("%s holds nowhere, and yet it holds", c)
 		}
 	})

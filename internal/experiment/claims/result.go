@@ -12,19 +12,36 @@ import (
 
 type Verdict string
 
+// The six verdicts, in the words that people read everywhere.
 const (
-	Holds Verdict = "holds"
-	// Exceeds: more than the source states, by more than the band around its number.
-	Exceeds Verdict = "exceeds"
+	Reproduced Verdict = "reproduced"
+	// Exceeded: more than the source states, by more than the band around its number, where it praises more.
+	Exceeded Verdict = "exceeded"
 	// Undecided: the seeds differ by more than what decides.
-	Undecided    Verdict = "undecided"
-	DoesNotHold  Verdict = "does not hold"
-	NotCheckable Verdict = "not checkable here"
+	Undecided Verdict = "undecided"
+	Refuted   Verdict = "refuted"
+	// NotTestable: a trace, a policy or the hardware is not at hand, or the claim's precondition is not met.
+	NotTestable Verdict = "not testable here"
+	// Calibrated: reproduced, but a constant of ours was fitted on this very number.
+	Calibrated Verdict = "calibrated"
 )
+
+// Verdicts are all verdicts, in the order in which people read them.
+var Verdicts = []Verdict{Reproduced, Exceeded, Calibrated, Undecided, Refuted, NotTestable}
+
+var marks = map[Verdict]string{
+	Reproduced: "✓", Exceeded: "↑", Calibrated: "c", Undecided: "≈", Refuted: "✗", NotTestable: "–",
+}
+
+// Mark is the sign of the verdict.
+func (v Verdict) Mark() string { return marks[v] }
+
+// IsMet reports whether what the claim says was measured.
+func (v Verdict) IsMet() bool { return v == Reproduced || v == Exceeded || v == Calibrated }
 
 type Result struct {
 	Finding
-	Held    int // the number of Points at which it holds
+	Held    int // the number of Points at which it is reproduced
 	Points  []Point
 	LeftOut int // further points, at which it could not be checked
 
@@ -49,7 +66,7 @@ type Place struct {
 	Place     string `json:"place"`
 }
 
-// Evaluate checks the claim. A claim without a point that decides it is not checkable, and never holds.
+// Evaluate checks the claim. A claim without a point that decides it is not testable, and never reproduced.
 func (c *Claim) Evaluate(d *Data) Result {
 	e := c.evaluator(d)
 	all := c.says.judge(e)
@@ -57,11 +74,11 @@ func (c *Claim) Evaluate(d *Data) Result {
 	quantities := c.quantities(all, without)
 	all = e.collapse(all)
 	if e.reason != "" {
-		return Result{Finding: Finding{Verdict: NotCheckable, Reason: e.reason}}
+		return Result{Finding: Finding{Verdict: NotTestable, Reason: e.reason}}
 	}
 	checked := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.why != "" })
 	if len(checked) == 0 {
-		return Result{Finding: Finding{Verdict: NotCheckable, Reason: commonest(all)}, LeftOut: len(all)}
+		return Result{Finding: Finding{Verdict: NotTestable, Reason: commonest(all)}, LeftOut: len(all)}
 	}
 	for _, why := range e.skipped {
 		all = append(all, outcome{why: why})
@@ -71,22 +88,22 @@ func (c *Claim) Evaluate(d *Data) Result {
 		measured := c.says.measured(e, o) + o.doubt(c.says)
 		r.Points = append(r.Points, Point{e.places(o.point), measured, c.says.decide(o.tests)})
 	}
-	r.Held = r.count(Holds)
+	r.Held = r.count(Reproduced)
 	r.Verdict = c.verdict(r)
 	r.Measured = e.summary(checked, r) + e.remarks(all, r)
 	return r
 }
 
-// verdict is the best verdict that enough of the points have or exceed: holds, exceeds, undecided, does not hold.
+// verdict is the best verdict that enough of the points have or exceed: reproduced, exceeded, undecided, refuted.
 func (c *Claim) verdict(r Result) Verdict {
 	enough := c.share * float64(len(r.Points)) * (1 - 1e-12) // the product may be rounded up
 	n := 0
-	for _, verdict := range []Verdict{Holds, Exceeds, Undecided} {
+	for _, verdict := range []Verdict{Reproduced, Exceeded, Undecided} {
 		if n += r.count(verdict); float64(n) >= enough {
 			return verdict
 		}
 	}
-	return DoesNotHold
+	return Refuted
 }
 
 func (r Result) count(verdict Verdict) int {
@@ -148,7 +165,7 @@ func (e *evaluator) remarks(all []outcome, r Result) (text string) {
 func (e *evaluator) summary(checked []outcome, r Result) string {
 	decides, closest, nearest := -1, "for example", 0.0
 	for i, o := range checked {
-		if r.Verdict != Holds && r.Points[i].Verdict != r.Verdict {
+		if r.Verdict != Reproduced && r.Points[i].Verdict != r.Verdict {
 			continue
 		}
 		slack := e.claim.says.slack(o.tests, unitOfAll(e.claim.says.operands()))
@@ -171,14 +188,14 @@ func (e *evaluator) summary(checked []outcome, r Result) string {
 		return fmt.Sprintf("%s (%s)", measured, at)
 	case r.Held == n:
 		return fmt.Sprintf("%s%s all %s; %s at %s: %s", e.span(checked), in, e.counted(n), closest, at, measured)
-	case r.Verdict == Holds:
+	case r.Verdict == Reproduced:
 		return fmt.Sprintf("%s %d of %s; worst at %s: %s", in, r.Held, e.counted(n), at, measured)
-	case r.Verdict == DoesNotHold:
+	case r.Verdict == Refuted:
 		return fmt.Sprintf("%sfails %s %d of %s; worst at %s: %s", e.span(checked), in, r.count(r.Verdict), e.counted(n), at,
 			measured)
 	default:
 		return fmt.Sprintf("%s%s %s %d of %s; %s at %s: %s", e.span(checked), r.Verdict, in, r.count(r.Verdict), e.counted(n),
-			map[Verdict]string{Exceeds: "farthest", Undecided: "least certain"}[r.Verdict], at, measured)
+			map[Verdict]string{Exceeded: "farthest", Undecided: "least certain"}[r.Verdict], at, measured)
 	}
 }
 
@@ -258,7 +275,7 @@ func (c comparison) measured(e *evaluator, o outcome) string {
 		}
 	}
 	if c.between {
-		if c.decide(o.tests) == Holds {
+		if c.decide(o.tests) == Reproduced {
 			return texts[1]
 		}
 		return fmt.Sprintf("%s, %s %s to %s", texts[1], side(o.tests), texts[0], texts[2])
@@ -288,9 +305,9 @@ func (t trend) measured(e *evaluator, o outcome) string {
 	from, to := 0, len(texts)-1
 	verdict := t.decide(o.tests)
 	switch {
-	case t.moves == isConstant || t.moves == isMonotone && verdict == DoesNotHold:
+	case t.moves == isConstant || t.moves == isMonotone && verdict == Refuted:
 		from, to = slices.Index(o.values, slices.Min(o.values)), slices.Index(o.values, slices.Max(o.values))
-	case verdict != Holds:
+	case verdict != Reproduced:
 		from = t.decides(o) % to // isMonotone has two tests for each step
 		to = from + 1
 	}

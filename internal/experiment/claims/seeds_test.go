@@ -22,25 +22,25 @@ func withSeeds(t *testing.T) Input {
 func TestSeedsDecide(t *testing.T) {
 	in := withSeeds(t)
 	for claim, want := range map[string]string{
-		"hits(a) < hits(b)":      "holds: 20 < 22 (t, capacity 1)",
-		"hits(a) + 2 == hits(b)": "holds: 22 = 22 (t, capacity 1)",
+		"hits(a) < hits(b)":      "reproduced: 20 < 22 (t, capacity 1)",
+		"hits(a) + 2 == hits(b)": "reproduced: 22 = 22 (t, capacity 1)",
 		// the differences are 2, 0, 0, 1, 3: their mean 1.2, their standard error 0.583, and t is 2.776
 		"hits(a) < hits(c)":              "undecided: 20 < 21.2, a tie within ±1.6 (t, capacity 1)",
 		"hits(a) >= hits(c)":             "undecided: 20 < 21.2, a tie within ±1.6 (t, capacity 1)",
-		"hits(a) < hits(c) + 0.5":        "holds: 20 < 21.7, ±1.6 (t, capacity 1)",
-		"hits(a) > hits(c) + 0.5":        "does not hold: 20 < 21.7, ±1.6 (t, capacity 1)",
-		"hits(a) == hits(c) within 3":    "holds: 20 beside 21.2, 1.2 apart, ±1.6 (t, capacity 1)",
-		"hits(a) != hits(c) within 3":    "does not hold: 20 beside 21.2, 1.2 apart, ±1.6 (t, capacity 1)",
+		"hits(a) < hits(c) + 0.5":        "reproduced: 20 < 21.7, ±1.6 (t, capacity 1)",
+		"hits(a) > hits(c) + 0.5":        "refuted: 20 < 21.7, ±1.6 (t, capacity 1)",
+		"hits(a) == hits(c) within 3":    "reproduced: 20 beside 21.2, 1.2 apart, ±1.6 (t, capacity 1)",
+		"hits(a) != hits(c) within 3":    "refuted: 20 beside 21.2, 1.2 apart, ±1.6 (t, capacity 1)",
 		"hits(a) == hits(c)":             "undecided: 20 < 21.2, a tie within ±1.6 (t, capacity 1)",
-		"hits(c) - hits(a) about 4 to 5": "does not hold: 1.2 beside 4 to 5, outside 3.6 to 5.5, ±1.6 (t, capacity 1)",
+		"hits(c) - hits(a) about 4 to 5": "refuted: 1.2 beside 4 to 5, outside 3.6 to 5.5, ±1.6 (t, capacity 1)",
 		"hits(c) - hits(a) about 2":      "undecided: 1.2 beside 2, outside 1.8 to 2.2, a tie within ±1.6 (t, capacity 1)",
-		"hits(c) - hits(a) about -5 to -2": "does not hold: 1.2 beside -5 to -2, outside -5.5 to -1.8, ±" +
+		"hits(c) - hits(a) about -5 to -2": "refuted: 1.2 beside -5 to -2, outside -5.5 to -1.8, ±" +
 			"1.6 (t, capacity 1)",
-		"hits(a) is first among a, b, c": "does not hold: a 20 is number 3 of 3, behind b 22 (t, capacity 1)",
+		"hits(a) is first among a, b, c": "refuted: a 20 is number 3 of 3, behind b 22 (t, capacity 1)",
 		"hits(b) is first among a, b, c": "undecided: b 22 is number 1 of 3, ahead of c 21.2, a tie " +
 			"within ±1.6 (t, capacity 1)",
 		"hits(sure) > hits(a)":       "undecided: 21 > 20, a tie within ±12.4 (t, capacity 1)",
-		"hits(a) < hits(sure) + 100": "holds: 20 < 121, ±12.4 (t, capacity 1)",
+		"hits(a) < hits(sure) + 100": "reproduced: 20 < 121, ±12.4 (t, capacity 1)",
 	} {
 		checkResult(t, in, claim, want)
 	}
@@ -71,7 +71,7 @@ func TestManySeedsAreLeftOutInGroups(t *testing.T) {
 	}
 	in := Input{Records: recs(t, lines.String()+"t lru 1 42/100\n")}
 	r := verdictOf(t, in, "hits(a) > hits(lru)")
-	if r.Verdict != Holds || !strings.Contains(r.Measured, "±") {
+	if r.Verdict != Reproduced || !strings.Contains(r.Measured, "±") {
 		t.Errorf("got %+v", r)
 	}
 	e := &evaluator{d: NewData(in), leftOut: everySeed, claim: &Claim{}}
@@ -110,10 +110,10 @@ func TestTheTextIsAboutWhatDecides(t *testing.T) {
 	for claim, want := range map[string]string{
 		"hits(a) increases with x": "undecided: from 112 at x 1 to 132 at x 2, a tie within ±42.1 (t, capacity 1)",
 		"hits(a) is monotone in x": "undecided: from 112 at x 1 to 132 at x 2, a tie within ±42.1 (t, capacity 1)",
-		"hits(a) decreases with x": "does not hold: from 132 at x 2 to 302 at x 3, ±42.1 (t, capacity 1)",
+		"hits(a) decreases with x": "refuted: from 132 at x 2 to 302 at x 3, ±42.1 (t, capacity 1)",
 		"hits(a at x = 0) < hits(b) < hits(c)": "undecided: 102 < 112 < 132, a tie within ±42.1 " +
 			"(t, capacity 1)",
-		"hits(c) < hits(b) < hits(a at x = 0)": "does not hold: 132 > 112 > 102 (t, capacity 1)",
+		"hits(c) < hits(b) < hits(a at x = 0)": "refuted: 132 > 112 > 102 (t, capacity 1)",
 		"hits(b) is last among b, c, d": "undecided: b 112 is number 3 of 3, behind c 132, a tie within ±42.1 " +
 			"(t, capacity 1)",
 		"hits(b) is second among b, c, d": "undecided: b 112 is number 3 of 3, behind c 132, a tie within ±42.1 " +
@@ -122,7 +122,7 @@ func TestTheTextIsAboutWhatDecides(t *testing.T) {
 			"(t, capacity 1)",
 		"hits(c) about 130":           "undecided: 132 beside 130, inside 117 to 143, a tie within ±42.6 (t, capacity 1)",
 		"hits(c) between 120 and 140": "undecided: 132, inside 120 to 140, a tie within ±42.6 (t, capacity 1)",
-		"hits(c) != hits(d)":          "holds: 132 < 302, ±42.1 (t, capacity 1)",
+		"hits(c) != hits(d)":          "reproduced: 132 < 302, ±42.1 (t, capacity 1)",
 	} {
 		checkResult(t, in, claim, want)
 	}

@@ -21,7 +21,16 @@ type Sentence struct {
 	// that of the sentence.
 	Reading       string    `yaml:"reading,omitempty"`
 	OtherReadings []Reading `yaml:"other-readings,omitempty"`
-	// Expected is the verdict that is expected, if it is not "holds", and why: "fails, because the trace is generated".
+	// Ours marks a question of ours, which is no sentence of the source.
+	Ours bool `yaml:"ours,omitempty"`
+	// Name is by what Given refers to the claim. Given is the precondition, a claim above: where that is not met, this
+	// claim says nothing.
+	Name  string `yaml:"name,omitempty"`
+	Given string `yaml:"given,omitempty"`
+	// Calibrated is the constant of ours that was fitted on the very number of the claim, and why: "launch_us of decode,
+	// because the source has no time of a launch".
+	Calibrated string `yaml:"calibrated,omitempty"`
+	// Expected is the verdict that is expected, if it is not "reproduced", and why: "refuted, because the trace is short".
 	// The reason may be left out beside a Note. ExpectedQuick is that of the quick version, if it is another.
 	Expected      string   `yaml:"expected,omitempty"`
 	ExpectedQuick string   `yaml:"expected-quick,omitempty"`
@@ -40,7 +49,7 @@ type Change struct {
 	Why    string `yaml:"why" json:"why"`
 }
 
-// Expectation is the verdict that is expected of a claim. The zero value expects that it does not fail.
+// Expectation is the verdict that is expected of a claim. The zero value expects that it is not refuted.
 type Expectation struct {
 	Verdict Verdict `json:"verdict"`
 	Because string  `json:"because"` // "" if the note says it
@@ -59,36 +68,59 @@ func (s Sentence) Expects(quick bool) Expectation {
 // Met reports whether a verdict is as expected. What cannot be checked contradicts nothing.
 func (x Expectation) Met(verdict Verdict) bool {
 	switch {
-	case verdict == NotCheckable:
+	case verdict == NotTestable:
 		return true
 	case x.Verdict == "":
-		return verdict != DoesNotHold
+		return verdict != Refuted
+	case verdict == Calibrated:
+		return x.Verdict == Reproduced
 	}
 	return verdict == x.Verdict
 }
 
-// expectable are the verdicts that may be expected, in the words of an experiment file.
-var expectable = map[string]Verdict{
-	"holds": Holds, "exceeds": Exceeds, "undecided": Undecided, "fails": DoesNotHold,
-}
+// expectable are the verdicts that may be expected.
+var expectable = []string{string(Reproduced), string(Exceeded), string(Undecided), string(Refuted)}
 
-var expectableWords = []string{"holds", "exceeds", "undecided", "fails"}
-
-// parseExpectation parses "fails, because REASON", or the verdict alone.
+// parseExpectation parses "refuted, because REASON", or the verdict alone.
 func parseExpectation(text string) (x Expectation, err error) {
 	if text == "" {
 		return Expectation{}, nil
 	}
-	word, because, explained := strings.Cut(OneLine(text), ", because")
-	verdict, ok := expectable[word]
-	if !ok {
-		err := suggest.Unknown("verdict", word, expectableWords)
-		return x, fmt.Errorf("%w; write it as in \"fails, because the trace is generated\"", err)
+	word, because, err := reasoned(text)
+	if err == nil && !slices.Contains(expectable, word) {
+		err = fmt.Errorf("%w; write it as in \"refuted, because the trace is generated\"",
+			suggest.Unknown("verdict", word, expectable))
 	}
-	if explained && because == "" {
-		return x, errors.New("the reason after \"because\" is missing")
+	return Expectation{Verdict(word), because}, err
+}
+
+// reasoned splits "WHAT, because WHY"; WHY is "" where it is not given.
+func reasoned(text string) (what, why string, err error) {
+	what, why, given := strings.Cut(OneLine(text), ", because")
+	if given && why == "" {
+		err = errors.New("the reason after \"because\" is missing")
 	}
-	return Expectation{verdict, strings.TrimPrefix(because, " ")}, nil
+	return what, strings.TrimPrefix(why, " "), err
+}
+
+// Calibration is the constant of ours that was fitted on the number of a claim.
+type Calibration struct {
+	Constant string `json:"constant"` // "" if none was
+	Because  string `json:"because"`
+}
+
+// Calibration returns what Calibrated says.
+func (s Sentence) Calibration() Calibration {
+	constant, because, _ := reasoned(s.Calibrated) // see Check
+	return Calibration{constant, because}
+}
+
+// Judged is the verdict of the sentence, given that of its claim.
+func (s Sentence) Judged(of Verdict) Verdict {
+	if of == Reproduced && s.Calibrated != "" {
+		return Calibrated
+	}
+	return of
 }
 
 // OneLine returns a text of an experiment file, which may span several lines there, as one line.
@@ -132,6 +164,10 @@ func (s Sentence) Check(names func(*Claim) error) (path []any, err error) {
 	if path, err := s.checkExpectations(); err != nil {
 		return path, err
 	}
+	if c := s.Calibration(); s.Calibrated != "" && (c.Constant == "" || c.Because == "") {
+		return []any{"calibrated"}, fmt.Errorf("%q names no constant and why it was fitted; write it as in \"launch_us of "+
+			"decode, because the source has no time of a launch\"", OneLine(s.Calibrated))
+	}
 	for i, c := range s.Changed {
 		if err := c.check(); err != nil {
 			return []any{"changed", i}, err
@@ -146,9 +182,9 @@ func (s Sentence) checkExpectations() (path []any, err error) {
 		x, err := parseExpectation(text)
 		switch {
 		case err != nil:
-		case key == "expected" && x.Verdict == Holds:
-			err = errors.New("that a claim holds is expected anyway; remove the key")
-		case x.Verdict != "" && x.Verdict != Holds && x.Because == "" && s.Note == "":
+		case key == "expected" && x.Verdict == Reproduced:
+			err = errors.New("that a claim is reproduced is expected anyway; remove the key")
+		case x.Verdict != "" && x.Verdict != Reproduced && x.Because == "" && s.Note == "":
 			err = fmt.Errorf("nothing says why; write \"%s, because ...\", or add a note", text)
 		}
 		if err != nil {

@@ -7,12 +7,22 @@ import (
 )
 
 // stated compares a value with the number or the range that a source states. There is a band around the number, or
-// around both ends of the range. A value beyond it, further from 0, exceeds the statement.
+// around both ends of the range. A value beside it refutes the statement, unless it is on the side that is praised.
 type stated struct {
 	value  expr
 	ends   []expr // the number, or the lower and the upper end of the range
+	praise praise
 	within *tolerance
 }
+
+// praise is the side of a stated number on which a value is more of what the source praises.
+type praise string
+
+const (
+	neither praise = ""
+	orMore  praise = "more"
+	orLess  praise = "less"
+)
 
 // usualBand is the band around a stated number if the claim gives none.
 var usualBand = tolerance{amount: number{written: "10%", value: 0.1}, relative: true}
@@ -26,7 +36,11 @@ const (
 func (s stated) operands() []expr { return append([]expr{s.value}, s.ends...) }
 
 func (s stated) String() string {
-	return text(s.value) + " about " + joined(s.ends, " to ", text) + s.within.String()
+	about := text(s.value) + " about " + joined(s.ends, " to ", text)
+	if s.praise != neither {
+		about += " or " + string(s.praise)
+	}
+	return about + s.within.String()
 }
 
 // band returns the bounds within which the value meets the stated one.
@@ -39,13 +53,14 @@ func (s stated) band(values []float64) (low, high float64) {
 	return low - within.beside(low), high + within.beside(high)
 }
 
-// judge makes two tests: that the value reaches the band, and that it does not exceed it.
+// judge makes two tests: that the value reaches the band, and that it does not exceed it. Where less is praised, it is
+// from above that the band is reached.
 func (s stated) judge(e *evaluator) []outcome {
 	return e.judgePoints(s.operands(), func(o *outcome) {
 		low, high := s.band(o.values)
 		x := o.values[statedValue]
 		o.tests = []test{newTest(x, low, x, low, high), newTest(high, x, x, low, high)}
-		if o.values[len(o.values)-1] < 0 { // less than a negative number is more of it
+		if s.praise == orLess {
 			slices.Reverse(o.tests)
 		}
 	})
@@ -56,8 +71,8 @@ func (s stated) decide(tests []test) Verdict {
 	switch {
 	case reaches != yes:
 		return reaches.verdict()
-	case stays == no:
-		return Exceeds
+	case stays == no && s.praise != neither:
+		return Exceeded
 	}
 	return stays.verdict()
 }
@@ -84,7 +99,7 @@ func (s stated) measured(_ *evaluator, o outcome) string {
 		}
 	}
 	text := fmt.Sprintf("%s beside %s", texts[statedValue], strings.Join(texts[statedLow:], " to "))
-	if s.decide(o.tests) != Holds {
+	if s.decide(o.tests) != Reproduced {
 		low, high := s.band(o.values)
 		band := u.writeAll([]float64{low, high})
 		text += fmt.Sprintf(", %s %s to %s", side(o.tests), band[0], band[1])

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/results/page"
@@ -35,7 +34,7 @@ func (t *lines) brief(summaries []Summary) {
 			case !c.Expected.Met(c.Verdict):
 				t.WriteString("\n")
 				t.claim(c)
-			case c.Verdict == claims.DoesNotHold:
+			case c.Verdict == claims.Refuted:
 				expected = append(expected, c)
 			}
 		}
@@ -54,7 +53,7 @@ func (t *lines) brief(summaries []Summary) {
 func (t *lines) failAsExpected(failing []Claim) {
 	if len(failing) > 0 {
 		t.WriteString("\n")
-		t.line("Do not hold, as expected:", plain)
+		t.line("Refuted, as expected:", plain)
 	}
 	for i, c := range failing {
 		if i == mostNamed && len(failing) > mostNamed+1 {
@@ -69,8 +68,8 @@ func (t *lines) failAsExpected(failing []Claim) {
 func countsTable(summaries []Summary) page.Table {
 	listed := occurring(summaries)
 	t := page.Table{Columns: []page.Column{{Name: "experiment"}, {Name: "claims", Class: page.Number}}}
-	for _, o := range listed {
-		t.Columns = append(t.Columns, page.Column{Name: strings.TrimPrefix(o.many, "are "), Class: page.Number})
+	for _, v := range listed {
+		t.Columns = append(t.Columns, page.Column{Name: string(v), Class: page.Number})
 	}
 	for _, s := range summaries {
 		name := s.Name
@@ -78,8 +77,8 @@ func countsTable(summaries []Summary) page.Table {
 			name += " (quick)"
 		}
 		row := []string{name, strconv.Itoa(len(s.Claims))}
-		for _, o := range listed {
-			row = append(row, strconv.Itoa(s.Count(o.verdict)))
+		for _, v := range listed {
+			row = append(row, strconv.Itoa(s.Count(v)))
 		}
 		t.Rows = append(t.Rows, row)
 	}

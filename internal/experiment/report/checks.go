@@ -11,14 +11,14 @@ import (
 )
 
 // outcome is the verdict for CI systems. What cannot be checked is no failure, but is said; so is a verdict other than
-// "holds" that was expected, or that is neither.
+// "reproduced" that was expected, or that is neither.
 func (c Claim) outcome() checks.Outcome {
 	switch {
 	case !c.Expected.Met(c.Verdict):
 		return checks.Fails
-	case c.Verdict == claims.NotCheckable:
+	case c.Verdict == claims.NotTestable:
 		return checks.Skipped
-	case c.Verdict == claims.Holds:
+	case c.Verdict == claims.Reproduced:
 		return checks.Passed
 	}
 	return checks.Noted
@@ -72,7 +72,7 @@ func Judge(summaries ...Summary) error {
 	}
 	var parts []string
 	if failing > 0 {
-		parts = append(parts, plural(failing, "claim does not hold", "claims do not hold"))
+		parts = append(parts, plural(failing, "claim is refuted", "claims are refuted"))
 	}
 	if changed > 0 {
 		parts = append(parts, plural(changed, "claim has another verdict than expected",

@@ -20,6 +20,10 @@ type Claim struct {
 	claims.Finding
 	Expected   claims.Expectation `json:"expected"`
 	Note       string             `json:"note"`
+	Ours       bool               `json:"ours"`        // no sentence of the source
+	Given      string             `json:"given"`       // the claim that is its precondition; "" if it has none
+	Calibrated claims.Calibration `json:"calibration"` // on the very number of the claim
+	Narrowed   Narrowed           `json:"narrowed"`
 	CannotFail bool               `json:"cannot_fail"` // it holds whatever is measured
 	// Reading is how the claim reads the sentence, if it can be read in several ways; the verdict is its.
 	Reading       string          `json:"reading"`
@@ -28,8 +32,15 @@ type Claim struct {
 	// points at which it does not hold; a claim about a share of the points may hold nevertheless
 	Failing []claims.Point `json:"failing"`
 
-	line       int // of the experiment's file; 0 if that is not known
+	name       string // by which others refer to it
+	line       int    // of the experiment's file; 0 if that is not known
 	quantities []claims.Quantity
+}
+
+// Narrowed says which traces of the experiment the claim excludes, and what it comes to on all of them.
+type Narrowed struct {
+	Without []string `json:"without"` // none if it excludes none
+	claims.Finding
 }
 
 // Reading is another reading of the sentence, with its verdict.
@@ -61,10 +72,13 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		if err != nil {
 			return nil, err
 		}
-		verdict.CannotFail = result.Verdict == claims.Holds && claim.CannotFail(data.of(claim))
+		verdict.CannotFail = result.Verdict == claims.Reproduced && claim.CannotFail(data.of(claim))
 		verdict.Finding, verdict.quantities = result.Finding, result.Quantities
+		verdict.Verdict = c.Judged(result.Verdict)
+		verdict.Narrowed = narrowed(claim, f, data)
 		verdict.Failing = slices.DeleteFunc(append(verdict.Failing, result.Points...),
-			func(p claims.Point) bool { return p.Verdict == claims.Holds })
+			func(p claims.Point) bool { return p.Verdict == claims.Reproduced })
+		verdict.gate(judged, c.Given)
 		for j := range verdict.OtherReadings {
 			r := &verdict.OtherReadings[j]
 			_, other, err := data.evaluate(r.Claim)
@@ -76,6 +90,36 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 		judged = append(judged, verdict)
 	}
 	return judged, nil
+}
+
+// narrowed evaluates a claim that excludes traces of the experiment on all of them.
+func narrowed(claim *claims.Claim, f *experiment.File, data indexed) (n Narrowed) {
+	whole, without := claim.Whole()
+	n.Without = slices.DeleteFunc(append([]string{}, without...), func(name string) bool {
+		return !slices.ContainsFunc(f.Traces, func(t experiment.Trace) bool { return t.Name == name })
+	})
+	if len(n.Without) > 0 {
+		n.Finding = whole.Evaluate(data.of(whole)).Finding
+	}
+	return n
+}
+
+// gate takes the verdict from a claim whose precondition, one of those above, is refuted or was not tested itself: what
+// was measured then says nothing about the sentence.
+func (c *Claim) gate(above []Claim, given string) {
+	at := slices.IndexFunc(above, func(of Claim) bool { return given != "" && of.name == given })
+	if at < 0 || c.Verdict == claims.NotTestable {
+		return
+	}
+	of := above[at]
+	if of.Verdict != claims.Refuted && of.Verdict != claims.NotTestable {
+		return
+	}
+	c.Verdict, c.Failing = claims.NotTestable, []claims.Point{}
+	c.Reason = fmt.Sprintf("its precondition is %s: %s", of.Verdict, of.Claim)
+	if said := cmp.Or(of.Measured, of.Reason); said != "" {
+		c.Reason += " (" + said + ")"
+	}
 }
 
 // indexed is the data of claims, indexed once for all that are about the same labels.
@@ -120,7 +164,8 @@ func newClaim(f *experiment.File, c experiment.Claim) Claim {
 	judged := Claim{Experiment: f.Name, At: claims.OneLine(c.At), Claim: claims.OneLine(c.Claim),
 		Stated: claims.OneLine(c.Stated), Expected: c.Expects(f.IsQuick()), Note: claims.OneLine(c.Note),
 		Reading: claims.OneLine(c.Reading), OtherReadings: []Reading{}, Changed: []claims.Change{},
-		Failing: []claims.Point{}}
+		Failing: []claims.Point{}, Ours: c.Ours, Given: c.Given, name: c.Name, Calibrated: c.Calibration(),
+		Narrowed: Narrowed{Without: []string{}}}
 	for _, r := range c.OtherReadings {
 		judged.OtherReadings = append(judged.OtherReadings,
 			Reading{Reading: claims.Reading{
@@ -141,7 +186,7 @@ func NotRun(f *experiment.File, quick bool, reason string) Summary {
 	}
 	for _, c := range f.Claims {
 		claim := newClaim(f, c)
-		claim.Finding = claims.Finding{Verdict: claims.NotCheckable, Reason: reason}
+		claim.Finding = claims.Finding{Verdict: claims.NotTestable, Reason: reason}
 		for i := range claim.OtherReadings {
 			claim.OtherReadings[i].Finding = claim.Finding
 		}
@@ -150,10 +195,12 @@ func NotRun(f *experiment.File, quick bool, reason string) Summary {
 	return s
 }
 
-// Why says why a claim is not met, if that is known; "" for one that holds or cannot be checked.
+// Why says why a claim is not reproduced, if that is known; "" for one that is, or that cannot be tested.
 func (c Claim) Why() string {
 	switch {
-	case c.Verdict == claims.Holds || c.Verdict == claims.NotCheckable:
+	case c.Verdict == claims.Calibrated:
+		return c.Calibrated.Constant + " was fitted on this number: " + c.Calibrated.Because
+	case c.Verdict == claims.Reproduced || c.Verdict == claims.NotTestable:
 		return ""
 	case c.Verdict == c.Expected.Verdict && c.Expected.Because != "":
 		return strings.TrimSpace(strings.TrimSuffix(c.Expected.Because, ".") + ". " + c.Note)
@@ -162,9 +209,9 @@ func (c Claim) Why() string {
 }
 
 // Mark is the sign of the verdict.
-func (c Claim) Mark() string { return outcomeOf(c.Verdict).mark }
+func (c Claim) Mark() string { return c.Verdict.Mark() }
 
-// verdict is the verdict in words, with what was expected if that is said: "does not hold, as expected".
+// verdict is the verdict in words, with what was expected if that is said: "refuted, as expected".
 func (c Claim) verdict() string {
 	text := string(c.Verdict)
 	if more := c.remark(); more != "" {
@@ -178,20 +225,27 @@ func (c Claim) remark() string {
 	switch {
 	case c.CannotFail:
 		return "whatever is measured"
-	case c.Expected.Verdict == "" || c.Verdict == claims.NotCheckable:
+	case c.Expected.Verdict == "" || c.Verdict == claims.NotTestable:
 		return ""
 	case c.Expected.Met(c.Verdict):
 		return "as expected"
 	}
-	return "but expected " + expectedWords[c.Expected.Verdict]
+	return "but expected: " + string(c.Expected.Verdict)
 }
 
-// read says how the claim reads the sentence, and what the other readings give; "" if there is one reading.
-func (c Claim) read() string {
-	if c.Reading == "" {
-		return ""
+// read says which traces the claim excludes, how it reads the sentence, and what comes of it otherwise; "" if it
+// excludes none and there is one reading.
+func (c Claim) read() (text string) {
+	if len(c.Narrowed.Without) > 0 {
+		text = fmt.Sprintf("narrowed: without %s; with it %s", strings.Join(c.Narrowed.Without, ", "), c.Narrowed.Verdict)
+		if said := cmp.Or(c.Narrowed.Measured, c.Narrowed.Reason); said != "" {
+			text += ", " + said
+		}
 	}
-	text := "read as " + c.Reading
+	if c.Reading == "" {
+		return text
+	}
+	text = strings.TrimPrefix(text+"; read as "+c.Reading, "; ")
 	for _, r := range c.OtherReadings {
 		text += fmt.Sprintf("; read as %s: %s", r.Reading.Reading, r.Verdict)
 		if said := cmp.Or(r.Measured, r.Reason); said != "" {
@@ -200,7 +254,3 @@ func (c Claim) read() string {
 	}
 	return text
 }
-
-// expectedWords are verdicts after "expected".
-var expectedWords = map[claims.Verdict]string{claims.Holds: "to hold", claims.Exceeds: "to exceed",
-	claims.Undecided: "to be undecided", claims.DoesNotHold: "not to hold"}

@@ -27,7 +27,7 @@ func TestLabelsAreADimensionOfClaims(t *testing.T) {
 		{Claim: "mean over tenant of tenant_hit_ratio(lru) == hit_ratio(lru)"},
 	}}
 	judged := must.Get(judge(f, labelled()))(t)
-	for i, want := range []string{"holds", "does not hold", "holds"} {
+	for i, want := range []string{"reproduced", "refuted", "reproduced"} {
 		if got := string(judged[i].Verdict); got != want {
 			t.Errorf("%s: %s (%s%s), want %s", judged[i].Claim, got, judged[i].Measured, judged[i].Reason, want)
 		}

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
+	"github.com/cachesim/cachesim/internal/experiment/scorecard"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/page"
@@ -44,13 +44,17 @@ func newIndex(version string, summaries []Summary) page.Page {
 		experiments = append(experiments, indexPart(s, link))
 	}
 	for _, c := range all {
-		if c.Verdict == claims.DoesNotHold {
+		if c.Verdict == claims.Refuted {
 			failing = append(failing, c)
 		}
 	}
 	if len(failing) > 0 {
-		p.Sections = append(p.Sections, page.Section{ID: "failures", Title: "What does not hold",
+		p.Sections = append(p.Sections, page.Section{ID: "failures", Title: "What is refuted",
 			Parts: []page.Part{claimsPart(failing)}})
+	}
+	if papers := papersTable(summaries); len(papers.Rows) > 0 {
+		p.Sections = append(p.Sections, page.Section{ID: "papers", Title: "Paper by paper",
+			Parts: []page.Part{{Table: &papers}}})
 	}
 	figures := figuresTable(summaries)
 	p.Sections = append(p.Sections,
@@ -60,13 +64,48 @@ func newIndex(version string, summaries []Summary) page.Page {
 	return p
 }
 
+// papersTable counts the sentences of each paper whose experiments ran, and questions of ours apart.
+func papersTable(summaries []Summary) page.Table {
+	listed := occurring(summaries)
+	t := page.Table{Caption: "Paper by paper", Columns: []page.Column{{Name: "paper"},
+		{Name: "sentences", Class: page.Number}}}
+	for _, v := range listed {
+		t.Columns = append(t.Columns, page.Column{Name: string(v), Class: page.Number})
+	}
+	t.Columns = append(t.Columns, page.Column{Name: "questions of ours", Class: page.Number})
+	for _, p := range scorecard.Papers {
+		var of Summary
+		ours := 0
+		for _, s := range summaries {
+			for _, c := range s.Claims {
+				switch {
+				case !p.Has(s.Name):
+				case c.Ours:
+					ours++
+				default:
+					of.Claims = append(of.Claims, c)
+				}
+			}
+		}
+		if len(of.Claims)+ours == 0 {
+			continue
+		}
+		row := []string{p.Name, strconv.Itoa(len(of.Claims))}
+		for _, v := range listed {
+			row = append(row, strconv.Itoa(of.Count(v)))
+		}
+		t.Rows = append(t.Rows, append(row, strconv.Itoa(ours)))
+	}
+	return t
+}
+
 // figuresTable has a row for each figure of each source.
 func figuresTable(summaries []Summary) page.Table {
 	listed := occurring(summaries)
 	t := page.Table{Caption: "Figure by figure", Columns: []page.Column{
 		{Name: "experiment"}, {Name: "in the source", Class: page.Wrapped}}}
-	for _, o := range listed {
-		t.Columns = append(t.Columns, page.Column{Name: strings.TrimPrefix(o.many, "are "), Class: page.Number})
+	for _, v := range listed {
+		t.Columns = append(t.Columns, page.Column{Name: string(v), Class: page.Number})
 	}
 	for _, s := range summaries {
 		places := records.GroupBy(s.Claims, func(c Claim) string { return c.At })
@@ -79,8 +118,8 @@ func figuresTable(summaries []Summary) page.Table {
 				at = cmp.Or(same[0].At, at)
 			}
 			row := []string{s.Name, at}
-			for _, o := range listed {
-				row = append(row, strconv.Itoa(Summary{Claims: same}.Count(o.verdict)))
+			for _, v := range listed {
+				row = append(row, strconv.Itoa(Summary{Claims: same}.Count(v)))
 			}
 			t.Rows = append(t.Rows, row)
 		}

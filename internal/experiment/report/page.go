@@ -48,7 +48,7 @@ func newPage(in Input, summary Summary, drawn []*page.Figure, tables []*results.
 			p.Sections = append(p.Sections, page.Section{ID: id, Title: title, Parts: parts})
 		}
 	}
-	add("failures", "What does not hold", failures(summary, tables)...)
+	add("failures", "What is refuted", failures(summary, tables)...)
 	add("claims", "Claims", claimParts(summary.Claims)...)
 	var parts []page.Part
 	for _, f := range drawn {
@@ -91,7 +91,7 @@ func files() (files []page.Link) {
 // failures shows the claims that do not hold, and the tables that differ from published numbers.
 func failures(summary Summary, tables []*results.Tables) (parts []page.Part) {
 	failing := slices.DeleteFunc(slices.Clone(summary.Claims), func(c Claim) bool {
-		return c.Verdict != claims.DoesNotHold
+		return c.Verdict != claims.Refuted
 	})
 	if len(failing) > 0 {
 		parts = append(parts, claimsPart(failing))
@@ -113,7 +113,7 @@ func claimParts(all []Claim) (parts []page.Part) {
 	if t := withoutEmptyColumns(figuresTable([]Summary{{Claims: all}})); len(t.Rows) > 1 {
 		parts = append(parts, page.Part{Table: &t})
 	}
-	rest := slices.DeleteFunc(slices.Clone(all), func(c Claim) bool { return c.Verdict == claims.DoesNotHold })
+	rest := slices.DeleteFunc(slices.Clone(all), func(c Claim) bool { return c.Verdict == claims.Refuted })
 	if len(rest) > 0 {
 		parts = append(parts, claimsPart(rest))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/results/page"
@@ -14,11 +15,11 @@ func countsPart(judged []Claim) page.Part {
 	w.Element("ul", page.Attributes{"class", "counts"}, func() {
 		w.Line()
 		s := Summary{Claims: judged}
-		for _, o := range outcomes {
-			if n := s.Count(o.verdict); n > 0 {
+		for _, v := range claims.Verdicts {
+			if n := s.Count(v); n > 0 {
 				w.Element("li", nil, func() {
-					w.Leaf("strong", page.Attributes{"class", o.class}, strconv.Itoa(n))
-					w.Text(o.words(n))
+					w.Leaf("strong", page.Attributes{"class", classOf(v)}, strconv.Itoa(n))
+					w.Text(string(v))
 				})
 				w.Line()
 			}
@@ -66,7 +67,7 @@ func writeClaim(w *page.Writer, c Claim) {
 			w.Leaf("p", page.Attributes{"class", "soft"}, text)
 		}
 	}
-	w.Element("td", page.Attributes{"role", "cell", "class", "verdict " + outcomeOf(c.Verdict).class}, func() {
+	w.Element("td", page.Attributes{"role", "cell", "class", "verdict " + classOf(c.Verdict)}, func() {
 		w.Text(fmt.Sprintf("%s %s", c.Mark(), c.Verdict))
 		aside(c.remark())
 	})
@@ -83,6 +84,10 @@ func writeClaim(w *page.Writer, c Claim) {
 		aside(c.Reason)
 		if len(c.Failing) > 1 {
 			writeFailing(w, c.Failing)
+		}
+		if len(c.Narrowed.Without) > 0 {
+			aside(fmt.Sprintf("Narrowed: without %s; with it %s", strings.Join(c.Narrowed.Without, ", "), c.Narrowed.Verdict))
+			aside(cmp.Or(c.Narrowed.Measured, c.Narrowed.Reason))
 		}
 		for _, r := range c.OtherReadings {
 			aside(fmt.Sprintf("Read as %s (%s): %s", r.Reading.Reading, r.Claim, r.Verdict))
@@ -129,7 +134,7 @@ func writeFailing(w *page.Writer, failing []claims.Point) {
 						}
 						w.Text(place.Dimension + " " + place.Place)
 					}
-					if p.Verdict != claims.DoesNotHold {
+					if p.Verdict != claims.Refuted {
 						w.Text(" (" + string(p.Verdict) + ")")
 					}
 					w.Text(": " + p.Measured)

@@ -183,9 +183,9 @@ func (t *lines) painted(content string, as style) string {
 
 func styleOf(verdict claims.Verdict) style {
 	switch verdict {
-	case claims.Holds:
+	case claims.Reproduced, claims.Exceeded:
 		return green
-	case claims.DoesNotHold:
+	case claims.Refuted:
 		return red
 	}
 	return yellow
@@ -202,7 +202,7 @@ func heading(s Summary) string {
 // details says what was measured and what the source states, and why the claim does not hold or cannot be checked.
 func details(c Claim) string {
 	var parts []string
-	if said := c.verdict(); said != string(claims.Holds) {
+	if said := c.verdict(); said != string(claims.Reproduced) {
 		parts = append(parts, said)
 	}
 	if c.Reason != "" {

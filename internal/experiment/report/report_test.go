@@ -171,10 +171,10 @@ func TestClaimsAreJudged(t *testing.T) {
 	for _, c := range summary.Claims {
 		got = append(got, c.Verdict)
 	}
-	if want := []claims.Verdict{claims.Holds, claims.DoesNotHold, claims.NotCheckable}; !slices.Equal(got, want) {
+	if want := []claims.Verdict{claims.Reproduced, claims.Refuted, claims.NotTestable}; !slices.Equal(got, want) {
 		t.Errorf("verdicts %v, want %v", got, want)
 	}
-	if want := "checked 2 of 3 claims: 1 holds, 1 does not hold, 1 is not checkable here"; summary.Verdict() != want {
+	if want := "checked 2 of 3 claims: 1 reproduced, 1 refuted, 1 not testable here"; summary.Verdict() != want {
 		t.Errorf("verdict %q, want %q", summary.Verdict(), want)
 	}
 	if c := summary.Claims[1]; len(c.Failing) != 1 || c.Measured == "" {
@@ -329,7 +329,7 @@ func TestWithoutRecords(t *testing.T) {
 	if got := summary.Remarks(); !slices.Equal(got, want) {
 		t.Errorf("remarks %q, want %q", got, want)
 	}
-	if n := summary.Count(claims.NotCheckable); n != 3 {
+	if n := summary.Count(claims.NotTestable); n != 3 {
 		t.Errorf("%d claims are not checkable, want 3", n)
 	}
 }
@@ -344,7 +344,7 @@ func TestAFigureThatCannotBeWrittenIsAnError(t *testing.T) {
 func TestFailuresStandFirst(t *testing.T) {
 	page, elements, summary := write(t, sample())
 	headings := texts(elements, "h2")
-	if len(headings) < 2 || headings[0] != "What does not hold" || headings[1] != "Claims" {
+	if len(headings) < 2 || headings[0] != "What is refuted" || headings[1] != "Claims" {
 		t.Errorf("headings %q", headings)
 	}
 	for _, c := range summary.Claims {
@@ -357,7 +357,7 @@ func TestFailuresStandFirst(t *testing.T) {
 	}
 	in := sample()
 	in.File.Claims, in.File.Tables = in.File.Claims[:1], nil
-	if _, elements, _ := write(t, in); slices.Contains(texts(elements, "h2"), "What does not hold") {
+	if _, elements, _ := write(t, in); slices.Contains(texts(elements, "h2"), "What is refuted") {
 		t.Error("there are failures where everything holds")
 	}
 }

@@ -32,7 +32,7 @@ func (s Summary) Count(verdict claims.Verdict) int {
 	return records.Count(s.Claims, func(c Claim) bool { return c.Verdict == verdict })
 }
 
-func (s Summary) checked() int { return len(s.Claims) - s.Count(claims.NotCheckable) }
+func (s Summary) checked() int { return len(s.Claims) - s.Count(claims.NotTestable) }
 
 // IsSmokeTest reports whether this is a quick version that checks less than half of the claims.
 func (s Summary) IsSmokeTest() bool { return s.Quick && 2*s.checked() < len(s.Claims) }
@@ -48,21 +48,25 @@ func (s Summary) version() string {
 	return " (quick version)"
 }
 
-// Verdict counts the claims by outcome, in words: "checked 6 of 7 claims: 5 hold, 1 does not hold, 1 is not checkable
+// Verdict counts the claims by outcome, in words: "checked 6 of 7 claims: 5 reproduced, 1 refuted, 1 not testable
 // here".
 func (s Summary) Verdict() string {
 	if len(s.Claims) == 0 {
 		return "no claims"
 	}
 	var parts []string
-	for _, o := range outcomes {
-		n := s.Count(o.verdict)
+	for _, v := range claims.Verdicts {
+		n := s.Count(v)
 		if n == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%d %s", n, o.words(n))
-		as := records.Count(s.Claims, func(c Claim) bool { return c.Verdict == o.verdict && c.Expected.Verdict == o.verdict })
-		if o.verdict != claims.Holds && as > 0 {
+		text := fmt.Sprintf("%d %s", n, v)
+		as := records.Count(s.Claims, func(c Claim) bool { return c.Verdict == v && c.Expected.Verdict == v })
+		narrowed := records.Count(s.Claims, func(c Claim) bool { return c.Verdict == v && len(c.Narrowed.Without) > 0 })
+		switch {
+		case v == claims.Reproduced && narrowed > 0:
+			text += fmt.Sprintf(" (%d narrowed)", narrowed)
+		case v != claims.Reproduced && as > 0:
 			text += fmt.Sprintf(" (%d as expected)", as)
 		}
 		parts = append(parts, text)
@@ -71,8 +75,8 @@ func (s Summary) Verdict() string {
 		strings.Join(parts, ", "))
 }
 
-// Total counts the claims of several experiments: "3 experiments, 1 of them not run; checked 12 of 12 claims: 11 hold,
-// 1 does not hold".
+// Total counts the claims of several experiments: "3 experiments, 1 of them not run; checked 12 of 12 claims: 11
+// reproduced, 1 refuted".
 func Total(summaries []Summary) string {
 	all, notRun := Summary{}, 0
 	for _, s := range summaries {
@@ -88,46 +92,26 @@ func Total(summaries []Summary) string {
 	return text + "; " + all.Verdict()
 }
 
-// outcomes are the verdicts with their signs, and with their words for one claim and for several.
-var outcomes = []outcome{
-	{claims.Holds, "✓", "holds", "hold", "holds"},
-	{claims.Exceeds, "↑", "exceeds", "exceed", "open"},
-	{claims.Undecided, "≈", "is undecided", "are undecided", "open"},
-	{claims.DoesNotHold, "✗", "does not hold", "do not hold", "fails"},
-	{claims.NotCheckable, "–", "is not checkable here", "are not checkable here", "open"},
-}
-
-type outcome struct {
-	verdict   claims.Verdict
-	mark      string
-	one, many string
-	class     string // of the page's style
-}
-
-// outcomeOf returns the outcome of a verdict.
-func outcomeOf(verdict claims.Verdict) (o outcome) {
-	if i := slices.IndexFunc(outcomes, func(o outcome) bool { return o.verdict == verdict }); i >= 0 {
-		return outcomes[i]
+// classOf is the style of a verdict on the page.
+func classOf(v claims.Verdict) string {
+	switch v {
+	case claims.Reproduced:
+		return "holds"
+	case claims.Refuted:
+		return "fails"
 	}
-	return o
+	return "open"
 }
 
-// occurring returns the outcomes to list: holds and does not hold, and the others if some claim has them.
-func occurring(summaries []Summary) (all []outcome) {
-	for _, o := range outcomes {
-		if o.verdict == claims.Holds || o.verdict == claims.DoesNotHold ||
-			slices.ContainsFunc(summaries, func(s Summary) bool { return s.Count(o.verdict) > 0 }) {
-			all = append(all, o)
+// occurring returns the verdicts to list: reproduced and refuted, and the others if some claim has them.
+func occurring(summaries []Summary) (all []claims.Verdict) {
+	for _, v := range claims.Verdicts {
+		if v == claims.Reproduced || v == claims.Refuted ||
+			slices.ContainsFunc(summaries, func(s Summary) bool { return s.Count(v) > 0 }) {
+			all = append(all, v)
 		}
 	}
 	return all
-}
-
-func (o outcome) words(n int) string {
-	if n == 1 {
-		return o.one
-	}
-	return o.many
 }
 
 // CannotFail warns of the claims that no result could fail.

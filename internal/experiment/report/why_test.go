@@ -13,9 +13,9 @@ func failing() Summary {
 	note := "Generated traces stand in for those of the source. " +
 		strings.Repeat("There the gap is wider than here. ", 20)
 	return Summary{Name: "fig", Title: "T", Claims: []Claim{
-		{Claim: "a > b", Finding: claims.Finding{Verdict: claims.DoesNotHold, Measured: "1 > 2"}, Stated: "twice as much",
+		{Claim: "a > b", Finding: claims.Finding{Verdict: claims.Refuted, Measured: "1 > 2"}, Stated: "twice as much",
 			Note: note},
-		{Claim: "a > c", Finding: claims.Finding{Verdict: claims.Holds}, Note: "nobody needs to know"},
+		{Claim: "a > c", Finding: claims.Finding{Verdict: claims.Reproduced}, Note: "nobody needs to know"},
 	}}
 }
 
@@ -49,9 +49,9 @@ func TestPrintSaysWhyAClaimDoesNotHold(t *testing.T) {
 
 func TestTotal(t *testing.T) {
 	notRun := Summary{Failure: "trace a is missing",
-		Claims: []Claim{{Finding: claims.Finding{Verdict: claims.NotCheckable}}}}
+		Claims: []Claim{{Finding: claims.Finding{Verdict: claims.NotTestable}}}}
 	got := Total([]Summary{failing(), notRun})
-	want := "2 experiments, 1 of them not run; checked 2 of 3 claims: 1 holds, 1 does not hold, 1 is not checkable here"
+	want := "2 experiments, 1 of them not run; checked 2 of 3 claims: 1 reproduced, 1 refuted, 1 not testable here"
 	if got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

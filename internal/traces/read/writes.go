@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/source"
 	"github.com/cachesim/cachesim/internal/traces/stream"
@@ -33,7 +34,9 @@ func (l *loader) applyWrites() (*traces.Trace, error) {
 	if l.opts.Ends && l.ttls != nil {
 		t.Ends = make([]int64, len(t.Objects))
 	}
-	removeObjects(t, l.ttls, &l.flushed)
+	if warning := removeObjects(t, l.ttls, &l.flushed).contradiction(); warning != "" {
+		t.Warnings = append(t.Warnings, warning)
+	}
 	l.ttls = nil
 	if !l.opts.Keys {
 		t.Keys = nil
@@ -106,11 +109,16 @@ type follower struct {
 	lives   []life
 	present []bool // a cache may have the object
 	flushed *flushes
+
+	// over says of which objects the time to live ended, and nothing has been stored since by what the log says that the
+	// server found; nil if it does not say. Hits of them are late.
+	over       []bool
+	hits, late int
 }
 
 // removeObjects fills Removals, from the operations and the times to live, and counts what it finds. An object that no
 // request can have loaded since it was last removed is not removed again.
-func removeObjects(t *traces.Trace, ttls []int64, flushed *flushes) {
+func removeObjects(t *traces.Trace, ttls []int64, flushed *flushes) *follower {
 	f := newFollower(t, ttls, flushed)
 	starts := t.Starts
 	for pos := 0; pos < len(t.Objects); {
@@ -119,9 +127,40 @@ func removeObjects(t *traces.Trace, ttls []int64, flushed *flushes) {
 			f.flush(pos)
 			f.valid.reset()
 			clear(f.lives)
+			clear(f.over)
 			f.flushed.over = nil
 		}
 		pos = f.follow(pos)
+	}
+	return f
+}
+
+// contradiction says that the server hit what had expired by the log's own times, "" if it hardly did. Some do, such as
+// Varnish in its grace.
+func (f *follower) contradiction() string {
+	const hardly = 0.05
+	if float64(f.late) <= hardly*float64(f.hits) {
+		return ""
+	}
+	return fmt.Sprintf("times contradict times to live: of %s that the log states, %s were of objects whose time to live "+
+		"had ended, and which nothing had stored since; look at the units of the times to live (ttl-unit) and "+
+		"of the times, or whether the server follows them", show.Counted(f.hits, "hit"), show.Count(int64(f.late)))
+}
+
+// find compares what the server found with the times to live.
+func (f *follower) find(pos int) {
+	if f.over == nil {
+		return
+	}
+	o := f.trace.Objects[pos]
+	switch {
+	case f.trace.Served[pos] == stream.ServedHit:
+		f.hits++
+		if f.over[o] {
+			f.late++
+		}
+	case f.trace.Served[pos] != stream.ServedPass:
+		f.over[o] = false
 	}
 }
 
@@ -149,6 +188,9 @@ func newFollower(t *traces.Trace, ttls []int64, flushed *flushes) *follower {
 	if ttls != nil {
 		f.valid = newValidity(t.NumObjects)
 	}
+	if ttls != nil && t.Served != nil {
+		f.over = make([]bool, t.NumObjects)
+	}
 	return f
 }
 
@@ -157,6 +199,9 @@ func (f *follower) follow(pos int) int {
 	f.flush(pos)
 	f.expire(pos)
 	end := f.endOfCommand(pos)
+	for row := pos; row < end; row++ {
+		f.find(row)
+	}
 	if end-pos > 1 {
 		f.command(pos, end)
 	} else {
@@ -184,6 +229,9 @@ func (f *follower) expire(pos int) {
 	for gone, ok := f.valid.expired(f.trace.Times[pos]); ok; gone, ok = f.valid.expired(f.trace.Times[pos]) {
 		f.trace.Written.Expiries++
 		f.lives[gone] = missing
+		if f.over != nil {
+			f.over[gone] = true
+		}
 		f.remove(pos, gone, traces.Expired)
 	}
 }

@@ -380,3 +380,29 @@ func TestLeavingOutRowsFitsIntoMemory(t *testing.T) {
 	must.Do(t, load(200_000))
 	must.Fail(t, load(80_000), "its requests without those that write or delete")
 }
+
+// TestTimesThatContradictTimesToLive: hits of what had expired by the log's own times are said, unless they are few.
+func TestTimesThatContradictTimesToLive(t *testing.T) {
+	for name, c := range map[string]struct {
+		served func(i int) string
+		ttl    int
+		want   string
+	}{
+		"hits": {func(i int) string { return map[bool]string{true: "MISS", false: "HIT"}[i < 5] }, 50, "times contradict " +
+			"times to live: of 95 hits that the log states, 95 were of objects whose time to live had ended"},
+		"half":    {func(i int) string { return map[bool]string{true: "MISS", false: "HIT"}[i/5%2 == 0] }, 50, "of 50 hits"},
+		"misses":  {func(int) string { return "MISS" }, 50, ""},
+		"longer":  {func(i int) string { return map[bool]string{true: "MISS", false: "HIT"}[i < 5] }, 50000, ""},
+		"one hit": {func(i int) string { return map[bool]string{true: "MISS", false: "HIT"}[i != 50] }, 50, "of 1 hit that"},
+	} {
+		var text strings.Builder
+		text.WriteString("time,key,size,ttl,served\n")
+		for i := range 100 {
+			fmt.Fprintf(&text, "%d,k%d,10,%d,%s\n", i*100, i%5, c.ttl, c.served(i))
+		}
+		tr := tracetest.MustLoadText(t, text.String(), read.Options{Needs: traces.Needs{Times: true}})
+		if got := strings.Join(tr.Warnings, "\n"); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -123,6 +123,17 @@ func (f *Flags) withToday(specs []capacity.Spec, mode capacity.Mode) (_ []capaci
 	return append(slices.Clip(specs), f.now), nil
 }
 
+// CachesOf returns the caches in which policies are replayed: some bring their own.
+func CachesOf(p sim.Parts, specs []policies.Spec) []cache.Spec {
+	caches := []cache.Spec{p.Cache}
+	for _, p.Policy = range specs {
+		if own := p.Replayed().Cache; own.Entry.Tiers != nil && p.Policy.Entry.ShortFor != nil {
+			caches = append(caches, own)
+		}
+	}
+	return caches
+}
+
 // CheckCaches rejects prices of tiers that none of the caches has, and caches whose own capacity counts objects.
 func (f *Flags) CheckCaches(caches []cache.Spec, mode capacity.Mode) error {
 	if !f.Asked() {
@@ -206,6 +217,9 @@ func addTiers(r *records.Record, t *traces.Trace) error {
 	c, err := cache.Registry.Parse(r.Cache)
 	if err != nil || r.CapacityUnit != records.Bytes {
 		return err
+	}
+	if policy, err := policies.Registry.Parse(r.Policy); err == nil {
+		c = sim.Parts{Cache: c, Policy: policy}.Replayed().Cache
 	}
 	tiers, err := tiersOf(c)
 	if err != nil {

@@ -37,7 +37,7 @@ type sweepReportFlags struct {
 func (f *sweepReportFlags) register(cmd *cobra.Command) {
 	f.format.Register(cmd, checks.Formats...)
 	cmd.Flags().BoolVar(&f.strict, "strict", false,
-		"exit with 1 if a claim has another verdict than expected, usually if it does not hold, or a value left its pin")
+		"exit with 1 if a claim has another verdict than expected, usually if it is refuted, or a value left its pin")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print every claim with what was measured and stated, "+
 		"also if that takes more than one screen")
 	f.figures.Register(cmd.Flags())

@@ -20,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/report"
+	"github.com/cachesim/cachesim/internal/experiment/scorecard"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -27,9 +28,10 @@ import (
 type reproduceFlags struct {
 	sweepRunFlags
 	sweepReportFlags
-	out   string
-	quick bool
-	list  bool
+	out       string
+	quick     bool
+	list      bool
+	scorecard string
 }
 
 func NewReproduceCommand() *cobra.Command {
@@ -38,10 +40,10 @@ func NewReproduceCommand() *cobra.Command {
 		Use:   "reproduce [--list] [NAME|all]...",
 		Short: "Reproduce figures of papers and check the papers' claims",
 		Long: `Runs the experiments that are part of the program. Each is a figure or a table of a paper and runs as cachesim
-sweep does. Prints how many claims of each hold, and in full those whose verdict is not the expected one. With
---verbose, or if one screen has room for it, prints for each claim what was measured, what the paper states and whether
-the claim holds; if it does not, also the reason, in at most two lines (the report has all of it). After several
-experiments, a table of all figures with a total follows.
+sweep does. Prints how many claims of each are reproduced, and in full those whose verdict is not the expected one. With
+--verbose, or if one screen has room for it, prints for each claim what was measured, what the paper states and the
+verdict; if it is refuted, also the reason, in at most two lines (the report has all of it). After several experiments,
+a table of all figures with a total follows.
 
 DIR/NAME contains the results of a sweep: records, figures and report.html. DIR/index.html links the reports, including
 those that earlier calls of the same version of the program left in DIR. DIR/reproduced.md contains the tables for
@@ -51,15 +53,16 @@ Traces are searched for in the current folder and in the folder that CACHESIM_TR
 a missing trace is left out with a note, because none of its claims can be checked. The quick versions need no trace
 files.
 
-With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it does not
-hold. Claims that cannot be checked do not affect it. It is 1 as well if a value that a claim compares has left its pin,
+With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it is refuted.
+Claims that are not testable do not affect it. It is 1 as well if a value that a claim compares has left its pin,
 upwards or downwards: what was measured when the pin was written, with half its 95% interval between seeds on both
 sides, or exactly where no seed matters. --pin writes pins, and --why says in their file why some of them move. --format
 junit and --format github write the claims for CI systems.`,
 		Example: `  cachesim reproduce --list
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out
-  cachesim reproduce all --quick --strict`,
+  cachesim reproduce all --quick --strict
+  cachesim reproduce --scorecard laru`,
 		ValidArgs: append([]string{configs.All}, configs.Papers()...),
 		RunE:      f.run,
 	}
@@ -68,13 +71,19 @@ junit and --format github write the claims for CI systems.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "out", "output folder, with a folder for each experiment")
 	flags.BoolVar(&f.quick, "quick", false, "run the smaller version of each experiment, most of which take seconds")
+	flags.StringVar(&f.scorecard, "scorecard", "", "print what a `paper` states, sentence by sentence, and what the last "+
+		"full runs came to: laru, igtcache, hlem, litecache, rac or all")
 	flags.BoolVar(&f.list, "list", false, "list the experiments with their sources, traces, sizes and minutes")
 	return cmd
 }
 
 func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
-	if err := cmp.Or(f.sweepRunFlags.check(), f.refuse(f.list, "--list only lists experiments")); err != nil {
+	if err := cmp.Or(f.sweepRunFlags.check(), f.refuse(f.list, "--list only lists experiments"),
+		f.refuse(f.scorecard != "", "--scorecard prints those of the last full runs")); err != nil {
 		return err
+	}
+	if f.scorecard != "" {
+		return f.printScorecard(cmd, names)
 	}
 	if len(names) == 0 && !f.list {
 		return fmt.Errorf("which experiment? Name one or more of %s, or all; --list describes them",
@@ -124,6 +133,27 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	f.note(cmd, "%s; %s links %s", tookText(len(summaries), took), filepath.Join(f.out, report.IndexName),
 		linked(len(indexed), len(summaries)))
 	return f.judge(cmd, summaries...)
+}
+
+// printScorecard prints what the last full runs came to, and runs nothing.
+func (f *reproduceFlags) printScorecard(cmd *cobra.Command, names []string) error {
+	if len(names) > 0 || f.list || f.quick {
+		return errors.New("--scorecard prints the page of a paper, and runs no experiment: leave out the names of " +
+			"experiments, --list and --quick")
+	}
+	papers, err := scorecard.Choose(f.scorecard)
+	if err != nil {
+		return err
+	}
+	var cards []scorecard.Card
+	for _, p := range papers {
+		card, err := scorecard.Read(cmd.Context(), p)
+		if err != nil {
+			return err
+		}
+		cards = append(cards, card)
+	}
+	return scorecard.Print(cmd.OutOrStdout(), cards, string(f.format))
 }
 
 // withEarlier adds the experiments that earlier calls left in the folder, and returns all in the order of the list.

@@ -55,7 +55,7 @@ claims:
 	if !strings.Contains(notes.String(), want) {
 		t.Errorf("notes %q, want %q", notes.String(), want)
 	}
-	for i, verdict := range []string{"checked 0 of 1 claim: 1 is not checkable here", "checked 1 of 1 claim: 1 holds"} {
+	for i, verdict := range []string{"checked 0 of 1 claim: 1 not testable here", "checked 1 of 1 claim: 1 reproduced"} {
 		if got := summaries[i].Verdict(); got != verdict {
 			t.Errorf("%s: %s, want %s", summaries[i].Name, got, verdict)
 		}

@@ -1,0 +1,139 @@
+package servers
+
+import (
+	"errors"
+	"math/bits"
+
+	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/traces"
+)
+
+// collectionParams say which keys have hashes and lists, and how large the parts of these are in the mean: their number
+// follows from the bytes of a value.
+var collectionParams = []params.Param{
+	{Name: "hashes", Default: "", Doc: "keys, as a pattern such as user:*, whose values are hashes; with version=7.0"},
+	{Name: "field", Default: 8, Min: 1, Max: 1 << 20, Doc: "bytes of the name of a field of hashes, in the mean"},
+	{Name: "lists", Default: "", Doc: "keys, as a pattern such as feed:*, whose values are lists; with version=7.0"},
+	{Name: "element", Default: 20, Min: 1, Max: 1 << 30, Doc: "bytes of the value of a field of hashes, and of an " +
+		"element of lists, in the mean"},
+}
+
+// checkCollections refuses hashes and lists in versions whose encodings were not held against the program.
+func checkCollections(v params.Values) error {
+	if v.Text("version") != "7.0" && v.Text("hashes")+v.Text("lists") != "" {
+		return errors.New("hashes and lists: what they take is known of version=7.0 only; choose it, or let them count as " +
+			"strings of their bytes")
+	}
+	return nil
+}
+
+// Limits of Redis 7.0 as it comes, and the parts of its encodings, in bytes.
+const (
+	mostPacked    = 512     // hash-max-listpack-entries
+	largestPacked = 64      // hash-max-listpack-value
+	nodeLimit     = 8 << 10 // list-max-listpack-size -2
+	packHeader    = 7       // a listpack's own, with its end
+	nodeSlack     = 8       // what quicklist.c takes a further element to need beside its bytes
+	dictBytes     = 56
+	fewestSlots   = 4
+	quicklist     = 40
+	quicklistNode = 40
+)
+
+// collections are hashes and lists of elements that are alike.
+type collections struct {
+	hashes, lists  func(o policies.Object) bool
+	field, element int64
+}
+
+func newCollections(v params.Values, t *traces.Trace) collections {
+	return collections{matching(v.Text("hashes"), t), matching(v.Text("lists"), t), int64(v.Int("field")),
+		int64(v.Int("element"))}
+}
+
+// itemOf returns the bytes of an item.
+func (s *redis) itemOf(r *request) int64 {
+	o, value := r.object, int64(0)
+	switch {
+	case s.hashes(o):
+		value = s.hash(s.fields(r.value), s.field, s.element)
+	case s.lists(o):
+		value = s.list(s.elements(r.value), s.element)
+	default:
+		return s.item(r.key(), r.value, r.end != 0, s.integers(o))
+	}
+	return s.item(r.key(), 1, r.end != 0, true) + value // the object of a whole number has nothing beside it
+}
+
+// arguments returns the bytes of what a command stores, before it is stored: of a collection, each part is an object.
+func (s *redis) arguments(r *request) int64 {
+	switch o := r.object; {
+	case s.hashes(o):
+		n := s.fields(r.value)
+		return n*(s.text(s.field)+s.text(s.element)) + s.block(2*n*slotBytes)
+	case s.lists(o):
+		n := s.elements(r.value)
+		return n*s.text(s.element) + s.block(n*slotBytes)
+	}
+	return s.block(sds(r.value))
+}
+
+// fields and elements return how many parts a hash and a list of so many bytes have.
+func (c *collections) fields(bytes int64) int64 { return parts(bytes, c.field+c.element) }
+
+func (c *collections) elements(bytes int64) int64 { return parts(bytes, c.element) }
+
+func parts(bytes, each int64) int64 { return max(1, (bytes+each/2)/each) }
+
+// text returns the bytes of an object with a text of so many bytes.
+func (m *redisMemory) text(n int64) int64 {
+	if n <= embeddedValue {
+		return m.block(objectHeader + 3 + n + 1)
+	}
+	return m.block(objectHeader) + m.block(sds(n))
+}
+
+// hash returns the bytes of the encoding of a hash of so many fields (t_hash.c, dict.c): a listpack or, of many fields
+// or large ones, a table.
+func (m *redisMemory) hash(n, field, element int64) int64 {
+	small := field <= largestPacked && element <= largestPacked
+	if small && n <= mostPacked {
+		return m.block(packHeader + n*(packed(field)+packed(element)))
+	}
+	slots := max(fewestSlots, int64(1)<<bits.Len64(uint64(n-1)))
+	table := slots * slotBytes
+	// Each command moves two or three slots from the table before it grew, if there was one.
+	if 10*n < 7*slots && slots > fewestSlots && !(small && slots <= 2*mostPacked) {
+		table += table / 2
+	}
+	return m.block(dictBytes) + m.block(table) + n*(m.block(dictEntry)+m.block(sds(field))+m.block(sds(element)))
+}
+
+// list returns the bytes of the encoding of a list of so many elements (quicklist.c): nodes with a listpack each.
+func (m *redisMemory) list(n, element int64) int64 {
+	perNode := max(1, 1+(nodeLimit-packHeader-nodeSlack-element)/packed(element))
+	node := func(n int64) int64 { return m.block(quicklistNode) + m.block(packHeader+n*packed(element)) }
+	all := m.block(quicklist) + n/perNode*node(perNode)
+	if rest := n % perNode; rest > 0 {
+		all += node(rest)
+	}
+	return all
+}
+
+// packed returns the bytes of a text in a listpack (listpack.c): its header, and behind it its length again.
+func packed(n int64) int64 {
+	switch {
+	case n < 64:
+		n++
+	case n < 4096:
+		n += 2
+	default:
+		n += 5
+	}
+	back := int64(1)
+	for limit := int64(127); n > limit && back < 5; limit = limit<<7 | 127 {
+		back++
+	}
+	return n + back
+}

@@ -1,0 +1,4 @@
+package scorecard_test
+
+// The tests replay parts of all kinds.
+import _ "github.com/cachesim/cachesim/internal/sim/all"
