@@ -15,8 +15,8 @@ var sandboxEntry = Entry{
 	Addresses: true,
 	Params: []params.Param{
 		{Name: "n", Default: 4, Min: 1, Max: 16, Doc: "largest distance ahead; strides are followed as many steps"},
-		{Name: "accuracy", Default: 0.2, Min: 0.01, Max: 1, Doc: "least share of the tried proposals of a candidate that " +
-			"are requested, and were not resident otherwise"},
+		{Name: "accuracy", Default: accuracy, Min: 0.01, Max: 1, Doc: "least share of the tried proposals of a candidate " +
+			"that are requested, and were not resident otherwise"},
 		{Name: "table", Default: 8192, Min: 64, Max: 1 << 24, Doc: "proposals that are tried at a time; one that is pushed " +
 			"out was in vain"},
 	},
@@ -24,6 +24,9 @@ var sandboxEntry = Entry{
 		return newSandbox(c.Params.Int("n"), c.Params.Int("table"), c.Params.Float("accuracy"))
 	},
 }
+
+// accuracy is the least share of a candidate's trials by default. Where a transfer delays others, more is worth it.
+const accuracy = 0.2
 
 // sandbox tries candidates. It writes their proposals to a table. A request for one counts in the candidate's favour if
 // it misses, or hits only because of the present proposals.

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
@@ -18,23 +19,51 @@ const (
 var outsideParam = params.Param{Name: "outside", Default: outsideModel, Choices: []string{outsideModel, outsidePolicy},
 	Doc: "what decides on a node unlike those of the training: model: hlem2; policy: what was trained, all the same"}
 
-// Trait is what nodes may differ in, as a node sees it of itself, and its values in the training of the built-in policy
-// and trees. Whatever `cachesim train` trains draws the same nodes.
+// Trait is what nodes may differ in, and its values in the training of the built-in policy and trees. Whatever
+// `cachesim train` trains draws the same nodes.
 type Trait struct {
 	Name        string
-	Of          func(w *hlem.Window) float64
+	Of          func(n *Seen) float64
 	Least, Most float64
 }
 
-// Traits are those of the nodes that package trainer draws. Memory and the number of users are not among them: a node
-// with a tenth of both has the same hits, and so the same states.
+// Seen is what a node sees of itself, and what its model expects of its load at the ratio to begin with: the state of a
+// policy is made of hits and waiting, which depend on users, shards and the rate.
+type Seen struct {
+	*hlem.Window
+	Missing, KVHits float64 // shares of rows and of requests
+	Free            float64 // share of the GPUs' time
+
+	queue tailQueue
+}
+
+// See sees a window.
+func (n *Seen) See(w *hlem.Window) {
+	n.Window = w
+	if w.Forecast == nil || len(w.Lengths) == 0 {
+		n.Missing, n.KVHits, n.Free = math.NaN(), math.NaN(), math.NaN()
+		return
+	}
+	hits, kv := w.Forecast.Hits(hlem.StartRatio)
+	n.Missing, n.KVHits = 1-hits, kv
+	n.queue.fill(w, n.Missing, 1-kv, 1-kv)
+	n.Free = 1 - w.Rate*n.queue.mean/float64(w.Node.Servers)
+}
+
+// Traits are those of the nodes that package trainer draws, in the mean over the last epochs. Memory is not among them:
+// a node with a tenth of it and of the users has the same hits, and so the same states.
 var Traits = [...]Trait{
-	{"GPUs", func(w *hlem.Window) float64 { return float64(w.Node.Servers) }, 8, 8},
-	{"tokens of a request", func(w *hlem.Window) float64 { return w.MeanTokens }, 5000, 10000},
-	{"milliseconds to transfer all rows of a request", func(w *hlem.Window) float64 { return 1e3 * w.SavedEMB },
+	{"GPUs", func(n *Seen) float64 { return float64(n.Node.Servers) }, 8, 8},
+	{"tokens of a request", func(n *Seen) float64 { return n.MeanTokens }, 5000, 10000},
+	{"layers", func(n *Seen) float64 { return float64(n.Node.Costs.Layers) }, 3, 6},
+	{"rows of a token", func(n *Seen) float64 { return n.Rows }, 5, 100},
+	{"milliseconds to transfer all rows of a request", func(n *Seen) float64 { return 1e3 * n.SavedEMB },
 		0.628, 75.4},
-	{"milliseconds that a KV hit saves", func(w *hlem.Window) float64 { return 1e3 * w.SavedKV }, 0.407, 8.93},
-	{"per cent of the requests from hot users", func(w *hlem.Window) float64 { return 100 * w.HotShare }, 5, 85},
+	{"milliseconds that a KV hit saves", func(n *Seen) float64 { return 1e3 * n.SavedKV }, 0.407, 8.93},
+	{"per cent of the requests from hot users", func(n *Seen) float64 { return 100 * n.HotShare }, 5, 85},
+	{"per cent of rows that would miss at a ratio of 0.40", func(n *Seen) float64 { return 100 * n.Missing }, 5.4, 43},
+	{"per cent of KV hits at a ratio of 0.40", func(n *Seen) float64 { return 100 * n.KVHits }, 25, 100},
+	{"per cent of time free at a ratio of 0.40", func(n *Seen) float64 { return 100 * n.Free }, 9, 15},
 }
 
 // margin is how much further a node may be from those of the training, as a multiple.
@@ -45,6 +74,7 @@ type guarded struct {
 	trained decider
 	model   *hlem2 // nil: what was trained decides everywhere
 
+	seen    Seen
 	means   [len(Traits)]average // so that a node does not change sides with every window
 	outside int64                // decisions of the model
 	why     string               // the first one of them
@@ -81,13 +111,14 @@ func (g *guarded) next(s *allocate.State, w *hlem.Window) float64 {
 	return g.model.decide(s, w)
 }
 
-// unlike returns the number of a trait in which a node differs from those of the training; -1 if there is none.
+// unlike returns the number of the first trait in which a node differs from those of the training; -1 if there is none.
 func (g *guarded) unlike(w *hlem.Window) int {
 	differs := -1
+	g.seen.See(w)
 	for i := range Traits {
 		t, mean := &Traits[i], &g.means[i]
-		mean.add(t.Of(w))
-		if x := mean.value(); !(x >= t.Least/margin && x <= t.Most*margin) {
+		mean.add(t.Of(&g.seen))
+		if x := mean.value(); differs < 0 && !(x >= t.Least/margin && x <= t.Most*margin) {
 			differs = i
 		}
 	}
