@@ -54,7 +54,8 @@ var dialogueSamples = map[string]struct {
 	"qqp": {"dialogue/qqp-duplicate-pairs.json.gz", "qqp:distance=100,requests=10000,seed=0",
 		"dialogue/embeddings/minilm-qqp.npy.zst", true},
 	"sgd":   {"dialogue/sgd-dev/dialogues_001.json.gz", "sgd", "dialogue/embeddings/minilm-sgd.npy.zst", true},
-	"oasst": {"dialogue/oasst-en_100_tree.jsonl.zst", "oasst:roles=both", "dialogue/embeddings/minilm-oasst.npy.zst", false},
+	"oasst": {"dialogue/oasst-en_100_tree.jsonl.zst", "oasst:roles=both",
+		"dialogue/embeddings/minilm-oasst.npy.zst", false},
 	"tiage": {"dialogue/tiage-anno_train.json.zst", "tiage", "dialogue/embeddings/minilm-tiage.npy.zst", true},
 }
 
@@ -93,7 +94,8 @@ func TestSamplesRegenerate(t *testing.T) {
 			must.Do(t, os.WriteFile(stored, got, 0o644))
 		}
 		if want := must.Get(os.ReadFile(stored))(t); !bytes.Equal(got, want) {
-			t.Errorf("%s: has %d bytes now, and %d or others in the file; set UPDATE=1 if that is meant", stored, len(got), len(want))
+			t.Errorf("%s: has %d bytes now, and %d or others in the file; set UPDATE=1 if that is meant", stored, len(got),
+				len(want))
 		}
 	}
 }
@@ -113,7 +115,8 @@ func outputOf(t *testing.T, name string, args ...string) []byte {
 // texts, and the lexical embeddings of those.
 func queriesInNumbers(t *testing.T, name, files, format string) (queries, vectors []byte) {
 	t.Helper()
-	text := outputOf(t, name+".jsonl", "convert", files, "--input-format", format, "--limit", strconv.Itoa(rowsOfDialogues))
+	text := outputOf(t, name+".jsonl", "convert", files, "--input-format", format,
+		"--limit", strconv.Itoa(rowsOfDialogues))
 	source := filepath.Join(t.TempDir(), name+".jsonl")
 	must.Do(t, os.WriteFile(source, text, 0o644))
 	numbers := map[string]map[any]int{} // of the values of a key

@@ -191,7 +191,8 @@ quick:
 		{"{name: real, file: sample.txt}", "{name: nobody, file: sample.txt}", `unknown trace "nobody"`},
 		{"{name: real, file: sample.txt}", "{name: real}", "want exactly one of file, files and generate"},
 	} {
-		_, err := parse([]byte("name: x\ntitle: x\nsource: x\n"+strings.Replace(text, bad.old, bad.new, 1)), source{name: "x.yaml"})
+		changed := "name: x\ntitle: x\nsource: x\n" + strings.Replace(text, bad.old, bad.new, 1)
+		_, err := parse([]byte(changed), source{name: "x.yaml"})
 		must.Fail(t, err, bad.want, bad.new)
 	}
 }

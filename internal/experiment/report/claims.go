@@ -51,7 +51,8 @@ type Reading struct {
 
 // indexedOf returns the records of an experiment as its claims see them.
 func indexedOf(f *experiment.File, recs []records.Record) indexed {
-	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, Without: f.Without, References: map[string]results.Published{}}
+	in := claims.Input{Records: recs, Groups: f.Groups, Absent: f.Absent, Without: f.Without,
+		References: map[string]results.Published{}}
 	for _, ref := range f.References {
 		in.References[ref.Name] = *published(ref)
 	}
