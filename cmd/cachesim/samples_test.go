@@ -53,7 +53,7 @@ var dialogueSamples = map[string]struct {
 		"dialogue/embeddings/minilm-clinc.npy.zst", true},
 	"qqp": {"dialogue/qqp-duplicate-pairs.json.gz", "qqp:distance=100,requests=10000,seed=0",
 		"dialogue/embeddings/minilm-qqp.npy.zst", true},
-	"sgd":   {"dialogue/sgd-dev/dialogues_001.json.gz", "sgd", "dialogue/embeddings/minilm-sgd.npy.zst", true},
+	"sgd": {"dialogue/sgd-dev/dialogues_001.json.gz", "sgd", "dialogue/embeddings/minilm-sgd.npy.zst", true},
 	"oasst": {"dialogue/oasst-en_100_tree.jsonl.zst", "oasst:roles=both",
 		"dialogue/embeddings/minilm-oasst.npy.zst", false},
 	"tiage": {"dialogue/tiage-anno_train.json.zst", "tiage", "dialogue/embeddings/minilm-tiage.npy.zst", true},
