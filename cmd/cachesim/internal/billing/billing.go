@@ -218,7 +218,11 @@ func addTiers(r *records.Record, t *traces.Trace) error {
 	if err != nil || r.CapacityUnit != records.Bytes {
 		return err
 	}
-	if policy, err := policies.Registry.Parse(r.Policy); err == nil {
+	// Only policies that are short for a cache change it, by their parameters.
+	if policy, err := policies.Registry.Parse(r.Policy); err == nil && policy.Entry.ShortFor != nil {
+		if policy, err = policies.Registry.Parse(r.Policy + "(" + r.Params + ")"); err != nil {
+			return err
+		}
 		c = sim.Parts{Cache: c, Policy: policy}.Replayed().Cache
 	}
 	tiers, err := tiersOf(c)

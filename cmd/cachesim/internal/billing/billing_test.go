@@ -7,6 +7,8 @@ import (
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/tiers"
+	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/results/cost"
 )
 
@@ -44,6 +46,20 @@ func TestCachesOfPrices(t *testing.T) {
 			must.Do(t, err)
 		} else {
 			must.Fail(t, err, test.want, test.cache)
+		}
+	}
+}
+
+// TestFileOfAServer: a server with a file has its bytes priced, whatever policy stands for it, and one without has none.
+func TestFileOfAServer(t *testing.T) {
+	for label, want := range map[string]int64{"memcached": 0, "memcached(ext_path=/d/ext:1g)": 1 << 30,
+		"memcached(ext_path=/d/ext:1000m,ext_page_size=100,ext_wbuf_size=10)": 1000 << 20} {
+		policy := must.Get(policies.Registry.Parse(label))(t)
+		r := records.Record{Policy: policy.Entry.Name, Params: policy.ParamString(), Cache: "exact",
+			Capacity: 16 << 20, CapacityUnit: records.Bytes}
+		must.Do(t, addTiers(&r, nil))
+		if got, has := r.GetInt(cost.TierBytes.Of("flash")); has != (want > 0) || got != want {
+			t.Errorf("%s: %d bytes of flash are priced, want %d", label, got, want)
 		}
 	}
 }
