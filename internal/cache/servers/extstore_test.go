@@ -193,6 +193,20 @@ func TestRefusedFiles(t *testing.T) {
 	must.Get(policies.Registry.Parse("memcached(ext_path=/f:128m,ext_drop_unread=on)"))(t)
 }
 
+// TestNoPolicyInsideAFile: the conflict is found before a trace is read.
+func TestNoPolicyInsideAFile(t *testing.T) {
+	lru := must.Get(policies.Registry.Parse("lru"))(t).Entry
+	for text, want := range map[string]string{"memcached(ext_path=/f:1g)": "ext_path and a policy",
+		"memcached(no_modern=true)": "no_modern and a policy", "memcached": ""} {
+		c := must.Get(cache.Registry.Parse(text))(t)
+		if err := c.Entry.Check(c.Params, lru); want == "" {
+			must.Do(t, err)
+		} else {
+			must.Fail(t, err, want)
+		}
+	}
+}
+
 // TestImportedFile: stats, then stats settings, of memcached 1.6.18.
 func TestImportedFile(t *testing.T) {
 	const settings = "STAT maxbytes 33554432\nSTAT ext_item_size 512\nSTAT ext_item_age 4294967295\nSTAT ext_low_ttl 0\n" +

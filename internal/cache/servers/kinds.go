@@ -31,8 +31,10 @@ type Kind struct {
 	// the metrics of that.
 	Tiers func(params.Values) ([]cache.Tier, error)
 	Below []metric.Metric
-	// Inside says that a policy may choose the victims in the place of the server.
-	Inside bool
+	// Inside says that a policy may choose the victims in the place of the server, and CheckInside refuses settings with
+	// which none may; nil: there are none.
+	Inside      bool
+	CheckInside func(params.Values) error
 }
 
 // Kinds are the servers, in the order of lists.
@@ -92,7 +94,7 @@ func (k Kind) cache() cache.Entry {
 }
 
 // checkInside rejects a policy that cannot choose the victims of the server.
-func (k Kind) checkInside(_ params.Values, e policies.Entry) error {
+func (k Kind) checkInside(v params.Values, e policies.Entry) error {
 	switch {
 	case e.Name == own:
 		return nil
@@ -102,6 +104,8 @@ func (k Kind) checkInside(_ params.Values, e policies.Entry) error {
 		policies.Can[policies.PredictorUser](e):
 		return fmt.Errorf("%s cannot choose what %s evicts; want a policy of the kind online that stores what is missing, "+
 			"such as lru, s3fifo or lfu-da", e.Name, k.Name)
+	case k.CheckInside != nil:
+		return k.CheckInside(v)
 	}
 	return nil
 }

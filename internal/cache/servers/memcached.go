@@ -45,6 +45,7 @@ var memcachedKind = Kind{
 		return checkClock("memcached", "times to live need a clock", v, t)
 	},
 	CheckMemory: checkHalf,
+	CheckInside: checkSegments,
 	New:         newMemcached,
 	Tiers:       extTiers, Below: extMetrics,
 }
@@ -69,6 +70,17 @@ func itemLimit(v params.Values) (int64, error) {
 		return 0, fmt.Errorf("%s=%s: %s", "I", v.Text("I"), why)
 	}
 	return limit, nil
+}
+
+// checkSegments refuses a policy in the place of segments that the settings need.
+func checkSegments(v params.Values) error {
+	switch {
+	case v.Bool("no_modern"):
+		return errors.New("no_modern and a policy of --policy: both choose what a class evicts; remove one of them")
+	case v.Text(extPath) != "":
+		return errors.New("ext_path and a policy of --policy: extstore takes what leaves COLD; remove one of them")
+	}
+	return nil
 }
 
 // checkHalf refuses a memory that is written down and too small for the items that -I allows.
@@ -178,12 +190,6 @@ func newMemcached(c cache.Config) (program, error) {
 	s.classes = make([]slabClass, len(s.sizes))
 	s.lists = dense.NewLists(c.Trace.NumObjects, segments*len(s.sizes))
 	if c.Policy.Entry.Name != own {
-		if !s.modern {
-			return nil, errors.New("no_modern and a policy of --policy: both choose what a class evicts; remove one of them")
-		}
-		if v.Text(extPath) != "" {
-			return nil, errors.New("ext_path and a policy of --policy: extstore takes what leaves COLD; remove one of them")
-		}
 		s.inside, err = newClassPolicies(c, len(s.sizes))
 	}
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/cache/tiers"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
@@ -502,9 +503,11 @@ func fitting(r *records.Record) float64 {
 	return r.Float(metric.HitRatio)
 }
 
-// refuses reports whether a cache had no room for objects: it evicted some, or bypassed them as too large.
+// refuses reports whether a cache had no room for objects: it evicted some, or bypassed them as too large. What leaves
+// the file of a server is none of its evictions: it keeps the headers.
 func refuses(r *records.Record) bool {
-	return r.Int(metric.Evictions) > 0 || r.Int(metric.Oversized) > 0
+	lost, _ := r.GetInt(tiers.Evicted.Of("flash"))
+	return r.Int(metric.Evictions) > 0 || r.Int(metric.Oversized) > 0 || lost > 0
 }
 
 // limit ends searches that the user has not asked for once each policy has been replayed at LRU's capacity: those for

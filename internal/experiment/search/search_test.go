@@ -274,3 +274,23 @@ func TestTheLargestHitRatioIsThatOfTheEngine(t *testing.T) {
 		t.Errorf("%s of %v\nbeside LRU: %s of %v", alone.Sentence(), alone.Largest, beside.Sentence(), beside.Largest)
 	}
 }
+
+// memcached with a file has no policy inside, so that its share is of what itself has with memory for everything: each
+// second request of a loop that runs twice.
+func TestTheLargestHitRatioIsThatOfTheServer(t *testing.T) {
+	const objects = 3000
+	tr := &traces.Trace{Name: "loop", NumObjects: objects, SampleRate: 1}
+	for pos := range 2 * objects {
+		tr.Objects = append(tr.Objects, uint32(pos%objects))
+		tr.Times = append(tr.Times, int64(pos)*1e6)
+	}
+	tr.ObjectSizes = slices.Repeat([]int64{5000}, objects)
+	for _, file := range []string{"/f:4m", "/f:1g"} {
+		server := "memcached(ext_page_size=2,ext_wbuf_size=2,ext_path=" + file + ")"
+		a := newReplays(t, tr, 0).answer(target.Target{Value: 0.9, Share: true}, []string{server},
+			capacity.Of(4<<20, true))
+		if a.Largest != 0.5 || a.Needs[0].Capacity == 0 {
+			t.Errorf("%s: the largest hit ratio is %v, want 0.5: %s", file, a.Largest, a.Sentence())
+		}
+	}
+}
