@@ -50,7 +50,7 @@ func TestCachesOfPrices(t *testing.T) {
 	}
 }
 
-// TestFileOfAServer: a server with a file has its bytes priced, whatever policy stands for it, and one without has none.
+// TestFileOfAServer: of a server with a file its bytes are priced, and one without has none.
 func TestFileOfAServer(t *testing.T) {
 	for label, want := range map[string]int64{"memcached": 0, "memcached(ext_path=/d/ext:1g)": 1 << 30,
 		"memcached(ext_path=/d/ext:1000m,ext_page_size=100,ext_wbuf_size=10)": 1000 << 20} {
