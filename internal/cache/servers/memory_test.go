@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -202,5 +203,40 @@ func TestPacked(t *testing.T) {
 		if got := packed(n); got != want {
 			t.Errorf("a text of %d bytes takes %d, want %d", n, got, want)
 		}
+	}
+}
+
+// TestPartsAreNoLargerThanTheirValue: a value of fewer bytes than one part is one part of its own bytes, as if field and
+// element said so; and the share of these values is told.
+func TestPartsAreNoLargerThanTheirValue(t *testing.T) {
+	all := func(policies.Object) bool { return true }
+	none := func(policies.Object) bool { return false }
+	of := func(hashes, lists func(policies.Object) bool, field, element int64) *redis {
+		return &redis{redisMemory: redisMemory{jemalloc: jemalloc{quantum: 16}}, integers: none,
+			collections: collections{hashes: hashes, lists: lists, field: field, element: element}}
+	}
+	for value := int64(1); value < 3000; value = value*3/2 + 1 {
+		r := &request{value: value, keys: []uint32{10}}
+		name := min(8, value)
+		for _, pair := range [][2]*redis{{of(all, none, 8, 100_000), of(all, none, name, value-name)},
+			{of(none, all, 8, 100_000), of(none, all, 8, value)}} {
+			if got, want := pair[0].itemOf(r), pair[1].itemOf(r); got != want {
+				t.Errorf("an item of %d bytes takes %d, want %d", value, got, want)
+			}
+			if got, want := pair[0].arguments(r), pair[1].arguments(r); got != want {
+				t.Errorf("the arguments of %d bytes take %d, want %d", value, got, want)
+			}
+		}
+	}
+	s := of(none, all, 8, 100)
+	for _, value := range []int64{1, 99, 100, 101, 5000} {
+		s.count(&request{value: value})
+	}
+	if got, want := s.remark(), "40.0% of the requests for hashes and lists"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want it to begin with %q", got, want)
+	}
+	s = of(none, none, 8, 100)
+	if s.count(&request{value: 1}); s.remark() != "" {
+		t.Errorf("strings: %q", s.remark())
 	}
 }

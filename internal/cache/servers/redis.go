@@ -2,6 +2,8 @@ package servers
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/random"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -24,7 +26,7 @@ type redis struct {
 
 	evictor
 	age        *recency // of an evictor that goes by nothing else
-	unsure     string   // of the clock
+	notes      []string // what a user should know from the start
 	volatile   bool     // only keys with a time to live are evicted
 	none       bool     // nothing is evicted
 	buffer     int64    // bytes that the client's buffer has beside data, until bufferEnds
@@ -111,6 +113,9 @@ func (s *redis) serve(r *request) bool {
 		s.buffer = 0
 	}
 	s.makeRoom(r.now, 0)
+	if s.some {
+		s.count(r)
+	}
 	o := r.object
 	there := s.items.Has(o)
 	if there && len(s.expiring.All) > 0 && s.dead(o, r.now) { // a lazy expiry
@@ -261,7 +266,13 @@ func (s *redis) state() state {
 		tally: s.tally}
 }
 
-func (s *redis) remark() string { return s.unsure }
+func (s *redis) remark() string {
+	notes := s.notes
+	if short := s.collections.remark(); short != "" {
+		notes = append(slices.Clip(notes), short)
+	}
+	return strings.Join(notes, "; ")
+}
 
 // sampled is Redis' own evictor: of a few keys that it draws, and of candidates that it kept of earlier draws, that of
 // the highest score. Scores of kept candidates stay what they were.

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"errors"
+	"fmt"
 	"math/bits"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -45,11 +46,37 @@ const (
 type collections struct {
 	hashes, lists  func(o policies.Object) bool
 	field, element int64
+	some           bool  // keys are named
+	asked, short   int64 // requests for them, and those whose values have fewer bytes than one part
 }
 
 func newCollections(v params.Values, t *traces.Trace) collections {
-	return collections{matching(v.Text("hashes"), t), matching(v.Text("lists"), t), int64(v.Int("field")),
-		int64(v.Int("element"))}
+	return collections{hashes: matching(v.Text("hashes"), t), lists: matching(v.Text("lists"), t),
+		field: int64(v.Int("field")), element: int64(v.Int("element")), some: v.Text("hashes")+v.Text("lists") != ""}
+}
+
+// count counts a request, whether it hits or not, so that all capacities say the same.
+func (c *collections) count(r *request) {
+	least := c.element
+	switch {
+	case c.hashes(r.object):
+		least += c.field
+	case !c.lists(r.object):
+		return
+	}
+	if c.asked++; r.value < least {
+		c.short++
+	}
+}
+
+// remark says how many values field and element do not describe.
+func (c *collections) remark() string {
+	if c.short == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f%% of the requests for hashes and lists are for values of fewer bytes than one part "+
+		"(field=%d, element=%d), which count as one part of their own bytes", 100*float64(c.short)/float64(c.asked),
+		c.field, c.element)
 }
 
 // itemOf returns the bytes of an item.
@@ -57,9 +84,9 @@ func (s *redis) itemOf(r *request) int64 {
 	o, value := r.object, int64(0)
 	switch {
 	case s.hashes(o):
-		value = s.hash(s.fields(r.value), s.field, s.element)
+		value = s.hash(s.fields(r.value))
 	case s.lists(o):
-		value = s.list(s.elements(r.value), s.element)
+		value = s.list(s.elements(r.value))
 	default:
 		return s.item(r.key(), r.value, r.end != 0, s.integers(o))
 	}
@@ -70,21 +97,33 @@ func (s *redis) itemOf(r *request) int64 {
 func (s *redis) arguments(r *request) int64 {
 	switch o := r.object; {
 	case s.hashes(o):
-		n := s.fields(r.value)
-		return n*(s.text(s.field)+s.text(s.element)) + s.block(2*n*slotBytes)
+		n, field, element := s.fields(r.value)
+		return n*(s.text(field)+s.text(element)) + s.block(2*n*slotBytes)
 	case s.lists(o):
-		n := s.elements(r.value)
-		return n*s.text(s.element) + s.block(n*slotBytes)
+		n, element := s.elements(r.value)
+		return n*s.text(element) + s.block(n*slotBytes)
 	}
 	return s.block(sds(r.value))
 }
 
-// fields and elements return how many parts a hash and a list of so many bytes have.
-func (c *collections) fields(bytes int64) int64 { return parts(bytes, c.field+c.element) }
+// fields and elements return how many parts a hash and a list of so many bytes have, and how large these are: none is
+// larger than the value.
+func (c *collections) fields(bytes int64) (n, field, element int64) {
+	if bytes < c.field+c.element {
+		field = min(c.field, bytes)
+		return 1, field, bytes - field
+	}
+	return parts(bytes, c.field+c.element), c.field, c.element
+}
 
-func (c *collections) elements(bytes int64) int64 { return parts(bytes, c.element) }
+func (c *collections) elements(bytes int64) (n, element int64) {
+	if bytes < c.element {
+		return 1, bytes
+	}
+	return parts(bytes, c.element), c.element
+}
 
-func parts(bytes, each int64) int64 { return max(1, (bytes+each/2)/each) }
+func parts(bytes, each int64) int64 { return (bytes + each/2) / each }
 
 // text returns the bytes of an object with a text of so many bytes.
 func (m *redisMemory) text(n int64) int64 {

@@ -141,7 +141,7 @@ func (s *redis) newEvictor(c cache.Config) (evictor, error) {
 		dated := len(c.Trace.Times) > 0 && traces.IsDate(c.Trace.Times[0])
 		if !dated || v.Float(rateParam.Name) > 0 {
 			f.begin = int64(v.Int(startParam)) * second
-			s.unsure = minuteUnknown
+			s.notes = append(s.notes, minuteUnknown)
 		}
 	default:
 		e.age = &recency{used: make([]uint32, n)}
