@@ -206,8 +206,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestPartsAreNoLargerThanTheirValue: a value of fewer bytes than one part is one part of its own bytes, as if field and
-// element said so; and the share of these values is told.
+// TestPartsAreNoLargerThanTheirValue: a value of fewer bytes than one part is one part of its own bytes, as if field
+// and element said so; and the share of these values is told.
 func TestPartsAreNoLargerThanTheirValue(t *testing.T) {
 	all := func(policies.Object) bool { return true }
 	none := func(policies.Object) bool { return false }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"path"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -20,11 +22,61 @@ var collectionParams = []params.Param{
 		"element of lists, in the mean"},
 }
 
-// checkCollections refuses hashes and lists in versions whose encodings were not held against the program.
+// keyPatterns are the settings that say what the values of keys are.
+var keyPatterns = []string{"integers", "hashes", "lists"}
+
+// checkCollections refuses hashes and lists in versions whose encodings were not held against the program, and settings
+// that contradict each other or that nothing asks for.
 func checkCollections(v params.Values) error {
 	if v.Text("version") != "7.0" && v.Text("hashes")+v.Text("lists") != "" {
 		return errors.New("hashes and lists: what they take is known of version=7.0 only; choose it, or let them count as " +
 			"strings of their bytes")
+	}
+	for i, name := range keyPatterns {
+		for _, other := range keyPatterns[:i] {
+			if pattern := v.Text(name); pattern != "" && pattern == v.Text(other) {
+				return fmt.Errorf("%s=%s and %s=%[2]s: a value is one of them; remove one, or give it a pattern of its own",
+					other, pattern, name)
+			}
+		}
+	}
+	differs := func(name string) bool {
+		at := slices.IndexFunc(collectionParams, func(p params.Param) bool { return p.Name == name })
+		return v[name] != collectionParams[at].Default
+	}
+	switch {
+	case v.Text("hashes") == "" && differs("field"):
+		return fmt.Errorf("field=%d is the name of a field of hashes, and needs hashes=PATTERN, such as hashes=user:*",
+			v.Int("field"))
+	case v.Text("hashes")+v.Text("lists") == "" && differs("element"):
+		return fmt.Errorf("element=%d needs hashes=PATTERN or lists=PATTERN, such as lists=feed:*", v.Int("element"))
+	}
+	return nil
+}
+
+// checkKeys refuses patterns of which two match the same key.
+func checkKeys(v params.Values, t *traces.Trace) error {
+	var given []string
+	for _, name := range keyPatterns {
+		if v.Text(name) != "" {
+			given = append(given, name)
+		}
+	}
+	if len(given) < 2 {
+		return nil
+	}
+	for _, key := range t.Keys {
+		first := ""
+		for _, name := range given {
+			matches, _ := path.Match(v.Text(name), key.String())
+			switch {
+			case matches && first != "":
+				return fmt.Errorf("the key %s matches %s=%s and %s=%s: a value is one of them; write patterns that no key "+
+					"matches twice", key, first, v.Text(first), name, v.Text(name))
+			case matches:
+				first = name
+			}
+		}
 	}
 	return nil
 }
@@ -48,11 +100,6 @@ type collections struct {
 	field, element int64
 	some           bool  // keys are named
 	asked, short   int64 // requests for them, and those whose values have fewer bytes than one part
-}
-
-func newCollections(v params.Values, t *traces.Trace) collections {
-	return collections{hashes: matching(v.Text("hashes"), t), lists: matching(v.Text("lists"), t),
-		field: int64(v.Int("field")), element: int64(v.Int("element")), some: v.Text("hashes")+v.Text("lists") != ""}
 }
 
 // count counts a request, whether it hits or not, so that all capacities say the same.

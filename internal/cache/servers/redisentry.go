@@ -3,6 +3,7 @@ package servers
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -77,7 +78,7 @@ func redisKind(name, summary string, versions []version, color policies.Color) K
 			if q := v.Int("quantum"); q != 8 && q != 16 {
 				return fmt.Errorf("quantum=%d: want 8 or 16", q)
 			}
-			for _, keys := range []string{"integers", "hashes", "lists"} {
+			for _, keys := range keyPatterns {
 				if _, err := path.Match(v.Text(keys), ""); err != nil {
 					return err
 				}
@@ -85,8 +86,9 @@ func redisKind(name, summary string, versions []version, color policies.Color) K
 			return checkCollections(v)
 		},
 		CheckTrace: func(v params.Values, t *traces.Trace) error {
-			if !strings.HasSuffix(v.Text("policy"), "lru") && !strings.HasSuffix(v.Text("policy"), "lfu") {
-				return nil
+			err := checkKeys(v, t)
+			if err != nil || !strings.HasSuffix(v.Text("policy"), "lru") && !strings.HasSuffix(v.Text("policy"), "lfu") {
+				return err
 			}
 			return checkClock(name, v.Text("policy")+" goes by a clock of seconds or minutes", v, t)
 		},
@@ -107,9 +109,11 @@ func newRedis(c cache.Config, versions []version) (program, error) {
 		limit:       c.Capacity,
 		items:       dense.NewSet(n), expiring: dense.NewSet(n),
 		at:       make([]redisItem, n),
-		integers: matching(v.Text("integers"), c.Trace), collections: newCollections(v, c.Trace),
 		volatile: strings.HasPrefix(v.Text("policy"), "volatile"), none: v.Text("policy") == "noeviction",
 	}
+	s.integers = s.matching("integers", c)
+	s.collections = collections{hashes: s.matching("hashes", c), lists: s.matching("lists", c),
+		field: int64(v.Int("field")), element: int64(v.Int("element")), some: v.Text("hashes")+v.Text("lists") != ""}
 	if base := v.Int("base"); base > 0 {
 		s.base = int64(base)
 	}
@@ -150,14 +154,20 @@ func (s *redis) newEvictor(c cache.Config) (evictor, error) {
 	return e, nil
 }
 
-// matching returns which objects have a key that matches a pattern; "" matches none.
-func matching(pattern string, t *traces.Trace) func(o policies.Object) bool {
-	if pattern == "" || t.Keys == nil {
+// matching returns which objects have a key that the pattern of a setting matches, and notes if none has. "" matches
+// none.
+func (s *redis) matching(setting string, c cache.Config) func(o policies.Object) bool {
+	pattern := c.Params.Text(setting)
+	if pattern == "" {
 		return func(policies.Object) bool { return false }
 	}
-	is := make([]bool, t.NumObjects)
-	for o, key := range t.Keys {
+	is := make([]bool, c.Trace.NumObjects)
+	for o, key := range c.Trace.Keys {
 		is[o], _ = path.Match(pattern, key.String())
+	}
+	if !slices.Contains(is, true) {
+		s.notes = append(s.notes, fmt.Sprintf("no key of the trace matches %s=%s, which changes nothing", setting,
+			pattern))
 	}
 	return func(o policies.Object) bool { return is[o] }
 }

@@ -306,6 +306,29 @@ func TestClockIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestPatternsOfKeys: a key that two settings match is refused, and a setting that no key matches is told.
+func TestPatternsOfKeys(t *testing.T) {
+	tr := load(t, "time,key,size\n0,user:1,100\n1,feed:1,100\n2,user:1,100\n")
+	for server, want := range map[string]string{
+		"redis(version=7.0,hashes=user:*,lists=u*)":      "the key user:1 matches hashes=user:* and lists=u*",
+		"redis(version=7.0,integers=*:1,lists=feed:*)":   "the key feed:1 matches integers=*:1 and lists=feed:*",
+		"redis(version=7.0,hashes=user:*,lists=feed:*)":  "",
+		"redis(version=7.0,hashes=users:*,lists=feed:*)": "note: no key of the trace matches hashes=users:*",
+		"valkey(integers=n*,policy=allkeys-random)":      "note: no key of the trace matches integers=n*",
+	} {
+		var notes []string
+		_, err := simtest.TryRun(t.Context(), tr, simtest.Options{Policies: server,
+			Note:       func(text string) { notes = append(notes, "note: "+strings.TrimPrefix(text, tr.Name+": ")) },
+			Capacities: []capacity.Capacity{capacity.OfBytes(4 << 20), capacity.OfBytes(8 << 20)}})
+		if err != nil {
+			notes = append(notes, err.Error())
+		}
+		if want == "" && len(notes) > 0 || want != "" && (len(notes) != 1 || !strings.Contains(notes[0], want)) {
+			t.Errorf("%s: %q, want %q once", server, notes, want)
+		}
+	}
+}
+
 // TestTimesToLive: each server's rule for the moment at which an item is dead.
 func TestTimesToLive(t *testing.T) {
 	const text = "time,key,size,ttl\n" +
@@ -563,13 +586,21 @@ func TestRefusedSettings(t *testing.T) {
 		"memcached(I=256k)": "slab_chunk_max (bytes: 524288) cannot be larger than -I",
 		"memcached(I=600k)": "evenly divisible by slab_chunk_max", "memcached(I=x)": "want a size such as 1m",
 		"redis(hashes=user:*)": "is known of version=7.0 only", "valkey(lists=a*)": "is known of version=7.0 only",
-		"redis(hashes=[,version=7.0)": "syntax error in pattern",
-		"nginx(keys_zone=4k)":         "keys zone is too small", "nginx(inactive=abc)": `inactive="abc": want a time`,
+		"redis(hashes=[,version=7.0)":              "syntax error in pattern",
+		"redis(hashes=a*,lists=a*,version=7.0)":    "hashes=a* and lists=a*: a value is one of them",
+		"redis(integers=a*,hashes=a*,version=7.0)": "integers=a* and hashes=a*: a value is one of them",
+		"redis(integers=a*,lists=a*,version=7.0)":  "integers=a* and lists=a*: a value is one of them",
+		"redis(field=9)":                           "field=9 is the name of a field of hashes, and needs hashes=PATTERN",
+		"redis(lists=a*,field=9,version=7.0)":      "needs hashes=PATTERN",
+		"valkey(element=9)":                        "needs hashes=PATTERN or lists",
+		"nginx(keys_zone=4k)":                      "keys zone is too small",
+		"nginx(inactive=abc)":                      `inactive="abc": want a time`,
 	} {
 		_, err := policies.Registry.Parse(list)
 		must.Fail(t, err, want)
 	}
-	for _, list := range []string{"memcached(I=512k)", "memcached(I=2m)", "nginx(keys_zone=8k)", "redis(samples=100)"} {
+	for _, list := range []string{"memcached(I=512k)", "memcached(I=2m)", "nginx(keys_zone=8k)", "redis(samples=100)",
+		"redis(lists=a*,element=9,version=7.0)", "redis(hashes=a*,lists=b*,field=9,element=9,version=7.0)"} {
 		must.Get(policies.Registry.Parse(list))(t)
 	}
 }

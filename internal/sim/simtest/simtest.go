@@ -40,6 +40,7 @@ type Options struct {
 	Jobs       int // 0: one
 	Planned    func(requests int64)
 	Progress   func(n int64)
+	Note       func(text string)
 }
 
 func partsOf(lists []string) (all map[*sim.Kind][]sim.Part, err error) {
@@ -127,7 +128,7 @@ func TryRun(ctx context.Context, t *traces.Trace, o Options) ([]records.Record, 
 	if err != nil {
 		return nil, err
 	}
-	r := sim.NewReplayer(t, sim.ReplayerOptions{Warmup: o.Warmup, Progress: o.Progress})
+	r := sim.NewReplayer(t, sim.ReplayerOptions{Warmup: o.Warmup, Progress: o.Progress, Note: o.Note})
 	var once []sim.Cell
 	seen := map[string]bool{}
 	for _, c := range slices.Concat(groups...) {
