@@ -517,6 +517,7 @@ func TestSettingsAreListed(t *testing.T) {
 	for list, want := range map[string]string{
 		"rediss":                          `unknown server "rediss"`,
 		"redis(maxmemory=8xb)":            "server redis: maxmemory=8xb",
+		"memcached(m=16.5)":               `m=16.5: "16.5": -m is a whole number of MB, such as 64, or has a unit`,
 		"redis(maxmemory=8gb..1gbx1)":     `factor "1"`,
 		"redis(maxmemory=1kb..9gb+1b)":    "at most 1000",
 		"redis(maxmemory=8mb":             "server list",

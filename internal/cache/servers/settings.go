@@ -33,10 +33,13 @@ func bytesOf(text string) (int64, error) {
 	return int64(n * float64(factor)), nil
 }
 
-// megabytes reads memcached's -m, which is in MB unless it has a unit.
+// megabytes reads memcached's -m, which is in whole MB unless it has a unit.
 func megabytes(text string) (int64, error) {
 	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
-		text = strconv.Itoa(n) + "m"
+		return bytesOf(strconv.Itoa(n) + "m")
+	}
+	if _, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
+		return 0, fmt.Errorf("%q: -m is a whole number of MB, such as 64, or has a unit, such as 64m", text)
 	}
 	return bytesOf(text)
 }
