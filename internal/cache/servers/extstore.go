@@ -3,7 +3,6 @@ package servers
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -57,6 +56,16 @@ const (
 	// that live shortly.
 	extDefault, extCompact, extChunked, extLow, extBuckets = 0, 1, 2, 3, 4
 )
+
+// checkFileGiven refuses settings of a file where there is none.
+func checkFileGiven(v params.Values) error {
+	changed := params.Changed(extParams, v)
+	if v.Text(extPath) != "" || len(changed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s needs ext_path, FILE:SIZE such as /d/ext:64g: without a file it changes nothing",
+		params.Format(changed[:1], v))
+}
 
 // extPages reads the file of ext_path and returns its pages. It refuses what memcached does not start with, in its
 // words, and a file that is never written to.
@@ -132,7 +141,9 @@ func (s *settings) addFile() error {
 	case s.number("ext_compact_under") > 0:
 		return errors.New("it has extstore, and does not say how large its file is: add what stats says to stats settings")
 	default:
-		maps.DeleteFunc(s.values, func(name, _ string) bool { return strings.HasPrefix(name, "ext_") })
+		for _, p := range extParams {
+			delete(s.values, p.Name)
+		}
 	}
 	return nil
 }

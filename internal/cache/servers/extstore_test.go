@@ -186,11 +186,15 @@ func TestRefusedFiles(t *testing.T) {
 		"ext_path=/f:1g,ext_page_size=9,ext_wbuf_size=3": "divisible by 1024*1024*2",
 		"ext_path=/f:1g,I=8m":                            "cannot be larger than ext_wbuf_size: 4194304",
 		"ext_path=/f:9t":                                 "page_count must total to < 65536",
+		"ext_item_size=1024":                             "ext_item_size=1024 needs ext_path, FILE:SIZE",
+		"ext_drop_unread=on":                             "needs ext_path",
+		"slab_automove_freeratio=0.02":                   "slab_automove_freeratio=0.02 needs ext_path",
 	} {
 		_, err := policies.Registry.Parse("memcached(" + settings + ")")
 		must.Fail(t, err, want)
 	}
 	must.Get(policies.Registry.Parse("memcached(ext_path=/f:128m,ext_drop_unread=on)"))(t)
+	must.Get(policies.Registry.Parse("memcached(ext_item_size=512)"))(t) // as memcached comes
 }
 
 // TestNoPolicyInsideAFile: the conflict is found before a trace is read.
@@ -220,7 +224,7 @@ func TestImportedFile(t *testing.T) {
 	}
 	_, _, err = servers.Import(strings.NewReader(settings), "f")
 	must.Fail(t, err, "f: it has extstore, and does not say how large its file is")
-	plain := strings.ReplaceAll(settings, "_under 2", "_under 0")
+	plain := strings.NewReplacer("_under 2", "_under 0", "freeratio 0.010", "freeratio 0.020").Replace(settings)
 	if got, _, err := servers.Import(strings.NewReader(plain), "f"); got != "memcached(m=32m)" || err != nil {
 		t.Errorf("without a file: %s, %v", got, err)
 	}

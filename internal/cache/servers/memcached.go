@@ -32,6 +32,9 @@ var memcachedKind = Kind{
 		if _, err := itemLimit(v); err != nil {
 			return err
 		}
+		if err := checkFileGiven(v); err != nil {
+			return err
+		}
 		_, err := extPages(v)
 		return err
 	},
