@@ -13,10 +13,12 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/base/testing/programs"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/servers"
 	"github.com/cachesim/cachesim/internal/cache/tiers"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
+	"github.com/cachesim/cachesim/internal/sim/simtest"
 )
 
 const smallPages = "memcached(ext_page_size=8,ext_wbuf_size=2,"
@@ -105,6 +107,25 @@ func TestFileGoesByPages(t *testing.T) {
 	if hits := flashOf(rec, tiers.Hits); hits != 3 || flashOf(rec, tiers.Evicted) != 0 {
 		t.Errorf("%.0f hits from a file that is large enough, %.0f evicted; want 3 and none", hits,
 			flashOf(rec, tiers.Evicted))
+	}
+}
+
+// TestPagesThatFit: all pages that fit are taken at the start, as memcached 1.6.18 has 60 for -m 60.5; more are those
+// of classes alone (here two, and one of headers), and only then a line says so.
+func TestPagesThatFit(t *testing.T) {
+	for _, c := range []struct {
+		bytes, taken int64
+		noted        bool
+	}{{61_952 << 10, 60 << 20, false}, {16 << 20, 16 << 20, false}, {16<<20 - 1, 15 << 20, false},
+		{1 << 20, 3 << 20, true}} {
+		tr := load(t, "time,key,size\n0,a,100\n1,b,2000\n2,a,100\n3,b,2000\n")
+		var notes []string
+		recs := must.Get(simtest.TryRun(t.Context(), tr, simtest.Options{Policies: smallPages + "ext_path=/f:32m,I=512k)",
+			Note:       func(text string) { notes = append(notes, text) },
+			Capacities: []capacity.Capacity{capacity.OfBytes(c.bytes)}}))(t)
+		if got := recs[0].Int(metric.Taken); got != c.taken || (len(notes) > 0) != c.noted {
+			t.Errorf("%d bytes: %d are taken, want %d; %q", c.bytes, got, c.taken, notes)
+		}
 	}
 }
 

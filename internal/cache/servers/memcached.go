@@ -201,11 +201,12 @@ func newMemcached(c cache.Config) (program, error) {
 	return s, err
 }
 
-// addDisk gives it a file, if it has one. All pages of memory are then taken at the start.
+// addDisk gives it a file, if it has one. All pages of memory that fit are then taken at the start: memcached reads
+// whole MB of -m.
 func (s *memcached) addDisk(v params.Values) (err error) {
 	smallest := func(bytes int64) int { class, _, _ := s.classOf(bytes); return class }
 	if s.disk, err = newExtstore(v, len(s.info), len(s.classes), smallest); s.disk != nil {
-		s.pool = (s.limit + slabPage - 1) / slabPage
+		s.pool = s.limit / slabPage
 		s.pages = s.pool * slabPage
 	}
 	return err
