@@ -46,8 +46,10 @@ func InOptions(cmd *cobra.Command, err error) error {
 		}
 	}
 	for _, option := range []string{"by", "tenant"} {
-		if value := valueOf(cmd, option); value != "" && strings.Contains(text, "unknown column ") {
-			text = "--" + option + " " + value + ": " + text
+		value := valueOf(cmd, option)
+		named := "--" + option + " " + value + ": "
+		if value != "" && strings.Contains(text, "unknown column ") && !strings.HasPrefix(text, named) {
+			text = named + text
 		}
 	}
 	if text == err.Error() {
