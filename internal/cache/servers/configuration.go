@@ -123,6 +123,7 @@ var lines = sync.OnceValue(func() []line {
 		of(`STAT extstore_limit_maxbytes ([0-9]+)`, "memcached", fileBytes, asIs),
 		of(`STAT extstore_pages_free ([0-9]+)`, "memcached", filePagesFree, asIs),
 		of(`STAT extstore_pages_used ([0-9]+)`, "memcached", filePagesUsed, asIs),
+		of(`STAT ext_page_size ([0-9]+)`, "memcached", extPageSize, inMegabytes),
 		of(`STAT ext_wbuf_size ([0-9]+)`, "memcached", "ext_wbuf_size", inMegabytes),
 		of(`STAT ext_drop_unread (\S+)`, "memcached", "ext_drop_unread", isOn),
 		of(`STAT ext_item_size ([0-9]+)`, "memcached", "ext_item_size", asIs),
@@ -165,9 +166,8 @@ var space = sync.OnceValue(func() *regexp.Regexp {
 
 // Import reads the settings of a server from its configuration (redis.conf, nginx.conf, squid.conf, my.cnf,
 // postgresql.conf, the command line of varnishd) or from what it says of itself (INFO, stats settings, param.show,
-// varnishstat), and returns it as ParseList reads it. unlimited says that the server has no limit, or that the text
-// does not state it.
-func Import(r io.Reader, name string) (server string, unlimited bool, err error) {
+// varnishstat), and returns it as ParseList reads it, with what a user should know of the text.
+func Import(r io.Reader, name string) (server string, notes []string, err error) {
 	s := settings{values: map[string]string{}}
 	var malloc int64
 	text := bufio.NewScanner(io.LimitReader(r, mostConfiguration))
@@ -185,10 +185,10 @@ func Import(r io.Reader, name string) (server string, unlimited bool, err error)
 		s.read(row)
 	}
 	if err := text.Err(); err != nil {
-		return "", false, fmt.Errorf("%s: %w; want a configuration or statistics of a server", name, err)
+		return "", nil, fmt.Errorf("%s: %w; want a configuration or statistics of a server", name, err)
 	}
 	if s.server == "" {
-		return "", false, fmt.Errorf("%s: has no settings of a server; want redis.conf, INFO of Redis or Valkey, stats "+
+		return "", nil, fmt.Errorf("%s: has no settings of a server; want redis.conf, INFO of Redis or Valkey, stats "+
 			"settings of memcached, nginx.conf, squid.conf, my.cnf, postgresql.conf, or param.show, varnishstat or the "+
 			"command line of varnishd", name)
 	}
@@ -220,14 +220,15 @@ func (s *settings) read(row string) {
 }
 
 // text returns the server with the settings that differ from the defaults.
-func (s *settings) text(name string) (server string, unlimited bool, err error) {
+func (s *settings) text(name string) (server string, notes []string, err error) {
 	k, _ := Find(s.server)
-	if err := s.addFile(); err != nil {
-		return "", false, fmt.Errorf("%s: %w", name, err)
+	if k.Name == memcachedKind.Name {
+		notes = s.addFile()
 	}
-	unlimited = s.memory == "" || strings.Trim(s.memory, "0b") == ""
 	var all []string
-	if !unlimited {
+	if s.memory == "" || strings.Trim(s.memory, "0b") == "" {
+		notes = append(notes, "states no limit of its memory: say what it has, as --capacity")
+	} else {
 		value := s.memory
 		if n, err := k.Unit(value); err == nil {
 			value = k.memoryText(n)
@@ -242,20 +243,20 @@ func (s *settings) text(name string) (server string, unlimited bool, err error) 
 		value := strings.Join(strings.Fields(written), "-")
 		parsed, err := p.Parse(value)
 		if err != nil {
-			return "", false, fmt.Errorf("%s: %w", name, err)
+			return "", nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if parsed != p.Default {
 			all = append(all, params.Format([]params.Param{p}, params.Values{p.Name: parsed}))
 		}
 	}
 	if len(all) == 0 {
-		return k.Name, unlimited, nil
+		return k.Name, notes, nil
 	}
 	server = k.Name + "(" + strings.Join(all, ",") + ")"
 	if _, err := ParseList(server); err != nil {
-		return "", false, errors.New(name + ": " + err.Error())
+		return "", nil, errors.New(name + ": " + err.Error())
 	}
-	return server, unlimited, nil
+	return server, notes, nil
 }
 
 // memoryText writes bytes as the server's setting does, without fractions.

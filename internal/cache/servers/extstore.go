@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -19,7 +18,7 @@ import (
 var extParams = []params.Param{
 	{Name: extPath, Default: "", Doc: "-o ext_path, FILE:SIZE such as /d/ext:64g: values that leave the memory go to " +
 		"this file, and a header of each stays"},
-	{Name: "ext_page_size", Default: 64, Min: 2, Max: 1 << 16,
+	{Name: extPageSize, Default: extPagesMB, Min: 2, Max: 1 << 16,
 		Doc: "MB of a page of the file: the oldest goes as a whole"},
 	{Name: "ext_wbuf_size", Default: 4, Min: 2, Max: 1 << 10, Doc: "MB that are written at once"},
 	{Name: "ext_item_size", Default: 512, Min: 1, Max: 1 << 30, Doc: "bytes of the items whose class is the smallest " +
@@ -46,6 +45,8 @@ var extParams = []params.Param{
 
 const (
 	extPath      = "ext_path"
+	extPageSize  = "ext_page_size"
+	extPagesMB   = 64
 	noAge        = math.MaxUint32
 	extHeader    = 12 // bytes of an item in memory in the place of its value
 	microsecond  = second / 1e6
@@ -74,7 +75,7 @@ func extPages(v params.Values) (pages int64, err error) {
 	if text == "" {
 		return 0, nil
 	}
-	page, wbuf := int64(v.Int("ext_page_size"))<<20, int64(v.Int("ext_wbuf_size"))<<20
+	page, wbuf := int64(v.Int(extPageSize))<<20, int64(v.Int("ext_wbuf_size"))<<20
 	file, size, ok := strings.Cut(text, ":")
 	size, bucket, _ := strings.Cut(size, ":")
 	bytes, bad := bytesOf(size)
@@ -113,7 +114,7 @@ func extTiers(v params.Values) ([]cache.Tier, error) {
 	if pages == 0 {
 		return nil, err
 	}
-	bytes := pages * int64(v.Int("ext_page_size")) << 20
+	bytes := pages * int64(v.Int(extPageSize)) << 20
 	return []cache.Tier{
 		{Name: "memory", Bytes: func(_ *traces.Trace, first int64) (int64, error) { return first, nil }},
 		{Name: flash, Bytes: func(*traces.Trace, int64) (int64, error) { return bytes, nil }},
@@ -125,27 +126,61 @@ const flash = "flash"
 // What statistics say of the file, which has another form as a setting.
 const fileBytes, filePagesFree, filePagesUsed = "file", "free pages of the file", "used pages of the file"
 
-// addFile makes settings of what statistics say of the file. Those of a server without one have its settings, too.
-func (s *settings) addFile() error {
-	bytes := s.number(fileBytes)
-	pages := s.number(filePagesFree) + s.number(filePagesUsed)
+// addFile makes settings of what statistics say of the file, and returns what is assumed or missing.
+func (s *settings) addFile() (notes []string) {
+	bytes, pages := s.number(fileBytes), s.number(filePagesFree)+s.number(filePagesUsed)
+	page := s.number(extPageSize)
 	switch {
 	case bytes > 0 && pages > 0:
-		s.values[extPath] = fmt.Sprintf("extstore:%dm", bytes>>20)
-		s.values["ext_page_size"] = strconv.FormatInt(bytes/pages>>20, 10)
-		for _, under := range []string{"ext_compact_under", "ext_drop_under"} { // what 0 stands for
-			if s.number(under) == pages/4 {
-				delete(s.values, under)
-			}
-		}
-	case s.number("ext_compact_under") > 0:
-		return errors.New("it has extstore, and does not say how large its file is: add what stats says to stats settings")
-	default:
-		for _, p := range extParams {
-			delete(s.values, p.Name)
+		page = bytes / pages >> 20
+	case page == 0:
+		page = extPagesMB
+		if bytes > 0 {
+			notes = append(notes, fmt.Sprintf("does not say how large the pages of its file are: %d MB, as memcached comes, "+
+				"are assumed; ext_page_size says another size", page))
 		}
 	}
-	return nil
+	if pages == 0 {
+		pages = bytes >> 20 / page
+	}
+	if bytes == 0 || pages < 2 { // without a file, or one in which memcached writes nothing
+		return s.dropFile()
+	}
+	s.values[extPath] = fmt.Sprintf("extstore:%dm", bytes>>20)
+	s.values[extPageSize] = strconv.FormatInt(page, 10)
+	for _, under := range []string{"ext_compact_under", "ext_drop_under"} { // what 0 stands for
+		if s.number(under) == pages/4 {
+			delete(s.values, under)
+		}
+	}
+	return notes
+}
+
+// dropFile leaves the settings of a file out whose size is not known, and says which are not those of a server without
+// one.
+func (s *settings) dropFile() (notes []string) {
+	var left []string
+	for _, p := range extParams {
+		if text, ok := s.values[p.Name]; ok {
+			if value, err := p.Parse(text); err != nil || value != p.Default {
+				left = append(left, p.Name+"="+text)
+			}
+		}
+		delete(s.values, p.Name)
+	}
+	if len(left) == 0 && s.number(fileBytes) == 0 {
+		return nil
+	}
+	file := "how large its file is"
+	if bytes := s.number(fileBytes); bytes > 0 {
+		file = fmt.Sprintf("how large the pages of its file of %d MB are", bytes>>20)
+	}
+	with := ""
+	if len(left) > 0 {
+		with = ", with " + strings.Join(left, ",")
+	}
+	return []string{fmt.Sprintf("has extstore, and does not say %s: without ext_path=FILE:SIZE and ext_page_size it is "+
+		"left out%s; import what stats says together with stats settings", file, with)}
 }
 
 // number returns a setting that is a whole number; 0 if there is none.
@@ -230,7 +265,7 @@ func newExtstore(v params.Values, objects, classes int, classOf func(int64) int)
 	if pages == 0 || err != nil {
 		return nil, err
 	}
-	d := &extstore{pageBytes: int64(v.Int("ext_page_size")) << 20, wbufBytes: int64(v.Int("ext_wbuf_size")) << 20,
+	d := &extstore{pageBytes: int64(v.Int(extPageSize)) << 20, wbufBytes: int64(v.Int("ext_wbuf_size")) << 20,
 		itemBytes: int64(v.Int("ext_item_size")), age: int64(v.Int("ext_item_age")), low: int64(v.Int("ext_low_ttl")),
 		recache: int64(v.Int("ext_recache_rate")), compactUnder: v.Int("ext_compact_under"), drop: v.Int("ext_drop_under"),
 		mostSleep: int64(v.Int("ext_max_sleep")) * microsecond, dropUnread: v.Bool("ext_drop_unread"),

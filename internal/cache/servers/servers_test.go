@@ -562,17 +562,19 @@ func TestImport(t *testing.T) {
 		{"SMA.s0.g_bytes  1048576 .\nSMA.s0.g_space 3145728 .\n",
 			"varnish(malloc=4m)"},
 	} {
-		if got, unlimited, err := servers.Import(strings.NewReader(c.text), "f"); got != c.want || unlimited || err != nil {
-			t.Errorf("%q:\n%s, %v, %v, want\n%s", c.text, got, unlimited, err, c.want)
+		got, notes, err := servers.Import(strings.NewReader(c.text), "f")
+		if got != c.want || len(notes) > 0 || err != nil {
+			t.Errorf("%q:\n%s, %v, %v, want\n%s", c.text, got, notes, err, c.want)
 		}
 	}
-	got, unlimited, err := servers.Import(strings.NewReader("redis_version:8.4.0\nmaxmemory:0\n"), "f")
-	if got != "redis" || !unlimited || err != nil {
-		t.Errorf("without a limit: %s, %v, %v", got, unlimited, err)
+	unlimited := []string{"states no limit of its memory: say what it has, as --capacity"}
+	got, notes, err := servers.Import(strings.NewReader("redis_version:8.4.0\nmaxmemory:0\n"), "f")
+	if got != "redis" || !slices.Equal(notes, unlimited) || err != nil {
+		t.Errorf("without a limit: %s, %q, %v", got, notes, err)
 	}
-	got, unlimited, err = servers.Import(strings.NewReader("port 6379\nappendonly no\n# maxmemory <bytes>\n"), "f")
-	if got != "redis" || !unlimited || err != nil {
-		t.Errorf("a configuration as it comes: %s, %v, %v", got, unlimited, err)
+	got, notes, err = servers.Import(strings.NewReader("port 6379\nappendonly no\n# maxmemory <bytes>\n"), "f")
+	if got != "redis" || !slices.Equal(notes, unlimited) || err != nil {
+		t.Errorf("a configuration as it comes: %s, %q, %v", got, notes, err)
 	}
 	_, _, err = servers.Import(strings.NewReader("hello\n"), "f")
 	must.Fail(t, err, "f: has no settings of a server")

@@ -29,7 +29,7 @@ server says of itself: INFO of Redis or Valkey, stats and stats settings of memc
 Varnish. Prints the server as --server reads it, and the command that replays a log through it. - is standard input.`,
 		Example: `  cachesim servers import /etc/redis/redis.conf
   redis-cli INFO | cachesim servers import -
-  printf 'stats settings\r\nquit\r\n' | nc localhost 11211 | cachesim servers import -`,
+  printf 'stats\r\nstats settings\r\nquit\r\n' | nc localhost 11211 | cachesim servers import -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return importServer(cmd, args[0]) },
 	})
@@ -46,12 +46,12 @@ func importServer(cmd *cobra.Command, path string) error {
 		defer file.Close()
 		in = file
 	}
-	server, unlimited, err := servers.Import(in, path)
+	server, notes, err := servers.Import(in, path)
 	if err != nil {
 		return err
 	}
-	if unlimited {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s states no limit of its memory: say what it has, as --capacity\n", path)
+	for _, note := range notes {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s %s\n", path, note)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nnext: cachesim run LOG --server '%s'\n", server, server)
 	return err
