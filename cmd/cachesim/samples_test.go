@@ -40,8 +40,6 @@ var convertedSamples = map[string][]string{
 	"meta-reuse-low.txt.zst":         {"dlrm/meta-reuse-low-500k.txt.zst", "--limit", "40000"},
 	"meta-reuse-medium.txt.zst":      {"dlrm/meta-reuse-medium-500k.txt.zst", "--limit", "40000"},
 	"mooncake.jsonl.zst":             {"llm/mooncake-conversation.jsonl.zst"},
-	"unet3d-0.csv.zst":               {"files/dlio-unet3d/trace-0-of-8.pfw.gz"},
-	"unet3d-1.csv.zst":               {"files/dlio-unet3d/trace-1-of-8.pfw.gz"},
 }
 
 // dialogueSamples are traces of queries, with their options and the file of their embeddings: numbers stay of them.
@@ -73,6 +71,10 @@ func TestSamplesRegenerate(t *testing.T) {
 		args = append([]string{"convert", filepath.Join(traces, args[0])}, args[1:]...)
 		made[name] = outputOf(t, name, args...)
 	}
+	for _, process := range []string{"0", "1"} {
+		made["unet3d-"+process+".csv.zst"] = readsOfNumberedFiles(t, filepath.Join(traces, "files/dlio-unet3d",
+			"trace-"+process+"-of-8.pfw.gz"))
+	}
 	for name, d := range dialogueSamples {
 		queries, lexical := queriesInNumbers(t, name, filepath.Join(traces, d.files), d.format)
 		made[name+".jsonl.zst"], made[name+"-minilm.npy.zst"] = queries, firstRows(t, filepath.Join(traces, d.vectors))
@@ -98,6 +100,13 @@ func TestSamplesRegenerate(t *testing.T) {
 				len(want))
 		}
 	}
+}
+
+// readsOfNumberedFiles returns the reads of a log without the folders of the machine that wrote it.
+func readsOfNumberedFiles(t *testing.T, path string) []byte {
+	t.Helper()
+	reads := outputOf(t, "reads.csv", "convert", path)
+	return compressed(t, regexp.MustCompile(`/p/[^,]*/unet3d[^/,]*/`).ReplaceAll(reads, []byte("unet3d/")))
 }
 
 // outputOf returns the file that a command of cachesim writes, whose name it adds.

@@ -82,7 +82,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 var loadedCommands = []string{
 	"seven/*.csv", "- --policy lru,s3fifo --capacity 1%", "curve seven --policy s3fifo",
 	"sweep DIR/experiment.yaml -o DIR/swept",
-	"reproduce classic-block --quick -o DIR/out", "run nosuch.csv",
+	"reproduce zipf-skew --quick -o DIR/out", "run nosuch.csv",
 }
 
 // TestNothingIsLeftOfBars runs commands whose output and errors both go to a terminal. Bars are drawn, but when the

@@ -372,7 +372,12 @@ func (f *File) makeQuick() error {
 
 // takeSamples leaves the traces that the quick version keeps or has a sample of.
 func (f *File) takeSamples(q *Quick) {
-	f.Without = q.Without
+	for name, why := range q.Without {
+		if f.Without == nil {
+			f.Without = map[string]string{}
+		}
+		f.Without[name] = why
+	}
 	if q.Traces == nil && q.Samples == nil {
 		return
 	}
@@ -396,7 +401,7 @@ func hasSample(q *Quick, name string) bool {
 // else that the sample states.
 func (t *Trace) replay(sample Trace) {
 	t.File, t.Files, t.Generate, t.Format, t.Merge, t.PerFile = "", nil, "", "", false, false
-	t.Embeddings, t.Limit = "", 0
+	t.Embeddings, t.Limit, t.Sample, t.With = "", 0, 0, nil
 	to, from := reflect.ValueOf(t).Elem(), reflect.ValueOf(sample)
 	for i := range to.NumField() {
 		if !from.Field(i).IsZero() {
@@ -434,13 +439,18 @@ func (f *File) checkQuickValues(q *Quick) error {
 		}
 	}
 	check("trace", "traces", q.Traces, f.traceNames())
-	check("trace", "samples", records.Distinct(q.Samples, func(t Trace) string { return t.Name }), f.traceNames())
+	seen := map[string]bool{}
+	for i, sample := range q.Samples {
+		check("trace", "samples", []string{sample.Name}, f.traceNames())
+		c.distinct(seen, "samples", sample.Name, "", path{"quick", "samples", i})
+	}
 	for _, name := range sortedKeys(q.Without) {
 		at := path{"quick", "without", name}
 		if !slices.Contains(f.traceNames(), name) {
 			c.at(at, suggest.Unknown("trace", name, f.traceNames()))
 		}
-		c.refuse(slices.Contains(q.Traces, name) || hasSample(q, name), at, "%s is under without, but it is replayed", name)
+		c.refuse(q.Traces == nil || slices.Contains(q.Traces, name) || hasSample(q, name), at,
+			"%s is under without, but it is replayed; traces names those that stay", name)
 		c.refuse(strings.TrimSpace(q.Without[name]) == "", at, "without: %s has no reason; say why it is missing", name)
 	}
 	check("policy", "policies", q.Policies, f.labels())

@@ -160,12 +160,13 @@ traces:
   - {name: other, file: other.csv, limit: 9}
   - {name: private, file: private.csv}
   - {name: made, generate: zipf}
+  - {name: drawn, generate: zipf, with: {alpha: [0.5, 1]}, sample: 0.5}
 policies: [lru]
 capacities: 10
 optimum: false
 quick:
   traces: made
-  samples: [{name: real, file: sample.txt}, {name: other, file: o.txt, warmup: 3, capacities: [20, 30]}]
+  samples: [{name: drawn, file: d.txt}, {name: real, file: sample.txt}, {name: other, file: o.txt, warmup: 3, capacities: [20, 30]}]
   without: {private: it is private}
   capacities: 40
 `
@@ -176,7 +177,7 @@ quick:
 		got = append(got, fmt.Sprint(c.Workload.Name, " ", c.Workload.Files, " ", c.Workload.Format, " ", c.Workload.Limit,
 			" ", c.Warmup, " ", c.Capacity))
 	}
-	want := []string{"real [sample.txt]  0 7 40", "other [o.txt]  0 3 20", "other [o.txt]  0 3 30", "made []  0 0 40"}
+	want := []string{"real [sample.txt]  0 7 40", "other [o.txt]  0 3 20", "other [o.txt]  0 3 30", "made []  0 0 40", "drawn [d.txt]  0 0 40"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -189,6 +190,10 @@ quick:
 		{"{private: it is private}", "{private: ''}", "without: private has no reason"},
 		{"{private: it is private}", "{nobody: no}", `unknown trace "nobody"`},
 		{"{name: real, file: sample.txt}", "{name: nobody, file: sample.txt}", `unknown trace "nobody"`},
+		{"  traces: made\n", "", "private is under without, but it is replayed"},
+		{"{name: real, file: sample.txt}", "{name: other, file: s.txt}", "two samples are called other"},
+		{"optimum: false", "optimum: false\nwithout: {made: no}", "made is under without, but it is replayed"},
+		{"optimum: false", "optimum: false\nwithout: {x: ''}", "without: x has no reason"},
 		{"{name: real, file: sample.txt}", "{name: real}", "want exactly one of file, files and generate"},
 	} {
 		changed := "name: x\ntitle: x\nsource: x\n" + strings.Replace(text, bad.old, bad.new, 1)

@@ -74,7 +74,7 @@ func (c *checker) known(kind, name string, exist []string, at path) {
 func (f *File) validate() error {
 	c := &checker{File: f}
 	for _, check := range []func(){
-		c.head, c.traces, c.policies, c.parts, c.groups, c.size, c.cells, c.metrics, c.references, c.figures, c.tables,
+		c.head, c.traces, c.without, c.policies, c.parts, c.groups, c.size, c.cells, c.metrics, c.references, c.figures, c.tables,
 		c.claims, func() { c.keep(f.checkQuick()) },
 	} {
 		if check(); c.err != nil {
@@ -220,6 +220,15 @@ func (c *checker) policies() {
 		at := path{"absent", label}
 		c.refuse(seen[label], at, "%s is absent, but it is one of the policies", label)
 		c.refuse(strings.TrimSpace(c.Absent[label]) == "", at, "absent: %s has no reason; say why it is missing", label)
+	}
+}
+
+// without refuses reasons why traces are left out that say nothing, or are about traces that are replayed.
+func (c *checker) without() {
+	for _, name := range sortedKeys(c.Without) {
+		at := path{"without", name}
+		c.refuse(slices.Contains(c.traceNames(), name), at, "%s is under without, but it is replayed", name)
+		c.refuse(strings.TrimSpace(c.Without[name]) == "", at, "without: %s has no reason; say why it is missing", name)
 	}
 }
 

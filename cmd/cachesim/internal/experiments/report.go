@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -146,6 +147,9 @@ func (f *sweepReportFlags) checkPins(files ...*experiment.File) error {
 			return errors.New("--why is the reason for pins that move; add --pin FOLDER")
 		}
 		return nil
+	}
+	if s, err := os.Stat(f.pin); err != nil || !s.IsDir() {
+		return fmt.Errorf("--pin %s: is no folder that exists; want that of the files of the experiments", f.pin)
 	}
 	for _, file := range files {
 		switch {

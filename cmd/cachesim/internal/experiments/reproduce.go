@@ -94,6 +94,9 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	if f.list {
+		if err := runsNothing(cmd, "--list only lists experiments"); err != nil {
+			return err
+		}
 		list, err := lists.Experiments(chosen, f.quick)
 		if err != nil {
 			return err
@@ -114,12 +117,16 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	defer f.device.Close(cmd, f.quiet)
+	_, before := os.Stat(f.out)
 	if err := atomicfile.MakeFolder(f.out); err != nil {
 		return err
 	}
 	begin := time.Now()
 	summaries, err := f.reproduceAll(cmd, files, slices.Contains(names, configs.All))
 	if err != nil {
+		if before != nil {
+			os.Remove(f.out) // if nothing is in it
+		}
 		return err
 	}
 	took := time.Since(begin)
@@ -135,11 +142,24 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	return f.judge(cmd, summaries...)
 }
 
+// runsNothing refuses flags of results where there are none, because of what is asked for.
+func runsNothing(cmd *cobra.Command, asked string) error {
+	for _, name := range []string{"output", "strict", "pin", "why"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("%s and runs nothing: leave out --%s", asked, name)
+		}
+	}
+	return nil
+}
+
 // printScorecard prints what the last full runs came to, and runs nothing.
 func (f *reproduceFlags) printScorecard(cmd *cobra.Command, names []string) error {
 	if len(names) > 0 || f.list || f.quick {
 		return errors.New("--scorecard prints the page of a paper, and runs no experiment: leave out the names of " +
 			"experiments, --list and --quick")
+	}
+	if err := runsNothing(cmd, "--scorecard prints the page of a paper"); err != nil {
+		return err
 	}
 	papers, err := scorecard.Choose(f.scorecard)
 	if err != nil {

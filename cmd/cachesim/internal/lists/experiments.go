@@ -86,7 +86,8 @@ type outline struct {
 	Traces []experiment.Trace `yaml:"traces"`
 	Claims []struct{}         `yaml:"claims"`
 	Quick  struct {
-		Traces experiment.Values `yaml:"traces"`
+		Traces  experiment.Values  `yaml:"traces"`
+		Samples []experiment.Trace `yaml:"samples"`
 	} `yaml:"quick"`
 }
 
@@ -105,8 +106,12 @@ func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, er
 		l.Seconds, l.QuickSeconds, l.MeasuredOn = times.Full.Seconds(), times.Quick.Seconds(), times.Machine
 	}
 	for _, t := range o.Traces {
+		sample := slices.IndexFunc(o.Quick.Samples, func(s experiment.Trace) bool { return s.Name == t.Name })
+		if quick && sample >= 0 {
+			t = o.Quick.Samples[sample]
+		}
 		switch {
-		case quick && o.Quick.Traces != nil && !slices.Contains(o.Quick.Traces, t.Name):
+		case quick && sample < 0 && o.Quick.Traces != nil && !slices.Contains(o.Quick.Traces, t.Name):
 		case hasFiles(t.Workload()):
 			l.Traces = append(l.Traces, t.Name)
 		default:
