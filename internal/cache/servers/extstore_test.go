@@ -232,39 +232,6 @@ func TestNoPolicyInsideAFile(t *testing.T) {
 	}
 }
 
-// TestImportedFile: stats, then stats settings, of memcached 1.6.18.
-func TestImportedFile(t *testing.T) {
-	const settings = "STAT maxbytes 33554432\nSTAT ext_item_size 512\nSTAT ext_item_age 4294967295\nSTAT ext_low_ttl 0\n" +
-		"STAT ext_recache_rate 100\nSTAT ext_wbuf_size 4194304\nSTAT ext_compact_under 2\nSTAT ext_drop_under 2\n" +
-		"STAT ext_max_sleep 1000000\nSTAT ext_max_frag 0.80\nSTAT slab_automove_freeratio 0.010\nSTAT ext_drop_unread no\n"
-	const file = "STAT extstore_page_allocs 0\nSTAT extstore_pages_free 7\nSTAT extstore_pages_used 1\n" +
-		"STAT extstore_limit_maxbytes 536870912\n"
-	const limit = "STAT extstore_limit_maxbytes 536870912\n"
-	noPages := "STAT extstore_pages_free 0\nSTAT extstore_pages_used 0\n" + limit
-	plain := strings.ReplaceAll(settings, "_under 2", "_under 0")
-	const server = "memcached(m=32m,ext_path=extstore:512m,"
-	for _, c := range []struct{ text, want, note string }{
-		{file + settings, server + "ext_recache_rate=100)", ""},
-		{limit + settings, server + "ext_recache_rate=100)", "the pages of its file are: 64 MB, as memcached comes"},
-		{noPages + settings, server + "ext_recache_rate=100)", "the pages of its file are: 64 MB, as memcached comes"},
-		{noPages + "STAT maxbytes 33554432\n", strings.TrimSuffix(server, ",") + ")", "the pages of its file are: 64 MB"},
-		{limit + "STAT ext_page_size 8388608\n" + strings.ReplaceAll(settings, "_under 2", "_under 16"),
-			server + "ext_page_size=8,ext_recache_rate=100)", ""},
-		{settings, "memcached(m=32m)", "has extstore, and does not say how large its file is: without ext_path=FILE:SIZE " +
-			"and ext_page_size it is left out, with ext_recache_rate=100,ext_compact_under=2,ext_drop_under=2; import"},
-		{strings.ReplaceAll(limit, "536870912", "67108864") + settings, "memcached(m=32m)",
-			"does not say how large the pages of its file of 64 MB are"},
-		{strings.ReplaceAll(plain, "_rate 100", "_rate 2000"), "memcached(m=32m)", ""},
-	} {
-		got, notes, err := servers.Import(strings.NewReader(c.text), "f")
-		note := strings.Join(notes, "\n")
-		if got != c.want || err != nil || (note == "") != (c.note == "") || !strings.Contains(note, c.note) {
-			t.Errorf("%s\n%s, %v, want %s\n%q, want %q", c.text, got, err, c.want, note, c.note)
-		}
-		must.Get(policies.Registry.Parse(must.Get(servers.ParseList(got))(t).Policies[0]))(t)
-	}
-}
-
 // TestExtstore gives a trial to a real memcached with a file, at the trial's own times.
 func TestExtstore(t *testing.T) {
 	programs.Wanted(t)

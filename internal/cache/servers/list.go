@@ -72,7 +72,7 @@ func (l *Listed) add(item string) error {
 	}
 	for _, bytes := range memories.Capacities {
 		if err := k.checkMemory(calls, bytes); err != nil {
-			return fmt.Errorf("server %s: %s=%s: %w", name, k.Memory, k.memoryText(bytes), err)
+			return fmt.Errorf("server %s: %s=%s: %w", name, k.Memory, k.MemoryText(bytes), err)
 		}
 		l.addBytes(bytes)
 	}
@@ -208,4 +208,18 @@ func (l *Listed) addBytes(bytes int64) {
 	if !slices.Contains(l.Capacities, bytes) {
 		l.Capacities = append(l.Capacities, bytes)
 	}
+}
+
+// MemoryText writes bytes as the server's setting does, without fractions.
+func (k Kind) MemoryText(n int64) string {
+	suffixes := [3]string{"gb", "mb", "kb"}
+	if k.Memory != "maxmemory" {
+		suffixes = [3]string{"g", "m", "k"}
+	}
+	for i, shift := range []int{30, 20, 10} {
+		if n%(1<<shift) == 0 {
+			return strconv.FormatInt(n>>shift, 10) + suffixes[i]
+		}
+	}
+	return strconv.FormatInt(n, 10)
 }

@@ -534,54 +534,6 @@ func TestSettingsAreListed(t *testing.T) {
 	must.Fail(t, err, "write --server 'redis(maxmemory=8mb)'")
 }
 
-// TestImport: settings as configurations and statistics have them.
-func TestImport(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"# maxmemory 1gb\nmaxmemory 8gb\nmaxmemory-policy allkeys-lfu\nmaxmemory-samples 10\n",
-			"redis(maxmemory=8gb,policy=allkeys-lfu,samples=10)"},
-		{"redis_version:7.0.15\nmaxmemory:8388608\nmaxmemory_policy:volatile-ttl\n",
-			"redis(maxmemory=8mb,policy=volatile-ttl,version=7.0)"},
-		{"redis_version:7.2.4\nserver_name:valkey\nvalkey_version:8.1.1\nmaxmemory:1000000\n",
-			"valkey(maxmemory=1000000,version=8.1)"},
-		{"STAT version 1.6.18\r\nSTAT limit_maxbytes 67108864\r\n",
-			"memcached(m=64m)"},
-		{"STAT maxbytes 1073741824\nSTAT item_size_max 1048576\nSTAT growth_factor 1.08\nSTAT slab_automove 0\n" +
-			"STAT cas_enabled no\n",
-			"memcached(m=1g,f=1.08,C=true,automove=false)"},
-		{"proxy_cache_path /c levels=1:2 keys_zone=one:10m max_size=10g inactive=60m;\nproxy_cache_min_uses 2;\n",
-			"nginx(max_size=10g,inactive=60m,min_uses=2,keys_zone=10m)"},
-		{"cache_mem 256 MB\nmemory_replacement_policy heap GDSF\n",
-			"squid(cache_mem=256m,policy=heap-GDSF)"},
-		{"ExecStart=/usr/sbin/varnishd -a :80 -s malloc,1g -p nuke_limit=100\n",
-			"varnish(malloc=1g,nuke_limit=100)"},
-		{"[mysqld]\ninnodb_buffer_pool_size = 2G\ninnodb_page_size=8k\ninnodb_old_blocks_pct = 20\n",
-			"innodb(innodb_buffer_pool_size=2g,page_size=8192,old_blocks_pct=20)"},
-		{"innodb_buffer_pool_size\t134217728\n", "innodb(innodb_buffer_pool_size=128m)"},
-		{"#shared_buffers = 1GB\nshared_buffers = 128MB\t\t# min 128kB\n", "postgresql(shared_buffers=128m)"},
-		{"shared_buffers = 16384\n", "postgresql(shared_buffers=128m)"},
-		{"SMA.s0.g_bytes  1048576 .\nSMA.s0.g_space 3145728 .\n",
-			"varnish(malloc=4m)"},
-	} {
-		got, notes, err := servers.Import(strings.NewReader(c.text), "f")
-		if got != c.want || len(notes) > 0 || err != nil {
-			t.Errorf("%q:\n%s, %v, %v, want\n%s", c.text, got, notes, err, c.want)
-		}
-	}
-	unlimited := []string{"states no limit of its memory: say what it has, as --capacity"}
-	got, notes, err := servers.Import(strings.NewReader("redis_version:8.4.0\nmaxmemory:0\n"), "f")
-	if got != "redis" || !slices.Equal(notes, unlimited) || err != nil {
-		t.Errorf("without a limit: %s, %q, %v", got, notes, err)
-	}
-	got, notes, err = servers.Import(strings.NewReader("port 6379\nappendonly no\n# maxmemory <bytes>\n"), "f")
-	if got != "redis" || !slices.Equal(notes, unlimited) || err != nil {
-		t.Errorf("a configuration as it comes: %s, %q, %v", got, notes, err)
-	}
-	_, _, err = servers.Import(strings.NewReader("hello\n"), "f")
-	must.Fail(t, err, "f: has no settings of a server")
-	_, _, err = servers.Import(strings.NewReader("maxmemory 1gb\nmaxmemory-samples 1000000\n"), "f")
-	must.Fail(t, err, "samples")
-}
-
 // TestRefusedSettings: what memcached 1.6.18 and nginx 1.22 do not start with is refused with their reasons.
 func TestRefusedSettings(t *testing.T) {
 	for list, want := range map[string]string{
@@ -606,18 +558,6 @@ func TestRefusedSettings(t *testing.T) {
 		"redis(lists=a*,element=9,version=7.0)", "redis(hashes=a*,lists=b*,field=9,element=9,version=7.0)"} {
 		must.Get(policies.Registry.Parse(list))(t)
 	}
-}
-
-func FuzzImport(f *testing.F) {
-	f.Add("maxmemory 8gb\n")
-	f.Add("SMA.s0.g_bytes 99999999999999999999\nSTAT maxbytes 1\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		server, _, err := servers.Import(strings.NewReader(text), "f")
-		if err != nil {
-			return
-		}
-		must.Get(servers.ParseList(server))(t)
-	})
 }
 
 // TestWhatAServerTakesCounts: a server that takes more than its setting is no answer to what fits, and is not the best.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
-	"github.com/cachesim/cachesim/internal/cache/servers"
+	"github.com/cachesim/cachesim/internal/cache/servers/configuration"
 )
 
 func newServersCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func importServer(cmd *cobra.Command, path string) error {
 		defer file.Close()
 		in = file
 	}
-	server, notes, err := servers.Import(in, path)
+	server, notes, err := configuration.Import(in, path)
 	if err != nil {
 		return err
 	}

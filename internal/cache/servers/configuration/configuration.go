@@ -1,4 +1,6 @@
-package servers
+// Package configuration reads the settings of a server from its configuration, or from what it says of itself. It
+// returns them as lists of servers have them.
+package configuration
 
 import (
 	"bufio"
@@ -12,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/cachesim/cachesim/internal/base/params"
+	"github.com/cachesim/cachesim/internal/cache/servers"
 )
 
 // mostConfiguration is how much is read of a configuration, in bytes.
@@ -36,7 +39,7 @@ const memory = "memory"
 
 // inBytes writes 16k as a number of bytes.
 func inBytes(value string) string {
-	n, err := bytesOf(value)
+	n, err := redis().Unit(value)
 	if err != nil {
 		return value
 	}
@@ -46,7 +49,7 @@ func inBytes(value string) string {
 // inUnits writes 1048576 as 1m.
 func inUnits(value string) string {
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
-		return memcachedKind.memoryText(n)
+		return memcached().MemoryText(n)
 	}
 	return value
 }
@@ -77,17 +80,23 @@ func isOn(value string) string {
 
 func isOff(value string) string { return strconv.FormatBool(isOn(value) == "false") }
 
-// versionOf returns the newest version that is not newer than a text.
-func versionOf(versions []version) func(string) string {
+// versionOf returns the newest version of a server that is not newer than a text.
+func versionOf(server string) func(string) string {
+	k, _ := servers.Find(server)
+	at := slices.IndexFunc(k.Params, func(p params.Param) bool { return p.Name == "version" })
+	known := k.Params[at].Choices // the newest first
 	return func(text string) string {
-		for _, v := range versions {
-			if newer(text, v.name) {
-				return v.name
+		for _, v := range known {
+			if newer(text, v) {
+				return v
 			}
 		}
-		return versions[len(versions)-1].name
+		return known[len(known)-1]
 	}
 }
+
+func redis() servers.Kind     { k, _ := servers.Find("redis"); return k }
+func memcached() servers.Kind { k, _ := servers.Find("memcached"); return k }
 
 // newer reports whether version a is b or newer; both are major.minor.
 func newer(a, b string) bool {
@@ -105,8 +114,8 @@ func of(pattern, server, name string, value func(string) string) line {
 // them compiled.
 var lines = sync.OnceValue(func() []line {
 	return []line{
-		of(`valkey_version:(\S+)`, "valkey", "version", versionOf(valkeyVersions)),
-		of(`redis_version:(\S+)`, "redis", "version", versionOf(redisVersions)),
+		of(`valkey_version:(\S+)`, "valkey", "version", versionOf("valkey")),
+		of(`redis_version:(\S+)`, "redis", "version", versionOf("redis")),
 		of(`maxmemory[: ]\s*"?([0-9][0-9a-z]*)`, "redis", memory, asIs),
 		of(`maxmemory[-_]policy[: ]\s*"?([a-z-]+)`, "redis", "policy", asIs),
 		of(`maxmemory-samples\s+([0-9]+)`, "redis", "samples", asIs),
@@ -123,7 +132,7 @@ var lines = sync.OnceValue(func() []line {
 		of(`STAT extstore_limit_maxbytes ([0-9]+)`, "memcached", fileBytes, asIs),
 		of(`STAT extstore_pages_free ([0-9]+)`, "memcached", filePagesFree, asIs),
 		of(`STAT extstore_pages_used ([0-9]+)`, "memcached", filePagesUsed, asIs),
-		of(`STAT ext_page_size ([0-9]+)`, "memcached", extPageSize, inMegabytes),
+		of(`STAT ext_page_size ([0-9]+)`, "memcached", pageSize, inMegabytes),
 		of(`STAT ext_wbuf_size ([0-9]+)`, "memcached", "ext_wbuf_size", inMegabytes),
 		of(`STAT ext_drop_unread (\S+)`, "memcached", "ext_drop_unread", isOn),
 		of(`STAT ext_item_size ([0-9]+)`, "memcached", "ext_item_size", asIs),
@@ -166,7 +175,7 @@ var space = sync.OnceValue(func() *regexp.Regexp {
 
 // Import reads the settings of a server from its configuration (redis.conf, nginx.conf, squid.conf, my.cnf,
 // postgresql.conf, the command line of varnishd) or from what it says of itself (INFO, stats settings, param.show,
-// varnishstat), and returns it as ParseList reads it, with what a user should know of the text.
+// varnishstat), and returns it as servers.ParseList reads it, with what a user should know of the text.
 func Import(r io.Reader, name string) (server string, notes []string, err error) {
 	s := settings{values: map[string]string{}}
 	var malloc int64
@@ -221,8 +230,8 @@ func (s *settings) read(row string) {
 
 // text returns the server with the settings that differ from the defaults.
 func (s *settings) text(name string) (server string, notes []string, err error) {
-	k, _ := Find(s.server)
-	if k.Name == memcachedKind.Name {
+	k, _ := servers.Find(s.server)
+	if k.Name == memcached().Name {
 		notes = s.addFile()
 	}
 	var all []string
@@ -231,7 +240,7 @@ func (s *settings) text(name string) (server string, notes []string, err error) 
 	} else {
 		value := s.memory
 		if n, err := k.Unit(value); err == nil {
-			value = k.memoryText(n)
+			value = k.MemoryText(n)
 		}
 		all = append(all, k.Memory+"="+value)
 	}
@@ -253,22 +262,8 @@ func (s *settings) text(name string) (server string, notes []string, err error) 
 		return k.Name, notes, nil
 	}
 	server = k.Name + "(" + strings.Join(all, ",") + ")"
-	if _, err := ParseList(server); err != nil {
+	if _, err := servers.ParseList(server); err != nil {
 		return "", nil, errors.New(name + ": " + err.Error())
 	}
 	return server, notes, nil
-}
-
-// memoryText writes bytes as the server's setting does, without fractions.
-func (k Kind) memoryText(n int64) string {
-	suffixes := [3]string{"gb", "mb", "kb"}
-	if k.Memory != "maxmemory" {
-		suffixes = [3]string{"g", "m", "k"}
-	}
-	for i, shift := range []int{30, 20, 10} {
-		if n%(1<<shift) == 0 {
-			return strconv.FormatInt(n>>shift, 10) + suffixes[i]
-		}
-	}
-	return strconv.FormatInt(n, 10)
 }
