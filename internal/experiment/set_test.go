@@ -177,7 +177,8 @@ quick:
 		got = append(got, fmt.Sprint(c.Workload.Name, " ", c.Workload.Files, " ", c.Workload.Format, " ", c.Workload.Limit,
 			" ", c.Warmup, " ", c.Capacity))
 	}
-	want := []string{"real [sample.txt]  0 7 40", "other [o.txt]  0 3 20", "other [o.txt]  0 3 30", "made []  0 0 40", "drawn [d.txt]  0 0 40"}
+	want := []string{"real [sample.txt]  0 7 40", "other [o.txt]  0 3 20", "other [o.txt]  0 3 30", "made []  0 0 40",
+		"drawn [d.txt]  0 0 40"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -74,8 +74,8 @@ func (c *checker) known(kind, name string, exist []string, at path) {
 func (f *File) validate() error {
 	c := &checker{File: f}
 	for _, check := range []func(){
-		c.head, c.traces, c.without, c.policies, c.parts, c.groups, c.size, c.cells, c.metrics, c.references, c.figures, c.tables,
-		c.claims, func() { c.keep(f.checkQuick()) },
+		c.head, c.traces, c.without, c.policies, c.parts, c.groups, c.size, c.cells, c.metrics, c.references, c.figures,
+		c.tables, c.claims, func() { c.keep(f.checkQuick()) },
 	} {
 		if check(); c.err != nil {
 			return c.err
