@@ -378,23 +378,24 @@ func (f *File) takeSamples(q *Quick) {
 		}
 		f.Without[name] = why
 	}
-	if q.Traces == nil && q.Samples == nil {
-		return
-	}
-	f.Traces = slices.DeleteFunc(f.Traces, func(t Trace) bool {
-		return q.Traces != nil && !slices.Contains(q.Traces, t.Name) && !hasSample(q, t.Name)
-	})
-	for i := range f.Traces {
-		for _, sample := range q.Samples {
-			if sample.Name == f.Traces[i].Name {
-				f.Traces[i].replay(sample)
-			}
+	var stay []Trace
+	for _, t := range f.Traces {
+		if t, ok := q.Replays(t); ok {
+			stay = append(stay, t)
 		}
 	}
+	f.Traces = stay
 }
 
-func hasSample(q *Quick, name string) bool {
-	return slices.ContainsFunc(q.Samples, func(sample Trace) bool { return sample.Name == name })
+// Replays returns what the quick version replays of a trace: its sample, if it has one; false: nothing.
+func (q *Quick) Replays(t Trace) (Trace, bool) {
+	for _, sample := range q.Samples {
+		if sample.Name == t.Name {
+			t.replay(sample)
+			return t, true
+		}
+	}
+	return t, q.Traces == nil || slices.Contains(q.Traces, t.Name)
 }
 
 // replay makes a trace that of a sample: what says where its requests come from is the sample's, and so is everything
@@ -445,13 +446,9 @@ func (f *File) checkQuickValues(q *Quick) error {
 		c.distinct(seen, "samples", sample.Name, "", path{"quick", "samples", i})
 	}
 	for _, name := range sortedKeys(q.Without) {
-		at := path{"quick", "without", name}
 		if !slices.Contains(f.traceNames(), name) {
-			c.at(at, suggest.Unknown("trace", name, f.traceNames()))
+			c.at(path{"quick", "without", name}, suggest.Unknown("trace", name, f.traceNames()))
 		}
-		c.refuse(q.Traces == nil || slices.Contains(q.Traces, name) || hasSample(q, name), at,
-			"%s is under without, but it is replayed; traces names those that stay", name)
-		c.refuse(strings.TrimSpace(q.Without[name]) == "", at, "without: %s has no reason; say why it is missing", name)
 	}
 	check("policy", "policies", q.Policies, f.labels())
 	return c.err

@@ -227,7 +227,8 @@ func (c *checker) policies() {
 func (c *checker) without() {
 	for _, name := range sortedKeys(c.Without) {
 		at := path{"without", name}
-		c.refuse(slices.Contains(c.traceNames(), name), at, "%s is under without, but it is replayed", name)
+		c.refuse(slices.Contains(c.traceNames(), name), at,
+			"%s is under without, but it is replayed; traces names those that stay", name)
 		c.refuse(strings.TrimSpace(c.Without[name]) == "", at, "without: %s has no reason; say why it is missing", name)
 	}
 }

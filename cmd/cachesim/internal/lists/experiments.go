@@ -85,10 +85,7 @@ type outline struct {
 	Source string             `yaml:"source"`
 	Traces []experiment.Trace `yaml:"traces"`
 	Claims []struct{}         `yaml:"claims"`
-	Quick  struct {
-		Traces  experiment.Values  `yaml:"traces"`
-		Samples []experiment.Trace `yaml:"samples"`
-	} `yaml:"quick"`
+	Quick  experiment.Quick   `yaml:"quick"`
 }
 
 func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, error) {
@@ -106,12 +103,12 @@ func newExperimentJSON(name string, text []byte, quick bool) (experimentJSON, er
 		l.Seconds, l.QuickSeconds, l.MeasuredOn = times.Full.Seconds(), times.Quick.Seconds(), times.Machine
 	}
 	for _, t := range o.Traces {
-		sample := slices.IndexFunc(o.Quick.Samples, func(s experiment.Trace) bool { return s.Name == t.Name })
-		if quick && sample >= 0 {
-			t = o.Quick.Samples[sample]
+		stays := true
+		if quick {
+			t, stays = o.Quick.Replays(t)
 		}
 		switch {
-		case quick && sample < 0 && o.Quick.Traces != nil && !slices.Contains(o.Quick.Traces, t.Name):
+		case !stays:
 		case hasFiles(t.Workload()):
 			l.Traces = append(l.Traces, t.Name)
 		default:
