@@ -219,8 +219,9 @@ func addTiers(r *records.Record, t *traces.Trace) error {
 		return err
 	}
 	// Only policies that are short for a cache change it, by their parameters.
-	if policy, err := policies.Registry.Parse(r.Policy); err == nil && policy.Entry.ShortFor != nil {
-		if policy, err = policies.Registry.Parse(r.Policy + "(" + r.Params + ")"); err != nil {
+	if entry, ok := policies.Registry.Find(r.Policy); ok && entry.ShortFor != nil {
+		policy, err := policies.Registry.Parse(r.Policy + "(" + r.Params + ")")
+		if err != nil {
 			return err
 		}
 		c = sim.Parts{Cache: c, Policy: policy}.Replayed().Cache
