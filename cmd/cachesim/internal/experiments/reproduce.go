@@ -237,8 +237,8 @@ func (f *reproduceFlags) printScorecard(cmd *cobra.Command, names []string) erro
 	return scorecard.Print(cmd.OutOrStdout(), cards, string(f.format))
 }
 
-// withEarlier adds the experiments that earlier calls left in the folder, and returns all in the order of the list, then
-// the user's own.
+// withEarlier adds the experiments that earlier calls left in the folder, and returns all in the order of the list;
+// those of the user follow.
 func (f *reproduceFlags) withEarlier(cmd *cobra.Command, now []report.Summary) (all []report.Summary) {
 	for _, name := range configs.Papers() {
 		at := slices.IndexFunc(now, func(s report.Summary) bool { return s.Name == name })

@@ -41,7 +41,7 @@ type checkFlags struct {
 func NewCheckCommand() *cobra.Command {
 	f := &checkFlags{}
 	cmd := &cobra.Command{
-		Use:   "check BASELINE|BUNDLE",
+		Use:   "check BASELINE",
 		Short: "Replay what a baseline recorded and report what changed",
 		Long: `Replays every record of BASELINE: the records of a run, a curve or a sweep, given as a file or as the
 folder that -o wrote. It compares hit ratios, byte hit ratios, misses and the other metrics cell by cell, prints what
