@@ -6,7 +6,6 @@ import (
 	"archive/tar"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/filestate"
+	"github.com/cachesim/cachesim/internal/base/jsonlines"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 	"github.com/cachesim/cachesim/internal/records"
@@ -100,7 +100,7 @@ func (b *Bundle) Add(s *sweep.Sweep) (notes []string, err error) {
 		if text, err = experiment.ReadText(file); err != nil {
 			return nil, err
 		}
-		pins, err = os.ReadFile(strings.TrimSuffix(file, filepath.Ext(file)) + configs.PinsSuffix)
+		pins, err = filestate.ReadFile(strings.TrimSuffix(file, filepath.Ext(file)) + configs.PinsSuffix)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func (b *Bundle) Add(s *sweep.Sweep) (notes []string, err error) {
 		e.Pins = path.Join(FormsDir, f.Name+configs.PinsSuffix)
 		b.files[e.Pins] = pins
 	}
-	if b.files[e.Records], err = os.ReadFile(filepath.Join(s.Dir, records.FileNames()[0])); err != nil {
+	if b.files[e.Records], err = filestate.ReadFile(filepath.Join(s.Dir, records.FileNames()[0])); err != nil {
 		return nil, err
 	}
 	b.Experiments = append(b.Experiments, e)
@@ -219,7 +219,7 @@ func (b *Bundle) Write(to io.Writer) error {
 	for _, name := range names {
 		b.Files = append(b.Files, File{name, digest(b.files[name]), int64(len(b.files[name]))})
 	}
-	index, err := json.MarshalIndent(b.Index, "", "  ")
+	index, err := jsonlines.Marshal(b.Index)
 	if err != nil {
 		return err
 	}
