@@ -190,7 +190,7 @@ func runRecommender(ctx context.Context, c models.Config) (metric.Values, error)
 	config.Route = routeOf(v, config.Costs, columns, c.Trace.NumObjects, cache)
 	predictFor(&config, columns, cache, v)
 	config.Windows = event.Into(c.Windows, run.endWindow)
-	arrivals := recommender.Requests{Users: columns.Users, Times: arrivalsOf(c.Trace, v.Float("rate")),
+	arrivals := recommender.Requests{Users: columns.Users, Times: arrivalsOf(c.Trace, v.Float("rate")), Turned: columns.Turned,
 		Tokens: columns.Tokens, Hot: columns.Hot}
 	result, err := recommender.Run(ctx, arrivals, cache, config)
 	if err != nil {
