@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -78,9 +79,11 @@ func (t partTexts) identity() partTexts {
 	if t.Checksum == "" {
 		return t
 	}
+	unnamed := func(string) string { return "file" }
+	t.Policy = policies.Registry.WithFiles(t.Policy, unnamed)
 	for _, kind := range partKinds {
 		if text := kind.text(&t); *text != "" {
-			*text = kind.WithFiles(*text, func(string) string { return "file" })
+			*text = kind.WithFiles(*text, unnamed)
 		}
 	}
 	return t

@@ -34,7 +34,7 @@ type CellOptions struct {
 
 // Cells expands the experiment: trace by trace, for each of its workloads capacity by capacity, policy by policy and
 // seed by seed. The optima that these are compared with follow the policies of their capacity, if they are not among
-// them. Cells that Only excludes are left out.
+// them. Cells that Only or Unmet exclude are left out.
 //
 // Cells may have the same hash (a policy under two labels); one result serves them all.
 func (f *File) Cells(options CellOptions) ([]Cell, error) {
@@ -47,6 +47,9 @@ func (f *File) Cells(options CellOptions) ([]Cell, error) {
 		return nil, f.misfit(err)
 	}
 	if cells, err = Filter(cells, f.Only); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.describe(), err)
+	}
+	if cells, err = f.WithoutUnmet(cells); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.describe(), err)
 	}
 	return numberCells(cells), nil

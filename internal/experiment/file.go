@@ -59,6 +59,9 @@ type File struct {
 	// Only restricts the cells as --only does, "policy=lru,arc"; figures and claims see no other records. Excluded
 	// policies, traces and capacities stay in the lists above.
 	Only Values `yaml:"only,omitempty"`
+	// Unmet are names of claims that are preconditions and are not met, or not yet. Cells that only claims use which hang
+	// on them are left out.
+	Unmet Values `yaml:"unmet,omitempty"`
 	// Changes says how this experiment differs from its file: "--quick", "--set seeds=3". After changes, figures,
 	// references and claims may mention traces, policies and places that no longer exist.
 	Changes Values `yaml:"changes,omitempty"`

@@ -412,4 +412,9 @@ func (c *checker) claims() {
 		})
 		c.at(at.sub(within...), err)
 	}
+	for i, name := range c.Unmet {
+		if !slices.Contains(named, name) {
+			c.at(path{"unmet", i}, suggest.Unknown("claim", name, named))
+		}
+	}
 }

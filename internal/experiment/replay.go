@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ func (r Result) RecordOf(c Cell) (records.Record, error) {
 	if c.Workload.Name != "" {
 		rec.Trace = c.Workload.Name
 	}
-	if c.Label != "" {
-		rec.Label = c.Label
-	}
+	rec.Label = cmp.Or(c.Label, c.Parts.Policy.String())
 	rec.Axes, rec.Cell, rec.CapacityText, rec.Seed, rec.Version = c.Axes, c.Hash, c.Capacity.String(), c.Seed, c.Version
 	c.Parts.NameFiles(&rec)
 	return rec, c.Workload.Describe(&rec)

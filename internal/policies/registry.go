@@ -183,6 +183,7 @@ const (
 	Systems                  // kinds of caches, with a policy inside
 	Engines                  // as engines of language models have them
 	Servers                  // as servers of key-value pairs and of web pages have them
+	Custom                   // as users write them
 )
 
 // Registry has every policy, family by family.

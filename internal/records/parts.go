@@ -165,6 +165,7 @@ type Role struct {
 	Unlimited bool   // it ignores the capacity, so it does not compete
 	Idle      bool   // it loads nothing, so that it is what happens without a cache, and does not compete
 	Optimum   bool   // it is optimal under some rules, and may lose to online policies under others
+	Own       bool   // a user has written it, so that it is highlighted
 	Reference bool   // the optimum of plain caches, which looks like what others are compared with
 	Bound     string // the lower bound on misses to show with it, if it replaces an optimum
 	// Color and Mark are its look in figures, from 1; 0: derived from its name.

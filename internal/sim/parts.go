@@ -90,8 +90,12 @@ func checkShort(p Parts) error {
 	return nil
 }
 
-// Files returns the files that the parts read, such as weights and models, in the order of Kinds.
+// Files returns the files that the parts read, such as weights and models: those of policies, then in the order of
+// Kinds.
 func (p *Parts) Files() (paths []string) {
+	for _, s := range p.policies() {
+		paths = append(paths, s.Files()...)
+	}
 	for _, kind := range Kinds {
 		if part := kind.Of(p); part != nil {
 			paths = append(paths, part.Files()...)
@@ -111,6 +115,7 @@ func (p *Parts) Name(rec *records.Record) {
 
 // NameFiles names the files of p in the record of a cell that may have read equal files elsewhere.
 func (p *Parts) NameFiles(rec *records.Record) {
+	rec.Params = p.Policy.ParamString()
 	for _, kind := range Kinds {
 		if part := kind.Of(p); part != nil && len(part.Files()) > 0 {
 			*kind.Field(rec) = part.String()
@@ -120,12 +125,8 @@ func (p *Parts) NameFiles(rec *records.Record) {
 
 // Random reports whether the outcome depends on the seed.
 func (p *Parts) Random() bool {
-	for _, kind := range Kinds {
-		if part := kind.Of(p); part != nil && part.Random() {
-			return true
-		}
-	}
-	return slices.ContainsFunc(p.policies(), func(s policies.Spec) bool { return s.Entry.Random })
+	return slices.ContainsFunc(p.policies(), func(s policies.Spec) bool { return s.Entry.Random }) ||
+		slices.ContainsFunc(Kinds, func(k *Kind) bool { part := k.Of(p); return part != nil && part.Random() })
 }
 
 // Kind is a kind of parts that policies are combined with: one of records.PartKinds, with its registry.
@@ -379,7 +380,7 @@ func declareRoles(declare func(policy string, r records.Role)) {
 		for _, name := range append([]string{e.Name}, e.Aliases...) { // published results may have either
 			r := optima[name]
 			r.Rank, r.Unlimited, r.Idle, r.Reference = i, e.Unbounded, e.Idle, name == policies.Optimum(policies.Rules{})
-			r.Color, r.Mark, r.Dashes = int(e.Look.Color), int(e.Look.Mark), e.Look.Dashes
+			r.Own, r.Color, r.Mark, r.Dashes = e.Family == policies.Custom, int(e.Look.Color), int(e.Look.Mark), e.Look.Dashes
 			declare(name, r)
 		}
 	}

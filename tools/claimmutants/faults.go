@@ -37,7 +37,7 @@ var faults = []fault{
 			"\t\tfor i, j := 0, len(next)-1; i < j; i, j = i+1, j-1 {\n\t\t\tnext[i], next[j] = next[j], next[i]\n\t\t}\n"},
 	{"rac-threshold-ignored", racs, "internal/policies/rac/policy.go",
 		"newTopicIndex(c, s.tauRoute)", "newTopicIndex(c, 0.01)"},
-	{"arc-frozen", classic, "internal/policies/adaptive/arc.go", "func (p *arcState) adapt(r policies.Request) {",
+	{"arc-frozen", []string{"classic-block", "zipf-skew"}, "internal/policies/adaptive/arc.go", "func (p *arcState) adapt(r policies.Request) {",
 		"func (p *arcState) adapt(r policies.Request) {\n\tif p.capacity > 0 {\n\t\treturn\n\t}"},
 	{"prefixes-not-found", routers, "internal/serving/route/prefixaware.go",
 		"\treturn matchedTokens(p, blocks, t.blockTokens), node\n", "\treturn 0, node\n"},

@@ -47,7 +47,7 @@ func (s *system) watch(u *unit, size int64, address uint64) {
 	}
 	s.asked += size
 	u.use.note(s.seen)
-	if s.options.floor {
+	if s.options.floor || s.options.fit {
 		u.use.read(address)
 	}
 }
@@ -94,6 +94,17 @@ func (x *use) goOn() (n int64) {
 	return n
 }
 
+// following returns how many readers of a unit go on, or what the test of a sequential stream has found.
+func (u *unit) following() int64 {
+	readers := u.use.goOn()
+	if u.stream != nil && u.stream.Pattern == streams.Sequential {
+		readers = max(readers, int64(u.stream.Readers))
+	}
+	return readers
+}
+
+func (s *system) readersOf(of *streams.Stream) int64 { return s.unitOf(of).following() }
+
 // floor returns what a unit needs for its readers: for each of them the block that it reads and those that are loaded
 // ahead of it, and one more for any other request. It is at most an equal share among the units that are read, and half
 // of the capacity. A unit that nobody reads needs nothing.
@@ -101,10 +112,7 @@ func (s *system) floor(u *unit) int64 {
 	if !s.options.floor || u.expired || u.resting || u.use.idle {
 		return 0
 	}
-	readers := u.use.goOn()
-	if u.stream != nil && u.stream.Pattern == streams.Sequential {
-		readers = max(readers, int64(u.stream.Readers))
-	}
+	readers := u.following()
 	charge := s.asked / max(1, s.seen)
 	return min((readers*int64(s.options.ahead+1)+1)*charge, s.config.Capacity/max(2, s.live()))
 }

@@ -49,7 +49,7 @@ const (
 var entry = cache.Entry{
 	Name: name,
 	// Beside the tree, which has at most 10 000 nodes by default.
-	Memory:   policies.Memory{Fixed: 2 << 20, PerObject: 57},
+	Memory:   policies.Memory{Fixed: 2 << 20, PerObject: 58},
 	Summary:  summary + "; where the order of reading does not say what to evict, the policy chooses",
 	Source:   source,
 	Bypasses: true,
@@ -79,7 +79,7 @@ var parameters = slices.Concat([]policies.Param{
 		"paper is off: guard=false, ks=scipy, order=names, readers=4, interleaved=false, retest=false, verdicts=1, " +
 		"trailing=false, " +
 		"idle=keep, eager=true, beside=none, passing=0 and allocate=marginal(weight=1,hysteresis=1); with safe, what keeps " +
-		"small caches from losing to simple policies is on: floor=true, idle=lend and steps=0.8"},
+		"small caches from losing to simple policies is on: floor=true, idle=lend, steps=0.8, weigh=true and fit=true"},
 	{Name: "prefetch", Default: own, Doc: "what is loaded ahead: igt (by the pattern of each stream), off, or any " +
 		"prefetcher; --prefetch replaces it"},
 	{Name: "evict", Default: pattern, Choices: []string{pattern, always}, Doc: "what is evicted: pattern (what " +
@@ -99,6 +99,10 @@ var parameters = slices.Concat([]policies.Param{
 		"need when nobody has read them for long, the longest first"},
 	{Name: "floor", Default: false, Doc: "a unit keeps room for its readers, not only the least share: for each of them " +
 		"the blocks that are loaded ahead and one, and one more, but no more than an equal share of the units that are read"},
+	{Name: "weigh", Default: false, Doc: "a stream that passes for random is skewed if it hits more often than a random " +
+		"order could with what it holds"},
+	{Name: "fit", Default: false, Doc: "what is loaded ahead of a reader is at most its part of what all readers of a " +
+		"unit share"},
 	{Name: "eager", Default: false, Doc: "what a sequential stream has read is evicted at once, as in the paper; " +
 		"otherwise when something else needs the room"},
 	{Name: "passing", Default: 0.9, Min: 0, Max: 1, Doc: "largest share of the objects of a full random stream that may " +
@@ -124,6 +128,8 @@ type options struct {
 	passing    float64
 	eager      bool // what has been read of sequential streams is evicted at once
 	floor      bool // units keep room for their readers
+	weigh      bool // hits say whether a stream is random
+	fit        bool // readers share the room for what is loaded ahead
 	ahead      int  // blocks that are loaded ahead of a reader
 	lends      bool // units that nobody reads give room to others
 	keepsIdle  bool // sequential streams that are read no more keep their least share
@@ -131,7 +137,7 @@ type options struct {
 
 // presets are the parameters that a mode sets.
 var presets = map[string]params.Values{
-	safe: {"floor": true, "idle": lendIdle, "steps": 0.8},
+	safe: {"floor": true, "idle": lendIdle, "steps": 0.8, "weigh": true, "fit": true},
 	paper: {"floor": false, "guard": false, "ks": "scipy", "order": "names", "readers": 4, "interleaved": false,
 		"retest": false, "verdicts": 1, "trailing": false, "idle": keepIdle, "eager": true, "beside": "none",
 		"passing": 0.0, "allocate": "marginal(weight=1,hysteresis=1)"},
@@ -143,7 +149,8 @@ func optionsOf(v params.Values) (o options, err error) {
 	}
 	o = options{values: v, always: v.Text("evict") == always, trailing: v.Bool("trailing"),
 		keepsIdle: v.Text("idle") == keepIdle, passing: v.Float("passing"),
-		eager: v.Bool("eager"), floor: v.Bool("floor"), ahead: prefetch.Ahead(v), lends: v.Text("idle") == lendIdle,
+		eager: v.Bool("eager"), floor: v.Bool("floor"), weigh: v.Bool("weigh"), fit: v.Bool("fit"),
+		ahead: prefetch.Ahead(v), lends: v.Text("idle") == lendIdle,
 		base: int64(v.Float("base_ttl_s") * float64(time.Second)), quantile: quantile(v.Float("ttl_alpha"))}
 	if err := o.readPrefetch(v.Text("prefetch")); err != nil {
 		return o, err
@@ -261,6 +268,9 @@ func New(c cache.Config) (*Cache, error) {
 	case o.own:
 		p := prefetch.NewStreams(s.tree, prefetch.Config{Params: o.values, Trace: c.Trace, Unit: c.Unit})
 		p.Quota, s.restart = s.quota, p.Restart
+		if o.fit {
+			p.Readers = s.readersOf
+		}
 		prefetcher = proposer{p, s}
 	case c.Prefetcher != nil:
 		prefetcher = c.NewPrefetcher(c.Capacity)

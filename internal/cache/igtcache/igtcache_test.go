@@ -194,7 +194,7 @@ var variants = []string{"", "mode=paper", "prefetch=off", "prefetch=next(n=2)",
 	"allocate=shared", "allocate=equal",
 	"allocate=marginal(every=20,period_s=9,hysteresis=1,shift_mb=0.00001,least_mb=0.00001)", "ttl=off",
 	"ttl=5", "base_ttl_s=0", "trailing=false", "hierarchical=false", "statistical=false", "expected=0",
-	"depth=0", "order=numbers", "mode=safe", "floor=true", "idle=lend,prefetch=off",
+	"depth=0", "order=numbers", "mode=safe", "floor=true", "weigh=true", "fit=true", "idle=lend,prefetch=off",
 	"skewed=fifo,allocate=marginal(every=9,least_mb=0)"}
 
 // works reports whether a policy text supports a unit of capacity.

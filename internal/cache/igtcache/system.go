@@ -29,6 +29,7 @@ type system struct {
 	ghosts   *cache.Ghosts
 	members  *cache.Partition
 	done     readBlocks // of sequential streams
+	fresh    []bool     // per object: it was loaded ahead and has not been requested since; nil without weigh
 	free     int64      // capacity that no unit has
 	observer cache.Observer
 	owner    *streams.Stream // of the last request; nil for none
@@ -53,6 +54,9 @@ func newSystem(c cache.Config, o options, objects int) (*system, error) {
 		config: c, options: o, layout: tree.Layout(), tree: tree, objects: make([]place, objects),
 		members: cache.NewPartition(objects), done: newReadBlocks(objects, c.Unit), free: c.Capacity,
 		counts: counts{closedUnits: gone{}},
+	}
+	if o.weigh {
+		s.fresh = make([]bool, objects)
 	}
 	if !c.Policy.Entry.OnePass { // the order that each share has anyway
 		s.inside = func(config policies.Config) (policies.Policy, error) { return newInside(c.Policy, config) }
@@ -155,7 +159,7 @@ func (s *system) record(r policies.Request) *unit {
 		u.resting = false
 		s.grant(u)
 	}
-	if s.options.floor || s.options.lends {
+	if s.options.floor || s.options.lends || s.options.fit {
 		s.watch(u, r.Size, s.address(r.Object))
 	}
 	s.seen++
@@ -180,6 +184,9 @@ func (s *system) hit(u *unit, r policies.Request) bool {
 	s.objects[r.Object].pos = uint32(r.Pos)
 	s.done.remove(r.Object)
 	s.count(u, holder != nil)
+	if s.options.weigh {
+		s.weigh(u, r.Object, holder != nil)
+	}
 	if holder == nil {
 		return false
 	}
@@ -249,7 +256,11 @@ func (s *system) load(u *unit, r policies.Request) (loaded bool) {
 		return false
 	}
 	s.objects[r.Object] = place{u.number, uint32(r.Pos)}
-	return u.pool.Load(r)
+	loaded = u.pool.Load(r)
+	if s.options.weigh {
+		s.fresh[r.Object] = loaded && r.Reason == policies.Prefetch
+	}
+	return loaded
 }
 
 // dropRead drops the block that a reader of a sequential stream has gone on from.

@@ -23,6 +23,7 @@ type unit struct {
 	data    int64   // charges of what belongs to the stream and not to one below it
 	benefit float64 // at the end of the last round
 	use     use
+	odds    float64 // see weigh
 
 	round     tally // since the allocator was last called
 	total     tally // all that counts

@@ -128,6 +128,9 @@ type Streams struct {
 	// Quota returns the room of a stream: bytes, or objects if these are counted. It decides which random streams are
 	// loaded as a whole. It must be set.
 	Quota func(*streams.Stream) int64
+	// Readers returns how many readers of a stream share its room: none has more loaded ahead than its part. Nil: half of
+	// the room is for what is loaded ahead after an access, and only the readers that tests have found share it.
+	Readers func(*streams.Stream) int64
 
 	recent   [waiting]streams.Place // children that were queued as a whole last, plus 1
 	turn     int
@@ -186,7 +189,11 @@ func (s *Streams) After(a Access, owner *streams.Stream, proposals []Proposal) [
 	if s.beside != nil {
 		proposals = s.beside.Request(a, proposals)
 	}
-	proposals = s.cut(a, owner, proposals, most-atOnce)
+	if s.Readers != nil {
+		proposals = s.fit(a, owner, proposals, most-atOnce)
+	} else {
+		proposals = s.cut(a, owner, proposals, most-atOnce)
+	}
 	for _, m := range s.tree.Moves() {
 		switch m.Stream.Pattern {
 		case streams.Sequential:
@@ -207,6 +214,23 @@ func (s *Streams) cut(a Access, owner *streams.Stream, proposals []Proposal, fro
 		}
 	}
 	return proposals
+}
+
+// fit limits the proposals from a position on to a reader's part of the room, without the block that it reads; one is
+// always left. What is proposed twice takes its room once.
+func (s *Streams) fit(a Access, owner *streams.Stream, proposals []Proposal, from int) []Proposal {
+	room := s.Quota(owner)/max(1, s.Readers(owner)) - s.charge(a.Key)
+	kept := proposals[:from]
+	for _, p := range proposals[from:] {
+		if slices.Contains(kept[from:], p) {
+			continue
+		}
+		if room -= s.charge(p.Key); room < 0 && len(kept) > from {
+			break
+		}
+		kept = append(kept, p)
+	}
+	return kept
 }
 
 // ahead proposes the next children of a sequential stream.
@@ -240,7 +264,11 @@ func (s *Streams) ahead(m streams.Move, proposals []Proposal, most int) []Propos
 
 // room returns how much may be loaded ahead of a reader of a sequential stream: its part of the stream's quota.
 func (s *Streams) room(of *streams.Stream) int64 {
-	return max(1, s.Quota(of)/int64(max(1, of.Readers)))
+	readers := int64(of.Readers)
+	if s.Readers != nil {
+		readers = s.Readers(of)
+	}
+	return max(1, s.Quota(of)/max(1, readers))
 }
 
 // propose proposes a block if there is room left, which it takes: the last block may need more.
@@ -278,6 +306,10 @@ func (s *Streams) child(of *streams.Stream, child streams.Place, proposals []Pro
 		}
 	}
 	if !whole {
+		return proposals
+	}
+	// Half of what is shared is for the next blocks of the child that is being read.
+	if s.Readers != nil && *room < s.room(of)/2 {
 		return proposals
 	}
 	walk := l.Walk(child)

@@ -40,6 +40,8 @@ type Stream struct {
 	Verdict     Pattern // of the last test; it differs from Pattern until Options.Verdicts tests agree
 	Verdicts    int     // tests in a row with this verdict
 
+	Weighted bool // some children are requested more often than a random order would: see Weigh
+
 	Tag int32 // free for the owner of the tree to use
 
 	Accesses int64 // to blocks below, since it opened
@@ -172,12 +174,27 @@ func (s *Stream) Reclassify() {
 	if s.Verdict == s.Pattern || s.Verdicts < s.tree.o.Verdicts {
 		return
 	}
+	s.change()
+}
+
+// change puts the last verdict in force.
+func (s *Stream) change() {
 	old := s.Pattern
 	s.Pattern = s.Verdict
 	s.tree.open[old]--
 	s.tree.open[s.Pattern]++
 	if s.tree.Changed != nil {
 		s.tree.Changed(s, old)
+	}
+}
+
+// Weigh tells the stream what whoever caches it has seen, which the test of distances cannot: that some children are
+// requested more often than others. Until that is taken back the stream is not random.
+func (s *Stream) Weigh(weighted bool) {
+	s.Weighted = weighted
+	if weighted && s.Pattern == Random && s.tree != nil {
+		s.Verdict, s.Verdicts = Skewed, s.tree.o.Verdicts
+		s.change()
 	}
 }
 
@@ -257,7 +274,7 @@ func (s *Stream) judge() {
 	}
 	s.Statistic, s.Threshold = D(b.gaps, s.Items, o.Form), Threshold(len(b.gaps), o.Alpha)
 	s.Verdict = Random
-	if s.Statistic >= s.Threshold || o.RepeatGuard && TooManyRepeats(s.Repeats, n, s.Items) {
+	if s.Weighted || s.Statistic >= s.Threshold || o.RepeatGuard && TooManyRepeats(s.Repeats, n, s.Items) {
 		s.Verdict = Skewed
 	}
 }

@@ -58,6 +58,32 @@ func (c *Claim) Figures() (names []string) {
 	return names
 }
 
+// Replays are the records that a claim looks at, by policies and conditions. What an aggregate or "at" of a claim
+// narrows further is not taken into account.
+type Replays struct {
+	policies   []string // labels, groups and dimensions
+	conditions []records.Condition
+}
+
+// Replays returns those of the claim.
+func (c *Claim) Replays() Replays {
+	of := Replays{conditions: c.conditions}
+	for _, u := range c.uses() {
+		if u.as == asPolicy || u.as == asMember || u.as == asOver {
+			of.policies = append(of.policies, u.name)
+		}
+	}
+	return of
+}
+
+// Has reports whether the claim may look at a record that has its names, given the groups of the experiment.
+func (r *Replays) Has(rec *records.Record, groups map[string][]string) bool {
+	named := func(name string) bool { return withoutSpaces(name) == withoutSpaces(rec.Label) }
+	return rec.MeetsIfPlaced(r.conditions) && slices.ContainsFunc(r.policies, func(name string) bool {
+		return named(name) || IsPredefinedGroup(name) || slices.ContainsFunc(groups[name], named)
+	})
+}
+
 // use is one name in a claim, and the kinds of names that are allowed there.
 type use struct {
 	name string

@@ -56,6 +56,9 @@ func CheckValues(values map[string]string, n Names) (name string, err error) {
 // Figures returns the names in the value that are metrics or references, with duplicates.
 func (v *Value) Figures() []string { return v.claim.Figures() }
 
+// Replays returns the records that the value looks at.
+func (v *Value) Replays() Replays { return v.claim.Replays() }
+
 // IsShare reports whether the value is written as a percentage: a share, a difference of shares, a ratio minus 100%.
 func (v *Value) IsShare() bool { return unitOfAll(v.claim.says.operands()) == share }
 

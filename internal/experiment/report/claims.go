@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/claims"
 	"github.com/cachesim/cachesim/internal/records"
@@ -66,9 +67,23 @@ func indexedOf(f *experiment.File, recs []records.Record) indexed {
 
 func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error) {
 	data := indexedOf(f, recs)
+	leftOut, err := f.LeftOut()
+	if err != nil {
+		return nil, err
+	}
 	for i, c := range f.Claims {
 		verdict := newClaim(f, c)
 		verdict.line = f.Line("claims", i)
+		skip, err := looksAt(c, leftOut, f.Groups)
+		if err != nil {
+			return nil, err
+		}
+		if skip {
+			verdict.gate(judged, c.Given)
+			verdict.Verdict = claims.NotTestable
+			judged = append(judged, verdict.untested())
+			continue
+		}
 		claim, result, err := data.evaluate(c.Claim)
 		if err != nil {
 			return nil, err
@@ -93,6 +108,33 @@ func judge(f *experiment.File, recs []records.Record) (judged []Claim, err error
 	return judged, nil
 }
 
+// looksAt reports whether a claim looks at cells that were left out, which then is because of its precondition. Those
+// that remain may be a part of a group, so that nothing is measured.
+func looksAt(c experiment.Claim, leftOut []records.Record, groups map[string][]string) (bool, error) {
+	if len(leftOut) == 0 {
+		return false, nil
+	}
+	for _, form := range c.Forms() {
+		claim, err := claims.Parse(form)
+		if err != nil {
+			return false, err
+		}
+		of := claim.Replays()
+		if slices.ContainsFunc(leftOut, func(r records.Record) bool { return of.Has(&r, groups) }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// untested gives the other readings the reason why nothing was measured.
+func (c Claim) untested() Claim {
+	for i := range c.OtherReadings {
+		c.OtherReadings[i].Finding = c.Finding
+	}
+	return c
+}
+
 // narrowed evaluates a claim that excludes traces of the experiment on all of them.
 func narrowed(claim *claims.Claim, f *experiment.File, data indexed) (n Narrowed) {
 	whole, without := claim.Whole()
@@ -113,7 +155,7 @@ func (c *Claim) gate(above []Claim, given string) {
 		return
 	}
 	of := above[at]
-	if of.Verdict != claims.Refuted && of.Verdict != claims.NotTestable {
+	if !of.isUnmet() {
 		return
 	}
 	c.Verdict, c.Failing = claims.NotTestable, []claims.Point{}
@@ -121,6 +163,30 @@ func (c *Claim) gate(above []Claim, given string) {
 	if said := cmp.Or(of.Measured, of.Reason); said != "" {
 		c.Reason += " (" + said + ")"
 	}
+}
+
+// isUnmet reports whether, as a precondition, it keeps others from being tested.
+func (c *Claim) isUnmet() bool { return c.Verdict == claims.Refuted || c.Verdict == claims.NotTestable }
+
+// Unmet returns the names of the preconditions that are not met.
+func Unmet(in Input) (names experiment.Values, err error) {
+	judged, err := judge(in.File, in.Records)
+	for _, name := range in.File.Preconditions() {
+		if slices.ContainsFunc(judged, func(c Claim) bool { return c.name == name && c.isUnmet() }) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// LeftOut says how many cells are not replayed, and why; "" if all are.
+func LeftOut(f *experiment.File) (string, error) {
+	left, err := f.LeftOut()
+	if len(left) == 0 || err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("left out %s that only claims use whose precondition is not met (%s)",
+		show.Counted(len(left), "cell"), strings.Join(f.Unmet, ", ")), nil
 }
 
 // indexed is the data of claims, indexed once for all that are about the same labels.
@@ -188,10 +254,7 @@ func NotRun(f *experiment.File, quick bool, reason string) Summary {
 	for _, c := range f.Claims {
 		claim := newClaim(f, c)
 		claim.Finding = claims.Finding{Verdict: claims.NotTestable, Reason: reason}
-		for i := range claim.OtherReadings {
-			claim.OtherReadings[i].Finding = claim.Finding
-		}
-		s.Claims = append(s.Claims, claim)
+		s.Claims = append(s.Claims, claim.untested())
 	}
 	return s
 }

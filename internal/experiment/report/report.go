@@ -78,6 +78,13 @@ func summarize(dir string, in Input, draw func() ([]string, error)) (s Summary, 
 		return s, nil, err
 	}
 	tables, more := pivots(in)
+	left, err := LeftOut(in.File)
+	if err != nil {
+		return s, nil, err
+	}
+	if left != "" {
+		more = append(more, left)
+	}
 	s = Summary{
 		Name: in.File.Name, Title: claims.OneLine(in.File.Title), Source: claims.OneLine(in.File.Source), Quick: in.Quick,
 		Claims: judged, Published: agreements(tables), Notes: slices.Concat(notes, more),

@@ -81,6 +81,15 @@ func plan(f *experiment.File, dir, version string, checksum func(workload.Worklo
 	return &Sweep{dir, f, cells}, err
 }
 
+// Without returns the sweep without the cells that only claims use whose preconditions, by name, are not met. s has all
+// cells of its experiment.
+func (s *Sweep) Without(unmet experiment.Values) (*Sweep, error) {
+	f := *s.File
+	f.Unmet = unmet
+	cells, err := f.WithoutUnmet(s.Cells)
+	return &Sweep{s.Dir, &f, cells}, err
+}
+
 // Open reads what Write wrote into dir.
 func Open(dir string) (*Sweep, error) {
 	f, err := LoadFile(dir)

@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/adaptive"
 	"github.com/cachesim/cachesim/internal/policies/admission"
 	"github.com/cachesim/cachesim/internal/policies/baselines"
+	"github.com/cachesim/cachesim/internal/policies/custom"
 	"github.com/cachesim/cachesim/internal/policies/engines"
 	"github.com/cachesim/cachesim/internal/policies/experts"
 	"github.com/cachesim/cachesim/internal/policies/frequency"
@@ -40,6 +41,7 @@ func init() {
 		{policies.Predicting, lrb.Entries},
 		{policies.Topics, rac.Entries},
 		{policies.Engines, engines.Stores},
+		{policies.Custom, custom.Entries},
 	} {
 		policies.Register(folder.family, folder.entries...)
 	}

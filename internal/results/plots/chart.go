@@ -191,8 +191,7 @@ func newDrawing(c Chart, panels []results.Panel) *drawing {
 // lookApart gives all lines looks that differ, in all panels the same.
 func (d *drawing) lookApart() {
 	lines := d.ranked()
-	isStrong := func(l ranked) bool { return d.Options.IsStrong(l.name, l.record) }
-	d.faded = fadedOf(lines, d.Y, isStrong)
+	d.faded = fadedOf(lines, d.Y, func(l ranked) bool { return isStrong(d.Options, l.name, l.record) })
 	var coloured, grey []string
 	for _, l := range lines {
 		if d.faded[l.name] {

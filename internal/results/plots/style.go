@@ -146,15 +146,23 @@ func (s Style) depth() int {
 // emphasised returns a look as strong or as muted as the highlighted lines make it.
 func emphasised(o look.Options, s Style, line string, r *records.Record) Style {
 	switch {
-	case len(o.Highlight) == 0 || s.Grey:
+	case s.Grey:
 		return s
-	case o.IsStrong(line, r):
+	case isStrong(o, line, r):
 		s.Width, s.Strong = strongWidth, true
+		return s
+	case len(o.Highlight) == 0:
 		return s
 	}
 	s.Width = min(s.Width, mutedWidth)
 	s.Color.A = mutedAlpha
 	return s
+}
+
+// isStrong reports whether a line of a record is highlighted: because options say so, or because a user has written its
+// policy.
+func isStrong(o look.Options, line string, r *records.Record) bool {
+	return o.IsStrong(line, r) || r != nil && roleOf(r.Policy).Own
 }
 
 // Emphasise draws the highlighted ones of lines strong, and above the others, which are muted. It reorders the lines.
@@ -421,7 +429,7 @@ type ranked struct {
 
 // fadedOf returns the names of the grey lines: none if there are at most mostColoured lines, otherwise all except the
 // references, the lines with the best mean ranks, the first one, which the user named first, and the strong ones.
-func fadedOf(lines []ranked, metric string, isStrong func(ranked) bool) map[string]bool {
+func fadedOf(lines []ranked, metric string, strong func(ranked) bool) map[string]bool {
 	grey := map[string]bool{}
 	if len(lines) <= mostColoured {
 		return grey
@@ -432,7 +440,7 @@ func fadedOf(lines []ranked, metric string, isStrong func(ranked) bool) map[stri
 	slices.SortStableFunc(competing, func(a, b ranked) int { return cmp.Compare(order[a.name], order[b.name]) })
 	first := slices.IndexFunc(lines, func(l ranked) bool { return !l.reference && !l.isIdle() })
 	for _, l := range competing[min(best, len(competing)):] {
-		if l.name != lines[max(first, 0)].name && !isStrong(l) {
+		if l.name != lines[max(first, 0)].name && !strong(l) {
 			grey[l.name] = true
 		}
 	}

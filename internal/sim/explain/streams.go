@@ -79,6 +79,8 @@ func because(s *streams.Stream, share float64) (text string) {
 		text = fmt.Sprintf("%.0f entries are too few for the test of gaps", s.Items)
 	case s.Statistic >= s.Threshold:
 		text = fmt.Sprintf("the gaps do not fit a random order: D = %.3f, at least %.3f", s.Statistic, s.Threshold)
+	case s.Weighted:
+		text = fmt.Sprintf("the gaps could be random (D = %.3f), but hits are more than a random order can have", s.Statistic)
 	case s.Verdict == streams.Skewed:
 		text = fmt.Sprintf("the gaps could be random (D = %.3f), but %d entries repeat within %d", s.Statistic, s.Repeats,
 			s.Transitions)

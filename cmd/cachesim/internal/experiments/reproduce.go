@@ -67,6 +67,7 @@ junit and --format github write the claims for CI systems.`,
 		RunE:      f.run,
 	}
 	f.sweepRunFlags.register(cmd)
+	f.registerAllCells(cmd)
 	f.sweepReportFlags.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "out", "output folder, with a folder for each experiment")
@@ -109,6 +110,11 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 	files, err := experiment.LoadAll(cmd.Context(), chosen, f.quick)
 	if err != nil {
 		return err
+	}
+	for _, file := range files {
+		if f.allCells {
+			file.ReplayAll()
+		}
 	}
 	if err := cmp.Or(f.checkPins(files...), f.checkFigures(files...)); err != nil {
 		return err
@@ -265,7 +271,7 @@ func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (r
 		return report.Summary{}, err
 	}
 	defer lock.Unlock()
-	collection, err := f.sweep(cmd, s)
+	s, collection, err := f.sweep(cmd, s)
 	if err != nil {
 		return report.Summary{}, err
 	}

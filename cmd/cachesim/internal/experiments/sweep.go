@@ -18,6 +18,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
 )
 
@@ -81,6 +82,7 @@ func sweepDir(given string, file *experiment.File) string {
 
 // planSweep is sweep.Plan with an error for a user who interrupts it.
 func planSweep(cmd *cobra.Command, file *experiment.File, dir string) (*sweep.Sweep, error) {
+	file.Unmet = nil // what an earlier sweep found
 	s, err := sweep.Plan(cmd.Context(), file, dir, version.Program())
 	if experiment.Interrupted(err) {
 		return nil, fmt.Errorf("interrupted before any cell of %s was run; the same command continues", file.Name)
@@ -95,6 +97,7 @@ func completeExperiments(*cobra.Command, []string, string) ([]string, cobra.Shel
 type sweepRunFlags struct {
 	jobs       int
 	quiet      bool
+	allCells   bool
 	neighbours resources.Neighbours
 	device     resources.Device
 }
@@ -141,15 +144,42 @@ func shareSweep(cmd *cobra.Command, dir string, quiet bool) (*atomicfile.Lock, e
 	return l, noteLock(cmd, dir, l, err, quiet)
 }
 
-// sweep writes the plan, runs the cells that are missing, and collects the records.
-func (f *sweepRunFlags) sweep(cmd *cobra.Command, s *sweep.Sweep) (*sweep.Collection, error) {
-	if err := s.Write(); err != nil {
-		return nil, err
+// registerAllCells adds the flag of commands that run whole sweeps.
+func (f *sweepRunFlags) registerAllCells(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.allCells, "all-cells", false, "replay also what only claims use whose precondition is not met")
+}
+
+// sweep writes the plan, runs the cells that are missing, and collects the records. Cells that only claims use which
+// have a precondition wait until that is met. It returns the sweep without those that wait for good.
+func (f *sweepRunFlags) sweep(cmd *cobra.Command, all *sweep.Sweep) (*sweep.Sweep, *sweep.Collection, error) {
+	for unmet := all.File.Preconditions(); ; {
+		s, err := all.Without(unmet)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := s.Write(); err != nil {
+			return nil, nil, err
+		}
+		if err := f.runMissing(cmd, s, s.Cells); err != nil {
+			return nil, nil, err
+		}
+		c, err := collect(cmd.Context(), s, s.Dir)
+		if err != nil || len(unmet) == 0 {
+			return s, c, err
+		}
+		waited := len(unmet)
+		if unmet, err = report.Unmet(report.InputOf(s, c, version.Program())); err != nil {
+			return nil, nil, err
+		}
+		if len(unmet) < waited {
+			continue
+		}
+		left, err := report.LeftOut(s.File)
+		if left != "" {
+			f.note(cmd, "%s: %s; --all-cells replays them", s.File.Name, left)
+		}
+		return s, c, err
 	}
-	if err := f.runMissing(cmd, s, s.Cells); err != nil {
-		return nil, err
-	}
-	return collect(cmd.Context(), s, s.Dir)
 }
 
 func (f *sweepRunFlags) runMissing(cmd *cobra.Command, s *sweep.Sweep, cells []experiment.Cell) error {
@@ -229,6 +259,7 @@ and adds a table to the summary of the job.`,
 	}
 	f.experimentFlags.register(cmd)
 	f.sweepRunFlags.register(cmd)
+	f.registerAllCells(cmd)
 	f.sweepReportFlags.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "folder for cells, records, figures and report (default out/NAME)")
@@ -247,6 +278,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	file, err := f.file(args)
 	if err != nil {
 		return err
+	}
+	if f.allCells {
+		file.ReplayAll()
 	}
 	if err := cmp.Or(f.sweepReportFlags.check(file), f.refuse(f.dryRun, "--dry-run only lists cells")); err != nil {
 		return err
@@ -274,7 +308,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer lock.Unlock()
-	collection, err := f.sweep(cmd, s)
+	s, collection, err := f.sweep(cmd, s)
 	if err != nil {
 		return err
 	}
