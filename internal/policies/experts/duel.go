@@ -57,7 +57,9 @@ func duelists(among string) (all []policies.Spec, err error) {
 }
 
 // duel has a directory for each policy with what that policy would hold. It follows the one with the fewest misses: it
-// evicts what that one does not hold.
+// evicts what that one does not hold. It has a shadow.Contest, where best has a shadow.Race: what is prefetched is
+// prefetched for the policy that is followed, so that the others look worse than they are, and a lead that has to pay
+// for a change does not get over that (docs/policies-adaptive.md has figures).
 type duel struct {
 	config    policies.Config
 	memory    float64

@@ -12,6 +12,10 @@ import (
 // A change costs at most the entries of the new leader's directory that are not resident: each is at most one miss that
 // the directory does not have. Of such entries only a share is requested before it leaves the directory. That share is
 // measured, and those that are still there count as requested.
+//
+// A policy is never taken to be further behind the leader than by a multiple of what a change to it has cost at most:
+// long before that it would have paid to leave it. So what was long ago does not keep a policy from leading that is
+// better now.
 type Race struct {
 	Leader  int
 	Changes int // how often another policy has taken the lead
@@ -30,6 +34,7 @@ type account struct {
 	missed bool // the present request
 	saved  int  // misses that the leader has had and this one has not, less the reverse
 	absent int  // entries of its directory that are not resident
+	most   int  // the most of them that there have been
 	used   int  // entries that were absent when they were requested
 	unused int  // entries that were absent when they left the directory
 }
@@ -78,6 +83,8 @@ func (r *Race) settle() (changed bool) {
 		case !missed && a.missed:
 			a.saved--
 		}
+		a.most = max(a.most, a.absent)
+		a.saved = max(a.saved, -max(fewestSaved, furthestBehind*a.most))
 		if a.saved < fewestSaved {
 			continue
 		}
@@ -101,6 +108,10 @@ func (r *Race) settle() (changed bool) {
 // fewestSaved is how many misses another policy must have saved at least. Directories that are nearly equal cost next
 // to nothing to change, and differ by chance.
 const fewestSaved = 10
+
+// furthestBehind is that multiple. The less it is, the sooner a policy leads that is the best one again, and the more
+// is paid where the best one often changes.
+const furthestBehind = 4
 
 // cost returns the misses that a change to this policy is expected to cost.
 func (a *account) cost() float64 {

@@ -111,7 +111,7 @@ func (f *Found) shorten(ctx context.Context, specs []policies.Spec, o Options) e
 	for at := 0; at < len(f.Workload); {
 		without := slices.Delete(slices.Clone(f.Workload), at, at+1)
 		shorter, ok, err := try(without)
-		if err == nil && !ok {
+		if err == nil && !ok && f.Workload[at].requests > 1 {
 			half := slices.Clone(f.Workload)
 			half[at].requests /= 2
 			shorter, ok, err = try(half)
@@ -130,26 +130,12 @@ func (f *Found) shorten(ctx context.Context, specs []policies.Spec, o Options) e
 
 // replay replays the workload under all policies.
 func (f *Found) replay(ctx context.Context, specs []policies.Spec, o Options) error {
-	t, err := f.trace(ctx)
+	t, err := generated(ctx, f.Workload.Generator(f.Seed), f.Seed)
 	if err != nil {
 		return err
 	}
-	replayer := sim.NewReplayer(t, sim.ReplayerOptions{})
-	f.Hits = make([]float64, len(specs))
-	for i, spec := range specs {
-		cell := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()},
-			Capacity: capacity.Of(int64(o.Capacity), false), Seed: o.Seed}
-		if policies.Can[policies.PredictorUser](spec.Entry) {
-			cell.Predictor = o.Predictor
-		}
-		if err := replayer.Check(cell); err != nil {
-			return err
-		}
-		result, err := replayer.Replay(ctx, cell)
-		if err != nil {
-			return err
-		}
-		f.Hits[i] = float64(result.Int(metric.Hits)) / float64(len(t.Objects))
+	if f.Hits, err = hitRatios(ctx, t, specs, o); err != nil {
+		return err
 	}
 	f.Best = 0
 	for i, h := range f.Hits[1:] {
@@ -160,12 +146,32 @@ func (f *Found) replay(ctx context.Context, specs []policies.Spec, o Options) er
 	return nil
 }
 
-// trace returns the requests of the workload.
-func (f *Found) trace(ctx context.Context) (*traces.Trace, error) {
-	text := f.Workload.Generator(f.Seed)
-	w, err := workload.Generated(text, f.Seed)
+// generated returns the requests of a generator.
+func generated(ctx context.Context, text string, seed uint64) (*traces.Trace, error) {
+	w, err := workload.Generated(text, seed)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", text, err)
 	}
 	return w.Load(ctx, nil, read.Options{})
+}
+
+// hitRatios replays a trace under all policies.
+func hitRatios(ctx context.Context, t *traces.Trace, specs []policies.Spec, o Options) (ratios []float64, err error) {
+	replayer := sim.NewReplayer(t, sim.ReplayerOptions{})
+	for _, spec := range specs {
+		cell := sim.Cell{Parts: sim.Parts{Policy: spec, Cache: cache.ExactSpec()},
+			Capacity: capacity.Of(int64(o.Capacity), false), Seed: o.Seed}
+		if policies.Can[policies.PredictorUser](spec.Entry) {
+			cell.Predictor = o.Predictor
+		}
+		if err := replayer.Check(cell); err != nil {
+			return nil, err
+		}
+		result, err := replayer.Replay(ctx, cell)
+		if err != nil {
+			return nil, err
+		}
+		ratios = append(ratios, float64(result.Int(metric.Hits))/float64(len(t.Objects)))
+	}
+	return ratios, nil
 }

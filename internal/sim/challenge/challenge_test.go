@@ -2,7 +2,11 @@ package challenge
 
 import (
 	"math/rand/v2"
+	"os"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -74,6 +78,36 @@ func TestShortenKeepsTheLag(t *testing.T) {
 	if len(f.Workload) != 1 || f.Workload.Requests() != 2500 || f.Behind() < keptShare*before {
 		t.Errorf("%+v, %v behind; want the loop alone, since half of it is too short; it was %v behind", f.Workload,
 			f.Behind(), before)
+	}
+}
+
+// A phase of a single request is removed or stays: half of it would be none.
+func TestShortenKeepsSingleRequests(t *testing.T) {
+	specs := specsOf(t, "lru,lirs")
+	o := Options{Capacity: 20, Requests: 2000}
+	f := Found{Seed: 1, Workload: Workload{{kind: "loop", objects: 30, requests: 1},
+		{kind: "loop", objects: 30, requests: 999}}}
+	must.Do(t, f.replay(t.Context(), specs, o))
+	must.Do(t, f.shorten(t.Context(), specs, o))
+	if len(f.Workload) != 2 {
+		t.Errorf("%+v, want both phases, since one of them is too short", f.Workload)
+	}
+}
+
+// What searches have found, on policies as they were then, is mended: testdata/found.tsv says how many points each was
+// behind, and how many it may be now at most.
+func TestFoundWorkloads(t *testing.T) {
+	rows := strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile("testdata/found.tsv"))(t))), "\n")
+	for _, row := range rows[1:] {
+		cells := strings.Split(row, "\t")
+		specs := specsOf(t, cells[0]+","+cells[1])
+		o := Options{Capacity: must.Get(strconv.Atoi(cells[2]))(t)}
+		most := must.Get(strconv.ParseFloat(cells[4], 64))(t)
+		requests := must.Get(generated(t.Context(), cells[5], 0))(t)
+		hits := must.Get(hitRatios(t.Context(), requests, specs, o))(t)
+		if behind := 100 * (slices.Max(hits[1:]) - hits[0]); behind > most {
+			t.Errorf("%s: %s is %.2f points behind, want %v at most; it was %s", cells[5], cells[0], behind, most, cells[3])
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
 package challenge_test
 
-// The tests parse policies.
-import _ "github.com/cachesim/cachesim/internal/policies/all"
+// The tests replay policies that count.
+import _ "github.com/cachesim/cachesim/internal/sim/all"
