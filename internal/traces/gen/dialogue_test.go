@@ -422,7 +422,7 @@ func TestRACExample(t *testing.T) {
 	}
 }
 
-// TestDialoguePopularityDrifts: at the end of the trace the most popular topic is as far from the first one as drift says.
+// TestDialoguePopularityDrifts: at the end the most popular topic is as far from the first one as drift says.
 func TestDialoguePopularityDrifts(t *testing.T) {
 	for drift, want := range map[string]int{"0": 0, "0.25": 30, "0.5": 60} {
 		spec := must.Get(Parse("dialogue(zipf=1.2,requests=40000,drift="+drift+")", ""))(t)
