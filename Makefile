@@ -21,6 +21,7 @@ TESTS   ?=
 EXPERIMENTS ?= all
 # The faults that `make mutants-claims` puts in; all of them without.
 FAULTS  ?=
+OF      ?=
 
 # The seed of `make properties`: that of a run to repeat.
 SEED    ?= $(shell date +%s)
@@ -162,7 +163,7 @@ engines:
 # Code that no replay runs is not inlined in releases, which makes them smaller by 1 MB.
 OUTLINED = github.com/cachesim/cachesim/cmd github.com/cachesim/cachesim/internal/experiment \
   github.com/cachesim/cachesim/internal/results/plots github.com/goccy gonum.org/v1/plot git.sr.ht codeberg.org \
-  crypto/tls github.com/spf13 google.golang.org net text
+  crypto image encoding/xml encoding/gob mime github.com/spf13 google.golang.org net text
 
 # An archive for every system, with SHA256SUMS, in DIST. The same commit and the same Go give the same bytes.
 release:
@@ -206,10 +207,11 @@ mutants:
 	out/mutants -sample $(SAMPLE) -tests '$(TESTS)' $(PACKAGES)
 
 # Which experiments notice a program with a fault, by their quick versions: an hour for all faults, FAULTS=a,b for some.
+# OF=hlem-fig1,rac runs those alone whose names begin so.
 mutants-claims:
 	@mkdir -p out
 	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/claimmutants ./claimmutants
-	out/claimmutants -only '$(FAULTS)'
+	out/claimmutants -only '$(FAULTS)' -experiments '$(OF)'
 
 # Runs experiments in full and writes what their claims came to into docs/verdicts.tsv; all of them take hours:
 # make verdicts EXPERIMENTS="rac-fig3 laru-fig4". What the claims compared goes into their pins; WHY says why some move.

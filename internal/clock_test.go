@@ -27,6 +27,7 @@ var clockUsers = map[string]string{
 	"internal/base/atomicfile/filelock_windows.go":   "waits for a file that another program has open",
 	"internal/base/atomicfile/lock.go":               "waits for a lock",
 	"internal/base/atomicfile/temporary.go":          "removes temporary files that are a day old",
+	"cmd/cachesim/internal/searching/judge.go":       "refuses what takes too long",
 	"internal/base/memory/watch.go":                  "ends a program that runs out of memory",
 	"internal/base/testing/programs/client.go":       "waits for programs of tests",
 	"internal/base/testing/programs/programs.go":     "waits for programs of tests",

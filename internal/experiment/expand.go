@@ -446,8 +446,11 @@ func (f *File) inputs(index int, setups []fileSetup, options CellOptions) (all [
 				return nil, f.errorAt(fmt.Errorf("trace %s: %w", t.Name, err), "traces", index)
 			}
 			if options.Checksum != nil {
-				if w.Checksum, err = known.of(w, options); err != nil {
-					return nil, f.errorAt(err, "traces", index)
+				if w.Checksum, err = known.of(w, options); err == nil {
+					err = t.checkSum(w.Checksum)
+				}
+				if err != nil {
+					return nil, f.errorAt(t.sourced(err), "traces", index)
 				}
 			}
 			all = append(all, Input{Workload: w, Setups: serving, Capacities: capacities, Seeds: seeds,
@@ -468,6 +471,37 @@ func (known checksums) of(w workload.Workload, options CellOptions) (sum string,
 	}
 	known[files], err = options.Checksum(w)
 	return known[files], err
+}
+
+// checkSum compares the checksum of the files, "" where that is not known, with the one that the experiment states.
+func (t Trace) checkSum(is string) error {
+	want := "sha256:" + strings.TrimPrefix(t.SHA256, "sha256:")
+	if t.SHA256 == "" || is == "" || is == want {
+		return nil
+	}
+	return fmt.Errorf("trace %s: %s has the checksum %s, want %s; the experiment is for another file%s", t.Name,
+		strings.Join(t.paths(), ", "), is, want, t.from())
+}
+
+// sourced tells a missing file where it can be had.
+func (t Trace) sourced(err error) error {
+	if missing := (*workload.MissingError)(nil); errors.As(err, &missing) {
+		if missing.From = t.from(); t.SHA256 != "" {
+			missing.From += ", with the checksum sha256:" + strings.TrimPrefix(t.SHA256, "sha256:")
+		}
+	}
+	return err
+}
+
+// from says where the files can be had, "" if that is not stated.
+func (t Trace) from() string {
+	switch {
+	case t.Source == "":
+		return ""
+	case t.Licence == "":
+		return "; it is from " + t.Source
+	}
+	return fmt.Sprintf("; it is from %s (licence: %s)", t.Source, t.Licence)
 }
 
 func (t Trace) isServedBy(cache string) bool {

@@ -87,15 +87,21 @@ type Trace struct {
 	Generate string `yaml:"generate,omitempty"`
 	// With are further parameters of the generator, and sample and limit. Each is an axis of that name, even if it has
 	// only one value.
-	With    map[string]Values `yaml:"with,omitempty"`
-	Format  string            `yaml:"format,omitempty"` // as for --input-format
-	Merge   bool              `yaml:"merge,omitempty"`
-	PerFile bool              `yaml:"per-file,omitempty"`
-	Tenants string            `yaml:"tenants,omitempty"` // as for --tenant
-	By      string            `yaml:"by,omitempty"`      // as for --by
-	Writes  string            `yaml:"writes,omitempty"`  // as for --writes
-	KV      string            `yaml:"kv,omitempty"`      // of prompts, as for --kv
-	Answers string            `yaml:"answers,omitempty"` // of prompts, as for --answers
+	With map[string]Values `yaml:"with,omitempty"`
+	// SHA256 is the checksum that the files must have, in hexadecimal: of one file its own, of several that of their
+	// digests. Source says where they can be had, under which Licence; Share, that this allows to pass copies on.
+	SHA256  string `yaml:"sha256,omitempty"`
+	Source  string `yaml:"source,omitempty"`
+	Licence string `yaml:"licence,omitempty"`
+	Share   bool   `yaml:"share,omitempty"`
+	Format  string `yaml:"format,omitempty"` // as for --input-format
+	Merge   bool   `yaml:"merge,omitempty"`
+	PerFile bool   `yaml:"per-file,omitempty"`
+	Tenants string `yaml:"tenants,omitempty"` // as for --tenant
+	By      string `yaml:"by,omitempty"`      // as for --by
+	Writes  string `yaml:"writes,omitempty"`  // as for --writes
+	KV      string `yaml:"kv,omitempty"`      // of prompts, as for --kv
+	Answers string `yaml:"answers,omitempty"` // of prompts, as for --answers
 	// ObjectSizes are sizes that the files do not state, as for --object-size, and ObjectOverhead what each object takes
 	// beside its size, as for --object-overhead.
 	ObjectSizes    Values `yaml:"object-sizes,omitempty"`

@@ -120,6 +120,8 @@ func (c *checker) traces() {
 	}
 }
 
+var checksum = regexp.MustCompile(`^(sha256:)?[0-9a-f]{64}$`)
+
 func (f *File) checkTrace(t Trace) error {
 	given := 0
 	for _, is := range []bool{t.File != "", len(t.Files) > 0, t.Generate != ""} {
@@ -139,6 +141,12 @@ func (f *File) checkTrace(t Trace) error {
 		return fmt.Errorf("standard input cannot be read once for every cell; give the name of a file")
 	case t.Generate != "" && (t.Format != "" || t.Merge || t.PerFile || t.Writes != ""):
 		return fmt.Errorf("format, merge, per-file and writes are for files, not for a generator")
+	case t.Generate != "" && (t.SHA256 != "" || t.Source != "" || t.Licence != "" || t.Share):
+		return fmt.Errorf("sha256, source, licence and share are for files, not for a generator")
+	case t.SHA256 != "" && !checksum.MatchString(t.SHA256):
+		return fmt.Errorf("sha256: %.80q is no checksum; want 64 hexadecimal digits, as sha256sum prints them", t.SHA256)
+	case t.Share && t.Licence == "":
+		return fmt.Errorf("share: which licence allows to pass the files on? Name it under licence")
 	case t.Merge && t.PerFile:
 		return fmt.Errorf("merge and per-file exclude each other")
 	case t.Warmup < 0:

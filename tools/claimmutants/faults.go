@@ -111,9 +111,12 @@ func swapped(a, b string, experiments ...string) fault {
 		}`, a, b))
 }
 
+// recordsFile is where records go to claims.
+const recordsFile = "internal/experiment/report/report.go"
+
 // recorded is a fault in each record that claims see.
 func recorded(name string, experiments []string, change string) fault {
-	return fault{name, experiments, "internal/experiment/report/report.go",
+	return fault{name, experiments, recordsFile,
 		"func InputOf(s *sweep.Sweep, c *sweep.Collection, version string) Input {\n\trecs := c.Records\n",
 		`func scale(r *records.Record, name string, by float64) {
 	if x, ok := r.Values.Get(name); ok {

@@ -25,16 +25,17 @@ import (
 func main() {
 	log.SetFlags(0)
 	only := flag.String("only", "", "faults to try, separated by commas; default: all")
+	of := flag.String("experiments", "", "how the names of experiments begin that are run, separated by commas; default: all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *only); err != nil {
+	if err := run(ctx, *only, strings.Split(*of, ",")); err != nil {
 		stop()
 		log.Fatal("claimmutants: ", err)
 	}
 }
 
-func run(ctx context.Context, only string) error {
+func run(ctx context.Context, only string, of []string) error {
 	chosen, err := choose(only)
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func run(ctx context.Context, only string) error {
 	all := 0
 	silent := []string{}
 	for _, f := range chosen {
-		noticed, missed, err := f.try(ctx, folder)
+		noticed, missed, err := f.try(ctx, folder, of)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
@@ -91,8 +92,11 @@ type fault struct {
 	from, to    string // from is in the file once
 }
 
-// try builds the program with the fault, and runs the experiments.
-func (f fault) try(ctx context.Context, folder string) (noticed, missed []string, err error) {
+// inRecords reports whether the fault changes records alone, so that replays are those of other such faults.
+func (f fault) inRecords() bool { return f.file == recordsFile }
+
+// try builds the program with the fault, and runs those experiments that it concerns whose names begin as of says.
+func (f fault) try(ctx context.Context, folder string, of []string) (noticed, missed []string, err error) {
 	program, err := f.build(ctx, folder)
 	if err != nil {
 		return nil, nil, err
@@ -102,10 +106,14 @@ func (f fault) try(ctx context.Context, folder string) (noticed, missed []string
 		return nil, nil, err
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(f.experiments, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+		begins := func(begin string) bool { return strings.HasPrefix(name, begin) }
+		if !slices.ContainsFunc(f.experiments, begins) || !slices.ContainsFunc(of, begins) {
 			continue
 		}
 		out := filepath.Join(folder, "out")
+		if f.inRecords() {
+			out = filepath.Join(folder, "replayed")
+		}
 		c := exec.CommandContext(ctx, program, "reproduce", name, "--quick", "--strict", "--quiet", "-o", out)
 		text, err := c.CombinedOutput()
 		var exit *exec.ExitError
@@ -117,8 +125,10 @@ func (f fault) try(ctx context.Context, folder string) (noticed, missed []string
 		default:
 			return nil, nil, fmt.Errorf("%s: %w\n%s", name, err, text)
 		}
-		if err := os.RemoveAll(out); err != nil {
-			return nil, nil, err
+		if !f.inRecords() {
+			if err := os.RemoveAll(out); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	if len(noticed)+len(missed) == 0 {

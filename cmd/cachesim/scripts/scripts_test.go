@@ -57,7 +57,7 @@ var build = sync.OnceValue(func() error {
 func lookAtSources(t *testing.T) {
 	t.Helper()
 	const repository = "../../.."
-	for _, root := range []string{"cmd", "internal", "configs", "go.mod", "go.sum"} {
+	for _, root := range []string{"cmd", "internal", "configs", "examples", "go.mod", "go.sum"} {
 		must.Do(t, filepath.WalkDir(filepath.Join(repository, root), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
 				return err

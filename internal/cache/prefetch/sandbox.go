@@ -25,8 +25,8 @@ var sandboxEntry = Entry{
 	},
 }
 
-// accuracy is the least share of a candidate's trials by default. Where a transfer delays others, more is worth it.
-const accuracy = 0.2
+// accuracy is the least share of a candidate's trials by default, and accuracyInTime where a transfer delays others.
+const accuracy, accuracyInTime = 0.2, 0.8
 
 // sandbox tries candidates. It writes their proposals to a table. A request for one counts in the candidate's favour if
 // it misses, or hits only because of the present proposals.

@@ -15,10 +15,11 @@ type evaluator struct {
 	objects []policies.Object
 }
 
-// input fills the column of a reference: exactly one is set.
+// input fills the column of a reference, in one of these ways.
 type input struct {
 	value    func(p *ranked, o policies.Object, r *resident) float64
-	gap      int // k
+	shared   bool // value is the same for all objects
+	gap      int  // k
 	quantile *quantile
 	next     bool
 }
@@ -42,7 +43,7 @@ func inputOf(r formula.Reference) input {
 		return input{next: true}
 	}
 	i := slices.IndexFunc(variables, func(v variable) bool { return v.name == r.Name })
-	return input{value: variables[i].value}
+	return input{value: variables[i].value, shared: variables[i].shared}
 }
 
 // one returns the value for an object, which need not be resident.
@@ -73,6 +74,8 @@ func (e *evaluator) of(p *ranked, slots []uint32) []float64 {
 	for i := range e.inputs {
 		column := e.machine.Input(i)[:len(slots)]
 		switch in := &e.inputs[i]; {
+		case in.shared:
+			fill(column, in.value(p, 0, nil))
 		case in.value != nil:
 			for row, slot := range slots {
 				column[row] = in.value(p, objects[row], &p.slots.Infos[slot])
@@ -82,15 +85,18 @@ func (e *evaluator) of(p *ranked, slots []uint32) []float64 {
 				column[row] = p.history.gap(o, in.gap)
 			}
 		case in.quantile != nil:
-			x := in.quantile.current(p)
-			for row := range column {
-				column[row] = x
-			}
+			fill(column, in.quantile.current(p))
 		default:
 			p.predictor.Predict(objects, int(p.now), column)
 		}
 	}
 	return numbers(p, e.machine.Run(len(slots)))
+}
+
+func fill(column []float64, x float64) {
+	for row := range column {
+		column[row] = x
+	}
 }
 
 // numbers replaces what is no number by the lowest one, and counts it.

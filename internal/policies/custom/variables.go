@@ -22,9 +22,9 @@ type resident struct {
 // variable is a number that a formula may use.
 type variable struct {
 	name, doc string
-	// changes says that it may change without a request to the object.
-	changes bool
-	value   func(p *ranked, o policies.Object, r *resident) float64
+	// changes says that it may change without a request to the object; shared that it is the same for all objects.
+	changes, shared bool
+	value           func(p *ranked, o policies.Object, r *resident) float64
 }
 
 // Variables that need more than others.
@@ -35,43 +35,43 @@ const (
 
 // variables are all of them. Positions count the requests before one.
 var variables = []variable{
-	{"hits", "hits since the object was loaded", false,
+	{"hits", "hits since the object was loaded", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return float64(r.hits) }},
-	{"requests", "the same, and the request that loaded it", false,
+	{"requests", "the same, and the request that loaded it", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return float64(r.requests) }},
-	{"total", "its requests so far, those before it was loaded too", false,
+	{"total", "its requests so far, those before it was loaded too", false, false,
 		func(p *ranked, o policies.Object, _ *resident) float64 { return float64(p.history.total[o]) }},
-	{"size", "its size in bytes; 1 if capacities count objects", false,
+	{"size", "its size in bytes; 1 if capacities count objects", false, false,
 		func(p *ranked, o policies.Object, _ *resident) float64 { return float64(p.charges.Of(o)) }},
-	{"now", "the position of the current request", true,
+	{"now", "the position of the current request", true, true,
 		func(p *ranked, _ policies.Object, _ *resident) float64 { return float64(p.now) }},
-	{"loaded", "the position at which the object was loaded", false,
+	{"loaded", "the position at which the object was loaded", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return float64(r.loaded) }},
-	{"last", "the position of its last request", false,
+	{"last", "the position of its last request", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return float64(r.last) }},
-	{"now_s", "the time of the current request, in seconds", true,
+	{"now_s", "the time of the current request, in seconds", true, true,
 		func(p *ranked, _ policies.Object, _ *resident) float64 { return seconds(p.clock) }},
-	{"loaded_s", "the time at which the object was loaded, in seconds", false,
+	{"loaded_s", "the time at which the object was loaded, in seconds", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return seconds(r.loadedAt) }},
-	{"last_s", "the time of its last request, in seconds", false,
+	{"last_s", "the time of its last request, in seconds", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return seconds(r.used) }},
-	{"ghost", "1 if it was evicted not long before it was loaded, else 0: see the parameter ghosts", false,
+	{"ghost", "1 if it was evicted not long before it was loaded, else 0: see the parameter ghosts", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 {
 			if r.ghost {
 				return 1
 			}
 			return 0
 		}},
-	{"ghost_requests", "its requests in its time in the cache before, if ghost is 1, else 0", false,
+	{"ghost_requests", "its requests in its time in the cache before, if ghost is 1, else 0", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return float64(r.ghostRequests) }},
-	{"ghost_age", "how many requests that time lasted, if ghost is 1, else 0", false,
+	{"ghost_age", "how many requests that time lasted, if ghost is 1, else 0", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return float64(r.ghostAge) }},
-	{victimName, "the rank that the last victim had when the object was last requested, 0 before the first", false,
+	{victimName, "the rank that the last victim had when the object was last requested, 0 before the first", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return r.victim }},
-	{"residents", "the number of objects in the cache", true,
+	{"residents", "the number of objects in the cache", true, true,
 		func(p *ranked, _ policies.Object, _ *resident) float64 { return float64(len(p.slots.Objects)) }},
 	{nextName, "the predicted position of the next request to the object, as the predictor of --predictor says; " +
-		"infinite for never", true, nil}, // predicted for all rows at once
+		"infinite for never", true, false, nil}, // predicted for all rows at once
 }
 
 // timed are the variables that need a trace with a clock.

@@ -61,6 +61,7 @@ type MissingError struct {
 	Path string
 	Dirs []string // other folders that were searched
 	What string   // kind of file; "" for a trace
+	From string   // "; it is from ...", as an experiment says; "" if it does not
 }
 
 func (e *MissingError) Error() string {
@@ -68,7 +69,7 @@ func (e *MissingError) Error() string {
 	if len(e.Dirs) > 0 {
 		s += ", and not in " + strings.Join(e.Dirs, ", ") + " either"
 	}
-	s += "; " + Env + " can name the folder that holds it"
+	s += "; " + Env + " can name the folder that holds it" + e.From
 	if origin, ok := OriginOf(e.Path); ok {
 		s += "\n" + origin.String()
 	}

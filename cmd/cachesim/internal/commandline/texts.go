@@ -34,7 +34,7 @@ const CommandsScreen = `Usage: cachesim LOG...              the answer on one sc
 
 Other commands
   traces          convert, gen, embed, join
-  experiments     sweep, plot, adversary, challenge
+  experiments     sweep, plot, adversary, challenge, judge
   predictors      train, predict-eval
   lists of        policies, caches, servers, formats, metrics, admissions,
                   allocators, prefetchers, predictors, routers, models, kv,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/atomicfile"
 	"github.com/cachesim/cachesim/internal/base/suggest"
 	"github.com/cachesim/cachesim/internal/experiment"
+	"github.com/cachesim/cachesim/internal/experiment/bundle"
 	"github.com/cachesim/cachesim/internal/experiment/report"
 	"github.com/cachesim/cachesim/internal/experiment/scorecard"
 	"github.com/cachesim/cachesim/internal/experiment/sweep"
@@ -32,15 +34,18 @@ type reproduceFlags struct {
 	quick     bool
 	list      bool
 	scorecard string
+	bundle    string // name of an archive to write
+
+	packed *bundle.Bundle // nil without one
 }
 
 func NewReproduceCommand() *cobra.Command {
 	f := &reproduceFlags{}
 	cmd := &cobra.Command{
-		Use:   "reproduce [--list] [NAME|all]...",
+		Use:   "reproduce [--list] [NAME|FILE|all]...",
 		Short: "Reproduce figures of papers and check the papers' claims",
-		Long: `Runs the experiments that are part of the program. Each is a figure or a table of a paper and runs as cachesim
-sweep does. Prints how many claims of each are reproduced, and in full those whose verdict is not the expected one. With
+		Long: `Runs experiments that are part of the program, by name, or those in YAML files, of any paper. Each is a figure
+or a table of a paper and runs as cachesim sweep does. Prints how many claims of each are reproduced, and in full those whose verdict is not the expected one. With
 --verbose, or if one screen has room for it, prints for each claim what was measured, what the paper states and the
 verdict; if it is refuted, also the reason, in at most two lines (the report has all of it). After several experiments,
 a table of all figures with a total follows.
@@ -53,6 +58,10 @@ Traces are searched for in the current folder and in the folder that CACHESIM_TR
 a missing trace is left out with a note, because none of its claims can be checked. The quick versions replay generated
 traces and the samples of real ones in testdata/samples: run them in a checkout of the repository.
 
+--bundle packs the experiments with their pins, records and versions, and with the checksums and sources of their traces,
+into one archive, FILE` + bundle.Suffix + `, which cachesim check replays anywhere. It has those traces that their
+experiment says may be shared.
+
 With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it is refuted.
 Claims that are not testable do not affect it. It is 1 as well if a value that a claim compares has left its pin,
 upwards or downwards: what was measured when the pin was written, with half its 95% interval between seeds on both
@@ -62,6 +71,7 @@ junit and --format github write the claims for CI systems.`,
   cachesim reproduce classic-block
   CACHESIM_TRACES=~/traces cachesim reproduce all -o out
   cachesim reproduce all --quick --strict
+  cachesim reproduce paper/*.yaml -o out --bundle paper` + bundle.Suffix + `
   cachesim reproduce --scorecard laru`,
 		ValidArgs: append([]string{configs.All}, configs.Papers()...),
 		RunE:      f.run,
@@ -74,6 +84,8 @@ junit and --format github write the claims for CI systems.`,
 	flags.BoolVar(&f.quick, "quick", false, "run the smaller version of each experiment, most of which take seconds")
 	flags.StringVar(&f.scorecard, "scorecard", "", "print what a `paper` states, sentence by sentence, and what the last "+
 		"full runs came to: laru, igtcache, hlem, litecache, rac or all")
+	flags.StringVar(&f.bundle, "bundle", "", "pack the experiments and their records into this `file`, NAME"+
+		bundle.Suffix+", which check replays")
 	flags.BoolVar(&f.list, "list", false, "list the experiments with their sources, traces, sizes and minutes")
 	return cmd
 }
@@ -90,9 +102,19 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		return fmt.Errorf("which experiment? Name one or more of %s, or all; --list describes them",
 			suggest.List(configs.Papers()))
 	}
-	chosen, err := configs.Choose(names)
-	if err != nil {
-		return err
+	files, named := ownFiles(names)
+	if f.list && len(files) > 0 {
+		return fmt.Errorf("--list lists experiments that are part of the program; %s is none", files[0])
+	}
+	var chosen []string
+	if len(named) > 0 || f.list {
+		var err error
+		if chosen, err = configs.Choose(named); err != nil {
+			return err
+		}
+	}
+	if f.bundle != "" && !strings.HasSuffix(f.bundle, bundle.Suffix) {
+		return fmt.Errorf("--bundle %s: want a name that ends in %s", f.bundle, bundle.Suffix)
 	}
 	if f.list {
 		if err := runsNothing(cmd, "--list only lists experiments"); err != nil {
@@ -107,11 +129,36 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		}
 		return list.Print(cmd.OutOrStdout(), string(f.format))
 	}
+	return f.runAll(cmd, slices.Concat(chosen, files), slices.Contains(names, configs.All))
+}
+
+// ownFiles tells files from the names of experiments that are part of the program.
+func ownFiles(names []string) (files, named []string) {
+	for _, name := range names {
+		if strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) {
+			files = append(files, name)
+		} else {
+			named = append(named, name)
+		}
+	}
+	return files, named
+}
+
+// runAll runs experiments. goOn says that one whose trace is missing does not keep the others from running.
+func (f *reproduceFlags) runAll(cmd *cobra.Command, chosen []string, goOn bool) error {
 	files, err := experiment.LoadAll(cmd.Context(), chosen, f.quick)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
+	for i, file := range files {
+		if slices.ContainsFunc(files[:i], func(o *experiment.File) bool { return o.Name == file.Name }) {
+			return fmt.Errorf("two experiments are called %s; their results need folders of their own", file.Name)
+		}
+		if f.bundle != "" {
+			if err := bundle.Check(file); err != nil {
+				return fmt.Errorf("--bundle: %w", err)
+			}
+		}
 		if f.allCells {
 			file.ReplayAll()
 		}
@@ -128,7 +175,10 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	begin := time.Now()
-	summaries, err := f.reproduceAll(cmd, files, slices.Contains(names, configs.All))
+	if f.bundle != "" {
+		f.packed = bundle.New(version.Program(), runtime.Version())
+	}
+	summaries, err := f.reproduceAll(cmd, files, goOn)
 	if err != nil {
 		if before != nil {
 			os.Remove(f.out) // if nothing is in it
@@ -136,6 +186,11 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	took := time.Since(begin)
+	if f.packed != nil {
+		if err := atomicfile.Write(cmd.Context(), f.bundle, f.packed.Write); err != nil {
+			return err
+		}
+	}
 	indexed := f.withEarlier(cmd, summaries)
 	if err := report.WriteIndex(f.out, version.Program(), indexed); err != nil {
 		return err
@@ -150,7 +205,7 @@ func (f *reproduceFlags) run(cmd *cobra.Command, names []string) error {
 
 // runsNothing refuses flags of results where there are none, because of what is asked for.
 func runsNothing(cmd *cobra.Command, asked string) error {
-	for _, name := range []string{"output", "strict", "pin", "why"} {
+	for _, name := range []string{"output", "strict", "pin", "why", "bundle"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("%s and runs nothing: leave out --%s", asked, name)
 		}
@@ -182,7 +237,8 @@ func (f *reproduceFlags) printScorecard(cmd *cobra.Command, names []string) erro
 	return scorecard.Print(cmd.OutOrStdout(), cards, string(f.format))
 }
 
-// withEarlier adds the experiments that earlier calls left in the folder, and returns all in the order of the list.
+// withEarlier adds the experiments that earlier calls left in the folder, and returns all in the order of the list;
+// those of the user follow.
 func (f *reproduceFlags) withEarlier(cmd *cobra.Command, now []report.Summary) (all []report.Summary) {
 	for _, name := range configs.Papers() {
 		at := slices.IndexFunc(now, func(s report.Summary) bool { return s.Name == name })
@@ -201,6 +257,11 @@ func (f *reproduceFlags) withEarlier(cmd *cobra.Command, now []report.Summary) (
 		}
 		if at >= 0 {
 			all = append(all, now[at])
+		}
+	}
+	for _, s := range now {
+		if !slices.Contains(configs.Papers(), s.Name) {
+			all = append(all, s)
 		}
 	}
 	return all
@@ -244,7 +305,7 @@ func (f *reproduceFlags) reproduceAll(cmd *cobra.Command, files []*experiment.Fi
 	for _, file := range files {
 		s, err := f.reproduce(cmd, file)
 		var missing *workload.MissingError
-		if errors.As(err, &missing) && goOn {
+		if errors.As(err, &missing) && goOn && f.packed == nil {
 			reason := fmt.Sprintf("trace %s is missing; set %s", missing.Path, workload.Env)
 			f.note(cmd, "skipping %s: %s; cachesim reproduce %s says where to get it", file.Name, reason, file.Name)
 			s, err = report.NotRun(file, f.quick, reason), nil
@@ -274,6 +335,15 @@ func (f *reproduceFlags) reproduce(cmd *cobra.Command, file *experiment.File) (r
 	s, collection, err := f.sweep(cmd, s)
 	if err != nil {
 		return report.Summary{}, err
+	}
+	if f.packed != nil {
+		notes, err := f.packed.Add(s)
+		if err != nil {
+			return report.Summary{}, fmt.Errorf("--bundle: %w", err)
+		}
+		for _, text := range notes {
+			f.note(cmd, "%s: %s", file.Name, text)
+		}
 	}
 	return f.write(cmd.Context(), s, collection)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/terminal"
 	"github.com/cachesim/cachesim/internal/experiment"
 	"github.com/cachesim/cachesim/internal/experiment/baseline"
+	"github.com/cachesim/cachesim/internal/experiment/bundle"
 	"github.com/cachesim/cachesim/internal/experiment/checks"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
@@ -31,6 +33,8 @@ type checkFlags struct {
 	jobs       int
 	quiet      bool
 	device     resources.Device
+
+	unpacked string // folder with the traces of a bundle
 }
 
 // NewCheckCommand returns the command check.
@@ -50,6 +54,10 @@ Conditions before a colon limit a tolerance to some cells; the last tolerance th
 0.1pp --tolerance policy=lhd,trace=oltp.zst:0.5pp. Conditions name a trace, a policy, a capacity, a seed or an axis of
 an experiment. With metric=NAME among them, the tolerance applies to that metric alone (see cachesim metrics); a
 policy's counter works too: --tolerance metric=phases:1%rel.
+
+A bundle, NAME` + bundle.Suffix + `, is what reproduce --bundle packed: its records are those of its experiments, and its traces
+are found in it. Where one was not packed, the bundle says where it can be had. It is replayed as it is: --update does
+not write into it.
 
 Trace files are searched for at the path in the baseline, in --trace-dir, in the baseline's folder, in its parent
 folder, and in $CACHESIM_TRACES. A trace with a different checksum is a failure of its own: its records are replayed
@@ -92,6 +100,9 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	if strings.HasSuffix(path, bundle.Suffix) {
+		return f.runBundle(cmd, path, rules)
+	}
 	recs, err := readRecords(cmd, path)
 	if err != nil {
 		return err
@@ -103,22 +114,29 @@ func (f *checkFlags) run(cmd *cobra.Command, path string) error {
 	without, incomplete := records.WithoutDigest(path, recs), records.Incomplete(path, recs)
 	commandline.Note(cmd, f.quiet, without)
 	commandline.Note(cmd, f.quiet, incomplete)
-	if err := f.device.Open(cmd, f.quiet); err != nil {
-		return err
-	}
-	defer f.device.Close(cmd, f.quiet)
-	report, err := f.replay(cmd, path, recs, rules)
+	report, err := f.compare(cmd, path, recs, rules)
 	if err != nil {
-		return err
-	}
-	out := cmd.OutOrStdout()
-	if err := report.Print(out, string(f.format), terminal.Width(out)); err != nil {
 		return err
 	}
 	if f.update {
 		return f.rewrite(cmd, path, report, len(rows) > 0, without+incomplete != "")
 	}
 	return report.Err()
+}
+
+// compare replays records and prints what differs.
+func (f *checkFlags) compare(cmd *cobra.Command, path string, recs []records.Record,
+	rules []baseline.Rule) (*baseline.Report, error) {
+	if err := f.device.Open(cmd, f.quiet); err != nil {
+		return nil, err
+	}
+	defer f.device.Close(cmd, f.quiet)
+	report, err := f.replay(cmd, path, recs, rules)
+	if err != nil {
+		return nil, err
+	}
+	out := cmd.OutOrStdout()
+	return report, report.Print(out, string(f.format), terminal.Width(out))
 }
 
 func (f *checkFlags) replay(cmd *cobra.Command, path string, recs []records.Record,
@@ -161,6 +179,8 @@ func (f *checkFlags) check(path string) (rules []baseline.Rule, err error) {
 		return nil, errors.New("--new-traces needs --update, which writes the new checksums")
 	case f.allow && f.update:
 		return nil, errors.New("--allow-trace-change only compares; to accept changed traces, use --update --new-traces")
+	case f.update && strings.HasSuffix(path, bundle.Suffix):
+		return nil, errors.New("--update: a bundle stays as it was packed; write another with reproduce --bundle")
 	case f.update && path == "-":
 		return nil, errors.New("--update: cannot rewrite standard input; give the name of a file")
 	}
@@ -178,6 +198,9 @@ func (f *checkFlags) check(path string) (rules []baseline.Rule, err error) {
 func (f *checkFlags) traceDirs(path string) (dirs []string) {
 	if f.traceDir != "" {
 		dirs = append(dirs, f.traceDir)
+	}
+	if f.unpacked != "" {
+		dirs = append(dirs, f.unpacked)
 	}
 	folder := path
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {

@@ -1,0 +1,3 @@
+package bundle
+
+import _ "github.com/cachesim/cachesim/internal/sim/all"
