@@ -106,7 +106,7 @@ var parameters = slices.Concat([]policies.Param{
 		"unit share"},
 	{Name: "outer", Default: false, Doc: "units and one pool for all (allocate=shared) are simulated, and what the " +
 		"better of them would hold is held; the other one is followed once it is ahead by more misses than the change " +
-		"costs, as in the policy best. Three times the memory and the time. With a predictor, units"},
+		"costs, as in the policy best. Three times the memory, and up to four times the time. With a predictor, units"},
 	{Name: "eager", Default: false, Doc: "what a sequential stream has read is evicted at once, as in the paper; " +
 		"otherwise when something else needs the room"},
 	{Name: "passing", Default: 0.9, Min: 0, Max: 1, Doc: "largest share of the objects of a full random stream that may " +
