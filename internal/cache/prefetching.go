@@ -91,7 +91,8 @@ const (
 
 // NewPrefetcher returns the prefetcher of a cache that has one, into a store of some capacity.
 func (c Config) NewPrefetcher(capacity int64) prefetch.Prefetcher {
-	return prefetch.New(*c.Prefetcher, prefetch.Config{Trace: c.Trace, Layout: c.Layout, Capacity: capacity, Unit: c.Unit})
+	return prefetch.New(*c.Prefetcher, prefetch.Config{Trace: c.Trace, Layout: c.Layout, Capacity: capacity, Unit: c.Unit,
+		Asynchronous: c.Asynchronous})
 }
 
 // Prefetching is an exact cache that prefetches.

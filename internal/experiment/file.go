@@ -46,6 +46,8 @@ type File struct {
 	Figures    []Figure            `yaml:"figures,omitempty"`
 	Tables     []Table             `yaml:"tables,omitempty"`
 	Claims     []Claim             `yaml:"claims,omitempty"`
+	// SettledBy says what would settle the claims about its source that are not met: an experiment, or what is needed.
+	SettledBy string `yaml:"settled-by,omitempty"`
 	// Absent says why policies that claims mention are not in the experiment; such claims cannot be checked.
 	Absent map[string]string `yaml:"absent,omitempty"`
 	// Without says of traces that claims mention why they are not replayed.

@@ -22,6 +22,8 @@ func TestIGTCacheWithAPolicyInside(t *testing.T) {
 		{"igtcache", "igtcache", "duel", nil},
 		{"igtcache(mode=paper)", "igtcache(mode=paper)", "lru", nil},
 		{"igtcache(mode=safe)", "igtcache(mode=safe)", "duel(among=arc/s3fifo/lru/w-tinylfu)", nil},
+		{"igtcache(mode=safe)", "igtcache(mode=safe)", "duel(among=arc/s3fifo/lru/w-tinylfu)",
+			[]string{"model=storage(arrivals=closed)"}},
 		{"igtcache(skewed=s3fifo)", "igtcache", "s3fifo", nil},
 		{"igtcache(skewed=lru-k(k=3),window=30)", "igtcache(window=30)", "lru-k(k=3)", nil},
 		{"igtcache(prefetch=off,skewed=w-tinylfu)", "igtcache(prefetch=off)", "w-tinylfu", nil},

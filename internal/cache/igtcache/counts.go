@@ -35,13 +35,17 @@ var (
 			"requests have no times"}
 	quotaMoved = metric.Metric{Name: "quota_moved", Unit: metric.Ratio, Digits: 2,
 		Doc: "capacity moved between streams, as a multiple of the whole capacity"}
+	outerChanges = metric.Metric{Name: "outer_changes", Unit: metric.Count,
+		Doc: "how often igtcache with outer=true has followed units after one pool, or the reverse"}
+	outerPool = metric.Metric{Name: "outer_pool", Unit: metric.Count, Merge: metric.Apart,
+		Doc: "1 if it followed one pool at the end, 0 for units"}
 	quotaRounds = metric.Metric{Name: "quota_rounds", Unit: metric.Count,
 		Doc: "how often the allocator divided the capacity among streams"}
 )
 
 // metrics are the cache's own: the tree and the prefetcher have further ones.
 var metrics = []metric.Metric{streamRequests, streamHits, streamHitRatio, streamQuota, patternChanges, ttlExpiries,
-	falseExpiries, firstExpiry, quotaMoved, quotaRounds}
+	falseExpiries, firstExpiry, quotaMoved, quotaRounds, outerChanges, outerPool}
 
 // noStream is the label of the objects that belong to no stream.
 const noStream = "(others)"

@@ -79,7 +79,8 @@ var parameters = slices.Concat([]policies.Param{
 		"paper is off: guard=false, ks=scipy, order=names, readers=4, interleaved=false, retest=false, verdicts=1, " +
 		"trailing=false, " +
 		"idle=keep, eager=true, beside=none, passing=0 and allocate=marginal(weight=1,hysteresis=1); with safe, what keeps " +
-		"small caches from losing to simple policies is on: floor=true, idle=lend, steps=0.8, weigh=true and fit=true"},
+		"small caches from losing to simple policies is on: floor=true, idle=lend, steps=0.8, weigh=true, fit=true, " +
+		"outer=true and accuracy=0"},
 	{Name: "prefetch", Default: own, Doc: "what is loaded ahead: igt (by the pattern of each stream), off, or any " +
 		"prefetcher; --prefetch replaces it"},
 	{Name: "evict", Default: pattern, Choices: []string{pattern, always}, Doc: "what is evicted: pattern (what " +
@@ -103,6 +104,9 @@ var parameters = slices.Concat([]policies.Param{
 		"order could with what it holds"},
 	{Name: "fit", Default: false, Doc: "what is loaded ahead of a reader is at most its part of what all readers of a " +
 		"unit share"},
+	{Name: "outer", Default: false, Doc: "units and one pool for all (allocate=shared) are simulated, and what the " +
+		"better of them would hold is held; the other one is followed once it is ahead by more misses than the change " +
+		"costs, as in the policy best. Three times the memory, and up to four times the time. With a predictor, units"},
 	{Name: "eager", Default: false, Doc: "what a sequential stream has read is evicted at once, as in the paper; " +
 		"otherwise when something else needs the room"},
 	{Name: "passing", Default: 0.9, Min: 0, Max: 1, Doc: "largest share of the objects of a full random stream that may " +
@@ -127,6 +131,7 @@ type options struct {
 	trailing   bool
 	passing    float64
 	eager      bool // what has been read of sequential streams is evicted at once
+	outer      bool // units or one pool, whichever does better
 	floor      bool // units keep room for their readers
 	weigh      bool // hits say whether a stream is random
 	fit        bool // readers share the room for what is loaded ahead
@@ -137,7 +142,8 @@ type options struct {
 
 // presets are the parameters that a mode sets.
 var presets = map[string]params.Values{
-	safe: {"floor": true, "idle": lendIdle, "steps": 0.8, "weigh": true, "fit": true},
+	safe: {"floor": true, "idle": lendIdle, "steps": 0.8, "weigh": true, "fit": true, "outer": true,
+		"accuracy": 0.0},
 	paper: {"floor": false, "guard": false, "ks": "scipy", "order": "names", "readers": 4, "interleaved": false,
 		"retest": false, "verdicts": 1, "trailing": false, "idle": keepIdle, "eager": true, "beside": "none",
 		"passing": 0.0, "allocate": "marginal(weight=1,hysteresis=1)"},
@@ -149,7 +155,7 @@ func optionsOf(v params.Values) (o options, err error) {
 	}
 	o = options{values: v, always: v.Text("evict") == always, trailing: v.Bool("trailing"),
 		keepsIdle: v.Text("idle") == keepIdle, passing: v.Float("passing"),
-		eager: v.Bool("eager"), floor: v.Bool("floor"), weigh: v.Bool("weigh"), fit: v.Bool("fit"),
+		eager: v.Bool("eager"), floor: v.Bool("floor"), weigh: v.Bool("weigh"), outer: v.Bool("outer"), fit: v.Bool("fit"),
 		ahead: prefetch.Ahead(v), lends: v.Text("idle") == lendIdle,
 		base: int64(v.Float("base_ttl_s") * float64(time.Second)), quantile: quantile(v.Float("ttl_alpha"))}
 	if err := o.readPrefetch(v.Text("prefetch")); err != nil {
@@ -246,7 +252,8 @@ func (o *options) readTTL(text string) error {
 // Cache is IGTCache. It implements cache.Streaming and cache.Warming.
 type Cache struct {
 	cache.Prefetching
-	system *system
+	system *system // with units; only simulated if outer is set
+	outer  *outer  // nil unless it follows the better of units and one pool
 }
 
 func New(c cache.Config) (*Cache, error) {
@@ -259,14 +266,31 @@ func New(c cache.Config) (*Cache, error) {
 	} else {
 		c.Prefetcher = o.prefetcher
 	}
-	s, err := newSystem(c, o, c.Room())
+	if o.outer && !o.shared && c.Predictor == nil {
+		x, err := newOuter(c, o)
+		if err != nil {
+			return nil, err
+		}
+		return &Cache{Prefetching: cache.NewPrefetching(c, x, leading{x}), system: x.race.Members()[0].system, outer: x}, nil
+	}
+	s, prefetcher, err := newParts(c, o)
 	if err != nil {
 		return nil, err
+	}
+	return &Cache{Prefetching: cache.NewPrefetching(c, s, prefetcher), system: s}, nil
+}
+
+// newParts returns what loads and evicts, and what proposes.
+func newParts(c cache.Config, o options) (*system, prefetch.Prefetcher, error) {
+	s, err := newSystem(c, o, c.Room())
+	if err != nil {
+		return nil, nil, err
 	}
 	var prefetcher prefetch.Prefetcher = prefetch.None{}
 	switch {
 	case o.own:
-		p := prefetch.NewStreams(s.tree, prefetch.Config{Params: o.values, Trace: c.Trace, Unit: c.Unit})
+		p := prefetch.NewStreams(s.tree, prefetch.Config{Params: o.values, Trace: c.Trace, Unit: c.Unit,
+			Asynchronous: c.Asynchronous})
 		p.Quota, s.restart = s.quota, p.Restart
 		if o.fit {
 			p.Readers = s.readersOf
@@ -275,7 +299,7 @@ func New(c cache.Config) (*Cache, error) {
 	case c.Prefetcher != nil:
 		prefetcher = c.NewPrefetcher(c.Capacity)
 	}
-	return &Cache{Prefetching: cache.NewPrefetching(c, s, prefetcher), system: s}, nil
+	return s, prefetcher, nil
 }
 
 func (c *Cache) BeginCounting() {

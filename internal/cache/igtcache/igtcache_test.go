@@ -103,6 +103,9 @@ func serve(t rapid.TB, served *Cache, c cache.Config, from, to int) (n cache.Cou
 	for pos := from; pos < to; pos++ {
 		served.Serve(cache.WindowOf(c.Trace, pos, pos+1, !c.Unit, sizes), &n)
 		check(t, served.system)
+		if served.outer != nil {
+			checkOuter(t, served.outer)
+		}
 	}
 	return n
 }
@@ -194,7 +197,8 @@ var variants = []string{"", "mode=paper", "prefetch=off", "prefetch=next(n=2)",
 	"allocate=shared", "allocate=equal",
 	"allocate=marginal(every=20,period_s=9,hysteresis=1,shift_mb=0.00001,least_mb=0.00001)", "ttl=off",
 	"ttl=5", "base_ttl_s=0", "trailing=false", "hierarchical=false", "statistical=false", "expected=0",
-	"depth=0", "order=numbers", "mode=safe", "floor=true", "weigh=true", "fit=true", "idle=lend,prefetch=off",
+	"depth=0", "order=numbers", "mode=safe", "floor=true", "weigh=true", "fit=true", "outer=true",
+	"outer=true,prefetch=mithril(mining=10)", "idle=lend,prefetch=off",
 	"skewed=fifo,allocate=marginal(every=9,least_mb=0)"}
 
 // works reports whether a policy text supports a unit of capacity.
@@ -751,6 +755,7 @@ func TestRefused(t *testing.T) {
 		"igtcache(mode=paper,floor=true)":      "mode=paper has floor=false; remove one of them",
 		"igtcache(mode=safe,idle=keep)":        "mode=safe has idle=lend; remove one of them",
 		"igtcache(mode=safe,idle=lend)":        "",
+		"igtcache(mode=safe,allocate=shared)":  "",
 	} {
 		_, err := policies.Registry.Parse(text)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -87,8 +87,8 @@ func StreamsParams() []params.Param {
 			"streams: the paper's system runs on top of JuiceFS, whose readahead stays beneath it"},
 		{Name: "beside", Default: beside, Choices: []string{beside, "none"}, Doc: "what prefetches besides: sandbox " +
 			"loads addresses ahead while trials without loading show that they are requested; not in the paper"},
-		{Name: "accuracy", Default: accuracy, Min: 0.01, Max: 1, Doc: "least share of its trials that must be requested; " +
-			"0.8 where transfers take time"},
+		{Name: "accuracy", Default: accuracy, Min: 0, Max: 1, Doc: "least share of its trials that must be requested; 0: " +
+			"0.8 where transfers take time, and 0.2 where they do not"},
 		{Name: "statistical", Default: true, Doc: "propose all of a random stream in the background"},
 		{Name: "expected", Default: 0.8, Min: 0, Max: 1, Doc: "least expected hit ratio for that: the cache's size as a " +
 			"share of the data's"},
@@ -168,7 +168,12 @@ func NewStreams(t *streams.Tree, c Config) *Streams {
 	}
 	if v.Text("beside") == beside {
 		trials := params.Defaults(sandboxEntry.Params)
-		trials["accuracy"] = v.Float("accuracy")
+		if trials["accuracy"] = v.Float("accuracy"); v.Float("accuracy") == 0 {
+			trials["accuracy"] = accuracy
+			if c.Asynchronous {
+				trials["accuracy"] = accuracyInTime
+			}
+		}
 		s.beside = sandboxEntry.New(Config{Params: trials})
 	}
 	return s

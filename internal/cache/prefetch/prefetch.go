@@ -82,6 +82,8 @@ type Config struct {
 	Layout   *streams.Layout
 	Capacity int64
 	Unit     bool
+	// Asynchronous says that objects arrive later than they are requested: a transfer delays others.
+	Asynchronous bool
 
 	// Trace is what will be served. A prefetcher without Future uses only its data about the requests so far, and about
 	// the files. It may be nil for prefetchers with neither Files nor Future.

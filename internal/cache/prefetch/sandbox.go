@@ -25,11 +25,12 @@ var sandboxEntry = Entry{
 	},
 }
 
-// accuracy is the least share of a candidate's trials by default. Where a transfer delays others, more is worth it.
-const accuracy = 0.2
+// accuracy is the least share of a candidate's trials by default, and accuracyInTime where a transfer delays others.
+const accuracy, accuracyInTime = 0.2, 0.8
 
 // sandbox tries candidates. It writes their proposals to a table. A request for one counts in the candidate's favour if
-// it misses, or hits only because of the present proposals.
+// it misses, or hits only because of the present proposals. None leads: several propose at a time, and to start or stop
+// one leaves the cache as it is, so that there is no change to pay for as in a shadow.Race.
 type sandbox struct {
 	n          int
 	accuracy   float64

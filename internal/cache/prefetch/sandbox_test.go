@@ -3,6 +3,9 @@ package prefetch
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/cachesim/cachesim/internal/base/testing/must"
+	"github.com/cachesim/cachesim/internal/cache/streams"
 )
 
 // proposed returns how many proposals follow from requests after the first ones, and how many of them are the next
@@ -57,6 +60,24 @@ func TestSandboxCountsOnlyWhatIsNotResident(t *testing.T) {
 	for i := range uint64(5000) {
 		if got := s.Request(Access{Key: i, Hit: true}, nil); len(got) > 0 {
 			t.Fatalf("after %d hits: %d proposals", i, len(got))
+		}
+	}
+}
+
+// A transfer that delays others has to be worth it more often.
+func TestAccuracyFollowsWhetherTransfersTakeTime(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		later bool
+		want  float64
+	}{
+		{"igt", true, 0.2}, {"igt(accuracy=0.4)", true, 0.4},
+		{"igt(accuracy=0)", false, 0.2}, {"igt(accuracy=0)", true, 0.8},
+	} {
+		c := Config{Layout: streams.NewLayout(nil, 10, 16), Asynchronous: test.later}
+		s := New(must.Get(Registry.Parse(test.text))(t), c).(*Streams)
+		if got := s.beside.(*sandbox).accuracy; got != test.want {
+			t.Errorf("%s, later %v: %v, want %v", test.text, test.later, got, test.want)
 		}
 	}
 }

@@ -15,8 +15,8 @@ func Candidate(text string) (policies.Spec, error) {
 	if info, err := os.Stat(text); err == nil && info.Mode().IsRegular() || strings.HasSuffix(text, ".expr") {
 		return rank("file", text)
 	}
-	name, _, err := params.SplitCall(text)
-	if _, known := policies.Registry.Find(name); known && err == nil {
+	name, _, _ := strings.Cut(text, "(")
+	if _, known := policies.Registry.Find(strings.TrimSpace(name)); known {
 		return policies.Registry.Parse(text)
 	}
 	return rank("evict", text)

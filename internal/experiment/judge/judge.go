@@ -90,6 +90,9 @@ func New(ctx context.Context, s Suite, o Options) (*Judge, error) {
 			j.baselines = append(j.baselines, b)
 		}
 	}
+	if o.Predictor != nil && o.Predictor.Entry.Future {
+		return nil, fmt.Errorf("the predictor %s knows the future; want one that can be deployed", o.Predictor)
+	}
 	if o.HeldOut && len(s.HeldOut) == 0 {
 		return nil, fmt.Errorf("suite %s: no trace is held out; want at least two traces", s.Name)
 	}
@@ -107,9 +110,12 @@ const together = 4
 func (j *Judge) Judge(ctx context.Context, candidate policies.Spec) (Verdict, error) {
 	v := Verdict{Candidate: candidate.String(), Suite: j.suite.Name, Against: j.options.Against.String(),
 		Seed: j.options.Seed}
-	if !policies.Can[policies.PredictorUser](candidate.Entry) && candidate.Entry.Kind != policies.Online {
+	switch e := candidate.Entry; {
+	case e.Kind != policies.Online:
 		return v, fmt.Errorf("%s is %s; want an online policy: one that knows the future cannot be deployed", candidate,
-			candidate.Entry.Kind)
+			e.Kind)
+	case e.Unbounded:
+		return v, fmt.Errorf("%s ignores the capacity; want a policy that evicts", candidate)
 	}
 	replayed, stopped, err := j.replay(ctx, candidate, j.search, j.options.Beat)
 	if err != nil {

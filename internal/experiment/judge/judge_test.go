@@ -9,6 +9,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
 	_ "github.com/cachesim/cachesim/internal/sim/all"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -132,6 +133,21 @@ func TestHalvesDiffer(t *testing.T) {
 	}
 }
 
+// What could not be deployed is not judged.
+func TestNoCandidates(t *testing.T) {
+	s, _ := Named("kv")
+	j := must.Get(New(t.Context(), s, Options{Against: policies.Known("lru")}))(t)
+	for _, name := range []string{"opt", "pfoo-l", "infinite"} {
+		if v, err := j.Judge(t.Context(), policies.Known(name)); err == nil {
+			t.Errorf("%s is judged: %v", name, v.Score)
+		}
+	}
+	oracle := must.Get(predict.Registry.Parse("oracle"))(t)
+	if _, err := New(t.Context(), s, Options{Against: policies.Known("lru"), Predictor: &oracle}); err == nil {
+		t.Error("candidates are judged by an oracle's predictions")
+	}
+}
+
 func TestCandidates(t *testing.T) {
 	for text, want := range map[string]string{
 		"lru":                                    "lru",
@@ -142,6 +158,7 @@ func TestCandidates(t *testing.T) {
 		"max(hits, 1) / (now - last)":            "rank(evict=max(hits, 1) / (now - last))",
 		filepath.Join("absent", "my.expr"):       "",
 		"let x = hits; x, 1":                     "",
+		"rank(evict=hits":                        "",
 	} {
 		s, err := Candidate(text)
 		if want == "" && err == nil || want != "" && (err != nil || s.String() != want) {

@@ -79,13 +79,12 @@ func page(cards []Card) string {
 	return w.String()
 }
 
-// head says whose card it is, the score, and what would settle what is open.
+// head says whose card it is, and the score.
 func (c Card) head() []string {
 	return []string{
 		c.Name + ": " + c.Source,
 		c.Score() + " sentences reproduced. Of the paper: " + counts(c.of(false)) + ". Questions of ours: " +
 			counts(c.of(true)) + ".",
-		"What is open would be settled by " + c.Settles + ".",
 	}
 }
 
@@ -117,6 +116,9 @@ func (s Sentence) found() (lines []string) {
 	if s.Verdict != claims.Reproduced && s.Why != "" {
 		lines = append(lines, "why: "+s.Why)
 	}
+	if s.SettledBy != "" {
+		lines = append(lines, "settled by: "+s.SettledBy)
+	}
 	return lines
 }
 
@@ -136,14 +138,15 @@ func markdown(cards []Card) string {
 			w.WriteString("\n" + paragraph(text) + "\n")
 		}
 		for _, e := range c.Experiments {
-			fmt.Fprintf(&w, "\n### %s\n\n%s\n\n| | stated | ours | why |\n|---|---|---|---|\n", e.Name,
+			fmt.Fprintf(&w, "\n### %s\n\n%s\n\n| | stated | ours | why | settled by |\n|---|---|---|---|---|\n", e.Name,
 				paragraph(strings.Join(e.head(), " ")))
 			for _, s := range e.Sentences {
 				why := s.Why
 				if s.Verdict == claims.Reproduced {
 					why = ""
 				}
-				fmt.Fprintf(&w, "| %s | %s | %s | %s |\n", s.Verdict.Mark(), cell(s.states()), cell(s.Measured), cell(why))
+				fmt.Fprintf(&w, "| %s | %s | %s | %s | %s |\n", s.Verdict.Mark(), cell(s.states()), cell(s.Measured), cell(why),
+					cell(s.SettledBy))
 			}
 		}
 	}
@@ -151,10 +154,11 @@ func markdown(cards []Card) string {
 }
 
 func printCSV(w io.Writer, cards []Card) error {
-	rows := [][]string{{"paper", "experiment", "ours", "stated", "at", "claim", "verdict", "measured", "narrowed", "why"}}
+	rows := [][]string{{"paper", "experiment", "ours", "stated", "at", "claim", "verdict", "measured", "narrowed", "why",
+		"settled_by"}}
 	for _, s := range sentences(cards) {
 		rows = append(rows, []string{s.Paper, s.Experiment, strconv.FormatBool(s.Ours), s.Stated, s.At, s.Claim,
-			string(s.Verdict), s.Measured, strconv.FormatBool(s.Narrowed), s.Why})
+			string(s.Verdict), s.Measured, strconv.FormatBool(s.Narrowed), s.Why, s.SettledBy})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }

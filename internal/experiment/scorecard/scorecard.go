@@ -18,30 +18,19 @@ import (
 
 // Paper is one whose figures are experiments.
 type Paper struct {
-	Key     string // of the command
-	Name    string // of its system
-	Source  string
-	prefix  string // of the names of its experiments
-	Settles string // what experiment would settle what is open
+	Key    string // of the command
+	Name   string // of its system
+	Source string
+	prefix string // of the names of its experiments
 }
 
 // Papers are all of them, in the order of their scorecards.
 var Papers = []Paper{
-	{"laru", "LARU", "LCR (arXiv 2509.20979v1)", "laru-",
-		"embedding lookups at the scale of Meta's traces, tens of millions of rows, with exact and with late predictions " +
-			"beside those of trees"},
-	{"igtcache", "IGTCache", "IGTCache (arXiv 2506.12370)", "igtcache-",
-		"the 18 jobs with the floors of the quotas and the borrowing between streams that the paper does not state, on the " +
-			"real data sets"},
-	{"hlem", "HLEM", "HLEM (arXiv 2605.04450)", "hlem-",
-		"a node whose best ratio moves by more than 0.15, such as one whose tenants have other tables and take turns, so " +
-			"that a controller can win"},
-	{"litecache", "LiteCache", "LiteCache, QSAC (arXiv 2511.14510v2)", "qsac-",
-		"times of kernels and of the host as published or measured, instead of a model whose constants are fitted, and the " +
-			"attention of the paper's models"},
-	{"rac", "RAC", "RAC (arXiv 2602.21547)", "rac-",
-		"dialogues that vary one thing at a time, how many topics return, how skewed they are and how they drift, with " +
-			"lirs and w-tinylfu among the baselines"},
+	{"laru", "LARU", "LCR (arXiv 2509.20979v1)", "laru-"},
+	{"igtcache", "IGTCache", "IGTCache (arXiv 2506.12370)", "igtcache-"},
+	{"hlem", "HLEM", "HLEM (arXiv 2605.04450)", "hlem-"},
+	{"litecache", "LiteCache", "LiteCache, QSAC (arXiv 2511.14510v2)", "qsac-"},
+	{"rac", "RAC", "RAC (arXiv 2602.21547)", "rac-"},
 }
 
 // Has reports whether an experiment is one of the paper's.
@@ -90,7 +79,8 @@ type Sentence struct {
 	Verdict    claims.Verdict `json:"verdict"`
 	Measured   string         `json:"measured"`
 	Narrowed   bool           `json:"narrowed"`
-	Why        string         `json:"why"` // it is not reproduced
+	Why        string         `json:"why"`        // it is not reproduced
+	SettledBy  string         `json:"settled_by"` // what would settle it, where it is open
 }
 
 // Read makes the scorecard of a paper from its experiments and their stored verdicts.
@@ -126,9 +116,14 @@ func read(p Paper, f *experiment.File, verdicts []configs.Verdict) (e Experiment
 				c.Claim, v.Mark, v.Claim, f.Name)
 		}
 		e.On, e.Commit = v.On, v.Commit
+		settled := ""
+		if !c.Ours && !verdict.IsMet() {
+			settled = claims.OneLine(f.SettledBy)
+		}
 		e.Sentences = append(e.Sentences, Sentence{Paper: p.Name, Experiment: f.Name, Ours: c.Ours,
 			Stated: cmp.Or(claims.OneLine(c.Stated), v.Claim), At: claims.OneLine(c.At), Claim: v.Claim, Verdict: verdict,
-			Measured: v.Measured, Narrowed: strings.Contains(v.Measured, "narrowed: without "), Why: v.Why})
+			Measured: v.Measured, Narrowed: strings.Contains(v.Measured, "narrowed: without "), Why: v.Why,
+			SettledBy: settled})
 	}
 	for _, figure := range f.Figures {
 		for _, name := range figure.References {

@@ -48,7 +48,7 @@ type best struct {
 	config    policies.Config
 	specs     []policies.Spec
 	sample    sample
-	race      shadow.Race
+	race      shadow.Race[*shadow.Directory]
 	raced     int // objects of a sample for which the race has room
 	followed  *shadow.Directory
 	residents shadow.Residents

@@ -153,7 +153,8 @@ const comparisons = 100
 
 // lirsHandicap is the share of the capacity, in misses, by which lirs must be ahead to lead. It evicts nearly all new
 // objects at once, so after it has led, most objects of another policy must be loaded again. In a loop that does not
-// fit, it is ahead by far more.
+// fit, it is ahead by far more. A handicap by what each policy would not keep, and the race of policy best, which has
+// none, lost more than they gained (docs/policies-rac.md, "What did not pay").
 const lirsHandicap = 0.2
 
 func newAdaptive(c policies.Config) (policies.Policy, error) {

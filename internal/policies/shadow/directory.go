@@ -17,6 +17,7 @@ type Directory struct {
 	charge  dense.Charges
 	has     []bool
 	used    int64
+	entered []policies.Object // by the last call of Serve; a buffer
 	evicted []policies.Object // by the last call; a buffer
 }
 
@@ -34,6 +35,9 @@ func New(name string, p policies.Policy, c policies.Config) (*Directory, error) 
 func (d *Directory) Policy() policies.Policy    { return d.policy }
 func (d *Directory) Has(o policies.Object) bool { return d.has[o] }
 
+// Entered returns what the last call of Serve has loaded.
+func (d *Directory) Entered() []policies.Object { return d.entered }
+
 // Evicted returns what left in the last call of Serve, Drop or Resize. It is valid until the next one.
 func (d *Directory) Evicted() []policies.Object { return d.evicted }
 
@@ -47,7 +51,7 @@ func (d *Directory) Grow(objects int) {
 // Serve serves a request, or loads an object without one, and reports whether the object was there. A write changes
 // what the object is charged.
 func (d *Directory) Serve(r policies.Request, capacity int64) (hit bool) {
-	d.evicted = d.evicted[:0]
+	d.entered, d.evicted = d.entered[:0], d.evicted[:0]
 	d.expire(r.Time)
 	if d.has[r.Object] {
 		if r.Reason == policies.Demand {
@@ -75,6 +79,7 @@ func (d *Directory) Serve(r policies.Request, capacity int64) (hit bool) {
 	d.has[r.Object] = true
 	d.charge.Set(r.Object, r.Size)
 	d.used += r.Size
+	d.entered = append(d.entered, r.Object)
 	d.policy.Insert(r)
 	return false
 }

@@ -5,18 +5,31 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// Race tells which of several policies to follow, where following another one costs something. A Directory of each
+// Member is what one of the policies of a race would hold: a Directory, or a cache of several parts.
+type Member interface {
+	// Serve serves a request, or loads an object without one, and reports whether the object was there. Entered and
+	// Evicted return what came and what left in that; they are valid until the next call.
+	Serve(r policies.Request, capacity int64) (hit bool)
+	Entered() []policies.Object
+	Evicted() []policies.Object // also by Drop and Resize
+	Has(o policies.Object) bool
+	Drop(o policies.Object)
+	Resize(capacity int64)
+	Grow(objects int)
+}
+
+// Race tells which of several policies to follow, where following another one costs something. A Member for each
 // sees the same requests. Another policy takes the lead once it has missed less than the leader by more than the change
 // costs.
 //
-// A change costs at most the entries of the new leader's directory that are not resident: each is at most one miss that
-// the directory does not have. Of such entries only a share is requested before it leaves the directory. That share is
+// A change costs at most what the new leader would hold and is not resident: each is at most one miss that the
+// directory does not have. Of such entries only a share is requested before it leaves the directory. That share is
 // measured, and those that are still there count as requested.
 //
 // A policy is never taken to be further behind the leader than by a multiple of what a change to it has cost at most:
 // long before that it would have paid to leave it. So what was long ago does not keep a policy from leading that is
 // better now.
-type Race struct {
+type Race[M Member] struct {
 	Leader  int
 	Changes int // how often another policy has taken the lead
 	// Paid is, over all changes, by how many misses the new leader was ahead, and how many entries of its directory were
@@ -24,7 +37,7 @@ type Race struct {
 	// misses at most so many times more than the last of them.
 	Paid int
 
-	all      []*Directory
+	all      []M
 	accounts []account
 	resident []bool
 }
@@ -40,27 +53,40 @@ type account struct {
 }
 
 // NewRace begins a race of empty directories over a number of objects. The first leads.
-func NewRace(all []*Directory, objects int) Race {
-	return Race{all: all, accounts: make([]account, len(all)), resident: make([]bool, objects)}
+func NewRace[M Member](all []M, objects int) Race[M] {
+	return Race[M]{all: all, accounts: make([]account, len(all)), resident: make([]bool, objects)}
 }
 
 // Ahead returns the directory of the leader.
-func (r *Race) Ahead() *Directory { return r.all[r.Leader] }
+func (r *Race[M]) Ahead() M { return r.all[r.Leader] }
+
+// Members returns those that race, in their order.
+func (r *Race[M]) Members() []M { return r.all }
 
 // Serve shows a request, or a load without one, to all directories. It precedes what it changes in the cache, and
 // reports whether another policy leads now.
-func (r *Race) Serve(request policies.Request, capacity int64) (changed bool) {
+func (r *Race[M]) Serve(request policies.Request, capacity int64) (changed bool) {
 	present := r.resident[request.Object]
 	for i, d := range r.all {
 		a := &r.accounts[i]
 		hit := d.Serve(request, capacity)
 		a.missed = !hit
-		switch {
-		case present:
-		case hit && request.Reason == policies.Demand:
+		if hit && !present && request.Reason == policies.Demand {
 			a.used++
-		case !hit && d.Has(request.Object):
-			a.absent++
+		}
+	}
+	r.Note()
+	return request.Reason == policies.Demand && r.settle()
+}
+
+// Note counts what has entered the members and left them, in a request or beside it, before it changes the cache.
+func (r *Race[M]) Note() {
+	for i, d := range r.all {
+		a := &r.accounts[i]
+		for _, o := range d.Entered() {
+			if !r.resident[o] {
+				a.absent++
+			}
 		}
 		for _, o := range d.Evicted() {
 			if !r.resident[o] {
@@ -69,11 +95,10 @@ func (r *Race) Serve(request policies.Request, capacity int64) (changed bool) {
 			}
 		}
 	}
-	return request.Reason == policies.Demand && r.settle()
 }
 
 // settle counts the misses of a request and changes the leader if that pays.
-func (r *Race) settle() (changed bool) {
+func (r *Race[M]) settle() (changed bool) {
 	missed, best, gain := r.accounts[r.Leader].missed, r.Leader, 0.0
 	for i := range r.accounts {
 		a := &r.accounts[i]
@@ -123,12 +148,12 @@ func (a *account) cost() float64 {
 }
 
 // Enter notes that an object is resident now.
-func (r *Race) Enter(o policies.Object) { r.move(o, true, -1) }
+func (r *Race[M]) Enter(o policies.Object) { r.move(o, true, -1) }
 
 // Leave notes that an object is not resident any more.
-func (r *Race) Leave(o policies.Object) { r.move(o, false, 1) }
+func (r *Race[M]) Leave(o policies.Object) { r.move(o, false, 1) }
 
-func (r *Race) move(o policies.Object, resident bool, absent int) {
+func (r *Race[M]) move(o policies.Object, resident bool, absent int) {
 	if r.resident[o] == resident {
 		return
 	}
@@ -141,7 +166,7 @@ func (r *Race) move(o policies.Object, resident bool, absent int) {
 }
 
 // Drop removes an object that has left the cache from all directories.
-func (r *Race) Drop(o policies.Object) {
+func (r *Race[M]) Drop(o policies.Object) {
 	for i, d := range r.all {
 		if d.Has(o) && !r.resident[o] {
 			r.accounts[i].absent--
@@ -151,7 +176,7 @@ func (r *Race) Drop(o policies.Object) {
 }
 
 // Resize changes the capacity of all directories.
-func (r *Race) Resize(capacity int64) {
+func (r *Race[M]) Resize(capacity int64) {
 	for i, d := range r.all {
 		d.Resize(capacity)
 		for _, o := range d.Evicted() {
@@ -163,7 +188,7 @@ func (r *Race) Resize(capacity int64) {
 }
 
 // Grow makes room for objects up to objects-1.
-func (r *Race) Grow(objects int) {
+func (r *Race[M]) Grow(objects int) {
 	r.resident = dense.Grown(r.resident, objects)
 	for _, d := range r.all {
 		d.Grow(objects)

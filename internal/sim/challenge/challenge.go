@@ -152,7 +152,7 @@ func generated(ctx context.Context, text string, seed uint64) (*traces.Trace, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", text, err)
 	}
-	return w.Load(ctx, nil, read.Options{})
+	return w.Load(ctx, nil, read.Options{Needs: traces.Needs{Keys: true}}) // some policies look at keys
 }
 
 // hitRatios replays a trace under all policies.

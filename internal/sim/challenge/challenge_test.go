@@ -94,8 +94,8 @@ func TestShortenKeepsSingleRequests(t *testing.T) {
 	}
 }
 
-// What searches have found, on policies as they were then, is mended: testdata/found.tsv says how many points each was
-// behind, and how many it may be now at most.
+// What searches have found stays mended, or does not grow: testdata/found.tsv says how many points a policy was behind,
+// and how many it may be now at most.
 func TestFoundWorkloads(t *testing.T) {
 	rows := strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile("testdata/found.tsv"))(t))), "\n")
 	for _, row := range rows[1:] {

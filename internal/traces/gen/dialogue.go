@@ -20,6 +20,8 @@ var dialogueParams = []params.Param{
 	{Name: "requests", Default: 10_000, Min: 4, Max: 1 << 28, Doc: "number of queries in all sessions together, without " +
 		"what require-anchor adds"},
 	{Name: "zipf", Default: 0.7, Min: 0, Max: 10, Doc: "exponent of the popularity of the topics, counted in sessions"},
+	{Name: "drift", Default: 0.0, Min: 0, Max: 1000, Doc: "by how many topics, as a share of all, their popularity " +
+		"moves on over the trace"},
 	{Name: "repeats", Default: 0.5, Min: 0, Max: 1, Doc: "share of the sessions that repeat an earlier one of their " +
 		"topic"},
 	{Name: "long", Default: 0.5, Min: 0, Max: 1, Doc: "share of the reuses that are long: with more than capacity other " +

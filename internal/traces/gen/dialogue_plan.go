@@ -36,7 +36,7 @@ const (
 // private to a session.
 type dialoguePlan struct {
 	topics, families, sessions int
-	zipf, long, repeats        float64
+	zipf, long, repeats, drift float64
 	capacity                   int
 
 	anchors []uint8 // per family: number of anchors
@@ -64,7 +64,8 @@ type poolSession struct {
 
 func newDialoguePlan(v params.Values) (*dialoguePlan, error) {
 	p := &dialoguePlan{topics: v.Int("topics"), families: v.Int("families"), sessions: v.Int("sessions"),
-		zipf: v.Float("zipf"), long: v.Float("long"), repeats: v.Float("repeats"), capacity: v.Int("capacity")}
+		zipf: v.Float("zipf"), long: v.Float("long"), repeats: v.Float("repeats"), drift: v.Float("drift"),
+		capacity: v.Int("capacity")}
 	seed, requests := uint64(v.Int("seed")), v.Int("requests")
 	p.drawPool(seed)
 	if err := p.drawTopics(max(1, (requests+meanLength/2)/meanLength), seed); err != nil {
@@ -112,6 +113,10 @@ func (p *dialoguePlan) drawTopics(n int, seed uint64) error {
 		p.topicOf = append(p.topicOf, int32(topic))
 	}
 	random.Shuffle(bits, p.topicOf)
+	for i, rank := range p.topicOf { // whose topic is another one by then
+		moved := int(float64(p.drift*float64(p.topics)) * float64(i) / float64(n))
+		p.topicOf[i] = int32((int(rank) + moved) % p.topics)
+	}
 	p.gotZipf = p.zipf
 	if p.topics > 1 {
 		p.gotZipf = likelyExponent(counts)

@@ -421,3 +421,19 @@ func TestRACExample(t *testing.T) {
 		}
 	}
 }
+
+// TestDialoguePopularityDrifts: at the end the most popular topic is as far from the first one as drift says.
+func TestDialoguePopularityDrifts(t *testing.T) {
+	for drift, want := range map[string]int{"0": 0, "0.25": 30, "0.5": 60} {
+		spec := must.Get(Parse("dialogue(zipf=1.2,requests=40000,drift="+drift+")", ""))(t)
+		p := must.Get(newDialoguePlan(spec.Params))(t)
+		counts := make([]int, p.topics)
+		for _, topic := range p.topicOf[len(p.topicOf)*9/10:] {
+			counts[topic]++
+		}
+		best := slices.Index(counts, slices.Max(counts))
+		if off := (best - want + p.topics) % p.topics; min(off, p.topics-off) > 6 {
+			t.Errorf("drift=%s: the most popular topic at the end is number %d, want about %d", drift, best, want)
+		}
+	}
+}

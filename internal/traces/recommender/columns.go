@@ -51,6 +51,12 @@ func (c *Columns) Lookups(request int, to []Lookup) []Lookup {
 // difference.
 func (c *Columns) Hot(request int) bool { return c.hot[request] }
 
+// Turned reports whether a request is of the other turn of the population that it was generated from.
+func (c *Columns) Turned(request int) bool {
+	m, ok := c.lookups.(*made)
+	return ok && c.Population != nil && m.places[request][0]&otherTurn != 0
+}
+
 // Slice implements stream.Columns. Users are hot by their earlier requests in the whole trace, and have profiles by all
 // of it.
 func (c *Columns) Slice(requests, _ stream.Span) stream.Columns {

@@ -15,6 +15,7 @@ type Population struct {
 	MinTokens, MaxTokens int
 
 	Tables     int     // every token of a sequence is looked up in each
+	TurnTables int     // instead, in requests of the other turn; 0: there is none
 	Shards     int     // of all tables
 	ShardRows  int     // rows of a shard, the unit in which embeddings are cached
 	ShardAlpha float64 // Zipf exponent of the shards
@@ -58,6 +59,8 @@ func (p Population) Check() error {
 			p.MaxTokens)
 	case p.Tables < 1 || p.Tables > 1<<16 || p.ShardRows < 1 || p.ShardRows > 1<<24:
 		return fmt.Errorf("%d tables in shards of %d rows; want at least 1 of each", p.Tables, p.ShardRows)
+	case p.TurnTables < 0 || p.TurnTables > 1<<16:
+		return fmt.Errorf("%d tables in the other turn; want 0 to 65536", p.TurnTables)
 	case p.Shards < 1 || p.OwnShards < 1 || p.OwnShards > 1<<16:
 		return fmt.Errorf("%d shards, of which a user owns %d; want at least 1, and at most 65536 owned", p.Shards,
 			p.OwnShards)
@@ -73,6 +76,14 @@ func (p Population) Check() error {
 // Hot returns the number of hot users. At least one user is hot, and at least one of several is not.
 func (p Population) Hot() int {
 	return max(1, min(p.Users-1, int(float64(float64(p.Users)*p.HotUsers)+0.5)))
+}
+
+// Turned returns the population as it is in the other turn, if there is one.
+func (p Population) Turned() Population {
+	if p.TurnTables > 0 {
+		p.Tables, p.TurnTables = p.TurnTables, 0
+	}
+	return p
 }
 
 // Draws returns how many shards a request of a sequence draws: each draw stands for the lookups of ShardRows rows. The

@@ -52,6 +52,7 @@ type Step struct {
 	Base     float64
 	HotShare float64 // with a spike; equal to Base if there is none
 	Extra    float64 // further requests in a spike, as a share of the others
+	Turned   bool    // the requests are of the other turn
 }
 
 // HotShares returns the load of each epoch. Spikes begin at random: after a spike and one epoch without, each epoch is
@@ -76,6 +77,13 @@ func (r Regime) HotShares(base float64, epochs int, seed uint64, mostExtra float
 		addSpikes(steps, seed, mostExtra)
 	}
 	return steps
+}
+
+// TakeTurns makes every other of turns of some epochs the other one.
+func TakeTurns(steps []Step, epochs int) {
+	for i := range steps {
+		steps[i].Turned = i/epochs%2 == 1
+	}
 }
 
 // spikes are drawn from a stream of a seed of their own.

@@ -28,6 +28,7 @@ const (
 // implements recipe.
 type Synthetic struct {
 	population Population // of a node
+	turned     Population // in the other turn
 	seed       uint64
 	shards     random.Zipf
 	own        []uint32 // of each user, one after another
@@ -43,7 +44,7 @@ func NewSynthetic(ctx context.Context, p Population, seed uint64, drawn func(n i
 	if err := CheckSynthetic(p); err != nil {
 		return nil, err
 	}
-	s := &Synthetic{population: p, seed: seed, shards: random.NewZipf(p.Shards, p.ShardAlpha),
+	s := &Synthetic{population: p, turned: p.Turned(), seed: seed, shards: random.NewZipf(p.Shards, p.ShardAlpha),
 		own: make([]uint32, OwnDraws(p)), ownBelow: uint64(p.OwnShare * (1 << 32))}
 	bits := random.Stream(seed, ownBits)
 	for i := range s.own {
@@ -100,14 +101,14 @@ func CheckSynthetic(p Population) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	switch draws := p.Draws(p.MaxTokens); {
+	switch draws := max(p.Draws(p.MaxTokens), p.Turned().Draws(p.MaxTokens)); {
 	case p.Shards > maxShards:
 		return fmt.Errorf("%d shards: want at most 2^27", p.Shards)
 	case p.OwnShards > mostOwn:
 		return fmt.Errorf("%d shards of each user: want at most %d", p.OwnShards, mostOwn)
 	case draws > mostDraws:
 		return fmt.Errorf("sequences of %d tokens in %d tables draw %d shards: want at most %d; use shorter "+
-			"sequences or fewer tables", p.MaxTokens, p.Tables, draws, mostDraws)
+			"sequences or fewer tables", p.MaxTokens, max(p.Tables, p.TurnTables), draws, mostDraws)
 	case p.Users*p.Nodes > mostUsers:
 		return fmt.Errorf("%d nodes of %d users: want at most %d users", p.Nodes, p.Users, mostUsers)
 	}
@@ -127,6 +128,12 @@ func SyntheticBytes(p Population) int64 {
 }
 
 func (s *Synthetic) Kind() Kind { return Kind{recipe: s} }
+
+// otherTurn is set in the numbers of requests of the other turn.
+const otherTurn = 1 << 31
+
+// Turn returns the number of a request of the other turn.
+func Turn(number uint32) uint32 { return number | otherTurn }
 
 // Request fills in request number of a user, from 0 to the users of all nodes.
 func (s *Synthetic) Request(head *Head, number, user uint32, hot bool) {
@@ -149,6 +156,9 @@ func (s *Synthetic) Tokens(user uint32) int {
 // the lookups of all rows of a shard. Own shards come first, in the order of drawing.
 func (s *Synthetic) append(at place, tokens int32, to []Lookup) []Lookup {
 	p := &s.population
+	if at[0]&otherTurn != 0 {
+		p = &s.turned
+	}
 	draws := p.Draws(int(tokens))
 	var room struct { // for ordinary requests
 		index  [1024]uint16

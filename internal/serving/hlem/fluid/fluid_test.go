@@ -281,3 +281,32 @@ func TestSearch(t *testing.T) {
 		}
 	}
 }
+
+// A model of a population that takes turns is, in each, the model of that turn's tables.
+func TestTurns(t *testing.T) {
+	p := recommender.DefaultPopulation()
+	p.Nodes, p.Tables, p.TurnTables = 1, 5, 25
+	turns := NewModel(p, hlem.DefaultCosts(), 8, 80e9).With(hlem.DefaultObjective())
+	for _, turned := range []bool{false, true} {
+		one := p
+		if one.TurnTables = 0; turned {
+			one.Tables = p.TurnTables
+		}
+		alone := NewModel(one, hlem.DefaultCosts(), 8, 80e9)
+		l := hlem.Load{Rate: alone.Rate(0.38, 0.85, 0.4), HotShare: 0.38}
+		want := alone.Predict(l, 0.5)
+		node := alone.NewNode()
+		served := node.Step(l, 0.5)
+		l.Turned = turned
+		if got := turns.Predict(l, 0.5); got != want {
+			t.Errorf("turned %v: %+v, want %+v", turned, got, want)
+		}
+		if got := turns.NewNode().Step(l, 0.5); got.P99 != served.P99 || got.EMBHit != served.EMBHit {
+			t.Errorf("turned %v: a node has %v and %v, want %v and %v", turned, got.P99, got.EMBHit, served.P99, served.EMBHit)
+		}
+		steps := []recommender.Step{{Base: 0.38, HotShare: 0.38, Turned: turned}}
+		if got := turns.Loads(steps, 0.85, 0.4)[0]; got != l {
+			t.Errorf("turned %v: the load is %+v, want %+v", turned, got, l)
+		}
+	}
+}

@@ -46,6 +46,8 @@ type Model struct {
 	shared    float64 // share of the own shards that are drawn from those of a group,
 	common    float64 // of which all groups together have so many; 0: users share none
 	bins      []bin
+	turned    bool   // this is the model of the other turn
+	other     *Model // of the turn that this is not of; nil if there is one alone
 
 	// Tables over the share of the memory. KV and EMB are not aware of each other.
 	missed [sizeSteps + 1][hotSteps + 1]misses
@@ -71,6 +73,27 @@ const (
 // NewModel returns the model of a node with some GPUs of some bytes of memory each. It panics if the population or the
 // costs are invalid.
 func NewModel(p recommender.Population, c hlem.Costs, gpus int, memory int64) *Model {
+	m := newModel(p, c, gpus, memory)
+	if p.TurnTables > 0 {
+		m.join(newModel(p.Turned(), c, gpus, memory))
+	}
+	return m
+}
+
+// join makes two models those of the two turns.
+func (m *Model) join(other *Model) {
+	m.other, other.other, other.turned = other, m, true
+}
+
+// of returns the model of the turn that a load is of.
+func (m *Model) of(l hlem.Load) *Model {
+	if m.other != nil && l.Turned != m.turned {
+		return m.other
+	}
+	return m
+}
+
+func newModel(p recommender.Population, c hlem.Costs, gpus int, memory int64) *Model {
 	if err := checked(p, c, gpus, memory); err != nil {
 		panic("fluid: " + err.Error())
 	}
@@ -133,6 +156,11 @@ func meanPages(c hlem.Costs, from, to float64, page int64) float64 {
 func (m *Model) With(o hlem.Objective) *Model {
 	copied := *m
 	copied.objective = o
+	if m.other != nil {
+		other := *m.other
+		other.objective = o
+		copied.join(&other)
+	}
 	return &copied
 }
 

@@ -57,6 +57,7 @@ func (n *Node) Run(l hlem.Load, ratio float64) Epoch {
 
 // RunFor is Run for an epoch that is cut off after some seconds.
 func (n *Node) RunFor(l hlem.Load, ratio, seconds float64) (e Epoch) {
+	n.model = n.model.of(l) // users and what they own are the same in both turns, and so is what is resident
 	m := n.model
 	target := m.kvHit(l, 1-ratio)
 	fresh := !n.started

@@ -23,7 +23,7 @@ type sizes struct{ emb, kv float64 }
 // Predict returns what happens to a load once both caches have adapted to a ratio, which is the share of EMB. It takes
 // a few microseconds and allocates nothing.
 func (m *Model) Predict(l hlem.Load, ratio float64) Prediction {
-	return m.predict(l, sizes{ratio, 1 - ratio})
+	return m.of(l).predict(l, sizes{ratio, 1 - ratio})
 }
 
 // invert returns where a rising function of 0 to 1 has a value.
@@ -98,17 +98,17 @@ func (m *Model) Rate(hotShare, utilisation, ratio float64) float64 {
 // Loads returns the load of each epoch of a regime. Without spikes, each has the same utilisation at a ratio.
 func (m *Model) Loads(steps []recommender.Step, utilisation, ratio float64) []hlem.Load {
 	loads := make([]hlem.Load, len(steps))
-	last, rate := -1.0, 0.0
+	last, rate := recommender.Step{Base: -1}, 0.0
 	for i, s := range steps {
-		if s.Base != last {
-			last, rate = s.Base, m.Rate(s.Base, utilisation, ratio)
+		if s.Base != last.Base || s.Turned != last.Turned {
+			last, rate = s, m.of(hlem.Load{Turned: s.Turned}).Rate(s.Base, utilisation, ratio)
 		}
-		loads[i] = hlem.Load{Rate: rate * (1 + s.Extra), HotShare: s.HotShare}
+		loads[i] = hlem.Load{Rate: rate * (1 + s.Extra), HotShare: s.HotShare, Turned: s.Turned}
 	}
 	return loads
 }
 
-func (m *Model) Forecast(l hlem.Load) hlem.Forecast { return &forecast{m, l} }
+func (m *Model) Forecast(l hlem.Load) hlem.Forecast { return &forecast{m.of(l), l} }
 
 type forecast struct {
 	model *Model

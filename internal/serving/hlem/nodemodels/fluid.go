@@ -128,11 +128,14 @@ func epochsOf(columns *recommended.Columns, times []time.Duration, length time.D
 		e := fluidEpoch{from: from, to: from}
 		e.begins = times[from] - times[from]%length
 		e.ends = e.begins + min(length, math.MaxInt64-e.begins)
-		hot, tokens := 0, 0
+		hot, tokens, turned := 0, 0, 0
 		for ; e.to < len(times) && times[e.to] < e.ends; e.to++ {
 			tokens += int(columns.Tokens[e.to])
 			if columns.Hot(e.to) {
 				hot++
+			}
+			if columns.Turned(e.to) {
+				turned++
 			}
 		}
 		if e.to == from { // the end of the clock
@@ -148,7 +151,7 @@ func epochsOf(columns *recommended.Columns, times []time.Duration, length time.D
 			e.passes = length
 		}
 		e.load = loadOf(columns, hlem.Load{Rate: n / e.passes.Seconds() / float64(nodes), HotShare: float64(hot) / n,
-			MeanTokens: float64(tokens) / n})
+			MeanTokens: float64(tokens) / n, Turned: 2*turned > e.to-e.from})
 		if !e.window {
 			e.load = all[len(all)-1].load
 		}

@@ -191,7 +191,7 @@ func runRecommender(ctx context.Context, c models.Config) (metric.Values, error)
 	predictFor(&config, columns, cache, v)
 	config.Windows = event.Into(c.Windows, run.endWindow)
 	arrivals := recommender.Requests{Users: columns.Users, Times: arrivalsOf(c.Trace, v.Float("rate")),
-		Tokens: columns.Tokens, Hot: columns.Hot}
+		Tokens: columns.Tokens, Hot: columns.Hot, Turned: columns.Turned}
 	result, err := recommender.Run(ctx, arrivals, cache, config)
 	if err != nil {
 		return metric.Values{}, fmt.Errorf("model recommender: %w", err)

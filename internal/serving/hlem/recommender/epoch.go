@@ -168,7 +168,7 @@ func (m *model) nextLoad() hlem.Load {
 		first := m.Times[m.next]
 		end := event.Sum(first-first%m.Objective.Epoch, m.Objective.Epoch)
 		for i := m.next; i < len(m.Times) && m.Times[i] < end; i++ {
-			t.arrive(m.Tokens[i], m.Hot(i))
+			t.arrive(m.Tokens[i], m.Hot(i), m.Turned(i))
 		}
 	}
 	l := t.load(m.Objective.Epoch)

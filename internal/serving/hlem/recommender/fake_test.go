@@ -120,7 +120,7 @@ func settings(costs hlem.Costs) Config {
 
 // requestsAt returns requests of users 0, 1, ... at times in seconds.
 func requestsAt(seconds ...float64) Requests {
-	r := Requests{}
+	r := Requests{Turned: func(int) bool { return false }}
 	r.Hot = func(request int) bool { return r.Users[request]%2 == 0 }
 	for i, at := range seconds {
 		r.Times = append(r.Times, time.Duration(at*1e9+0.5))

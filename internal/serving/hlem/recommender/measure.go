@@ -30,14 +30,14 @@ func (r *Reads) add(a Access, bytes int64) {
 
 // tally counts what happens on a node in a window.
 type tally struct {
-	arrived, hot int // requests
-	tokens       int // of them
-	started      int64
-	Reads        // of those
-	ended        int
-	violations   int
-	latency      time.Duration // sum, of those that have ended; saturates
-	refill       int64         // bytes
+	arrived, hot, turned int // requests
+	tokens               int // of them
+	started              int64
+	Reads                // of those
+	ended                int
+	violations           int
+	latency              time.Duration // sum, of those that have ended; saturates
+	refill               int64         // bytes
 
 	// For series only.
 	latencies []float64
@@ -46,11 +46,14 @@ type tally struct {
 	bestCount int
 }
 
-func (t *tally) arrive(tokens int32, hot bool) {
+func (t *tally) arrive(tokens int32, hot, turned bool) {
 	t.arrived++
 	t.tokens += int(tokens)
 	if hot {
 		t.hot++
+	}
+	if turned {
+		t.turned++
 	}
 }
 
@@ -81,13 +84,14 @@ func (t *tally) reset() { *t = tally{latencies: t.latencies[:0]} }
 // load returns what arrived in a window of some length as a load.
 func (t *tally) load(length time.Duration) hlem.Load {
 	return hlem.Load{Rate: float64(t.arrived) / length.Seconds(), HotShare: quotient(t.hot, t.arrived),
-		MeanTokens: quotient(t.tokens, t.arrived)}
+		MeanTokens: quotient(t.tokens, t.arrived), Turned: 2*t.turned > t.arrived}
 }
 
 // merge adds what happened on another node.
 func (t *tally) merge(o *tally) {
 	t.arrived += o.arrived
 	t.hot += o.hot
+	t.turned += o.turned
 	t.started += o.started
 	t.KVHits += o.KVHits
 	t.Rows += o.Rows

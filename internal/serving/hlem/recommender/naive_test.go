@@ -239,7 +239,7 @@ func TestAgainstNaive(t *testing.T) {
 		c.Route.Capacity = rapid.IntRange(1, 8).Draw(t, "capacity")
 		c.Route.Users = 5
 		nodes, gpus := rapid.IntRange(1, 3).Draw(t, "nodes"), rapid.IntRange(1, 3).Draw(t, "gpus")
-		var r Requests
+		r := requestsAt()
 		r.Hot = func(request int) bool { return r.Users[request] < 2 }
 		at := time.Duration(0)
 		n := rapid.IntRange(1, 60).Draw(t, "requests")

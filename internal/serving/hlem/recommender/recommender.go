@@ -23,6 +23,7 @@ type Requests struct {
 	Times  []time.Duration // since the first one, never decreasing
 	Tokens []int32         // lengths of the sequences
 	Hot    func(request int) bool
+	Turned func(request int) bool // it is of the other turn of its population
 }
 
 // Config is the environment of a run.
@@ -193,13 +194,13 @@ func (m *model) arrive() {
 	m.next++
 	user := m.Users[request]
 	i, score := m.router.Route(user)
-	hot := m.Hot(int(request))
+	hot, turned := m.Hot(int(request)), m.Turned(int(request))
 	n := &m.nodes[i]
-	n.epoch.arrive(m.Tokens[request], hot)
+	n.epoch.arrive(m.Tokens[request], hot, turned)
 	m.active = true
 	m.busy++
 	if m.series != nil {
-		m.series[i].arrive(m.Tokens[request], hot)
+		m.series[i].arrive(m.Tokens[request], hot, turned)
 	}
 	if m.counts(request) {
 		m.counted.Requests++

@@ -56,6 +56,9 @@ var parameters = []params.Param{
 	{Name: "tokens", Default: 0, Min: 0, Max: 1 << 24, Doc: "tokens of every sequence; 0: from min-tokens to max-tokens"},
 	{Name: "tables", Default: defaultPopulation.Tables, Min: 1, Max: 1 << 16, Doc: "embedding tables, in each of which " +
 		"every token is looked up"},
+	{Name: "turn", Default: 0, Min: 0, Max: 1_000_000, Doc: "epochs of a turn: in every other one tokens are looked up " +
+		"in turn-tables tables; 0: there is one turn"},
+	{Name: "turn-tables", Default: 0, Min: 0, Max: 1 << 16, Doc: "tables of the other turn"},
 	{Name: "shards", Default: defaultPopulation.Shards, Min: 1, Max: 1 << 27, Doc: "shards of 1024 rows, of all tables"},
 	{Name: "shard-alpha", Default: defaultPopulation.ShardAlpha, Min: 0, Max: 10, Doc: "Zipf exponent of the shards"},
 	{Name: "own-shards", Default: defaultPopulation.OwnShards, Min: 1, Max: 255, Doc: "shards that a user owns, drawn " +
@@ -112,7 +115,7 @@ func populationOf(v params.Values) recommender.Population {
 	p.Shards, p.ShardAlpha = v.Int("shards"), v.Float("shard-alpha")
 	p.OwnShards, p.OwnShare = v.Int("own-shards"), v.Float("own")
 	p.SharedShare, p.Groups = v.Float("shared"), v.Int("groups")
-	p.Layers = v.Int("layers")
+	p.Layers, p.TurnTables = v.Int("layers"), v.Int("turn-tables")
 	return p
 }
 
@@ -124,6 +127,9 @@ func newTrace(ctx context.Context, v params.Values, progress func(done, total in
 	seed := uint64(v.Int("seed"))
 	if groups := v.Int("groups"); t.population.SharedShare == 0 && groups != defaultPopulation.Groups {
 		return nil, fmt.Errorf("groups=%d has no effect with shared=0: give shared, or remove it", groups)
+	}
+	if turn, tables := v.Int("turn"), v.Int("turn-tables"); (turn > 0) != (tables > 0) {
+		return nil, fmt.Errorf("turn=%d, turn-tables=%d: want both, or neither", turn, tables)
 	}
 	err := recommender.CheckSynthetic(t.population)
 	if err != nil {
@@ -177,10 +183,13 @@ func loadsOf(v params.Values, regime recommender.Regime, p recommender.Populatio
 		return nil, fmt.Errorf("burst-rate=%v has no effect with regime=%s: use regime=burst, or remove it", extra, regime)
 	}
 	steps := regime.HotShares(hot, v.Int("epochs"), seed, extra)
+	if turn := v.Int("turn"); turn > 0 {
+		recommender.TakeTurns(steps, turn)
+	}
 	if rate := v.Float("rate"); rate > 0 {
 		loads := make([]hlem.Load, 0, len(steps))
 		for _, s := range steps {
-			loads = append(loads, hlem.Load{Rate: float64(rate * (1 + s.Extra)), HotShare: s.HotShare})
+			loads = append(loads, hlem.Load{Rate: float64(rate * (1 + s.Extra)), HotShare: s.HotShare, Turned: s.Turned})
 		}
 		return loads, nil
 	}
@@ -284,7 +293,11 @@ func (t *trace) Read(rec *stream.Record) error {
 	}
 	time, epoch, _ := t.arrivals.next()
 	user, hot := t.user(t.loads[epoch].HotShare)
-	t.synthetic.Request(&t.head, uint32(t.number), user, hot)
+	number := uint32(t.number)
+	if t.loads[epoch].Turned {
+		number = recommender.Turn(number)
+	}
+	t.synthetic.Request(&t.head, number, user, hot)
 	*rec = stream.Record{Time: time, Num: uint64(user), Extra: &t.head}
 	t.number++
 	t.lastTime, t.lastEpoch = time, epoch

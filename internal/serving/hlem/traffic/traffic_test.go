@@ -387,3 +387,38 @@ func TestRecommenderPreparationEndsWithItsContext(t *testing.T) {
 		}
 	}
 }
+
+// In every other turn a token is looked up in the other number of tables, by the same users.
+func TestRecommenderTurns(t *testing.T) {
+	const args = smallRecommender + ",epochs=6,tables=5,tokens=10240"
+	users := map[bool]map[uint64]bool{false: {}, true: {}}
+	for _, r := range generateRecommender(t, args+",turn=2,turn-tables=20") {
+		rows, turned := 0, r.time/10e9%2 == 1
+		for _, l := range r.lookups {
+			rows += int(l.Rows)
+		}
+		want := 5 * 10240
+		if turned {
+			want = 20 * 10240
+		}
+		if rows != want {
+			t.Fatalf("a request at %d ns looks up %d rows, want %d", r.time, rows, want)
+		}
+		users[turned][r.user] = true
+	}
+	both := 0
+	for user := range users[true] {
+		if users[false][user] {
+			both++
+		}
+	}
+	if both < len(users[true])/2 {
+		t.Errorf("%d of %d users come in both turns, want most", both, len(users[true]))
+	}
+	for _, half := range []string{"turn=2", "turn-tables=20"} {
+		spec := must.Get(gen.Parse("recommender("+half+")", ""))(t)
+		if _, err := gen.New(t.Context(), spec, nil); err == nil || !strings.Contains(err.Error(), "want both") {
+			t.Errorf("%s alone: %v, want an error", half, err)
+		}
+	}
+}
