@@ -22,8 +22,8 @@ type Member interface {
 // sees the same requests. Another policy takes the lead once it has missed less than the leader by more than the change
 // costs.
 //
-// A change costs at most what the new leader would hold and is not resident: each is at most one miss that
-// the directory does not have. Of such entries only a share is requested before it leaves the directory. That share is
+// A change costs at most what the new leader would hold and is not resident: each is at most one miss that the
+// directory does not have. Of such entries only a share is requested before it leaves the directory. That share is
 // measured, and those that are still there count as requested.
 //
 // A policy is never taken to be further behind the leader than by a multiple of what a change to it has cost at most:
