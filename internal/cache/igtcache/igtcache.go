@@ -61,6 +61,11 @@ var entry = cache.Entry{
 		_, err := optionsOf(v)
 		return err
 	},
+	Resolve: func(e *cache.Entry, v params.Values) {
+		if o, err := optionsOf(v); err == nil && o.outer && !o.shared { // beside the two that it simulates
+			e.Memory.Fixed, e.Memory.PerObject = 3*e.Memory.Fixed, 3*e.Memory.PerObject
+		}
+	},
 	Check: func(_ params.Values, policy policies.Entry) error {
 		if err := checkInside(policy); err != nil {
 			return fmt.Errorf("cache %s: policy %w", name, err)
