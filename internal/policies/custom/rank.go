@@ -16,7 +16,7 @@ import (
 
 var rankEntry = policies.Entry{
 	Name:    "rank",
-	Memory:  policies.Memory{PerObject: 12, PerSlot: 80},
+	Memory:  policies.Memory{PerObject: 12, PerSlot: 160},
 	Summary: "evicts the object for which an expression of yours gives the lowest number",
 	Source:  "the expression; its language is that of github.com/expr-lang/expr",
 	Params: []policies.Param{
@@ -192,11 +192,12 @@ type ranked struct {
 	admit   *evaluator // nil without
 	drawn   []uint32   // slots
 	sample  int
-	byLoad  bool    // the key of equal ranks
-	ghosts  float64 // of the residents
-	evicted uint32  // objects so far
-	loads   int64   // so far
-	noted   bool    // the history has the current request
+	byLoad  bool     // the key of equal ranks
+	ghosts  float64  // of the residents
+	evicted uint32   // objects so far
+	loads   int64    // so far
+	noted   bool     // the history has the current request
+	missed  resident // what Admit is asked about
 
 	now         uint32 // position of the current request
 	clock       int64  // its time, in nanoseconds
@@ -345,7 +346,7 @@ func (p *ranked) Insert(r policies.Request) {
 	}
 	p.slots.Add(r.Object, info)
 	p.loads++
-	p.rank(r.Object, &info)
+	p.rank(r.Object, p.slots.Info(r.Object)) // &info would allocate
 }
 
 // loaded returns what is known of an object when it is loaded.
@@ -383,8 +384,8 @@ func (p admitting) Admit(r policies.Request) bool {
 	}
 	p.charges.Set(r.Object, r.Size)
 	p.history.request(r.Object, p.now)
-	info := p.loaded(r)
-	p.noted = p.admit.one(p.ranked, r.Object, &info) != 0
+	p.missed = p.loaded(r)
+	p.noted = p.admit.one(p.ranked, r.Object, &p.missed) != 0
 	if !p.noted && p.predictor != nil {
 		p.predictor.Observe(r.Object, r.Pos)
 	}

@@ -84,8 +84,7 @@ func (d *Driven) serve(r policies.Request) (hit bool, victims []policies.Object)
 		victims = append(victims, v)
 	}
 	d.Policy.Insert(r)
-	d.Stored[o] = size
-	d.used += size
+	d.Add(o, size)
 	return false, victims
 }
 
@@ -100,6 +99,12 @@ func (d *Driven) ServeAll(objects ...policies.Object) (victims []policies.Object
 
 // Used returns the sizes of the residents together.
 func (d *Driven) Used() int64 { return d.used }
+
+// Add puts o, which the policy has been told of, into the cache.
+func (d *Driven) Add(o policies.Object, size int64) {
+	d.Stored[o] = size
+	d.used += size
+}
 
 // Drop removes o, which the policy has forgotten, from the cache.
 func (d *Driven) Drop(o policies.Object) {
