@@ -45,10 +45,10 @@ func NewReproduceCommand() *cobra.Command {
 		Use:   "reproduce [--list] [NAME|FILE|all]...",
 		Short: "Reproduce figures of papers and check the papers' claims",
 		Long: `Runs experiments that are part of the program, by name, or those in YAML files, of any paper. Each is a figure
-or a table of a paper and runs as cachesim sweep does. Prints how many claims of each are reproduced, and in full those whose verdict is not the expected one. With
---verbose, or if one screen has room for it, prints for each claim what was measured, what the paper states and the
-verdict; if it is refuted, also the reason, in at most two lines (the report has all of it). After several experiments,
-a table of all figures with a total follows.
+or a table of a paper and runs as cachesim sweep does. Prints how many claims of each are reproduced, and in full those
+whose verdict is not the expected one. With --verbose, or if one screen has room for it, prints for each claim what was
+measured, what the paper states and the verdict; if it is refuted, also the reason, in at most two lines (the report has
+all of it). After several experiments, a table of all figures with a total follows.
 
 DIR/NAME contains the results of a sweep: records, figures and report.html. DIR/index.html links the reports, including
 those that earlier calls of the same version of the program left in DIR. DIR/reproduced.md contains the tables for
@@ -58,9 +58,9 @@ Traces are searched for in the current folder and in the folder that CACHESIM_TR
 a missing trace is left out with a note, because none of its claims can be checked. The quick versions replay generated
 traces and the samples of real ones in testdata/samples: run them in a checkout of the repository.
 
---bundle packs the experiments with their pins, records and versions, and with the checksums and sources of their traces,
-into one archive, FILE` + bundle.Suffix + `, which cachesim check replays anywhere. It has those traces that their
-experiment says may be shared.
+--bundle packs the experiments with their pins, records and versions, and with the checksums and sources of their
+traces, into one archive, FILE` + bundle.Suffix + `, which cachesim check replays anywhere. It has those traces that
+their experiment says may be shared.
 
 With --strict the exit code is 1 if a claim has another verdict than the experiment expects: usually, if it is refuted.
 Claims that are not testable do not affect it. It is 1 as well if a value that a claim compares has left its pin,
