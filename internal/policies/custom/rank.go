@@ -153,7 +153,7 @@ func resolve(entry *policies.Entry, v policies.Values) {
 	if e.uses(timed...) {
 		entry.NeedsTime = func(policies.Values) bool { return true }
 	}
-	entry.Memory.PerObject += 4 * float64(e.gaps())
+	entry.Memory.PerObject += float64(4 * e.gaps())
 	if e.uses("ghost", "ghost_requests", "ghost_age") {
 		entry.Memory.PerObject += 12
 	}
