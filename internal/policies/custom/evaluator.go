@@ -62,7 +62,7 @@ func (e *evaluator) one(p *ranked, o policies.Object, info *resident) float64 {
 			p.predictor.Predict(e.objects[:1], int(p.now), column[:1])
 		}
 	}
-	return numbers(p, e.machine.Run(1))[0]
+	return e.machine.Run(1)[0]
 }
 
 // of returns the values for the objects in some slots, until the next call.
@@ -90,25 +90,13 @@ func (e *evaluator) of(p *ranked, slots []uint32) []float64 {
 			p.predictor.Predict(objects, int(p.now), column)
 		}
 	}
-	return numbers(p, e.machine.Run(len(slots)))
+	return e.machine.Run(len(slots))
 }
 
 func fill(column []float64, x float64) {
 	for row := range column {
 		column[row] = x
 	}
-}
-
-// numbers replaces what is no number by the lowest one, and counts it.
-func numbers(p *ranked, ranks []float64) []float64 {
-	p.ranks += int64(len(ranks))
-	for i, x := range ranks {
-		if math.IsNaN(x) {
-			ranks[i] = math.Inf(-1)
-			p.nans++
-		}
-	}
-	return ranks
 }
 
 const (

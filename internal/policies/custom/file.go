@@ -3,6 +3,7 @@ package custom
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/filestate"
@@ -10,7 +11,7 @@ import (
 )
 
 // admitLabel begins the line from which on a file has the expression of admit.
-const admitLabel = "admit:"
+var admitLabel = regexp.MustCompile(`(?m)^[ \t]*admit[ \t]*:`)
 
 // readFile returns the expressions of a file. That of admit keeps its place in the file, for the sake of errors.
 func readFile(path string) (evict, admit string, err error) {
@@ -28,9 +29,10 @@ func readFile(path string) (evict, admit string, err error) {
 		return "", "", fmt.Errorf("%s is longer than %d bytes; want two expressions of at most %d", path, most,
 			formula.Longest)
 	}
-	evict, admit, found := strings.Cut(string(text), "\n"+admitLabel)
-	if found {
-		admit = strings.Repeat("\n", strings.Count(evict, "\n")+1) + strings.Repeat(" ", len(admitLabel)) + admit
+	evict = strings.TrimPrefix(string(text), "\ufeff") // as editors on Windows write
+	if at := admitLabel.FindStringIndex(evict); at != nil {
+		before := regexp.MustCompile(`[^\n]`).ReplaceAllString(evict[:at[1]], " ")
+		evict, admit = evict[:at[0]], before+evict[at[1]:]
 	}
 	return evict, admit, nil
 }

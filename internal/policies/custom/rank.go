@@ -24,7 +24,7 @@ var rankEntry = policies.Entry{
 			"a ? b : c, let x = a; b, min max abs sqrt exp log log2 pow floor ceil round, gap(k), quantile(x, 0.9), and: " +
 			listed()},
 		{Name: "admit", Default: "", Doc: "an expression of the same kind for an object that is missed, as if it had " +
-			"just been loaded: it is loaded unless this is 0 (false)"},
+			"just been loaded: it is loaded unless this is 0 (false) or no number"},
 		{Name: "file", Default: "", File: true, Doc: "a file with the expressions, instead of both: that of evict, and " +
 			"that of admit behind a line that begins with admit:, if there is one; // begins a comment"},
 		{Name: "sample", Default: 64, Min: 0, Max: 1 << 20, Doc: "residents drawn per eviction, with replacement, if " +
@@ -196,7 +196,6 @@ type ranked struct {
 	ghosts  float64  // of the residents
 	evicted uint32   // objects so far
 	loads   int64    // so far
-	noted   bool     // the history has the current request
 	missed  resident // what Admit is asked about
 
 	now         uint32 // position of the current request
@@ -278,21 +277,18 @@ func (p *ranked) Hit(r policies.Request) {
 	p.at(r)
 	info := p.slots.Info(r.Object)
 	if r.Reason == policies.Demand {
-		p.learn(r)
+		p.history.request(r.Object, p.now)
 		info.hits++
 		info.requests++
 	}
+	p.observe(r)
 	info.last, info.used, info.victim = p.now, p.clock, p.victim
 	p.rank(r.Object, info)
 }
 
-// learn reports a request of the trace to the history, unless Admit has, and to the predictor.
-func (p *ranked) learn(r policies.Request) {
-	if !p.noted {
-		p.history.request(r.Object, p.now)
-	}
-	p.noted = false
-	if p.predictor != nil {
+// observe reports a request of the trace to the predictor, if there is one.
+func (p *ranked) observe(r policies.Request) {
+	if p.predictor != nil && r.Reason == policies.Demand {
 		p.predictor.Observe(r.Object, r.Pos)
 	}
 }
@@ -302,8 +298,17 @@ func (p *ranked) rank(o policies.Object, info *resident) {
 	if p.heap == nil {
 		return
 	}
-	rank := p.evict.one(p, o, info)
-	p.heap.Set(o, rank, uint64(p.tie(info)))
+	p.heap.Set(o, p.number(p.evict.one(p, o, info)), uint64(p.tie(info)))
+}
+
+// number replaces a rank that is no number by the lowest one, and counts it.
+func (p *ranked) number(rank float64) float64 {
+	p.ranks++
+	if math.IsNaN(rank) {
+		p.nans++
+		return math.Inf(-1)
+	}
+	return rank
 }
 
 func (p *ranked) tie(info *resident) uint32 {
@@ -313,7 +318,12 @@ func (p *ranked) tie(info *resident) uint32 {
 	return info.last
 }
 
-func (p *ranked) Miss(r policies.Request) { p.at(r) }
+func (p *ranked) Miss(r policies.Request) {
+	p.at(r)
+	if r.Reason == policies.Demand {
+		p.history.request(r.Object, p.now)
+	}
+}
 
 func (p *ranked) Victim(r policies.Request) policies.Object {
 	p.at(r)
@@ -341,9 +351,7 @@ func (p *ranked) Insert(r policies.Request) {
 	p.at(r)
 	p.charges.Set(r.Object, r.Size)
 	info := p.loaded(r)
-	if r.Reason == policies.Demand {
-		p.learn(r)
-	}
+	p.observe(r)
 	p.slots.Add(r.Object, info)
 	p.loads++
 	p.rank(r.Object, p.slots.Info(r.Object)) // &info would allocate
@@ -357,7 +365,7 @@ func (p *ranked) loaded(r policies.Request) resident {
 	}
 	if h := &p.history; h.evicted != nil && h.evicted[r.Object] > 0 {
 		since := float64(p.evicted - h.evicted[r.Object])
-		if info.ghost = since < p.ghosts*float64(max(len(p.slots.Objects), 1)); info.ghost {
+		if info.ghost = since < float64(p.ghosts*float64(max(p.slots.Len(), 1))); info.ghost {
 			info.ghostRequests, info.ghostAge = h.requests[r.Object], h.age[r.Object]
 		}
 	}
@@ -383,13 +391,13 @@ func (p admitting) Admit(r policies.Request) bool {
 		return true
 	}
 	p.charges.Set(r.Object, r.Size)
-	p.history.request(r.Object, p.now)
 	p.missed = p.loaded(r)
-	p.noted = p.admit.one(p.ranked, r.Object, &p.missed) != 0
-	if !p.noted && p.predictor != nil {
-		p.predictor.Observe(r.Object, r.Pos)
+	x := p.admit.one(p.ranked, r.Object, &p.missed)
+	if x != 0 && !math.IsNaN(x) {
+		return true
 	}
-	return p.noted
+	p.observe(r)
+	return false
 }
 
 // Remark implements policies.Remarker.
@@ -411,7 +419,7 @@ func (p *ranked) leastOfSample() policies.Object {
 	least, lowest, tie := 0, math.Inf(1), uint32(math.MaxUint32)
 	consider := func(slots []uint32) {
 		for i, rank := range p.evict.of(p, slots) {
-			slot := int(slots[i])
+			slot, rank := int(slots[i]), p.number(rank)
 			key := p.tie(&p.slots.Infos[slot])
 			if rank < lowest || rank == lowest && key < tie {
 				least, lowest, tie = slot, rank, key

@@ -160,6 +160,41 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+// What is dropped is no resident any more, at once.
+func TestResidentsAfterADrop(t *testing.T) {
+	d := policytest.Drive(t, `rank(admit="residents < 3")`, policies.Config{Capacity: 9, Unit: true, Objects: 5, Requests: 9})
+	for i := range 3 {
+		r := policies.Request{Object: policies.Object(i), Pos: i, Size: 1}
+		d.Policy.Miss(r)
+		d.Policy.Insert(r)
+		d.Add(r.Object, 1)
+	}
+	r := policies.Request{Object: 3, Pos: 3, Size: 1}
+	d.Policy.Miss(r)
+	if d.Policy.(policies.Admitter).Admit(r) {
+		t.Error("a fourth object is admitted")
+	}
+	d.Policy.Remove(1)
+	d.Drop(1)
+	d.Policy.Miss(r)
+	if !d.Policy.(policies.Admitter).Admit(r) {
+		t.Error("a third object is refused")
+	}
+}
+
+// What is no number admits nothing, and is no rank.
+func TestAdmissionsThatAreNoNumbers(t *testing.T) {
+	d := policytest.Drive(t, `rank(admit="hits / hits")`, policies.Config{Capacity: 9, Unit: true, Objects: 5, Requests: 9})
+	r := policies.Request{Object: 3, Pos: 0, Size: 1}
+	d.Policy.Miss(r)
+	if d.Policy.(policies.Admitter).Admit(r) {
+		t.Error("0/0 admits an object")
+	}
+	if remark := d.Policy.(policies.Remarker).Remark(); remark != "" {
+		t.Error(remark)
+	}
+}
+
 func TestQuantile(t *testing.T) {
 	// The residents have 1, 2 and 3 requests when 3 is loaded. Above the median is 2 alone.
 	d := policytest.Drive(t, `rank(evict="requests > quantile(requests, 0.5) ? 0 : 1")`,
@@ -254,6 +289,12 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	text := "// what stays\nlet age = now - loaded;\nhits / age // a request\nadmit: size < 9"
+	for _, text := range []string{"\ufeffhits\r\nadmit: size < 9\r\n", "hits\n  admit : size < 9"} {
+		s := must.Get(policies.Registry.Parse(`rank(file=` + file("written elsewhere", text) + `)`))(t)
+		if !policies.Can[policies.Admitter](s.Entry) {
+			t.Errorf("%q admits everything", text)
+		}
+	}
 	good := `rank(file=` + file("good", text) + `)`
 	s := must.Get(policies.Registry.Parse(good))(t)
 	if !s.Entry.Bypass || !s.Entry.Random || !policies.Can[policies.Admitter](s.Entry) {

@@ -69,7 +69,7 @@ var variables = []variable{
 	{victimName, "the rank that the last victim had when the object was last requested, 0 before the first", false, false,
 		func(_ *ranked, _ policies.Object, r *resident) float64 { return r.victim }},
 	{"residents", "the number of objects in the cache", true, true,
-		func(p *ranked, _ policies.Object, _ *resident) float64 { return float64(len(p.slots.Objects)) }},
+		func(p *ranked, _ policies.Object, _ *resident) float64 { return float64(p.slots.Len()) }},
 	{nextName, "the predicted position of the next request to the object, as the predictor of --predictor says; " +
 		"infinite for never", true, false, nil}, // predicted for all rows at once
 }

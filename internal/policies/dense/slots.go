@@ -23,6 +23,14 @@ func (s *Slots[T]) Dense() []T {
 	return s.Infos
 }
 
+// Len returns how many objects are present.
+func (s *Slots[T]) Len() int {
+	if s.hole != 0 {
+		return len(s.Objects) - 1
+	}
+	return len(s.Objects)
+}
+
 // Add puts o, which must be absent, into a slot.
 func (s *Slots[T]) Add(o Object, info T) {
 	if slot := s.hole; slot != 0 {
