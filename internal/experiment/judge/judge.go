@@ -6,6 +6,7 @@ package judge
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -18,8 +19,8 @@ import (
 
 // Scores are those of a policy over points: traces, each at some capacities. They are shares.
 type Scores struct {
-	// Score is the mean of the reductions of misses against the first baseline: 0.1 means a tenth fewer; P10 is the
-	// tenth of them from below, Worst the least.
+	// Score is the mean of the reductions of misses against the first baseline: 0.1 means a tenth fewer. P10 is their
+	// tenth percentile, interpolated, Worst the least.
 	Score float64 `json:"score"`
 	P10   float64 `json:"p10"`
 	Worst float64 `json:"worst"`
@@ -66,8 +67,10 @@ type Judge struct {
 	options   Options
 	baselines []policies.Spec
 	search    []*point
-	heldOut   func() ([]*point, error)
+	heldOut   []*point // nil unless they are asked for
 	known     sync.Map // misses per point and policy: see missesOf
+	// ctx is that of the judge: what candidates share must not end with one of them.
+	ctx context.Context
 }
 
 // Options are how candidates are judged.
@@ -83,7 +86,7 @@ type Options struct {
 
 // New loads the traces of a suite.
 func New(ctx context.Context, s Suite, o Options) (*Judge, error) {
-	j := &Judge{suite: s, options: o}
+	j := &Judge{suite: s, options: o, ctx: ctx}
 	j.baselines = append(j.baselines, o.Against)
 	for _, b := range s.baselines() {
 		if b.Full() != o.Against.Full() {
@@ -96,10 +99,28 @@ func New(ctx context.Context, s Suite, o Options) (*Judge, error) {
 	if o.HeldOut && len(s.HeldOut) == 0 {
 		return nil, fmt.Errorf("suite %s: no trace is held out; want at least two traces", s.Name)
 	}
-	j.heldOut = sync.OnceValues(func() ([]*point, error) { return s.load(ctx, s.HeldOut) })
 	var err error
-	j.search, err = s.load(ctx, s.Search)
-	return j, err
+	if j.search, err = s.load(ctx, s.Search); err == nil && o.HeldOut {
+		j.heldOut, err = s.load(ctx, s.HeldOut)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j, j.prepare()
+}
+
+// prepare replays the baselines and the optimum, so that no candidate has to wait for them.
+func (j *Judge) prepare() error {
+	points := slices.Concat(j.search, j.heldOut)
+	return parallel.For(j.ctx, parallel.Jobs(j.options.Jobs), len(points), func(_ context.Context, _, i int) error {
+		for _, b := range j.baselines {
+			if _, err := j.missesOf(points[i], b); err != nil {
+				return err
+			}
+		}
+		_, err := j.optimum(points[i], j.options.Against)
+		return err
+	})
 }
 
 // together is how many points are replayed before it is asked whether a candidate can still reach Beat. It does not
@@ -130,11 +151,7 @@ func (j *Judge) Judge(ctx context.Context, candidate policies.Spec) (Verdict, er
 	if !j.options.HeldOut || stopped != "" {
 		return v, nil
 	}
-	points, err := j.heldOut()
-	if err != nil {
-		return v, err
-	}
-	other, _, err := j.replay(ctx, candidate, points, nil)
+	other, _, err := j.replay(ctx, candidate, j.heldOut, nil)
 	if err != nil {
 		return v, err
 	}
@@ -182,7 +199,7 @@ func (j *Judge) replay(ctx context.Context, candidate policies.Spec, points []*p
 		if beat == nil || to == len(points) {
 			continue
 		}
-		most, err := j.most(ctx, all[:to], points[to:], candidate)
+		most, err := j.most(all[:to], points[to:], candidate)
 		if err != nil {
 			return nil, "", err
 		}
@@ -195,17 +212,17 @@ func (j *Judge) replay(ctx context.Context, candidate policies.Spec, points []*p
 }
 
 // most returns the score that a candidate would have with the optimum, or the bound, at all further points.
-func (j *Judge) most(ctx context.Context, done []outcome, further []*point, candidate policies.Spec) (float64, error) {
+func (j *Judge) most(done []outcome, further []*point, candidate policies.Spec) (float64, error) {
 	sum := 0.0
 	for _, o := range done {
 		sum += o.reduction()
 	}
 	for _, p := range further {
-		baseline, err := j.missesOf(ctx, p, j.options.Against)
+		baseline, err := j.missesOf(p, j.options.Against)
 		if err != nil {
 			return 0, err
 		}
-		optimum, err := j.optimum(ctx, p, candidate)
+		optimum, err := j.optimum(p, candidate)
 		if err != nil {
 			return 0, err
 		}
@@ -227,13 +244,13 @@ func (j *Judge) at(ctx context.Context, p *point, candidate policies.Spec, o *ou
 	}
 	o.misses, o.ns = result.Int(metric.Misses), result.Times[metric.NsPerRequest.Name]
 	for _, b := range j.baselines {
-		misses, err := j.missesOf(ctx, p, b)
+		misses, err := j.missesOf(p, b)
 		if err != nil {
 			return err
 		}
 		o.baselines = append(o.baselines, misses)
 	}
-	o.optimum, err = j.optimum(ctx, p, candidate)
+	o.optimum, err = j.optimum(p, candidate)
 	return err
 }
 
@@ -253,9 +270,13 @@ type place struct {
 }
 
 // missesOf returns the misses of a policy of the program at a point. It replays each once.
-func (j *Judge) missesOf(ctx context.Context, p *point, policy policies.Spec) (int64, error) {
+func (j *Judge) missesOf(p *point, policy policies.Spec) (int64, error) {
 	replay, _ := j.known.LoadOrStore(place{p, policy.Full()}, sync.OnceValues(func() (int64, error) {
-		result, err := p.replayer.Replay(ctx, j.cell(p, policy))
+		cell := j.cell(p, policy)
+		if err := p.replayer.Check(cell); err != nil {
+			return 0, err
+		}
+		result, err := p.replayer.Replay(j.ctx, cell)
 		return result.Int(metric.Misses), err
 	}))
 	return replay.(func() (int64, error))()
@@ -263,12 +284,12 @@ func (j *Judge) missesOf(ctx context.Context, p *point, policy policies.Spec) (i
 
 // optimum returns the misses of the optimum at a point under the rules of a candidate. Where there is none it is a
 // bound: the first requests to the objects, which all miss.
-func (j *Judge) optimum(ctx context.Context, p *point, candidate policies.Spec) (float64, error) {
+func (j *Judge) optimum(p *point, candidate policies.Spec) (float64, error) {
 	references := sim.References(j.cell(p, candidate))
 	if p.cell.Capacity.Bytes || len(references) != 1 {
 		return float64(p.distinct), nil
 	}
-	misses, err := j.missesOf(ctx, p, references[0].Policy)
+	misses, err := j.missesOf(p, references[0].Policy)
 	return float64(misses), err
 }
 
@@ -299,6 +320,11 @@ func (j *Judge) scores(all []outcome) Scores {
 	}
 	s.GapClosed = closed / float64(max(gaps, 1))
 	slices.Sort(reductions)
-	s.Worst, s.P10 = reductions[0], reductions[len(reductions)/10]
+	s.Worst = reductions[0]
+	below, weight := math.Modf(0.1 * float64(len(reductions)-1))
+	s.P10 = reductions[int(below)]
+	if weight > 0 {
+		s.P10 += float64(weight * (reductions[int(below)+1] - s.P10))
+	}
 	return s
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"context"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -131,6 +132,19 @@ func TestHalvesDiffer(t *testing.T) {
 	if !slices.Equal(s.Search, []string{"a", "c"}) || !slices.Equal(s.HeldOut, []string{"b"}) {
 		t.Errorf("%v and %v", s.Search, s.HeldOut)
 	}
+}
+
+// A candidate whose time is over does not end what others share.
+func TestALateCandidateLeavesOthersAlone(t *testing.T) {
+	s, _ := Named("kv")
+	j := must.Get(New(t.Context(), s, Options{Against: policies.Known("lru")}))(t)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	admits := must.Get(Candidate(`rank(admit="total > 1")`))(t) // has an optimum of its own
+	if v, err := j.Judge(over, admits); err == nil {
+		t.Errorf("is judged: %v", v.Score)
+	}
+	must.Get(j.Judge(t.Context(), admits))(t)
 }
 
 // What could not be deployed is not judged.

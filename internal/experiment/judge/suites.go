@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
+	"github.com/cachesim/cachesim/internal/traces/prompts"
 	"github.com/cachesim/cachesim/internal/traces/read"
 	"github.com/cachesim/cachesim/internal/traces/workload"
 )
@@ -23,7 +24,6 @@ type Suite struct {
 	// Search and HeldOut are generators, or files.
 	Search, HeldOut []string
 	files           bool
-	prompts         bool
 }
 
 // built are the suites of the program: short traces of a kind, by generators. The two halves differ in seeds and in
@@ -76,7 +76,6 @@ var built = map[string]Suite{
 		},
 	},
 	"llm": {
-		prompts: true,
 		Search: []string{
 			"llm(prompts=500,seed=1)", "llm(prompts=400,shape=aibrix,seed=2)",
 		},
@@ -110,19 +109,23 @@ func OfFiles(name string, paths []string, bytes bool) Suite {
 }
 
 // shares are the capacities at which traces are replayed, of the number of their objects or of their bytes.
-var shares = []float64{0.01, 0.1}
+var shares = []string{"1%", "10%"}
 
 // point is a trace at one capacity.
 type point struct {
 	replayer *sim.Replayer
 	name     string
 	requests int
-	distinct int64
+	distinct int64    // objects that are requested and can be loaded
 	cell     sim.Cell // without a policy
 }
 
 // load loads the traces of half a suite.
 func (s Suite) load(ctx context.Context, half []string) (points []*point, err error) {
+	mode := capacity.AsWritten
+	if s.Bytes {
+		mode = capacity.Bytes
+	}
 	for _, text := range half {
 		t, err := s.trace(ctx, text)
 		if err != nil {
@@ -131,24 +134,42 @@ func (s Suite) load(ctx context.Context, half []string) (points []*point, err er
 		if len(t.Objects) == 0 {
 			return nil, fmt.Errorf("%s: there are no requests to judge a policy by", text)
 		}
-		replayer := sim.NewReplayer(t, sim.ReplayerOptions{})
+		in := cache.ExactSpec()
+		if prompts.Of(t.Kind) != nil {
+			if in, err = cache.Registry.Parse("prefix"); err != nil {
+				return nil, err
+			}
+		}
+		replayer, distinct := sim.NewReplayer(t, sim.ReplayerOptions{}), loadable(t, s.Bytes)
 		for _, share := range shares {
-			p := &point{replayer: replayer, name: t.Name, requests: len(t.Objects), distinct: int64(t.NumObjects)}
-			p.cell.Cache = cache.ExactSpec()
-			if s.prompts {
-				if p.cell.Cache, err = cache.Registry.Parse("prefix"); err != nil {
-					return nil, err
-				}
+			spec, err := capacity.Parse(share)
+			if err != nil {
+				return nil, err
 			}
-			whole := float64(t.NumObjects)
-			if s.Bytes {
-				whole = float64(t.Footprint())
+			p := &point{replayer: replayer, name: t.Name, requests: len(t.Objects), distinct: distinct}
+			p.cell.Cache = in
+			if p.cell.Capacity, err = spec.On(t, mode); err != nil {
+				return nil, err
 			}
-			p.cell.Capacity = capacity.Of(int64(max(1, share*whole)), s.Bytes)
 			points = append(points, p)
 		}
 	}
 	return points, nil
+}
+
+// loadable returns how many objects are requested: where bytes count, only those that have some.
+func loadable(t *traces.Trace, bytes bool) (n int64) {
+	if bytes {
+		t, _ = t.WithoutZeroSizes()
+	}
+	seen := make([]bool, t.NumObjects)
+	for _, o := range t.Objects {
+		if !seen[o] {
+			seen[o] = true
+			n++
+		}
+	}
+	return n
 }
 
 func (s Suite) trace(ctx context.Context, text string) (*traces.Trace, error) {

@@ -2,13 +2,16 @@ package searching
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,6 +85,8 @@ func (f *judgeFlags) run(cmd *cobra.Command, args []string) error {
 		return errors.New("--serve reads candidates from its input; leave out " + args[0])
 	case f.budget < 0 || f.options.Jobs < 0:
 		return errors.New("--budget and --jobs want 0 or more")
+	case math.IsNaN(f.beat):
+		return errors.New("--beat: want a number, such as 0.1")
 	}
 	var candidate policies.Spec // before traces are read
 	if len(args) > 0 {
@@ -104,7 +109,10 @@ func (f *judgeFlags) run(cmd *cobra.Command, args []string) error {
 	if err := jsonlines.NewEncoder(cmd.OutOrStdout()).Encode(v); err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("beat") && v.Score < f.beat {
+	switch {
+	case v.Stopped != "":
+		return checks.Failed(fmt.Errorf("%s is stopped %s", candidate, v.Stopped))
+	case f.options.Beat != nil && v.Score < f.beat:
 		return checks.Failed(fmt.Errorf("%s has the score %.4f, below %v of --beat", candidate, v.Score, f.beat))
 	}
 	return nil
@@ -169,6 +177,9 @@ func (f *judgeFlags) answer(cmd *cobra.Command, j *judge.Judge) error {
 		return f.lines(cmd.Context(), j, cmd.InOrStdin(), cmd.OutOrStdout())
 	}
 	listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "unix", f.serve)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w; if no judge serves it, remove the file", err)
+	}
 	if err != nil {
 		return fmt.Errorf("--serve: %w", err)
 	}
@@ -178,7 +189,7 @@ func (f *judgeFlags) answer(cmd *cobra.Command, j *judge.Judge) error {
 	for {
 		connection, err := listener.Accept()
 		if err != nil {
-			return cmd.Context().Err()
+			return nil // it is stopped, which is how it ends
 		}
 		go func() {
 			defer connection.Close()
@@ -190,36 +201,49 @@ func (f *judgeFlags) answer(cmd *cobra.Command, j *judge.Judge) error {
 // longestCandidate is the longest line that --serve reads.
 const longestCandidate = 64 << 10
 
-// lines answers each line with a line of JSON: a verdict, or an object with an error.
+// failure is the answer to a candidate that cannot be judged.
+type failure struct {
+	Candidate string `json:"candidate"`
+	Error     string `json:"error"`
+}
+
+// lines answers each line with a line of JSON: a verdict, or a failure.
 func (f *judgeFlags) lines(ctx context.Context, j *judge.Judge, in io.Reader, out io.Writer) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, longestCandidate)
-	encoder := jsonlines.NewEncoder(out)
-	for lines.Scan() {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" {
-			continue
+	lines, encoder := bufio.NewReaderSize(in, longestCandidate), jsonlines.NewEncoder(out)
+	for {
+		line, err := lines.ReadSlice('\n')
+		text := strings.TrimSpace(string(line))
+		long := errors.Is(err, bufio.ErrBufferFull)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = lines.ReadSlice('\n')
 		}
-		var answer any
-		candidate, err := judge.Candidate(text)
-		if err == nil {
-			answer, err = f.within(ctx, j, candidate)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("candidates: %w", err)
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		end := err != nil
+		switch {
+		case long:
+			err = encoder.Encode(failure{text[:40] + "...", fmt.Sprintf("want at most %d bytes in a line", longestCandidate)})
+		case text != "":
+			err = encoder.Encode(f.answered(ctx, j, text))
+		default:
+			err = nil
 		}
-		if err != nil {
-			answer = struct {
-				Candidate string `json:"candidate"`
-				Error     string `json:"error"`
-			}{text, err.Error()}
-		}
-		if err := encoder.Encode(answer); err != nil {
-			return err
+		if end || err != nil || ctx.Err() != nil {
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("candidates: %w; a line may have %d bytes", err, longestCandidate)
+}
+
+// answered returns what is answered to a candidate.
+func (f *judgeFlags) answered(ctx context.Context, j *judge.Judge, text string) any {
+	candidate, err := judge.Candidate(text)
+	if err != nil {
+		return failure{text, err.Error()}
 	}
-	return nil
+	v, err := f.within(ctx, j, candidate)
+	if err != nil {
+		return failure{text, err.Error()}
+	}
+	return v
 }
