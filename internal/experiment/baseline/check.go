@@ -78,6 +78,7 @@ type Report struct {
 	Results           []Result
 	NewTraces         []string // traces, and files of parts, that were accepted with a new checksum
 	AllowsTraceChange bool     // as in Options
+	Fixed             bool     // the baseline cannot be updated
 }
 
 // Check replays the records of a baseline and compares. Records that do not say what to replay, records that contradict

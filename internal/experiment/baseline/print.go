@@ -97,8 +97,12 @@ func (r *Report) Err() error {
 		return fmt.Errorf("the check is not complete: %s", r.Failures())
 	}
 	if r.Count(TraceChanged) > 0 {
-		return checks.Failed(fmt.Errorf("the check failed: %s; --allow-trace-change compares hit ratios, --update "+
-			"--new-traces accepts the trace", r.Failures()))
+		accepts := ", --update --new-traces accepts the trace"
+		if r.Fixed {
+			accepts = ""
+		}
+		return checks.Failed(fmt.Errorf("the check failed: %s; --allow-trace-change compares hit ratios%s", r.Failures(),
+			accepts))
 	}
 	return checks.Failed(fmt.Errorf("the check failed: %s", r.Failures()))
 }

@@ -77,6 +77,7 @@ type Trace struct {
 	Source   string   `json:"source"`
 	Licence  string   `json:"licence"`
 	Packed   bool     `json:"packed"`
+	Folder   string   `json:"folder"` // of its files in the archive, where the experiment looks for them; "" unless packed
 }
 
 type File struct {
@@ -114,6 +115,14 @@ func (b *Bundle) Add(s *sweep.Sweep) (notes []string, err error) {
 		return nil, err
 	}
 	b.Experiments = append(b.Experiments, e)
+	for _, c := range s.Cells {
+		for _, file := range c.Parts.Files() {
+			note := file + " is not packed: it is a file of a policy or another part; publish it beside the archive"
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+	}
 	for _, same := range experiment.ByWorkload(experiment.WithoutRepetitions(s.Cells)) {
 		note, err := b.addTrace(f, same[0].Workload)
 		if err != nil {
@@ -139,7 +148,7 @@ func (b *Bundle) addTrace(f *experiment.File, w workload.Workload) (note string,
 		return "", err
 	}
 	if f.Traces[at].Share {
-		if note, err = b.packTrace(&t, f.Dirs()); err != nil {
+		if note, err = b.packTrace(&t, path.Join(FormsDir, filepath.ToSlash(f.TracesIn)), f.Dirs()); err != nil {
 			return "", err
 		}
 	}
@@ -174,10 +183,12 @@ func sourceOf(f *experiment.File, t experiment.Trace, files []string) (source, l
 		strings.Join(files, ", "))
 }
 
-// packTrace packs the files of a trace, unless they are large or not to be found below a folder of traces.
-func (b *Bundle) packTrace(t *Trace, dirs []string) (note string, err error) {
+// packTrace packs the files of a trace into a folder of the archive, unless they are large or not to be found below a
+// folder of traces.
+func (b *Bundle) packTrace(t *Trace, folder string, dirs []string) (note string, err error) {
 	size := int64(0)
 	places := make([]string, len(t.Files))
+	member := func(file string) string { return path.Join(folder, filepath.ToSlash(file)) }
 	for i, file := range t.Files {
 		if filepath.IsAbs(file) || !isMember(member(file)) || b.files[member(file)] != nil {
 			return fmt.Sprintf("trace %s is not packed: %s leads out of the folder of the experiment, or another file has "+
@@ -205,12 +216,17 @@ func (b *Bundle) packTrace(t *Trace, dirs []string) (note string, err error) {
 		}
 		b.files[member(file)] = content
 	}
-	t.Packed = true
+	t.Packed, t.Folder = true, folder
 	return "", nil
 }
 
-// member is the name of the file of a trace in the archive.
-func member(file string) string { return path.Join(FormsDir, filepath.ToSlash(file)) }
+// Places returns where the files of a packed trace are once the bundle is unpacked into a folder.
+func (t Trace) Places(unpacked string) (places []string) {
+	for _, file := range t.Files {
+		places = append(places, filepath.Join(unpacked, filepath.FromSlash(t.Folder), filepath.FromSlash(file)))
+	}
+	return places
+}
 
 // Write writes the archive. The same content gives the same bytes.
 func (b *Bundle) Write(to io.Writer) error {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,7 @@ func TestReadRefuses(t *testing.T) {
 		"nothing":        {nil, "is an empty archive"},
 		"text":           {[]byte("hello"), "is damaged, or no archive of tar and zstd"},
 		"half":           {whole[:len(whole)/2], "is cut off"},
+		"twice over":     {slices.Concat(whole, whole), "goes on behind the end"},
 		"all but a byte": {whole[:len(whole)-1], "is cut off"},
 		"parent":         {one("experiments/../../a"), "is no name of a file in a bundle"},
 		"root":           {one("/etc/passwd"), "is no name of a file in a bundle"},

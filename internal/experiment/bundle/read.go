@@ -73,10 +73,27 @@ func read(from io.Reader) (*Bundle, error) {
 		}
 		b.files[header.Name] = content
 	}
-	if _, err := io.Copy(io.Discard, unpacked); err != nil { // what follows the last file
-		return nil, explained(err)
+	if err := onlyZeros(unpacked); err != nil { // what follows the last file
+		return nil, err
 	}
 	return b, b.check()
+}
+
+// onlyZeros refuses what is behind the end of an archive, unless it fills a block.
+func onlyZeros(rest io.Reader) error {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := rest.Read(buffer)
+		if bytes.ContainsFunc(buffer[:n], func(r rune) bool { return r != 0 }) {
+			return errors.New("goes on behind the end of its archive; something was appended")
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return explained(err)
+		}
+	}
 }
 
 // checkMember refuses what Write does not write, before it is read.

@@ -98,7 +98,7 @@ func (e Experiment) head() (lines []string) {
 
 // states is the sentence, and where it stands.
 func (s Sentence) states() string {
-	text := s.Stated
+	text := strings.TrimPrefix(s.Stated, "none; ") // by the paper
 	if s.Ours {
 		text = "[ours] " + text
 	}

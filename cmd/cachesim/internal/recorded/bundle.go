@@ -46,6 +46,7 @@ func (f *checkFlags) runBundle(cmd *cobra.Command, path string, rules []baseline
 			return err
 		}
 		f.unpacked = filepath.Join(folder, bundle.FormsDir)
+		fromArchive(recs, b.Traces, folder)
 	}
 	commandline.Note(cmd, f.quiet, fmt.Sprintf("%s: %s, packed by cachesim %s (%s); this is %s (%s)", path,
 		show.Counted(len(b.Experiments), "experiment"), show.Printable(b.Program), show.Printable(b.Go), version.Program(),
@@ -54,10 +55,22 @@ func (f *checkFlags) runBundle(cmd *cobra.Command, path string, rules []baseline
 	if err != nil {
 		return err
 	}
+	report.Fixed = true
 	for _, text := range wanted(b, report) {
 		commandline.Note(cmd, f.quiet, text)
 	}
 	return report.Err()
+}
+
+// fromArchive lets records replay the files of packed traces, whatever has their names here.
+func fromArchive(recs []records.Record, traces []bundle.Trace, unpacked string) {
+	for i := range recs {
+		for _, t := range traces {
+			if t.Packed && recs[i].TraceChecksum == t.Checksum && recs[i].TraceFiles == strings.Join(t.Files, "\n") {
+				recs[i].TraceFiles = strings.Join(t.Places(unpacked), "\n")
+			}
+		}
+	}
 }
 
 func readBundle(path string) (*bundle.Bundle, error) {
@@ -73,7 +86,7 @@ func readBundle(path string) (*bundle.Bundle, error) {
 func wanted(b *bundle.Bundle, report *baseline.Report) (texts []string) {
 	for _, t := range b.Traces {
 		for _, r := range report.Results {
-			if r.Was.Trace != t.Name || r.Status != baseline.TraceMissing && r.Change == nil {
+			if r.Was.Trace != t.Name || r.Was.TraceChecksum != t.Checksum || r.Status != baseline.TraceMissing && r.Change == nil {
 				continue
 			}
 			text := fmt.Sprintf("%s: %s, with the checksum %s, is from %s", show.Printable(t.Name),
