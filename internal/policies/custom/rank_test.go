@@ -162,7 +162,8 @@ func TestAdmit(t *testing.T) {
 
 // What is dropped is no resident any more, at once.
 func TestResidentsAfterADrop(t *testing.T) {
-	d := policytest.Drive(t, `rank(admit="residents < 3")`, policies.Config{Capacity: 9, Unit: true, Objects: 5, Requests: 9})
+	d := policytest.Drive(t, `rank(admit="residents < 3")`,
+		policies.Config{Capacity: 9, Unit: true, Objects: 5, Requests: 9})
 	for i := range 3 {
 		r := policies.Request{Object: policies.Object(i), Pos: i, Size: 1}
 		d.Policy.Miss(r)
@@ -184,7 +185,8 @@ func TestResidentsAfterADrop(t *testing.T) {
 
 // What is no number admits nothing, and is no rank.
 func TestAdmissionsThatAreNoNumbers(t *testing.T) {
-	d := policytest.Drive(t, `rank(admit="hits / hits")`, policies.Config{Capacity: 9, Unit: true, Objects: 5, Requests: 9})
+	d := policytest.Drive(t, `rank(admit="hits / hits")`,
+		policies.Config{Capacity: 9, Unit: true, Objects: 5, Requests: 9})
 	r := policies.Request{Object: 3, Pos: 0, Size: 1}
 	d.Policy.Miss(r)
 	if d.Policy.(policies.Admitter).Admit(r) {

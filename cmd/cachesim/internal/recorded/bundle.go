@@ -86,7 +86,8 @@ func readBundle(path string) (*bundle.Bundle, error) {
 func wanted(b *bundle.Bundle, report *baseline.Report) (texts []string) {
 	for _, t := range b.Traces {
 		for _, r := range report.Results {
-			if r.Was.Trace != t.Name || r.Was.TraceChecksum != t.Checksum || r.Status != baseline.TraceMissing && r.Change == nil {
+			if r.Was.Trace != t.Name || r.Was.TraceChecksum != t.Checksum ||
+				r.Status != baseline.TraceMissing && r.Change == nil {
 				continue
 			}
 			text := fmt.Sprintf("%s: %s, with the checksum %s, is from %s", show.Printable(t.Name),
