@@ -39,7 +39,13 @@ var rankEntry = policies.Entry{
 	},
 	Check:   func(v policies.Values) error { _, err := read(v); return err },
 	Resolve: resolve,
-	New:     newRanked,
+	New: func(c policies.Config) (policies.Policy, error) {
+		e, err := read(c.Params)
+		if err != nil {
+			return nil, err
+		}
+		return newRanked(c, e), nil
+	},
 }
 
 const (
@@ -146,6 +152,7 @@ func resolve(entry *policies.Entry, v policies.Values) {
 	if err != nil {
 		return // Check has reported it
 	}
+	entry.New = func(c policies.Config) (policies.Policy, error) { return newRanked(c, e), nil } // of many pools
 	predicts, admits := e.uses(nextName), e.admit != nil
 	entry.Type = typeOf(predicts, admits)
 	entry.Bypass = admits
@@ -205,17 +212,13 @@ type ranked struct {
 	ranks, nans int64             // computed, and those of them that are no numbers
 }
 
-func newRanked(c policies.Config) (policies.Policy, error) {
-	e, err := read(c.Params)
-	if err != nil {
-		return nil, err
-	}
+func newRanked(c policies.Config, e expressions) policies.Policy {
 	p := &ranked{slots: dense.NewSlots[resident](c.Objects), charges: dense.NewCharges(c.Objects, c.Unit),
 		draws: random.NewDraws(c.Seed), sample: c.Params.Int("sample"), byLoad: c.Params.Text("ties") == tiesLoaded,
 		ghosts: c.Params.Float("ghosts"), predictor: c.Predictor, history: newHistory(c.Objects, e)}
 	rows := 1
 	if e.sampled(c.Params) {
-		rows = max(p.sample, chunk)
+		rows = int(min(chunk, c.Capacity))
 		p.drawn = make([]uint32, rows)
 	} else {
 		heap := dense.NewKeyedHeap(c.Objects)
@@ -227,13 +230,13 @@ func newRanked(c policies.Config) (policies.Policy, error) {
 	}
 	switch {
 	case e.uses(nextName) && e.admit != nil:
-		return admittingPredicting{admitting{p}}, nil
+		return admittingPredicting{admitting{p}}
 	case e.uses(nextName):
-		return predicting{p}, nil
+		return predicting{p}
 	case e.admit != nil:
-		return admitting{p}, nil
+		return admitting{p}
 	}
-	return p, nil
+	return p
 }
 
 // newHistory returns a history with what the expressions use.
@@ -409,36 +412,31 @@ func (p *ranked) Remark() string {
 		p.ranks)
 }
 
-// chunk is how many rows are computed at once if all residents are compared.
+// chunk is how many rows are computed at once, at most.
 const chunk = 256
 
 // leastOfSample returns the object of lowest rank in a sample, or of all residents if they are no more than that.
 func (p *ranked) leastOfSample() policies.Object {
 	p.slots.Dense()
 	n := len(p.slots.Objects)
+	compared, all := p.sample, p.sample == 0 || n <= p.sample
+	if all {
+		compared = n
+	}
 	least, lowest, tie := 0, math.Inf(1), uint32(math.MaxUint32)
-	consider := func(slots []uint32) {
-		for i, rank := range p.evict.of(p, slots) {
-			slot, rank := int(slots[i]), p.number(rank)
+	for from := 0; from < compared; from += len(p.drawn) {
+		drawn := p.drawn[:min(len(p.drawn), compared-from)]
+		for i := range drawn {
+			if drawn[i] = uint32(from + i); !all {
+				drawn[i] = uint32(p.draws.Below(uint64(n)))
+			}
+		}
+		for i, rank := range p.evict.of(p, drawn) {
+			slot, rank := int(drawn[i]), p.number(rank)
 			key := p.tie(&p.slots.Infos[slot])
 			if rank < lowest || rank == lowest && key < tie {
 				least, lowest, tie = slot, rank, key
 			}
-		}
-	}
-	if p.sample > 0 && n > p.sample {
-		drawn := p.drawn[:p.sample]
-		for i := range drawn {
-			drawn[i] = uint32(p.draws.Below(uint64(n)))
-		}
-		consider(drawn)
-	} else {
-		for from := 0; from < n; from += len(p.drawn) {
-			drawn := p.drawn[:min(len(p.drawn), n-from)]
-			for i := range drawn {
-				drawn[i] = uint32(from + i)
-			}
-			consider(drawn)
 		}
 	}
 	p.victim = lowest
