@@ -41,4 +41,5 @@ const (
 	Plus
 	Square
 	Diamond // of servers
+	Star    // of what users write
 )

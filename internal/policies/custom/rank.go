@@ -16,6 +16,7 @@ import (
 
 var rankEntry = policies.Entry{
 	Name:    "rank",
+	Look:    policies.Look{Color: policies.Blue, Mark: policies.Star},
 	Memory:  policies.Memory{PerObject: 12, PerSlot: 160},
 	Summary: "evicts the object for which an expression of yours gives the lowest number",
 	Source:  "the expression; its language is that of github.com/expr-lang/expr",

@@ -71,8 +71,31 @@ var markers = []draw.GlyphDrawer{
 	draw.SquareGlyph{},
 }
 
-// policyMarks are those of policies: servers have a mark of their own.
-var policyMarks = append(slices.Clone(markers), draw.GlyphDrawer(diamondGlyph{}))
+// policyMarks are those of policies: servers have a mark of their own, and so has what users write.
+var policyMarks = append(slices.Clone(markers), draw.GlyphDrawer(diamondGlyph{}), draw.GlyphDrawer(starGlyph{}))
+
+// starGlyph is a filled star with five points.
+type starGlyph struct{}
+
+func (starGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	c.SetColor(style.Color)
+	var p vg.Path
+	for i := range 10 {
+		r := style.Radius * 1.5
+		if i%2 == 1 {
+			r *= 0.42
+		}
+		sin, cos := math.Sincos(float64(i) * math.Pi / 5)
+		point := vg.Point{X: at.X + r*vg.Length(sin), Y: at.Y + r*vg.Length(cos)}
+		if i == 0 {
+			p.Move(point)
+			continue
+		}
+		p.Line(point)
+	}
+	p.Close()
+	c.Fill(p)
+}
 
 // diamondGlyph is a filled square on one of its corners.
 type diamondGlyph struct{}
@@ -113,7 +136,8 @@ const (
 // fadedStyle returns the look of line i that is only shown as background of others. The first 80 differ in their marks
 // or dashes.
 func fadedStyle(i int) Style {
-	mark, dash := i%len(policyMarks), i/len(policyMarks)%len(dashes)
+	marks := len(markers) + 1 // what users write is never faded
+	mark, dash := i%marks, i/marks%len(dashes)
 	return Style{Color: faded, Width: 0.9, Marker: policyMarks[mark], Dashes: dashes[dash], Grey: true}
 }
 
