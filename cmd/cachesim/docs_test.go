@@ -118,8 +118,7 @@ var notRun = []struct {
 		"takes long: it is about a large trace"},
 	{regexp.MustCompile(`\bmine\b|--key /logo|import /etc/|~/\.(claude|codex)|^cachesim audit|lose=1@3600s`),
 		"needs what a reader has: a policy, a key, a server, a log of hours that says what was found"},
-	{regexp.MustCompile(`\b(my|best)\.expr|paper/|paper\.tar|experiments/\*`), "needs files that a reader writes; scripts do " +
-		"it"},
+	{regexp.MustCompile(`\b(my|best)\.expr|paper/|paper\.tar|experiments/\*`), "needs files that a reader writes"},
 	{regexp.MustCompile(`train --controller`), "trains for a minute; the training has tests of its own"},
 	{regexp.MustCompile(`baseline/dialogue-semantic|baseline/demo|check baseline --tolerance`), "of a baseline with its " +
 		"own tests"},

@@ -72,45 +72,7 @@ var markers = []draw.GlyphDrawer{
 }
 
 // policyMarks are those of policies: servers have a mark of their own, and so has what users write.
-var policyMarks = append(slices.Clone(markers), draw.GlyphDrawer(diamondGlyph{}), draw.GlyphDrawer(starGlyph{}))
-
-// starGlyph is a filled star with five points.
-type starGlyph struct{}
-
-func (starGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	c.SetColor(style.Color)
-	var p vg.Path
-	for i := range 10 {
-		r := style.Radius * 1.5
-		if i%2 == 1 {
-			r *= 0.42
-		}
-		sin, cos := math.Sincos(float64(i) * math.Pi / 5)
-		point := vg.Point{X: at.X + r*vg.Length(sin), Y: at.Y + r*vg.Length(cos)}
-		if i == 0 {
-			p.Move(point)
-			continue
-		}
-		p.Line(point)
-	}
-	p.Close()
-	c.Fill(p)
-}
-
-// diamondGlyph is a filled square on one of its corners.
-type diamondGlyph struct{}
-
-func (diamondGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	c.SetColor(style.Color)
-	r := style.Radius * 1.2
-	var p vg.Path
-	p.Move(vg.Point{X: at.X - r, Y: at.Y})
-	p.Line(vg.Point{X: at.X, Y: at.Y + r})
-	p.Line(vg.Point{X: at.X + r, Y: at.Y})
-	p.Line(vg.Point{X: at.X, Y: at.Y - r})
-	p.Close()
-	c.Fill(p)
-}
+var policyMarks = append(slices.Clone(markers), draw.GlyphDrawer(canvas.Diamond{}), draw.GlyphDrawer(canvas.Star{}))
 
 // SeriesStyle returns the look of series i, counted from 0, if the lines are not policies. The first 50 differ in
 // colour or dashes, the first 70 in colour or marker.
