@@ -162,7 +162,8 @@ engines:
 
 # Code that no replay runs is not inlined in releases, which makes them smaller by 1 MB.
 OUTLINED = github.com/cachesim/cachesim/cmd github.com/cachesim/cachesim/internal/experiment \
-  github.com/cachesim/cachesim/internal/results/plots github.com/goccy gonum.org/v1/plot git.sr.ht codeberg.org \
+  github.com/cachesim/cachesim/internal/results/plots github.com/cachesim/cachesim/internal/results/cost \
+  github.com/cachesim/cachesim/internal/results/page github.com/goccy gonum.org/v1/plot git.sr.ht codeberg.org \
   crypto image encoding/xml encoding/gob mime github.com/spf13 google.golang.org net text
 
 # An archive for every system, with SHA256SUMS, in DIST. The same commit and the same Go give the same bytes.
