@@ -136,7 +136,7 @@ func (e expressions) check(v policies.Values, at string) error {
 	if !e.evict.Uses(func(formula.Reference) bool { return true }) {
 		return fmt.Errorf("%sevict is the same for all objects; name what they differ in, such as last", at)
 	}
-	if v.Float("ghosts") != 1 && !e.uses("ghost", "ghost_requests", "ghost_age") {
+	if v.Float("ghosts") != 1 && !e.uses(ghostly...) {
 		return fmt.Errorf("ghosts=%v has no effect: no expression uses ghost, ghost_requests or ghost_age",
 			v.Float("ghosts"))
 	}
@@ -154,15 +154,14 @@ func resolve(entry *policies.Entry, v policies.Values) {
 		return // Check has reported it
 	}
 	entry.New = func(c policies.Config) (policies.Policy, error) { return newRanked(c, e), nil } // of many pools
-	predicts, admits := e.uses(nextName), e.admit != nil
-	entry.Type = typeOf(predicts, admits)
-	entry.Bypass = admits
+	entry.Type = (*ranked)(nil).as(e.uses(nextName), e.admit != nil)
+	entry.Bypass = e.admit != nil
 	entry.Random = e.sampled(v) || e.uses(quantileName)
 	if e.uses(timed...) {
 		entry.NeedsTime = func(policies.Values) bool { return true }
 	}
 	entry.Memory.PerObject += float64(4 * e.gaps())
-	if e.uses("ghost", "ghost_requests", "ghost_age") {
+	if e.uses(ghostly...) {
 		entry.Memory.PerObject += 12
 	}
 }
@@ -177,16 +176,17 @@ type (
 func (predicting) Predicts()          {}
 func (admittingPredicting) Predicts() {}
 
-func typeOf(predicts, admits bool) any {
+// as returns the policy as the type of what the cache must ask it.
+func (p *ranked) as(predicts, admits bool) policies.Policy {
 	switch {
 	case predicts && admits:
-		return admittingPredicting{}
+		return admittingPredicting{admitting{p}}
 	case predicts:
-		return predicting{}
+		return predicting{p}
 	case admits:
-		return admitting{}
+		return admitting{p}
 	}
-	return (*ranked)(nil)
+	return p
 }
 
 // ranked evicts the object of lowest rank: of all if ranks change at requests alone, else of a sample.
@@ -229,15 +229,7 @@ func newRanked(c policies.Config, e expressions) policies.Policy {
 	if e.admit != nil {
 		p.admit = newEvaluator(e.admit, 1)
 	}
-	switch {
-	case e.uses(nextName) && e.admit != nil:
-		return admittingPredicting{admitting{p}}
-	case e.uses(nextName):
-		return predicting{p}
-	case e.admit != nil:
-		return admitting{p}
-	}
-	return p
+	return p.as(e.uses(nextName), e.admit != nil)
 }
 
 // newHistory returns a history with what the expressions use.
@@ -249,7 +241,7 @@ func newHistory(objects int, e expressions) history {
 			h.past[k] = make([]uint32, objects)
 		}
 	}
-	if e.uses("ghost", "ghost_requests", "ghost_age") {
+	if e.uses(ghostly...) {
 		h.evicted, h.requests, h.age = make([]uint32, objects), make([]uint32, objects), make([]uint32, objects)
 	}
 	return h

@@ -74,8 +74,11 @@ var variables = []variable{
 		"infinite for never", true, false, nil}, // predicted for all rows at once
 }
 
-// timed are the variables that need a trace with a clock.
-var timed = []string{"now_s", "loaded_s", "last_s"}
+// timed are the variables that need a trace with a clock, ghostly those that need what is known of evicted objects.
+var (
+	timed   = []string{"now_s", "loaded_s", "last_s"}
+	ghostly = []string{"ghost", "ghost_requests", "ghost_age"}
+)
 
 func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }
 
