@@ -25,7 +25,8 @@ import (
 func main() {
 	log.SetFlags(0)
 	only := flag.String("only", "", "faults to try, separated by commas; default: all")
-	of := flag.String("experiments", "", "how the names of experiments begin that are run, separated by commas; default: all")
+	of := flag.String("experiments", "", "how the names of experiments begin that are run, separated by commas; "+
+		"default: all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
