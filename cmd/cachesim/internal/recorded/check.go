@@ -55,9 +55,9 @@ Conditions before a colon limit a tolerance to some cells; the last tolerance th
 an experiment. With metric=NAME among them, the tolerance applies to that metric alone (see cachesim metrics); a
 policy's counter works too: --tolerance metric=phases:1%rel.
 
-A bundle, NAME` + bundle.Suffix + `, is what reproduce --bundle packed: its records are those of its experiments, and its traces
-are found in it. Where one was not packed, the bundle says where it can be had. It is replayed as it is: --update does
-not write into it.
+A bundle, NAME` + bundle.Suffix + `, is what reproduce --bundle packed: its records are those of its experiments, and
+its traces are found in it. Where one was not packed, the bundle says where it can be had. It is replayed as it is:
+--update does not write into it.
 
 Trace files are searched for at the path in the baseline, in --trace-dir, in the baseline's folder, in its parent
 folder, and in $CACHESIM_TRACES. A trace with a different checksum is a failure of its own: its records are replayed
