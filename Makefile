@@ -4,7 +4,7 @@ BIN     := bin/cachesim
 PREFIX  ?= /usr/local
 # The tag that names a release, such as v0.2.0, or the commit.
 COMMIT  := $(shell git describe --tags --match 'v[0-9]*' --always --dirty 2>/dev/null)
-LDFLAGS := $(if $(COMMIT),-X github.com/cachesim/cachesim/cmd/cachesim/internal/version.commit=$(COMMIT))
+LDFLAGS := $(if $(COMMIT),-X github.com/cachesim/cachesim/internal/commands/version.commit=$(COMMIT))
 TOOL    := $(GO) tool -modfile=tools/go.mod
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 DIST    ?= dist
@@ -19,6 +19,8 @@ SAMPLE  ?= 0
 TESTS   ?=
 # The experiments that `make verdicts` runs in full.
 EXPERIMENTS ?= all
+# The drivers of other programs that `make conformance` runs; all of them without.
+PROGRAMS ?=
 # The faults that `make mutants-claims` puts in; all of them without.
 FAULTS  ?=
 OF      ?=
@@ -29,7 +31,8 @@ SEED    ?= $(shell date +%s)
 CHECKS  ?= 30
 
 .PHONY: build train run test quick race servers servers-brief bench bench-gpu bench-record references lint cross \
-  portable kernels engines release fuzz fuzz-targets properties docs install mutants mutants-claims verdicts pins clean
+  portable kernels wasm wheel python engines release fuzz fuzz-targets properties docs install mutants mutants-claims \
+  verdicts pins conformance conformance-brief site clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -64,14 +67,14 @@ quick:
 	  ./internal/experiment/claims ./internal/experiment/report ./internal/oracle ./internal/policies/all \
 	  ./internal/records
 	$(GO) test -short -run 'Golden|Help|DocCommandsExist|Scripts/^(run|run_errors|parts|policies|formats|stat|sweep)$$' \
-	  ./cmd/cachesim ./cmd/cachesim/scripts
+	  ./internal/commands ./internal/commands/scripts
 
 # run, curve and sweep of every kind of cache on several goroutines; and packages whose tests have goroutines share data
 # in other ways: searches for neighbours, training, progress bars, budgets of memory.
 race:
-	$(GO) test -vet=off -timeout 30m -race -run SeveralGoroutines ./cmd/cachesim
+	$(GO) test -vet=off -timeout 30m -race -run SeveralGoroutines ./internal/commands
 	$(GO) test -vet=off -race -short ./internal/base/parallel ./internal/base/memory ./internal/base/neural/... \
-	  ./internal/similarity ./cmd/cachesim/internal/progress
+	  ./internal/similarity ./internal/commands/progress
 
 # Starts those of nginx, Apache, Varnish, Squid, HAProxy, Traffic Server, Redis and memcached that are installed: what
 # readers find in their logs is what clients sent, audit names the faults of theirs, and real traces hit in them what
@@ -152,6 +155,23 @@ kernels:
 	COMPILE=1 $(GO) test -count 1 -run Compiled ./internal/cuda/kernels/compile
 	COMPILE=1 $(GO) test -count 1 -run InterpreterKnowsAll ./internal/cuda/kernels
 
+# The Python package: a wheel with the program, without a C compiler, for the platform that GOOS and GOARCH name.
+wheel:
+	python3 -m venv out/wheel-tools
+	out/wheel-tools/bin/pip install --quiet build==1.3.0
+	out/wheel-tools/bin/python -m build --outdir out/wheels python
+
+# Tests the wheel as it is installed, with mypy, the notebook of the docs and both kinds of frames. It is built from the
+# source distribution, as `make wheel` builds it, so that this must have all files, too.
+python: build
+	rm -rf out/python out/wheels
+	python3 -m venv out/python
+	out/python/bin/pip install --quiet build==1.3.0 pytest==8.4.2 mypy==1.18.2 pandas polars pandas-stubs
+	CACHESIM_PROGRAM=$(CURDIR)/$(BIN) out/python/bin/python -m build --outdir out/wheels python
+	out/python/bin/pip install --quiet out/wheels/*.whl
+	out/python/bin/python -m pytest --quiet python/tests
+	out/python/bin/mypy --config-file python/pyproject.toml python/src/cachesim
+
 # The own code of engines, brought by pip without what they need to run, finds the same tokens of 1,000 workloads.
 engines:
 	mkdir -p out/engines
@@ -161,10 +181,28 @@ engines:
 	  -run 'TestVLLM$$|TestSGLang$$|TestSGLangStates$$|TestLMCache$$|TestEnginesOnMooncake' ./internal/cache/prefix
 
 # Code that no replay runs is not inlined in releases, which makes them smaller by 1 MB.
-OUTLINED = github.com/cachesim/cachesim/cmd github.com/cachesim/cachesim/internal/experiment \
+OUTLINED = github.com/cachesim/cachesim/internal/commands github.com/cachesim/cachesim/internal/experiment \
   github.com/cachesim/cachesim/internal/results/plots github.com/cachesim/cachesim/internal/results/cost \
-  github.com/cachesim/cachesim/internal/results/page github.com/goccy gonum.org/v1/plot git.sr.ht codeberg.org \
-  crypto image encoding/xml encoding/gob mime github.com/spf13 google.golang.org net text
+  github.com/cachesim/cachesim/internal/results/page github.com/cachesim/cachesim/internal/sim/challenge \
+  github.com/cachesim/cachesim/internal/sim/adversary github.com/cachesim/cachesim/internal/sim/explain \
+  github.com/cachesim/cachesim/internal/results/runs github.com/cachesim/cachesim/internal/results/peers \
+  github.com/cachesim/cachesim/internal/base/params github.com/cachesim/cachesim/internal/base/tabular \
+  github.com/cachesim/cachesim/internal/cache/servers/configuration \
+  github.com/cachesim/cachesim/internal/traces/chattemplate \
+  github.com/goccy gonum.org/v1/plot git.sr.ht codeberg.org \
+  crypto image encoding/xml encoding/gob mime github.com/spf13 google.golang.org net text \
+  github.com/tetratelabs/wazero github.com/expr-lang github.com/cachesim/cachesim/internal/policies/suite
+
+# The examples of policies in WebAssembly, and the driver of these policies. It needs clang, lld, and Rust's target
+# wasm32-unknown-unknown; nothing else does.
+WASM = clang --target=wasm32 -Wall -O3 -nostdlib -Wl,--no-entry -Wl,--strip-all
+wasm:
+	for name in lru s3fifo; do $(WASM) -o examples/wasm/$$name.wasm examples/wasm/$$name.c || exit 1; done
+	cd examples/wasm && rustc --edition 2021 --target wasm32-unknown-unknown --crate-type cdylib -O -C panic=abort -C lto \
+	  -C strip=symbols -o sieve.wasm sieve.rs
+	cd internal/policies/custom/modules/driver && $(WASM) -mmutable-globals -Wl,--allow-undefined \
+	  -Wl,-z,stack-size=1024 -o driver.wasm driver.c
+	chmod 644 examples/wasm/*.wasm internal/policies/custom/modules/driver/driver.wasm
 
 # An archive for every system, with SHA256SUMS, in DIST. The same commit and the same Go give the same bytes.
 release:
@@ -208,11 +246,25 @@ mutants:
 	out/mutants -sample $(SAMPLE) -tests '$(TESTS)' $(PACKAGES)
 
 # Which experiments notice a program with a fault, by their quick versions: an hour for all faults, FAULTS=a,b for some.
-# OF=hlem-fig1,rac runs those alone whose names begin so.
+# docs/mutants.tsv has the rows of those. OF=hlem-fig1,rac runs those experiments alone whose names begin so, for no
+# row.
 mutants-claims:
 	@mkdir -p out
 	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/claimmutants ./claimmutants
-	out/claimmutants -only '$(FAULTS)' -experiments '$(OF)'
+	out/claimmutants -only '$(FAULTS)' $(if $(OF),-experiments '$(OF)',-table docs/mutants.tsv)
+
+# Runs the newest releases of other programs on the requests that ours replay, and writes docs/conformance.md: some of
+# them with PROGRAMS="libcachesim caffeine". What cannot be installed is skipped.
+conformance: build
+	@mkdir -p out
+	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/conformance-tool ./conformance
+	out/conformance-tool $(PROGRAMS)
+
+# A few points of each on generated traces, in minutes. It writes nothing.
+conformance-brief: build
+	@mkdir -p out
+	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/conformance-tool ./conformance
+	out/conformance-tool -brief $(PROGRAMS)
 
 # Runs experiments in full and writes what their claims came to into docs/verdicts.tsv; all of them take hours:
 # make verdicts EXPERIMENTS="rac-fig3 laru-fig4". What the claims compared goes into their pins; WHY says why some move.
@@ -235,6 +287,7 @@ docs:
 	UPDATE=1 go test ./configs -run Packed
 	$(MAKE) build
 	UPDATE=1 go test ./internal/traces/read/formats -run Docs
+	UPDATE=1 go test ./internal/experiment -run SchemaIs
 	$(GENDOCS) docs/commands
 	$(BIN) policies --format markdown > docs/commands/list-of-policies.md
 	$(BIN) formats --format markdown > docs/commands/list-of-formats.md
@@ -250,6 +303,17 @@ docs:
 	$(BIN) admissions --format markdown > docs/commands/list-of-admissions.md
 	$(BIN) kv --format markdown > docs/commands/list-of-language-models.md
 	$(BIN) reproduce --scorecard all --format markdown > docs/scorecards.md
+	$(GO) -C tools run ./api -dir .. . ./policytest > docs/api.txt
+
+# The documentation as a site with search in out/site; python3 -m http.server -d out/site shows it. A dead link fails
+# the build, and the same commit gives the same bytes.
+site: build
+	python3 -m venv out/site-tools
+	out/site-tools/bin/pip install --quiet -r packaging/site/requirements.txt
+	$(GO) -C tools run ./site -dir $(CURDIR) -program $(CURDIR)/$(BIN) -o $(CURDIR)/out/pages
+	rm -rf out/site
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) NO_MKDOCS_2_WARNING=1 out/site-tools/bin/mkdocs --quiet build --strict \
+	  -f out/pages/mkdocs.yml -d $(CURDIR)/out/site
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin

@@ -27,7 +27,7 @@ type room struct {
 	imports []string
 }
 
-// rooms are all of them, from the bottom up: a room imports earlier ones only. The commands, above them, import any.
+// rooms are all of them, from the bottom up: a room imports earlier ones only.
 //
 // Records lie low, since they know the names of parts and none of the parts: whatever a replay gives is written into
 // them. Embeddings of texts belong to traces, since loading a trace makes them. What runs kernels for other rooms stays
@@ -48,7 +48,12 @@ var rooms = []room{
 	{"results", "what do people see", []string{"base", "records", "oracle", "traces", "policies", "sim"}},
 	{"experiment", "what is planned, and what is its verdict", []string{"base", "records", "oracle", "traces", "policies",
 		"cuda", "cache", "sim", "results"}},
+	{"commands", "what can a person ask", []string{"base", "records", "oracle", "traces", "similarity",
+		"policies", "cuda", "cache", "serving", "sim", "results", "experiment"}},
 }
+
+// roots are where the sources of the program are: of the rooms, the command and the packages for other modules.
+var roots = []string{".", "../cmd", "../cachesim.go", "../run.go", "../policytest"}
 
 const module = "github.com/cachesim/cachesim/"
 
@@ -152,7 +157,7 @@ const mostLines = 4000
 // TestPackagesAreSmall counts lines of code: those that have more than blanks and comments, without tests.
 func TestPackagesAreSmall(t *testing.T) {
 	lines := map[string]int{}
-	for _, root := range []string{".", "../cmd"} {
+	for _, root := range roots {
 		eachSource(t, root, func(s source) { lines[path.Dir(s.file)] += linesOfCode(s.text) })
 	}
 	for p, n := range lines {
@@ -178,7 +183,7 @@ func givesReason(text []byte) bool {
 // it "is a package of its own".
 func TestPackagesAreWorthTheirName(t *testing.T) {
 	lines, importers, reasons := map[string]int{}, map[string][]string{}, map[string]bool{}
-	for _, root := range []string{".", "../cmd"} {
+	for _, root := range roots {
 		eachSource(t, root, func(s source) {
 			from := path.Dir(s.file)
 			lines[from] += linesOfCode(s.text)
@@ -285,7 +290,7 @@ func readSources(t *testing.T, root string) (all []source) {
 	return all
 }
 
-// importsOf returns the packages below internal that a source imports, and those below cmd by their path from here.
+// importsOf returns the packages below internal that a source imports.
 func importsOf(file string, text []byte) (imports []string, err error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 	if err != nil {
@@ -298,8 +303,6 @@ func importsOf(file string, text []byte) (imports []string, err error) {
 		}
 		if ours, ok := strings.CutPrefix(name, module+"internal/"); ok {
 			imports = append(imports, ours)
-		} else if ours, ok := strings.CutPrefix(name, module+"cmd/"); ok {
-			imports = append(imports, "../cmd/"+ours)
 		}
 	}
 	return imports, nil
@@ -361,7 +364,7 @@ func TestPackagesForTests(t *testing.T) {
 			t.Errorf("there is no package %s; remove it from the list", folder)
 		}
 	}
-	for _, root := range []string{".", "../cmd"} {
+	for _, root := range roots {
 		eachSource(t, root, func(s source) {
 			for _, to := range s.imports {
 				if slices.Contains(forTests, to) && !slices.Contains(forTests, path.Dir(s.file)) {
@@ -375,7 +378,7 @@ func TestPackagesForTests(t *testing.T) {
 // TestNoTemplates: package template calls methods by name, for which the linker keeps every method of every library.
 // Pages are written with package page instead.
 func TestNoTemplates(t *testing.T) {
-	for _, root := range []string{".", "../cmd"} {
+	for _, root := range roots {
 		eachSource(t, root, func(s source) {
 			for _, name := range []string{`"text/template"`, `"html/template"`} {
 				if bytes.Contains(s.text, []byte(name)) {
@@ -439,14 +442,14 @@ var openers = map[string]string{
 	"traces/source/source.go": "traces may be pipes",
 	"base/atomicfile/atomicfile.go": "output may be a pipe, whose reader it waits for until a signal " +
 		"ends that",
-	"base/atomicfile/journal.go":                "its own output",
-	"base/atomicfile/temporary.go":              "its own output",
-	"base/atomicfile/filelock.go":               "its own locks",
-	"cuda/driver.go":                            "a file of the system",
-	"base/memory/gauge_linux.go":                "files of the system",
-	"base/testing/programs/client.go":           "what a program of tests wrote",
-	"base/testing/programs/programs.go":         "what a program of tests wrote",
-	"../cmd/cachesim/internal/version/built.go": "the program",
+	"base/atomicfile/journal.go":        "its own output",
+	"base/atomicfile/temporary.go":      "its own output",
+	"base/atomicfile/filelock.go":       "its own locks",
+	"cuda/driver.go":                    "a file of the system",
+	"base/memory/gauge_linux.go":        "files of the system",
+	"base/testing/programs/client.go":   "what a program of tests wrote",
+	"base/testing/programs/programs.go": "what a program of tests wrote",
+	"commands/version/built.go":         "the program",
 }
 
 // TestFilesAreOpenedInOnePlace finds other sources that open files: they may hang on a pipe, or survive a signal.
@@ -459,7 +462,7 @@ func TestFilesAreOpenedInOnePlace(t *testing.T) {
 func onlyThere(t *testing.T, calls *regexp.Regexp, there map[string]string, problem string) {
 	t.Helper()
 	found := map[string]bool{}
-	for _, root := range []string{".", "../cmd"} {
+	for _, root := range roots {
 		eachSource(t, root, func(s source) {
 			found[s.file] = calls.Match(s.text)
 			if found[s.file] && there[s.file] == "" {

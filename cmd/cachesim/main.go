@@ -2,12 +2,6 @@
 // optimum.
 package main
 
-import (
-	"os"
+import "github.com/cachesim/cachesim"
 
-	_ "github.com/cachesim/cachesim/internal/sim/all" // registers all parts
-)
-
-func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
+func main() { cachesim.Main() }

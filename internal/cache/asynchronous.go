@@ -47,10 +47,14 @@ func (c *prefetching) Proposals(to []requests.Fetch) []requests.Fetch {
 	return to
 }
 
-// fetch appends a proposal that is neither resident nor being fetched.
+// fetch appends a proposal that is neither resident nor being fetched. The policy may want to know of a resident one.
 func (c *prefetching) fetch(p prefetch.Proposal, to []requests.Fetch) []requests.Fetch {
 	o, ok := c.object(p)
-	if !ok || c.coming[o] || c.Resident(o) {
+	if !ok || c.coming[o] {
+		return to
+	}
+	if c.Resident(o) {
+		c.prefetch(o, c.size(o, p, c.last), c.last)
 		return to
 	}
 	c.coming[o] = true

@@ -237,6 +237,8 @@ type Config struct {
 	// Admits.
 	Admission *admit.Spec
 	Warmup    int // requests of Trace at the start that do not count
+	// Life is passed to policies: see policies.Config.
+	Life *policies.Life
 }
 
 // Room returns how many distinct objects a cache may contain, with the addresses that a prefetcher may propose besides.
@@ -258,6 +260,7 @@ func (c Config) PolicyConfig() policies.Config {
 		Params:    c.Policy.Params,
 		Groups:    c.Trace.Groups,
 		Predictor: c.Predictor,
+		Life:      c.Life,
 		Relations: c.Relations,
 		Key:       c.Key,
 	}

@@ -131,7 +131,9 @@ func (d *Divided) build(c Config) error {
 				return err
 			}
 			d.pools[i] = NewPool(p, config.Capacity, c.Room())
-			guard.before(d.pools[i])
+			if err := guard.before(d.pools[i]); err != nil {
+				return err
+			}
 			d.pools[i].Observe(c.Observer)
 			continue
 		}
@@ -140,7 +142,9 @@ func (d *Divided) build(c Config) error {
 		if err != nil {
 			return err
 		}
-		guard.before(pool)
+		if err := guard.before(pool); err != nil {
+			return err
+		}
 		pool.Resize(d.targets[i])
 		pool.Observe(c.Observer)
 		if d.patterns != nil {
@@ -390,10 +394,7 @@ func (d *Divided) Observe(o Observer) {
 	}
 }
 
-func (d *Divided) Load(r policies.Request) (loaded bool) {
-	pool := d.poolWith(r.Object)
-	return !pool.Resident(r.Object) && pool.Load(r)
-}
+func (d *Divided) Load(r policies.Request) (loaded bool) { return d.poolWith(r.Object).Load(r) }
 
 // Expect implements Charging: a stranger belongs to the tenant of the last request, until it is proposed again.
 func (d *Divided) Expect(o policies.Object) {

@@ -36,14 +36,15 @@ func newExactCache(c Config) (Cache, error) {
 	}
 	if c.Prefetcher != nil {
 		pool := NewPool(p, c.Capacity, c.Room())
-		guard.before(pool)
-		return NewPrefetching(c, pool, c.NewPrefetcher(c.Capacity)), nil
+		return NewPrefetching(c, pool, c.NewPrefetcher(c.Capacity)), guard.before(pool)
 	}
 	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.plain() {
 		return NewBatchExact(batch), nil
 	}
 	exact := NewExact(p, c.Capacity, c.Trace.NumObjects)
-	guard.before(exact.Pool)
+	if err := guard.before(exact.Pool); err != nil {
+		return nil, err
+	}
 	exact.Observe(c.Observer)
 	return exact, nil
 }

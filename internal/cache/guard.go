@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"fmt"
+
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -22,17 +24,26 @@ func newGuard(c Config) (*guard, error) {
 	if c.Admission == nil {
 		return nil, nil
 	}
-	a, err := admit.New(*c.Admission, admit.Config{Objects: c.Room(), Capacity: c.Capacity, Sized: !c.Unit})
+	a, err := admit.New(*c.Admission, admit.Config{Objects: c.Room(), Capacity: c.Capacity, Sized: !c.Unit,
+		Seed: c.Seed})
 	return &guard{admission: a, warmup: c.Warmup}, err
 }
 
 // before puts the guard in front of a pool; nil leaves the pool as it is.
-func (g *guard) before(p *Pool) {
+func (g *guard) before(p *Pool) error {
 	if g == nil {
-		return
+		return nil
 	}
 	guarded := &guardedPolicy{Policy: p.policy, guard: g, pool: p, inner: p.admitter}
+	if contest, ok := g.admission.(admit.Contest); ok {
+		if p.expirer != nil {
+			return fmt.Errorf("an admission that compares with victims does not see what this policy drops by itself; use " +
+				"another admission, such as second")
+		}
+		guarded.Policy = &contestedPolicy{Policy: p.policy, contest: contest, pool: p, keptOut: guarded.keptOut}
+	}
 	p.policy, p.admitter = guarded, guarded
+	return nil
 }
 
 // guardedPolicy is a policy whose pool has a guard, so that a pool without one need not ask for it at every request.
@@ -71,15 +82,20 @@ func (g *guardedPolicy) Admit(r policies.Request) bool {
 	asked := r
 	asked.Object = g.pool.name(r.Object)
 	if r.Reason == policies.Demand && !g.guard.admission.Admit(asked) {
-		if r.Pos >= g.guard.warmup {
-			g.refused++
-		}
-		if told, ok := g.pool.observer.(RefusalObserver); ok {
-			told.NotAdmitted(asked.Object)
-		}
+		g.keptOut(r)
 		return false
 	}
 	return g.inner == nil || g.inner.Admit(r)
+}
+
+// keptOut counts an object that is not admitted.
+func (g *guardedPolicy) keptOut(r policies.Request) {
+	if r.Pos >= g.guard.warmup {
+		g.refused++
+	}
+	if told, ok := g.pool.observer.(RefusalObserver); ok {
+		told.NotAdmitted(g.pool.name(r.Object))
+	}
 }
 
 func (g *guardedPolicy) Counters() []policies.Counter {

@@ -8,8 +8,8 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// KeysFor returns numbers in the order of the objects' keys, for Config.Key, if a policy compares keys and all of them
-// are integers. Addresses outside the trace that a prefetcher proposes follow, in the order of their numbers.
+// KeysFor returns the objects' keys with their signs flipped, for Config.Key, if a policy depends on keys and all of
+// them are integers. Addresses outside the trace that a prefetcher proposes follow, in the order of their numbers.
 func KeysFor(policy policies.Spec, t *traces.Trace) func(policies.Object) uint64 {
 	if !policies.NeedsKeys(policy) || t.Keys == nil {
 		return nil

@@ -22,6 +22,8 @@ type Pool struct {
 	resizer  policies.Resizer      // nil if the policy does not need to know its capacity
 	follower policies.SizeFollower // nil if the policy does not depend on sizes
 
+	proposed policies.ProposalFollower // nil if the policy ignores proposals of resident objects
+
 	capacity int64
 	used     int64
 	here     []bool  // per object: it is resident; used while each is charged 1
@@ -106,6 +108,7 @@ func NewPool(p policies.Policy, capacity int64, objects int) *Pool {
 	pool.expirer, _ = p.(policies.Expirer)
 	pool.resizer, _ = p.(policies.Resizer)
 	pool.follower, _ = p.(policies.SizeFollower)
+	pool.proposed, _ = p.(policies.ProposalFollower)
 	return pool
 }
 
@@ -286,10 +289,16 @@ func (p *Pool) rewrite(r policies.Request) {
 
 // Load makes an object resident without a request of the trace; r.Reason says why, and r.Pos and r.Time are the last
 // served request's. It returns false if the object is already resident, is larger than the capacity, or is bypassed by
-// the policy.
+// the policy. A policy that follows proposals is told of one for a resident object.
 func (p *Pool) Load(r policies.Request) (loaded bool) {
 	p.prepare(&r)
-	return !p.Has(r.Object) && p.Miss(r)
+	if !p.Has(r.Object) {
+		return p.Miss(r)
+	}
+	if p.proposed != nil && r.Reason == policies.Prefetch {
+		p.proposed.Proposed(r)
+	}
+	return false
 }
 
 // Miss is Request for an object that the cache knows not to be resident, in a pool without members. It reports whether

@@ -54,13 +54,22 @@ type Options struct {
 
 func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
-type CellError struct {
-	Cell Cell
-	Err  error
+type cellError struct {
+	cell Cell
+	err  error
 }
 
-func (e *CellError) Error() string { return e.Cell.String() + ": " + e.Err.Error() }
-func (e *CellError) Unwrap() error { return e.Err }
+func (e *cellError) Error() string { return e.cell.String() + ": " + e.err.Error() }
+func (e *cellError) Unwrap() error { return e.err }
+
+// Cause returns an error of Execute without the cell that failed, for callers whose users know which one it was.
+func Cause(err error) error {
+	var failed *cellError
+	if errors.As(err, &failed) {
+		return failed.err
+	}
+	return err
+}
 
 // Progress is notified of Execute's progress. Its methods, and those of its tasks, are called from several goroutines.
 type Progress interface {
@@ -205,7 +214,7 @@ func (e *executor) plan(ctx context.Context, cells []Cell) error {
 			}
 			if err == nil {
 				g.cells = append(g.cells, c)
-			} else if err := e.report([]Cell{c}, &CellError{c, err}); err != nil {
+			} else if err := e.report([]Cell{c}, &cellError{c, err}); err != nil {
 				return err
 			}
 		}
@@ -532,7 +541,7 @@ func (e *executor) jobs(t *traces.Trace, cells []Cell) (jobs []job, err error) {
 				err = r.Check(s)
 			}
 			if err != nil {
-				if err := e.report([]Cell{c}, &CellError{c, err}); err != nil {
+				if err := e.report([]Cell{c}, &cellError{c, err}); err != nil {
 					return nil, err
 				}
 				continue
@@ -602,7 +611,7 @@ func (e *executor) replay(ctx context.Context, j job) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return e.report(all, &CellError{all[0], err})
+		return e.report(all, &cellError{all[0], err})
 	}
 	elapsed := time.Since(start).Seconds()
 	e.learn(j, elapsed)

@@ -25,6 +25,9 @@ type OptimumFollower interface{ FollowsOptimum() }
 // PriorityFollower is implemented by policies that need a trace of prompts with priorities.
 type PriorityFollower interface{ FollowsPriorities() }
 
+// Outsider is implemented by policies that decide outside of this program, and so may fail while they are used.
+type Outsider interface{ Outside() }
+
 // HeadServer is implemented by ways to serve the heads of a language model. They are no policies of a pool, and work
 // only in the cache that serves heads, which knows them by their types.
 type HeadServer interface{ ServesHeads() }

@@ -42,4 +42,7 @@ const (
 	Square
 	Diamond // of servers
 	Star    // of what users write
+	Arrow   // of libraries
+	Hexagon
+	Pentagon
 )

@@ -100,6 +100,14 @@ type SizeFollower interface {
 	Resized(o Object, size int64)
 }
 
+// ProposalFollower is implemented by policies that simulate others and follow one of them. What a prefetcher proposes
+// is for all of these, whether or not the cache has it: else those that are not followed would look worse than they
+// are.
+type ProposalFollower interface {
+	// Proposed reports that a prefetcher has proposed a resident object, by the request that would have loaded it.
+	Proposed(r Request)
+}
+
 // Grower is implemented by policies with memory per object. A pool numbers its objects in the order in which it meets
 // them, starts with a small Config.Objects, and calls Grow before it names a further one. So thousands of pools need
 // memory only for the objects that each has met.
@@ -200,8 +208,8 @@ type Config struct {
 	// part of the prompt that is loaded later.
 	MoreEvents bool
 
-	// Key returns a number for the key of an object in the trace: the smaller the key, the smaller the number. Set only
-	// for entries with Keys; nil if keys are unknown, or not all of them are integers.
+	// Key returns the key of an object in the trace, an integer of 64 bits whose sign is flipped, so that the smaller key
+	// is the smaller number. Set only for entries with Keys; nil if keys are unknown, or not all of them are integers.
 	Key func(Object) uint64
 
 	// Relations is set in every cache for entries with Relates, and for no others.
@@ -209,6 +217,9 @@ type Config struct {
 
 	// Predictor is set for policies that are a PredictorUser, and for no others.
 	Predictor predict.Predictor
+
+	// Life is how long the policy is used; nil if nobody knows that. Only policies that are more than memory need it.
+	Life *Life
 }
 
 // Room returns how many objects fit, at most all of them.

@@ -2,6 +2,8 @@ package policies
 
 import (
 	"cmp"
+	"math"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/params"
@@ -28,8 +30,8 @@ const (
 	UnitsBytes         // capacity counts bytes only
 )
 
-// Entry describes one policy for the registry. It implements params.Named, params.Aliased, params.Checker and
-// params.Resolver.
+// Entry describes one policy for the registry. It implements params.Named, params.Aliased, params.Checker,
+// params.Resolver and params.Open.
 type Entry struct {
 	Name    string
 	Aliases []string // other names that users know it by
@@ -78,7 +80,7 @@ type Entry struct {
 	NeedsTime func(Values) bool
 	// Prompts says that a Bound holds in caches that serve prompts, and only there.
 	Prompts bool
-	// Keys reports whether it compares the keys of objects; nil if it never does.
+	// Keys reports whether it depends on the keys of objects; nil if it never does.
 	Keys func(Values) bool
 	// Reference reports whether others are compared with it under some rules: with the best offline policy (Kind Offline),
 	// or with a bound (Kind Bound). Each Kind has at most one under any rules. Nil: never.
@@ -92,11 +94,17 @@ type Entry struct {
 	// Game returns how it chooses victims with room for capacity objects; nil, or false, if a Game does not say that.
 	Game   func(v Values, capacity int) (Game, bool)
 	Params []Param
+	// OpenParams says that it takes further parameters, which are numbers. Check must refuse those that it does not know.
+	OpenParams bool
 	// Metrics are what it reports in its Counters, beside the counts of the cache.
 	Metrics []metric.Metric
 	// Check refuses values of Params that make no sense, alone or together; nil if their types and ranges suffice.
 	Check func(Values) error
-	New   func(Config) (Policy, error) // nil for a Bound, with ShortFor and for a HeadServer
+	// New makes the policy; nil for a Bound, with ShortFor, for a HeadServer, and where only Resolve can set it.
+	New func(Config) (Policy, error)
+	// Introduce asks a policy from outside of the program what it is called, and where it is from; each "" if it does not
+	// say. Nil for all others.
+	Introduce func(Values) (name, source string, err error)
 	// Type is a nil pointer of the type that New makes, with Config.Holds if there are two: see Can. Nil if that can do
 	// nothing but choose victims.
 	Type any
@@ -120,11 +128,17 @@ type Memory struct {
 // sizeBytes is what sizes, and links between objects of different size, take per object if capacities count bytes.
 const sizeBytes = 16
 
-// Bytes returns what a policy takes for a trace with a number of objects and a cache with room for slots of them.
-func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
+// Planned returns what replays plan with: what a policy states, or what is enough for those that keep little.
+func (m Memory) Planned() Memory {
 	if m.PerObject+m.PerSlot == 0 {
 		m.PerObject, m.PerSlot = 32, 16
 	}
+	return m
+}
+
+// Bytes returns what a policy takes for a trace with a number of objects and a cache with room for slots of them.
+func (m Memory) Bytes(objects, slots int64, bytes bool) int64 {
+	m = m.Planned()
 	total := m.Fixed + float64(m.PerObject*float64(objects)) + float64(m.PerSlot*float64(slots))
 	if bytes {
 		total += float64(sizeBytes * float64(objects))
@@ -152,10 +166,21 @@ func (e Entry) ResolveValues(v Values) Entry {
 	return e
 }
 
+// WithNumbers implements params.Open.
+func (e Entry) WithNumbers(names []string) Entry {
+	if e.OpenParams {
+		e.Params = slices.Clip(e.Params)
+		for _, name := range names {
+			e.Params = append(e.Params, Param{Name: name, Default: math.NaN(), Min: math.Inf(-1)})
+		}
+	}
+	return e
+}
+
 // NeedsClock reports whether the policy of a spec needs a trace with a clock.
 func NeedsClock(s Spec) bool { return s.Entry.NeedsTime != nil && s.Entry.NeedsTime(s.Params) }
 
-// NeedsKeys reports whether the policy of a spec compares the keys of objects.
+// NeedsKeys reports whether the policy of a spec depends on the keys of objects.
 func NeedsKeys(s Spec) bool { return s.Entry.Keys != nil && s.Entry.Keys(s.Params) }
 
 // BoundInput is what a lower bound is computed from.
@@ -185,6 +210,11 @@ const (
 	Servers                  // as servers of key-value pairs and of web pages have them
 	Custom                   // as users write them
 )
+
+func (f Family) String() string {
+	return [...]string{"queues", "last use", "adaptive", "frequency", "experts", "admission", "sampled", "baselines",
+		"foresight", "predicting", "topics", "systems", "engines", "servers", "custom"}[f]
+}
 
 // Registry has every policy, family by family.
 var Registry = params.NewRegistry[Entry]("policy", "lru,arc")

@@ -14,7 +14,6 @@ import (
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
-	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/windows"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -120,6 +119,9 @@ func CheckParts(c Cell) error {
 			"numbers of objects or shares", kind.Name)
 	case c.Admission != nil && c.Admission.Entry.Sizes && !c.Capacity.Bytes:
 		return fmt.Errorf("admission %s decides by sizes, but capacities count objects; add --bytes", c.Admission.Name())
+	case c.Admission != nil && c.Admission.Entry.Contests && !cache.IsExact(c.Cache):
+		return fmt.Errorf("admission %s compares an object with what would leave for it, which cache %s does not ask; use "+
+			"cache exact, or an admission such as second", c.Admission.Name(), kind.Name)
 	case c.Prefetcher != nil && c.Model != nil && prefetch.DelayOf(*c.Prefetcher) > 0:
 		return fmt.Errorf("prefetcher %s: model %s says itself when objects arrive; remove %s", c.Prefetcher,
 			c.Model.Name(), prefetch.Delay)
@@ -269,22 +271,7 @@ func checkOrigin(c Cell, t *traces.Trace) error {
 		return fmt.Errorf("series %s: each file has a clock of its own, so misses per second of all are unknown; replay "+
 			"one file at a time", window)
 	}
-	return checkMinutes(window, t)
-}
-
-// checkMinutes rejects more minutes than a series may have, of which --origin makes one.
-func checkMinutes(window series.Window, t *traces.Trace) error {
-	if window.Span != time.Minute {
-		return nil // whatever is wrong with other windows is said of them
-	}
-	lasts := time.Duration(slices.Max(t.Times) - t.Times[0])
-	if window.CheckSpan(lasts) == nil {
-		return nil
-	}
-	const day = 24 * time.Hour
-	return fmt.Errorf("%s lasts %.0f days, but misses per minute are limited to %d days; use --limit, or longer "+
-		"windows, such as --series 1h:%s", t.Name, float64(lasts)/float64(day),
-		series.MaxWindows*time.Minute/day, window.Names)
+	return windows.CheckMinutes(window, t)
 }
 
 // Tally is what a replay counted.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -43,7 +42,7 @@ type Left struct {
 // explained: exact and semantic. When ctx ends it does not wait for a request that takes long; the decision about that
 // one may still be passed on.
 func (r *Replayer) Explain(ctx context.Context, c Cell, each func(Decision) error) error {
-	_, err := parallel.Await(ctx, func() (struct{}, error) { return struct{}{}, r.explain(ctx, c, each) })
+	_, err := policies.Await(ctx, func(ctx context.Context) (any, error) { return nil, r.explain(ctx, c, each) })
 	return err
 }
 
@@ -135,7 +134,7 @@ func (r *Replayer) OpenNodes(ctx context.Context, c Cell) (*traces.Trace, func(i
 // Streams replays the requests of a cell before a position, all of them if it is 0, and returns what the cache knows of
 // the streams of accesses then.
 func (r *Replayer) Streams(ctx context.Context, c Cell, to int) (all []cache.StreamState, err error) {
-	return parallel.Await(ctx, func() ([]cache.StreamState, error) {
+	return policies.Await(ctx, func(ctx context.Context) ([]cache.StreamState, error) {
 		t, served, err := r.Open(ctx, c, nil)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/traces"
@@ -23,7 +24,7 @@ func TestExplainAddsUp(t *testing.T) {
 		trace.Keys = append(trace.Keys, stream.Key{Num: uint64(o)})
 	}
 	r := sim.NewReplayer(trace, sim.ReplayerOptions{})
-	for _, e := range policies.Registry.All() {
+	for _, e := range policytest.Ready() {
 		if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.NeedsTime != nil ||
 			policies.Can[policies.HeadServer](e) || e.ShortInside {
 			continue

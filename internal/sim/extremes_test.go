@@ -97,7 +97,7 @@ func TestExtremeParameters(t *testing.T) {
 			test(t, extremeTraces{plain, simtest.Conversations(10), simtest.Queries(3, 120, 20, 0.3)})
 		})
 	}
-	for _, e := range brief.Sample(4, policies.Registry.All()...) {
+	for _, e := range brief.Sample(4, policytest.Ready()...) {
 		inParallel(e.Name, func(t *testing.T, on extremeTraces) { replayExtremePolicy(t, on, e) })
 	}
 	inParallel("predictors", func(t *testing.T, on extremeTraces) {

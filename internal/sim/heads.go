@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/kv"
 	"github.com/cachesim/cachesim/internal/clock/decode"
 	"github.com/cachesim/cachesim/internal/clock/models"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/traces/attention"
 )
@@ -19,7 +20,7 @@ import (
 // attention if full is nil.
 func (r *Replayer) replayHeads(ctx context.Context, cells []Cell, full []kv.Attention) ([]outcome, error) {
 	config := kv.Config{Trace: attention.Of(r.trace.Kind), Jobs: r.options.Jobs, Memory: r.options.Memory,
-		Progress: r.progress(), Steps: slices.ContainsFunc(cells, asksSteps), Attention: full}
+		Life: policies.LifeOf(ctx), Progress: r.progress(), Steps: slices.ContainsFunc(cells, asksSteps), Attention: full}
 	for _, c := range cells { // all of a trace have the same windows
 		if c.Series.Named(kv.QueryCosines.Name) {
 			config.MapEvery = int(c.Series.Requests)

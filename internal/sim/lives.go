@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/lives"
@@ -43,7 +43,7 @@ func CheckLives(c Cell) error {
 // Lives replays a cell, request by request, and follows its objects. top is how many of those that miss most it
 // returns. When ctx ends it does not wait for a request that takes long.
 func (r *Replayer) Lives(ctx context.Context, c Cell, top int) (Lives, error) {
-	return parallel.Await(ctx, func() (Lives, error) { return r.lives(ctx, c, top) })
+	return policies.Await(ctx, func(ctx context.Context) (Lives, error) { return r.lives(ctx, c, top) })
 }
 
 func (r *Replayer) lives(ctx context.Context, c Cell, top int) (l Lives, err error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim/feed"
 	"github.com/cachesim/cachesim/internal/sim/onepass"
 	"github.com/cachesim/cachesim/internal/sim/ontrace"
@@ -25,7 +26,10 @@ func (r *Replayer) InOnePass(c Cell) bool { return !cache.ServesHeads(c.Cache) &
 // passOf returns a key if one pass over reuse distances can serve a cell and others: those with the same key. It has
 // LRU's counts at capacities in objects and, if no object changes its size, at those in bytes that hold any object.
 func (r *Replayer) passOf(c Cell) string {
-	if cache.ServesHeads(c.Cache) {
+	switch {
+	case policies.Can[policies.Outsider](c.Policy.Entry):
+		return "" // if it fails, others must not
+	case cache.ServesHeads(c.Cache):
 		return "heads"
 	}
 	inPass := c.Policy.Entry.ReuseDistances || c.OnePass && c.Policy.Entry.OnePass

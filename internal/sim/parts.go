@@ -195,7 +195,8 @@ var Kinds = inOrder(
 		random: func(e route.Entry) bool { return e.Random },
 	}, at(func(p *Parts) **route.Spec { return &p.Router })),
 	newKind("admission", admit.Registry, traits[admit.Entry]{
-		idle: func(e admit.Entry) bool { return e.Idle },
+		idle:   func(e admit.Entry) bool { return e.Idle },
+		random: func(e admit.Entry) bool { return e.Random },
 	}, at(func(p *Parts) **admit.Spec { return &p.Admission })),
 	newKind("model", models.Registry, traits[models.Entry]{}, at(func(p *Parts) **models.Spec { return &p.Model })),
 )

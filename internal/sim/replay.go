@@ -102,7 +102,7 @@ func replayModelled(ctx context.Context, c Cell, t *traces.Trace, served cache.C
 				"when they arrive", served)
 		}
 		run := &feed.Asynchronous{Cache: later, Progress: options.Progress}
-		config.Unit, config.Asked = !c.Capacity.Bytes, run.Asked
+		config.Unit, config.Capacity, config.Asked = !c.Capacity.Bytes, c.Capacity.Simulated, run.Asked
 		config.EndWarmup, config.Windows = run.EndWarmup, options.sampler.OfModel(run.Counts)
 		counted = func() cache.Counts { run.Report(); return run.Counts().Minus(run.Warm) }
 	default:

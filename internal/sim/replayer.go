@@ -11,7 +11,6 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/memory"
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
@@ -248,7 +247,7 @@ func (r *Replayer) ReplayJob(ctx context.Context, job Job) (results []Result, er
 		}
 		return results, err
 	}
-	outcomes, err := parallel.Await(ctx, func() ([]outcome, error) {
+	outcomes, err := policies.Await(ctx, func(ctx context.Context) ([]outcome, error) {
 		switch {
 		case job.device != nil:
 			return r.replayOnDevice(ctx, job)
@@ -469,6 +468,7 @@ func (r *Replayer) config(ctx context.Context, c Cell, t *traces.Trace, warmup i
 		}
 	}
 	config.Observer, config.Warmup, config.Served = observer, warmup, r.progress()
+	config.Life = policies.LifeOf(ctx)
 	config.Addresses = addresses
 	config.Key = cache.KeysFor(c.Policy, t)
 	if config.Layout, err = r.view(c.Capacity).layoutFor(c); err != nil {

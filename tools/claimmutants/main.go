@@ -20,23 +20,28 @@ import (
 	"strings"
 
 	"github.com/cachesim/cachesim/tools/experiments"
+	"github.com/cachesim/cachesim/tools/tables"
 )
+
+// columns are those of the table: a fault, the experiments that notice it, and those that do not.
+var columns = []string{"fault", "noticed by", "not noticed by"}
 
 func main() {
 	log.SetFlags(0)
 	only := flag.String("only", "", "faults to try, separated by commas; default: all")
 	of := flag.String("experiments", "", "how the names of experiments begin that are run, separated by commas; "+
 		"default: all")
+	table := flag.String("table", "", "a table (.tsv) that gets a row for each fault; those of other faults stay")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *only, strings.Split(*of, ",")); err != nil {
+	if err := run(ctx, *only, strings.Split(*of, ","), *table); err != nil {
 		stop()
 		log.Fatal("claimmutants: ", err)
 	}
 }
 
-func run(ctx context.Context, only string, of []string) error {
+func run(ctx context.Context, only string, of []string, table string) error {
 	chosen, err := choose(only)
 	if err != nil {
 		return err
@@ -48,6 +53,10 @@ func run(ctx context.Context, only string, of []string) error {
 	defer os.RemoveAll(folder)
 	all := 0
 	silent := []string{}
+	var names []string
+	for _, f := range faults {
+		names = append(names, f.name)
+	}
 	for _, f := range chosen {
 		noticed, missed, err := f.try(ctx, folder, of)
 		if err != nil {
@@ -58,6 +67,12 @@ func run(ctx context.Context, only string, of []string) error {
 			fmt.Printf("; not %s", strings.Join(missed, " "))
 		}
 		fmt.Println()
+		if table != "" {
+			row := []string{f.name, strings.Join(noticed, " "), strings.Join(missed, " ")}
+			if err := tables.SetRow(table, columns, row, names); err != nil {
+				return err
+			}
+		}
 		if all++; len(noticed) == 0 {
 			silent = append(silent, f.name)
 		}
@@ -85,12 +100,20 @@ func choose(only string) ([]fault, error) {
 	return chosen, nil
 }
 
-// fault is a change of one file, which concerns the experiments whose names begin in one of some ways.
+// fault is a change of one file, which concerns some experiments: named, or all whose names begin as one says that ends
+// in a dash. An empty one says all.
 type fault struct {
 	name        string
 	experiments []string
 	file        string // below the root of the module
 	from, to    string // from is in the file once
+}
+
+func (f fault) concerns(experiment string) bool {
+	return slices.ContainsFunc(f.experiments, func(name string) bool {
+		several := name == "" || strings.HasSuffix(name, "-")
+		return name == experiment || several && strings.HasPrefix(experiment, name)
+	})
 }
 
 // inRecords reports whether the fault changes records alone, so that replays are those of other such faults.
@@ -108,7 +131,7 @@ func (f fault) try(ctx context.Context, folder string, of []string) (noticed, mi
 	}
 	for _, name := range names {
 		begins := func(begin string) bool { return strings.HasPrefix(name, begin) }
-		if !slices.ContainsFunc(f.experiments, begins) || !slices.ContainsFunc(of, begins) {
+		if !f.concerns(name) || !slices.ContainsFunc(of, begins) {
 			continue
 		}
 		out := filepath.Join(folder, "out")
@@ -133,7 +156,7 @@ func (f fault) try(ctx context.Context, folder string, of []string) (noticed, mi
 		}
 	}
 	if len(noticed)+len(missed) == 0 {
-		return nil, nil, fmt.Errorf("no experiment begins with %s", strings.Join(f.experiments, " or "))
+		return nil, nil, fmt.Errorf("there is no experiment %s", strings.Join(f.experiments, " or "))
 	}
 	return noticed, missed, nil
 }

@@ -36,3 +36,20 @@ func TestChoose(t *testing.T) {
 		t.Error("a fault that does not exist is no error")
 	}
 }
+
+func TestConcerns(t *testing.T) {
+	for _, c := range []struct {
+		listed, experiment string
+		want               bool
+	}{
+		{"hlem-fig1", "hlem-fig1", true},
+		{"hlem-fig1", "hlem-fig10", false},
+		{"hlem-", "hlem-fig10", true},
+		{"", "hlem-fig10", true},
+		{"routers", "routers-shared", false},
+	} {
+		if got := (fault{experiments: []string{c.listed}}).concerns(c.experiment); got != c.want {
+			t.Errorf("%q concerns %s: %v, want %v", c.listed, c.experiment, got, c.want)
+		}
+	}
+}

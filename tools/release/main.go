@@ -21,7 +21,7 @@ import (
 )
 
 // maxProgram is how large a program may be, in bytes: what is larger has taken in a library that it should do without.
-const maxProgram = 41_000_000
+const maxProgram = 44_000_000
 
 func main() {
 	log.SetFlags(0)

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -22,6 +21,7 @@ import (
 	"time"
 
 	"github.com/cachesim/cachesim/tools/experiments"
+	"github.com/cachesim/cachesim/tools/tables"
 )
 
 func main() {
@@ -151,29 +151,13 @@ func currentCommit(ctx context.Context) (string, error) {
 
 // update changes the rows of the table and writes its page.
 func update(table string, change func([]row) []row) error {
-	text, err := os.ReadFile(table)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	rows, err := readTable(bytes.NewReader(text))
+	rows, err := readTable(table)
 	if err != nil {
-		return fmt.Errorf("%s: %w", table, err)
+		return err
 	}
 	rows = change(rows)
-	var changed bytes.Buffer
-	if err := writeTable(&changed, rows); err != nil {
+	if err := writeTable(table, rows); err != nil {
 		return err
 	}
-	if err := replaceFile(table, changed.Bytes()); err != nil {
-		return err
-	}
-	return replaceFile(strings.TrimSuffix(table, ".tsv")+".md", []byte(page(rows)))
-}
-
-func replaceFile(path string, text []byte) error {
-	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
-	if err := os.WriteFile(temporary, text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
+	return tables.Replace(strings.TrimSuffix(table, ".tsv")+".md", []byte(page(rows)))
 }

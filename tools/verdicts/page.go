@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
+
+	"github.com/cachesim/cachesim/tools/tables"
 )
 
 // introduction is the text above the table of all experiments.
@@ -50,6 +50,7 @@ func parseClaims(lines []byte, run row) (rows []row, err error) {
 	for line := range bytes.Lines(lines) {
 		var c struct {
 			Experiment, Claim, Stated, Measured, Verdict, Reason, Note, Reading string
+			Ours                                                                bool
 			Expected                                                            struct{ Verdict, Because string }
 			Calibration                                                         struct{ Constant, Because string }
 			Narrowed                                                            struct {
@@ -65,6 +66,9 @@ func parseClaims(lines []byte, run row) (rows []row, err error) {
 		}
 		r := run
 		r.claim, r.stated, r.measured = c.Claim, c.Stated, c.Measured
+		if c.Ours {
+			r.stated = "[ours] " + c.Stated
+		}
 		for _, m := range marks {
 			if m.verdict == c.Verdict {
 				r.mark = m.mark
@@ -99,39 +103,28 @@ func parseClaims(lines []byte, run row) (rows []row, err error) {
 }
 
 // readTable returns the rows of verdicts.tsv.
-func readTable(from io.Reader) (rows []row, err error) {
-	table := csv.NewReader(from)
-	table.Comma = '\t'
-	lines, err := table.ReadAll()
-	if err != nil || len(lines) == 0 {
-		return nil, err
-	}
-	if !slices.Equal(lines[0], columns) {
-		return nil, fmt.Errorf("the columns are %q, want %q", lines[0], columns)
-	}
-	for _, line := range lines[1:] {
+func readTable(path string) (rows []row, err error) {
+	lines, err := tables.Read(path, columns)
+	for _, line := range lines {
 		var r row
 		for i, field := range r.fields() {
 			*field = line[i]
 		}
 		rows = append(rows, r)
 	}
-	return rows, nil
+	return rows, err
 }
 
-func writeTable(to io.Writer, rows []row) error {
-	table := csv.NewWriter(to)
-	table.Comma = '\t'
-	table.Write(columns) //nolint:errcheck // Error has it
+func writeTable(path string, rows []row) error {
+	var lines [][]string
 	for _, r := range rows {
 		var line []string
 		for _, field := range r.fields() {
 			line = append(line, *field)
 		}
-		table.Write(line) //nolint:errcheck // Error has it
+		lines = append(lines, line)
 	}
-	table.Flush()
-	return table.Error()
+	return tables.Write(path, columns, lines)
 }
 
 // replace returns the rows of every experiment in their order, with new ones for one of them.

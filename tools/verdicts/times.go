@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cachesim/cachesim/tools/tables"
 )
 
-// timeColumns is the first line of times.tsv. Package configs reads the file for the list of experiments.
-const timeColumns = "experiment\tfull, clock s\tquick, processor s\tmachine"
+// timeColumns are those of times.tsv. Package configs reads the file for the list of experiments.
+var timeColumns = []string{"experiment", "full, clock s", "quick, processor s", "machine"}
 
 // time runs the quick version of an experiment, and writes its processor time beside what the whole one took. The clock
 // would measure what else the machine does in the seconds of a quick version.
@@ -27,28 +27,9 @@ func (r *runner) time(ctx context.Context, name, full string, every []string) er
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(r.times)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
 	cpu, _ := os.ReadFile("/proc/cpuinfo") // elsewhere: the architecture
-	line := fmt.Sprintf("%s\t%.0f\t%.1f\t%s", name, took.Seconds(), max(quick.Seconds(), 0.1), machine(cpu))
-	return replaceFile(r.times, replaceTime(text, line, every))
-}
-
-// replaceTime returns the table with a line for one of the experiments, in their order.
-func replaceTime(table []byte, line string, every []string) []byte {
-	lines := map[string]string{}
-	for old := range strings.Lines(string(table) + line + "\n") {
-		name, _, _ := strings.Cut(old, "\t")
-		lines[name] = old
-	}
-	var changed bytes.Buffer
-	changed.WriteString(timeColumns + "\n")
-	for _, name := range every {
-		changed.WriteString(lines[name])
-	}
-	return changed.Bytes()
+	row := []string{name, fmt.Sprintf("%.0f", took.Seconds()), fmt.Sprintf("%.1f", max(quick.Seconds(), 0.1)), machine(cpu)}
+	return tables.SetRow(r.times, timeColumns, row, every)
 }
 
 // machine names this one by its cores and its processor, as the text of /proc/cpuinfo has it.

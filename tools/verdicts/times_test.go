@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -21,7 +22,8 @@ func TestTimesOfOthersAreKept(t *testing.T) {
 	if err := os.WriteFile(r.program, []byte(fake), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	old := timeColumns + "\nb\t9\t9.0\tthere\nc\t8\t8.0\tthere\ngone\t1\t1.0\tthere\n"
+	columns := strings.Join(timeColumns, "\t")
+	old := columns + "\nb\t9\t9.0\tthere\nc\t8\t8.0\tthere\ngone\t1\t1.0\tthere\n"
 	if err := os.WriteFile(r.times, []byte(old), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,7 @@ func TestTimesOfOthersAreKept(t *testing.T) {
 		}
 	}
 	here := fmt.Sprintf("\t62\t[0-9]+[.][0-9]\t%d cores, .+\n", runtime.NumCPU())
-	want := "^" + regexp.QuoteMeta(timeColumns) + "\na" + here + "b" + here + "c\t8\t8.0\tthere\n$"
+	want := "^" + regexp.QuoteMeta(columns) + "\na" + here + "b" + here + "c\t8\t8.0\tthere\n$"
 	if text, err := os.ReadFile(r.times); err != nil || !regexp.MustCompile(want).Match(text) {
 		t.Errorf("%v; times.tsv does not match %s:\n%s", err, want, text)
 	}

@@ -21,6 +21,7 @@ type Param struct {
 	Max     float64  // largest value of a number; 0 means no limit
 	Choices []string // the values that a string may take; empty means any
 	File    bool     // a string is the path of a file, or one of Choices, if there are any
+	Command bool     // a string is a command, with words as Words has them; those that are paths of files count as files
 	// Rest says that a string without single quotes extends to the end of the text, including commas, parentheses and
 	// double quotes. It may be pasted, but must come last.
 	Rest bool

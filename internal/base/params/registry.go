@@ -140,6 +140,9 @@ func (r *Registry[E]) parse(text string) (s Spec[E], err error) {
 		}
 		return s, suggest.Unknown(r.kind, name, r.Names())
 	}
+	if open, ok := any(s.Entry).(Open[E]); ok {
+		s.Entry = open.WithNumbers(unlisted(s.Entry, args))
+	}
 	name, ps := s.Entry.Signature()
 	if s.Params, s.given, err = parseArgs(ps, args); err != nil {
 		return s, fmt.Errorf("%s %s: %w", r.kind, name, err)
@@ -229,6 +232,27 @@ type Resolver[E any] interface {
 	ResolveValues(v Values) E
 }
 
+// Open is implemented by entries that may take parameters beyond those of their signature, as programs of users have.
+type Open[E any] interface {
+	// WithNumbers returns the entry with further parameters, which are numbers and have no default; itself if it takes
+	// none.
+	WithNumbers(names []string) E
+}
+
+// unlisted returns the names in arguments that are none of an entry's parameters.
+func unlisted[E Named](e E, args string) (names []string) {
+	_, ps := e.Signature()
+	items, _ := splitArgs(ps, args) // what is wrong with them is said later
+	for _, item := range items {
+		name, _, ok := strings.Cut(item, "=")
+		name = strings.TrimSpace(name)
+		if ok && name != "" && !slices.ContainsFunc(ps, func(p Param) bool { return p.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Spec is an entry with its parameters: what a user writes as `lru-k(k=2)`.
 type Spec[E Named] struct {
 	Entry  E
@@ -273,12 +297,15 @@ func (s Spec[E]) Full() string {
 	return name + "(" + Format(ps, s.Params) + ")"
 }
 
-// Files returns the paths of the files that its parameters name.
+// Files returns the paths of the files that its parameters name, among them those of commands that exist.
 func (s Spec[E]) Files() (paths []string) {
 	_, ps := s.Entry.Signature()
 	for _, p := range ps {
 		if path := p.Path(s.Params); path != "" {
 			paths = append(paths, path)
+		}
+		if p.Command {
+			paths = append(paths, filesOf(s.Params.Text(p.Name))...)
 		}
 	}
 	return paths
@@ -291,6 +318,9 @@ func (s Spec[E]) WithFiles(other func(path string) string) Spec[E] {
 	for _, p := range ps {
 		if path := p.Path(values); path != "" {
 			values[p.Name] = other(path)
+		}
+		if p.Command {
+			values[p.Name] = withFiles(values.Text(p.Name), other)
 		}
 	}
 	return Spec[E]{s.Entry, values, s.given}

@@ -2,6 +2,7 @@ package params
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -84,4 +85,38 @@ func TestNamesAreTakenOnce(t *testing.T) {
 		}
 	}()
 	NewRegistry("tree", "oak", fileEntry{"oak", "quercus"}, fileEntry{name: "Quercus"})
+}
+
+// openEntry is an entry that takes any numbers.
+type openEntry struct{ more []Param }
+
+func (e openEntry) Signature() (string, []Param) {
+	return "open", append([]Param{{Name: "k", Default: 2, Min: 1, Max: 9}}, e.more...)
+}
+
+func (e openEntry) WithNumbers(names []string) openEntry {
+	for _, name := range names {
+		e.more = append(e.more, Param{Name: name, Default: math.NaN(), Min: math.Inf(-1)})
+	}
+	return e
+}
+
+// An entry may take parameters that it does not list. They are always written, because they have no default.
+func TestOpenEntries(t *testing.T) {
+	r := NewRegistry("tree", "open", openEntry{})
+	s, err := r.Parse("open(share=0.1,k=3,less=-7)")
+	if err != nil || s.String() != "open(k=3,share=0.1,less=-7)" || s.Params.Float("less") != -7 {
+		t.Errorf("%v, %v", s, err)
+	}
+	if s, err := r.Parse("open(k=3)"); err != nil || s.Full() != "open(k=3)" {
+		t.Errorf("%v, %v: the entry of the registry has changed", s, err)
+	}
+	for text, want := range map[string]string{
+		"open(share=a)": "share=a: want a number", "open(share=1,share=2)": "share is given twice",
+		"open(share)": `parameter "share": want name=value`, "open(k=10)": "k=10: want a number from 1 to 9",
+	} {
+		if _, err := r.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
 }

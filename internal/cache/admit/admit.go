@@ -4,10 +4,10 @@
 package admit
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/cachesim/cachesim/internal/base/params"
-	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/traces/requests"
 )
 
@@ -26,6 +26,9 @@ type Entry struct {
 	Source  string // the paper or page that defines it
 	Idle    bool   // admits everything, so that a replay with it is the same as without
 	Sizes   bool   // decides by sizes, so that capacities must count bytes
+	Random  bool   // makes random choices, so that results depend on the seed
+	// Contests says that it is a Contest: it needs a cache whose victims it can compare with.
+	Contests bool
 	// PerObject is its memory per object of the trace, in bytes.
 	PerObject int64
 	Params    []params.Param
@@ -36,7 +39,9 @@ type Entry struct {
 func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 
 func (e Entry) Describe() params.Description {
-	return params.Description{Summary: e.Summary, Source: e.Source}.With(e.Sizes, "needs capacities in bytes")
+	return params.Description{Summary: e.Summary, Source: e.Source}.With(e.Sizes, "needs capacities in bytes").
+		With(e.Random, "random").
+		With(e.Contests, "only before a cache of one memory")
 }
 
 func (e Entry) CheckValues(v params.Values) error { return params.Check(e.Check, v) }
@@ -46,6 +51,7 @@ type Config struct {
 	Objects  int   // distinct objects of the trace
 	Capacity int64 // of the cache or the tier
 	Sized    bool  // the capacity and the sizes of requests are in bytes; otherwise each request is 1
+	Seed     uint64
 	Params   params.Values
 }
 
@@ -53,11 +59,21 @@ type Config struct {
 type Spec = params.Spec[Entry]
 
 // Registry has every admission, in the order of `cachesim admissions`.
-var Registry = params.NewRegistry("admission", "none,second", noneEntry, secondEntry, sizeEntry, learnedEntry)
+var Registry = params.NewRegistry("admission", "none,second", noneEntry, secondEntry, bloomEntry,
+	tinyLFUEntry, probabilityEntry, sizeEntry, sizeProbabilityEntry, adaptSizeEntry, learnedEntry)
 
 func New(s Spec, c Config) (Admission, error) {
 	c.Params = s.Params
 	return s.Entry.New(c)
+}
+
+// needBytes returns an error where an admission that decides by sizes has capacities that count objects.
+func (c Config) needBytes(admission string) error {
+	if c.Sized {
+		return nil
+	}
+	return fmt.Errorf("admission %s: capacities count objects, not bytes; add --bytes, or use another admission: none, "+
+		"second, bloom, probability, learned", admission)
 }
 
 var noneEntry = Entry{
@@ -138,24 +154,17 @@ var sizeEntry = Entry{
 		return err
 	},
 	New: func(c Config) (Admission, error) {
-		if !c.Sized {
-			return nil, fmt.Errorf("admission size: capacities count objects, not bytes; add --bytes, or use another " +
-				"admission: none, second, learned")
-		}
 		least, most, err := limits(c.Params)
-		return size{least, most}, err
+		return size{least, most}, cmp.Or(c.needBytes("size"), err)
 	},
 }
 
 // limits returns the smallest and the largest size in bytes.
 func limits(v params.Values) (least, most int64, err error) {
-	if least, err = capacity.ParseBytes(v.Text("least")); err != nil {
-		return 0, 0, fmt.Errorf("least=%w", err)
+	if least, err = bytesOf(v, "least"); err == nil {
+		most, err = bytesOf(v, "most")
 	}
-	if most, err = capacity.ParseBytes(v.Text("most")); err != nil {
-		return 0, 0, fmt.Errorf("most=%w", err)
-	}
-	return least, most, nil
+	return least, most, err
 }
 
 type size struct{ least, most int64 }

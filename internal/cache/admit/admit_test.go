@@ -3,7 +3,7 @@ package admit
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -63,12 +63,87 @@ func TestAdmissionErrors(t *testing.T) {
 		"second(n=0)":                "from 1 to 255",
 		"seconds":                    `did you mean "second"?`,
 		"learned(horizon=0)":         "from 0.001",
+		"probability(p=2)":           "from 0 to 1",
+		"size-probability(c=1)":      "want bytes with their unit",
+		"adaptsize(first=0B)":        "above 0",
+		"adaptsize(every=10)":        "from 1000",
+		"bloom(error=0)":             "from 0.000001",
 	} {
 		must.NotGet(Registry.Parse(text))(t, want, text)
 	}
-	if _, err := New(must.Get(Registry.Parse("size"))(t), Config{Objects: 1}); err == nil ||
-		!strings.Contains(err.Error(), "add --bytes") {
-		t.Errorf("error %v", err)
+	for _, name := range []string{"size", "size-probability", "adaptsize"} {
+		must.NotGet(New(must.Get(Registry.Parse(name))(t), Config{Objects: 1, Capacity: 1}))(t, "add --bytes", name)
+	}
+}
+
+// TestChances: as many objects are admitted as the probability says, by size or not, and other seeds draw others.
+func TestChances(t *testing.T) {
+	const draws = 100_000
+	for text, want := range map[string]float64{
+		"probability(p=0.3)": 0.3, "probability(p=0)": 0, "probability(p=1)": 1,
+		"size-probability(c=1000B)": math.Exp(-1), "size-probability(c=1B)": 0, "size-probability(c=1TiB)": 1,
+		"adaptsize(first=500B)": math.Exp(-2),
+	} {
+		var by [2][]bool
+		for seed := range by {
+			a := newAdmission(t, text, Config{Objects: 1, Capacity: 1 << 20, Sized: true, Seed: uint64(seed)})
+			share := 0.0
+			for range draws {
+				is := a.Admit(requests.Request{Size: 1000})
+				by[seed] = append(by[seed], is)
+				if is {
+					share += 1.0 / draws
+				}
+			}
+			if math.Abs(share-want) > 0.006 {
+				t.Errorf("%s admits %.4f of the objects, want %.4f", text, share, want)
+			}
+		}
+		if slices.Equal(by[0], by[1]) != (want == 0 || want == 1) {
+			t.Errorf("%s: two seeds draw the same: %v", text, slices.Equal(by[0], by[1]))
+		}
+	}
+}
+
+// TestBloomAgainstNaive: with hardly any error, filters are sets.
+func TestBloomAgainstNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		entries, splits := rapid.IntRange(1, 12).Draw(t, "entries"), rapid.IntRange(1, 4).Draw(t, "splits")
+		b := newBloom(entries, splits, 1e-6)
+		sets := []map[uint32]bool{{}} // the oldest first
+		for i, o := range rapid.SliceOfN(rapid.Uint32Range(0, 15), 1, 80).Draw(t, "objects") {
+			known := slices.ContainsFunc(sets, func(s map[uint32]bool) bool { return s[o] })
+			if got := b.Admit(requests.Request{Object: o}); got != known {
+				t.Fatalf("request %d, of %d: admitted %v, want %v", i, o, got, known)
+			}
+			newest := sets[len(sets)-1]
+			if !newest[o] && len(newest) == (entries+splits-1)/splits {
+				newest = map[uint32]bool{}
+				sets = append(sets, newest)
+				sets = sets[max(0, len(sets)-splits):]
+			}
+			newest[o] = true
+		}
+	})
+}
+
+// TestBloomErrs: a full filter mistakes as many new objects for its own as its error says.
+func TestBloomErrs(t *testing.T) {
+	const entries = 20_000
+	for _, wrong := range []float64{0.1, 0.01, 0.001} {
+		b := newBloom(entries, 1, wrong)
+		for o := requests.Object(0); b.taken < entries; o++ {
+			b.Admit(requests.Request{Object: o})
+		}
+		mistaken := 0
+		for o := range requests.Object(1_000_000) {
+			if b.has(0, 1_000_000+o) {
+				mistaken++
+			}
+		}
+		if got := float64(mistaken) / 1e6; math.Abs(got/wrong-1) > 0.15 {
+			t.Errorf("an error of %g: %.5f of the new objects are mistaken for others", wrong, got)
+		}
 	}
 }
 

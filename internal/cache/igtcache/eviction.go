@@ -32,6 +32,7 @@ type eviction struct {
 	follower  policies.SizeFollower
 	admitter  policies.Admitter
 	expirer   policies.Expirer
+	proposed  policies.ProposalFollower
 	charge    func(o policies.Object) int64 // of a resident object
 	full      func(size int64) bool         // the pool has no room for an object of that size
 	spare     func() int64                  // what the pool can take in addition to its capacity
@@ -116,6 +117,7 @@ func (e *eviction) use(p policies.Policy) {
 	e.follower, _ = p.(policies.SizeFollower)
 	e.admitter, _ = p.(policies.Admitter)
 	e.expirer, _ = p.(policies.Expirer)
+	e.proposed, _ = p.(policies.ProposalFollower)
 }
 
 // each calls f for all resident objects, the least recent first.
@@ -286,6 +288,13 @@ func (e *eviction) Resize(capacity int64) {
 func (e *eviction) Resized(o policies.Object, size int64) {
 	if e.follower != nil {
 		e.follower.Resized(o, size)
+	}
+}
+
+// Proposed implements policies.ProposalFollower.
+func (e *eviction) Proposed(r policies.Request) {
+	if e.proposed != nil {
+		e.proposed.Proposed(r)
 	}
 }
 

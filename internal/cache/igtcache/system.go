@@ -209,7 +209,10 @@ func (s *system) makeRoomFor(u *unit, size int64) {
 
 // Load loads an object without a request. It is charged to its stream, that of the proposal or one below.
 func (s *system) Load(r policies.Request) (loaded bool) {
-	return !s.Resident(r.Object) && s.load(s.ownerOf(r.Object), r)
+	if holder := s.holder(r.Object); holder != nil {
+		return holder.pool.Load(r) // nothing; its policy may follow proposals
+	}
+	return s.load(s.ownerOf(r.Object), r)
 }
 
 func (s *system) ownerOf(o policies.Object) *unit {

@@ -39,6 +39,7 @@ type Config struct {
 	MapEvery int  // compare the queries of every so many-th step of one head; 0: none
 	Jobs     int  // heads that are served at the same time; 0: one per core
 	Memory   *memory.Budget
+	Life     *policies.Life    // of the policies of stores: see policies.Config
 	Progress func(lookups int) // called from several goroutines; may be nil
 	// Attention computes full attention, each for one goroutine, so that there are no more of those; nil: the CPU does.
 	Attention []Attention

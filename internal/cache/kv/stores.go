@@ -149,7 +149,7 @@ func (w *worker) serveStore(c *holding) error {
 	f := &w.finders[c.search]
 	divided := f.retriever.(retrieve.Divided)
 	config := blocks.Config{Policy: c.Policy, Capacity: int64(w.held(c.plan)), Size: divided.Size(),
-		Sizes: divided.Sizes(), Page: page, Requests: len(f.wanted), Seed: seedOf(c.Seed, w.head.Place)}
+		Sizes: divided.Sizes(), Page: page, Requests: len(f.wanted), Seed: seedOf(c.Seed, w.head.Place), Life: w.Life}
 	config.Blocks = len(config.Sizes)
 	if config.Size > 0 {
 		config.Blocks = (w.shape.Tokens() + config.Size - 1) / config.Size

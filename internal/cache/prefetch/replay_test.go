@@ -12,6 +12,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim"
 	_ "github.com/cachesim/cachesim/internal/sim/all"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
@@ -50,7 +51,7 @@ func blockTrace(seed uint64, requests int) *traces.Trace {
 
 // forEachPrefetching calls do for cells of every policy that a cache can have, in objects and in bytes.
 func forEachPrefetching(t *testing.T, do func(t *testing.T, c sim.Cell)) {
-	for _, e := range policies.Registry.All() {
+	for _, e := range policytest.Ready() {
 		if e.Kind == policies.Bound || policies.Can[policies.HeadServer](e) || e.ShortInside {
 			continue
 		}

@@ -232,6 +232,35 @@ type expiringChooser struct {
 
 	due   policies.Object // a block that has expired, evicted as soon as no block behind it is resident
 	isDue bool
+	held  []policies.Object // blocks that have expired and are held, in a search for one that is not
+
+	searched bool  // a search at that time has found none, and nothing has happened since
+	at       int64 // its time
+}
+
+func (c *expiringChooser) Hit(r policies.Request) {
+	c.searched = false
+	c.chooser.Hit(r)
+}
+
+func (c *expiringChooser) Victim(r policies.Request) policies.Object {
+	c.searched = false
+	return c.chooser.Victim(r)
+}
+
+func (c *expiringChooser) Insert(r policies.Request) {
+	c.searched = false
+	c.chooser.Insert(r)
+}
+
+func (c *expiringChooser) Remove(o policies.Object) {
+	c.searched = false
+	c.chooser.Remove(o)
+}
+
+func (c *expiringChooser) Release(o policies.Object) {
+	c.searched = false
+	c.chooser.Release(o)
 }
 
 // Admit implements policies.Admitter, whether or not the policy does.
@@ -243,16 +272,10 @@ func (c *expiringChooser) Admit(r policies.Request) bool {
 // Expired implements policies.Expirer. An expired block is evicted after all blocks behind it. A block that a running
 // prompt holds stays, and its lifetime starts again.
 func (c *expiringChooser) Expired(now int64) (policies.Object, bool) {
-	for !c.isDue {
-		o, ok := c.expirer.Expired(now)
-		switch {
-		case !ok:
-			return 0, false
-		case c.tree.nodes[o].isHeld():
-			c.reload(o, policies.Request{Size: 1, Time: now})
-		default:
-			c.due, c.isDue = o, true
-		}
+	// Tiers ask twice. Each search reloads what is held, which a policy may not take alike every time.
+	if c.searched && c.at == now || !c.isDue && !c.findDue(now) {
+		c.searched, c.at = true, now
+		return 0, false
 	}
 	leaf, _ := c.leafFrom(c.due)
 	if leaf == c.due { // the policy has forgotten it already
@@ -262,6 +285,21 @@ func (c *expiringChooser) Expired(now int64) (policies.Object, bool) {
 		c.Remove(leaf)
 	}
 	return leaf, true
+}
+
+// findDue searches for an expired block that is not held. It reloads the held ones at the end: a policy may give up
+// others for them, which may be held, too.
+func (c *expiringChooser) findDue(now int64) bool {
+	c.held = c.held[:0]
+	o, ok := c.expirer.Expired(now)
+	for ; ok && c.tree.nodes[o].isHeld(); o, ok = c.expirer.Expired(now) {
+		c.held = append(c.held, o)
+	}
+	c.due, c.isDue = o, ok
+	for _, h := range c.held {
+		c.reload(h, policies.Request{Size: 1, Time: now})
+	}
+	return ok
 }
 
 // silentPredictor is a predictor that can be kept from observing.

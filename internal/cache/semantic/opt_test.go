@@ -7,6 +7,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/testing/brief"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/sim/simtest"
 	"github.com/cachesim/cachesim/internal/similarity"
 )
@@ -110,7 +111,7 @@ func TestSemanticPoliciesBoundAndBruteForce(t *testing.T) {
 			} else if bound == passing {
 				reached++
 			}
-			for _, e := range policies.Registry.All() {
+			for _, e := range policytest.Ready() {
 				if e.Kind == policies.Bound || e.Units == policies.UnitsBytes ||
 					refusedBySemantic(e) != nil || e.ShortFor != nil || policies.Can[policies.HeadServer](e) || e.NeedsTime != nil {
 					continue

@@ -92,7 +92,7 @@ func (p *perSet) build(c cache.Config, i int) error {
 	set := &p.each[i]
 	config := policies.Config{
 		Capacity: int64(p.Ways), Unit: true, Objects: len(set.members), Requests: len(c.Trace.Objects),
-		Seed: rand.NewPCG(c.Seed, uint64(i)).Uint64(), Params: c.Policy.Params,
+		Seed: rand.NewPCG(c.Seed, uint64(i)).Uint64(), Params: c.Policy.Params, Life: c.Life,
 	}
 	if c.Key != nil {
 		config.Key = func(o policies.Object) uint64 { return c.Key(set.members[o]) }

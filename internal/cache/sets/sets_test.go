@@ -583,7 +583,7 @@ func TestNothingBeatsOptInSets(t *testing.T) {
 		tr := batchedTrace(seed, 1500, 150, 1+int(seed*seed)%90)
 		kind, capacity := fmt.Sprintf("sets(ways=%d)", 2+2*int(seed%8)), 3+int(seed)*2
 		opt := serveInWindows(tr, setsOf(t, tr, kind, "opt", "", capacity), seed)
-		for _, e := range policies.Registry.All() {
+		for _, e := range policytest.Ready() {
 			if e.Kind == policies.Bound || e.Units == policies.UnitsBytes || e.Unbounded || e.Bypass || e.Relates ||
 				e.Name == exactOnly {
 				continue
@@ -646,7 +646,7 @@ func (o *observing) Predict(objects []uint32, pos int, next []float64) {
 func (o *observing) Steady() bool { return false }
 
 func TestPredictorsObserveEveryRequestInOrder(t *testing.T) {
-	for _, e := range policies.Registry.All() {
+	for _, e := range policytest.Ready() {
 		if !policies.Can[policies.PredictorUser](e) || e.Name == exactOnly {
 			continue
 		}

@@ -277,7 +277,10 @@ func (c *objects) Load(r policies.Request) (loaded bool) {
 		r.Size = c.levels[at].pool.Charge(r.Object)
 	}
 	first := c.levels[0]
-	if at == 0 || r.Size > first.pool.Capacity() {
+	switch {
+	case at == 0:
+		return first.pool.Load(r) // nothing; its policy may follow proposals
+	case r.Size > first.pool.Capacity():
 		return false
 	}
 	switch {

@@ -402,8 +402,8 @@ func (h *hierarchy) addLevels(c cache.Config, all []tier, sizes []int64, specs [
 		own.Policy, own.Capacity, own.Seed = specs[i], sizes[i], c.Seed^uint64(i)*0x9e3779b97f4a7c15
 		if c.Admission != nil && isStorage(t.name) {
 			var err error
-			if l.admission, err = admit.New(*c.Admission, admit.Config{Objects: c.Room(),
-				Capacity: sizes[i], Sized: !c.Unit}); err != nil {
+			if l.admission, err = admit.New(*c.Admission, admit.Config{Objects: c.Room(), Capacity: sizes[i], Sized: !c.Unit,
+				Seed: own.Seed}); err != nil {
 				return err
 			}
 			h.admitting = append(h.admitting, l)

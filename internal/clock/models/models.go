@@ -90,6 +90,8 @@ type Config struct {
 	Serve func(from, to int) Served
 	// Unit says that the capacity of the cache counts objects.
 	Unit bool
+	// Capacity is that of the cache, as it counts it, in a model with Asynchronous.
+	Capacity int64
 	// Asked receives each request of a model with Asynchronous when it has been issued; may be nil.
 	Asked func(bytes int64, hit bool)
 	// EndWarmup says that counting starts now, in a model with Asynchronous or Drives.

@@ -56,7 +56,8 @@ var storageEntry = Entry{
 			"none: all jobs run to their ends"},
 	}, storageTierParams()...),
 	Metrics: []metric.Metric{
-		Jobs, MeanCompletion, JobCompletion, JobHitRatio, RemoteBytes, PrefetchWaste, DelayedHits,
+		Jobs, MeanCompletion, CompletionBound, CompletionAggressive, JobCompletion, JobHitRatio, RemoteBytes,
+		PrefetchWaste, DelayedHits,
 		metric.HitsInFlight, LatePrefetches, CancelledPrefetches, LinkUtilisation, ReadThroughput,
 		LoadedBytes, LoadBandwidth, LoadUtilisation,
 	},
@@ -201,6 +202,7 @@ func runStorage(ctx context.Context, c Config) (metric.Values, error) {
 		return metric.Values{}, fmt.Errorf("model storage: %w", err)
 	}
 	v := run.values(result)
+	addBounds(&v, c, config, reads)
 	addLoads(&v, c.Cache, config, result)
 	return v, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/clock/models"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 	"github.com/cachesim/cachesim/internal/records"
 	"github.com/cachesim/cachesim/internal/records/series"
 	"github.com/cachesim/cachesim/internal/sim"
@@ -72,7 +73,7 @@ func TestStorageWithoutTimeIsUntimed(t *testing.T) {
 			if bytes {
 				size = capacity.Of(15<<22, true)
 			}
-			for _, e := range brief.Sample(4, policies.Registry.All()...) {
+			for _, e := range brief.Sample(4, policytest.Ready()...) {
 				if e.Kind != policies.Online || policies.Can[policies.PredictorUser](e) || e.New == nil || sim.CheckUnits(e,
 					bytes) != nil ||
 					e.Unbounded && lists != nil {
@@ -106,7 +107,7 @@ func TestStorageWithEveryPolicy(t *testing.T) {
 	for o := range tr.Tenants.Of {
 		tr.Tenants.Of[o] = uint32(o & 1)
 	}
-	for _, e := range brief.Sample(4, policies.Registry.All()...) {
+	for _, e := range brief.Sample(4, policytest.Ready()...) {
 		if e.Kind != policies.Online || e.Family == policies.Servers || sim.CheckUnits(e, true) != nil {
 			continue // servers load when they are asked, not when a model says that something has arrived
 		}

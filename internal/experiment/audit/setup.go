@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/base/show"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
@@ -227,7 +226,7 @@ func (l *Log) replay(ctx context.Context, s Setup) (*seen, error) {
 		return nil, err
 	}
 	l.replays.Add(1)
-	return parallel.Await(ctx, func() (*seen, error) { return replayEach(ctx, t, s) })
+	return policies.Await(ctx, func(ctx context.Context) (*seen, error) { return replayEach(ctx, t, s) })
 }
 
 // node is one of the servers.

@@ -37,6 +37,14 @@ type Sentence struct {
 	Changed       []Change `yaml:"changed,omitempty"`
 }
 
+// Said is what a source states, or a question of ours, marked as one; "" if that is "".
+func Said(stated string, ours bool) string {
+	if ours && stated != "" {
+		return "[ours] " + stated
+	}
+	return stated
+}
+
 type Reading struct {
 	Reading string `yaml:"reading" json:"reading"`
 	Claim   string `yaml:"claim" json:"claim"`

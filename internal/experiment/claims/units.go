@@ -2,6 +2,7 @@ package claims
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,17 +52,25 @@ func unitOf(x expr) unit {
 	case negation:
 		return unitOf(x.of)
 	case over:
-		if x.take == "argmin" || x.take == "argmax" {
+		if x.isPlace() {
 			return anyUnit
 		}
 		return unitOf(x.of)
 	case call:
-		if x.function == "sqrt" || x.function == "ln" || x.function == "log2" {
+		if x.changesUnit() {
 			return plain
 		}
 		return unitOfAll(x.arguments)
 	}
 	return anyUnit
+}
+
+// isPlace reports whether the value is one of the dimension, not of what is taken over it.
+func (x over) isPlace() bool { return x.take == "argmin" || x.take == "argmax" }
+
+// changesUnit reports whether the value has another unit than the argument.
+func (x call) changesUnit() bool {
+	return x.function == "sqrt" || x.function == "ln" || x.function == "log2"
 }
 
 func unitOfOperation(op byte, left, right unit) unit {
@@ -142,4 +151,113 @@ func (u unit) writeDifference(x float64) string {
 		text = u.write(x, extra)
 	}
 	return text
+}
+
+// Unit names the unit of the values that the claim compares, for people: "%", "points" for differences of such, "ms",
+// "misses", "x" for how many times as much; "" if the claim alone does not tell.
+func (c *Claim) Unit() string {
+	operands := c.says.operands()
+	if unitOfAll(operands) == share && !slices.ContainsFunc(operands, isDifference) {
+		return "%"
+	}
+	for _, x := range operands {
+		if isDifference(x) {
+			return "points"
+		}
+		if name := nameOfUnit(x); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// isDifference reports whether a value is by how much two shares differ.
+func isDifference(x expr) bool {
+	switch x := x.(type) {
+	case over:
+		return isDifference(x.of)
+	case operation:
+		return x.op == '-' && nameOfUnit(x.left) == "%" && nameOfUnit(x.right) == "%"
+	}
+	return false
+}
+
+// times is the unit of a quotient of values of one unit.
+const times = "x"
+
+// nameOfUnit is the unit of an expression, for people.
+func nameOfUnit(x expr) string {
+	switch x := x.(type) {
+	case figure:
+		return nameOfMetric(x.name)
+	case fixed:
+		return nameOfUnit(x.of)
+	case name:
+		return nameOfMetric(string(x))
+	case operation:
+		left, right := nameOfUnit(x.left), nameOfUnit(x.right)
+		if x.op == '-' && (isOne(x.left) && right == times || left == times && isOne(x.right)) {
+			return "%" // 1 - misses(arc) / misses(lru)
+		}
+		return nameOfOperation(x.op, left, right)
+	case negation:
+		return nameOfUnit(x.of)
+	case over:
+		if x.isPlace() {
+			return ""
+		}
+		return nameOfUnit(x.of)
+	case call:
+		if x.changesUnit() {
+			return ""
+		}
+		for _, argument := range x.arguments {
+			if name := nameOfUnit(argument); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func isOne(x expr) bool {
+	n, ok := x.(number)
+	return ok && n.value == 1
+}
+
+func nameOfMetric(name string) string {
+	m, _ := metric.Lookup(name) // also one whose labels are places of a dimension
+	switch {
+	case m.Name == "":
+		return ""
+	case m.Unit == metric.Share:
+		return "%"
+	case m.Unit == metric.Ratio:
+		return times
+	case m.Unit == metric.Count:
+		return strings.ReplaceAll(name, "_", " ")
+	case m.Unit == metric.Bytes:
+		return "B"
+	case m.Unit == metric.PerSecond:
+		return "/s"
+	}
+	return string(m.Unit)
+}
+
+func nameOfOperation(op byte, left, right string) string {
+	switch {
+	case op == '/' && left == right && left != "":
+		return times
+	case op == '/' && (left == "" || left == times):
+		return ""
+	case (op == '+' || op == '-') && (left == times || right == times) && left != right:
+		return ""
+	case left == "" || left == times:
+		return right
+	case right == "" || right == times || left == right && op != '*':
+		return left
+	case op == '/':
+		return left + "/" + right
+	}
+	return "" // a product of two units
 }

@@ -171,6 +171,8 @@ func TestCandidates(t *testing.T) {
 		`rank(evict="max(hits, 1)",ties=loaded)`: "rank(evict=max(hits, 1),ties=loaded)",
 		"max(hits, 1) / (now - last)":            "rank(evict=max(hits, 1) / (now - last))",
 		filepath.Join("absent", "my.expr"):       "",
+		filepath.Join("absent", "my.wasm"):       "",
+		"../../../examples/wasm/lru.wasm":        "wasm(file=../../../examples/wasm/lru.wasm)",
 		"let x = hits; x, 1":                     "",
 		"rank(evict=hits":                        "",
 	} {

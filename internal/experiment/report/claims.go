@@ -159,7 +159,7 @@ func (c *Claim) gate(above []Claim, given string) {
 		return
 	}
 	c.Verdict, c.Failing = claims.NotTestable, []claims.Point{}
-	c.Reason = fmt.Sprintf("its precondition is %s: %s", of.Verdict, of.Claim)
+	c.Reason = fmt.Sprintf("its precondition is %s: %s", of.Verdict, cmp.Or(of.Stated, of.Claim))
 	if said := cmp.Or(of.Measured, of.Reason); said != "" {
 		c.Reason += " (" + said + ")"
 	}
@@ -225,6 +225,9 @@ func labelledMetrics(c speaking) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// said is what the source states, or the question of ours.
+func (c *Claim) said() string { return claims.Said(c.Stated, c.Ours) }
 
 // newClaim returns a claim without its verdict. Texts that span several lines in the file become one line.
 func newClaim(f *experiment.File, c experiment.Claim) Claim {

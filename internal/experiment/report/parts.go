@@ -95,7 +95,7 @@ func writeClaim(w *page.Writer, c Claim) {
 		}
 	})
 	w.Element("td", page.Attributes{"role", "cell", "data-label", "stated"}, func() {
-		w.Text(c.Stated)
+		w.Text(c.said())
 		aside(c.At)
 		if c.Expected.Verdict != "" && c.Expected.Because != "" {
 			aside(fmt.Sprintf("Expected: %s, because %s", c.Expected.Verdict, c.Expected.Because))

@@ -211,8 +211,8 @@ func details(c Claim) string {
 	if c.Measured != "" {
 		parts = append(parts, "measured: "+c.Measured)
 	}
-	if c.Stated != "" {
-		parts = append(parts, "stated: "+c.Stated)
+	if said := c.said(); said != "" {
+		parts = append(parts, "stated: "+said)
 	}
 	if read := c.read(); read != "" {
 		parts = append(parts, read)
@@ -252,7 +252,7 @@ func claimsTable(summaries []Summary) page.Table {
 	}}
 	for _, s := range summaries {
 		for _, c := range s.Claims {
-			t.Rows = append(t.Rows, []string{c.Experiment, c.At, "`" + c.Claim + "`", c.Stated, c.Measured, verdictText(c)})
+			t.Rows = append(t.Rows, []string{c.Experiment, c.At, "`" + c.Claim + "`", c.said(), c.Measured, verdictText(c)})
 		}
 	}
 	return t
@@ -295,7 +295,7 @@ func printCSV(w io.Writer, summaries []Summary) error {
 	rows := [][]string{{"experiment", "at", "claim", "stated", "measured", "verdict", "reason", "expected", "note"}}
 	for _, s := range summaries {
 		for _, c := range s.Claims {
-			rows = append(rows, []string{c.Experiment, c.At, c.Claim, c.Stated, c.Measured, string(c.Verdict), c.Reason,
+			rows = append(rows, []string{c.Experiment, c.At, c.Claim, c.said(), c.Measured, string(c.Verdict), c.Reason,
 				string(c.Expected.Verdict), c.Note})
 		}
 	}

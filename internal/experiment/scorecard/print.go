@@ -18,8 +18,14 @@ import (
 const Width = 80
 
 // noCurves says why no figure has a curve of a paper under ours.
-const noCurves = "The papers were at hand as texts, without the images of their figures, so that no curve could be " +
-	"read off. Figures of ours that are drawn over numbers of a paper, those of its tables and texts, are named."
+const noCurves = "The papers were available only as texts, without the images of their figures, so that no curve " +
+	"could be read off. The cards name those of our figures that are drawn over numbers of a paper, from its tables " +
+	"and texts."
+
+// units says what the units of values mean.
+const units = "Measured values have the unit of what the sentence compares: x means times as much, and points are " +
+	"differences of percentages. ± is half of the confidence interval between seeds, with at most two digits; the " +
+	"values beside it have no more decimals than that."
 
 // Print writes scorecards: as text of Width columns, as Markdown, or one sentence a line as JSON or CSV.
 func Print(w io.Writer, cards []Card, format string) error {
@@ -98,10 +104,7 @@ func (e Experiment) head() (lines []string) {
 
 // states is the sentence, and where it stands.
 func (s Sentence) states() string {
-	text := strings.TrimPrefix(s.Stated, "none; ") // by the paper
-	if s.Ours {
-		text = "[ours] " + text
-	}
+	text := claims.Said(s.Stated, s.Ours)
 	if s.At != "" {
 		text += " (" + s.At + ")"
 	}
@@ -130,7 +133,8 @@ func markdown(cards []Card) string {
 	var w strings.Builder
 	w.WriteString("# Scorecards\n\nWhat papers state, sentence by sentence, beside what experiments of this program " +
 		"came to.\n`cachesim reproduce --scorecard all --format markdown` writes this page.\n" +
-		"[claims.md](claims.md#verdicts) explains the verdicts.\n\n" + Line(cards) + "\n\n" + paragraph(noCurves) + "\n")
+		"[claims.md](claims.md#verdicts) explains the verdicts.\n\n" + paragraph(units) + "\n\n" +
+		Line(cards) + "\n\n" + paragraph(noCurves) + "\n")
 	cell := strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*").Replace
 	for _, c := range cards {
 		fmt.Fprintf(&w, "\n## %s\n", c.Name)
@@ -154,11 +158,11 @@ func markdown(cards []Card) string {
 }
 
 func printCSV(w io.Writer, cards []Card) error {
-	rows := [][]string{{"paper", "experiment", "ours", "stated", "at", "claim", "verdict", "measured", "narrowed", "why",
-		"settled_by"}}
+	rows := [][]string{{"paper", "experiment", "ours", "stated", "at", "claim", "verdict", "unit", "measured", "narrowed",
+		"why", "settled_by"}}
 	for _, s := range sentences(cards) {
 		rows = append(rows, []string{s.Paper, s.Experiment, strconv.FormatBool(s.Ours), s.Stated, s.At, s.Claim,
-			string(s.Verdict), s.Measured, strconv.FormatBool(s.Narrowed), s.Why, s.SettledBy})
+			string(s.Verdict), s.Unit, s.Measured, strconv.FormatBool(s.Narrowed), s.Why, s.SettledBy})
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }

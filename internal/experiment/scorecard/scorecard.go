@@ -77,6 +77,7 @@ type Sentence struct {
 	At         string         `json:"at"`
 	Claim      string         `json:"claim"`
 	Verdict    claims.Verdict `json:"verdict"`
+	Unit       string         `json:"unit"` // of what the claim compares; "" if the claim does not tell
 	Measured   string         `json:"measured"`
 	Narrowed   bool           `json:"narrowed"`
 	Why        string         `json:"why"`        // it is not reproduced
@@ -116,14 +117,18 @@ func read(p Paper, f *experiment.File, verdicts []configs.Verdict) (e Experiment
 				c.Claim, v.Mark, v.Claim, f.Name)
 		}
 		e.On, e.Commit = v.On, v.Commit
+		parsed, err := claims.Parse(c.Claim)
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", f.Name, err)
+		}
 		settled := ""
 		if !c.Ours && !verdict.IsMet() {
 			settled = claims.OneLine(f.SettledBy)
 		}
 		e.Sentences = append(e.Sentences, Sentence{Paper: p.Name, Experiment: f.Name, Ours: c.Ours,
 			Stated: cmp.Or(claims.OneLine(c.Stated), v.Claim), At: claims.OneLine(c.At), Claim: v.Claim, Verdict: verdict,
-			Measured: v.Measured, Narrowed: strings.Contains(v.Measured, "narrowed: without "), Why: v.Why,
-			SettledBy: settled})
+			Unit: parsed.Unit(), Measured: withUnits(v.Measured, parsed.Unit()),
+			Narrowed: strings.Contains(v.Measured, "narrowed: without "), Why: v.Why, SettledBy: settled})
 	}
 	for _, figure := range f.Figures {
 		for _, name := range figure.References {

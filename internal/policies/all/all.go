@@ -1,5 +1,5 @@
-// Package all has the table of the policies, and registers them. Whoever replays policies imports it; a new folder of
-// policies is a line here. It is a package of its own because tests below the simulator need all policies.
+// Package all has the table of the policies, and registers them. Whoever replays policies imports it, as do tests below
+// the simulator; a new folder of policies is a line here.
 package all
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/frequency"
 	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/policies/learned"
+	"github.com/cachesim/cachesim/internal/policies/libraries"
 	"github.com/cachesim/cachesim/internal/policies/lrb"
 	"github.com/cachesim/cachesim/internal/policies/offline"
 	"github.com/cachesim/cachesim/internal/policies/queues"
@@ -29,10 +30,12 @@ func init() {
 	}{
 		{policies.Queues, queues.Entries},
 		{policies.LastUse, recency.Entries},
+		{policies.LastUse, libraries.Ordered},
 		{policies.Adaptive, adaptive.Entries},
 		{policies.Frequency, frequency.Entries},
 		{policies.Experts, experts.Entries},
 		{policies.Admission, admission.Entries},
+		{policies.Admission, libraries.Entries},
 		{policies.Sampled, sampled.Entries},
 		{policies.Baselines, baselines.Entries},
 		{policies.Foresight, offline.Entries},

@@ -10,6 +10,7 @@ import (
 	"github.com/cachesim/cachesim/internal/oracle"
 	"github.com/cachesim/cachesim/internal/oracle/predict"
 	"github.com/cachesim/cachesim/internal/policies"
+	"github.com/cachesim/cachesim/internal/policies/policytest"
 )
 
 // benchScale is the size of the benchmark's trace: Zipf(1.0), by default small enough for a quick look.
@@ -39,7 +40,7 @@ var zipfTrace = sync.OnceValue(func() benchTrace {
 // BenchmarkReplay replays the trace through the batch path of every policy that has one. Policies that predict get
 // exact predictions.
 func BenchmarkReplay(b *testing.B) {
-	for _, e := range policies.Registry.All() {
+	for _, e := range policytest.Ready() {
 		if e.Kind != policies.Bound && e.Units != policies.UnitsBytes {
 			b.Run(e.Name, func(b *testing.B) { benchReplay(b, e) })
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/policies/suite"
 )
 
 // bytesOfMany is what a policy may take in a pool of a hundred members, ten of which fit, after a thousand requests.
@@ -43,9 +44,9 @@ func TestManyPoliciesAreCheap(t *testing.T) {
 			for objects := 16; objects/2 < members; objects *= 2 {
 				p.(policies.Grower).Grow(objects)
 			}
-			d := newDriver(t.Fatalf, p, fit)
+			d := suite.NewDriver(p, fit)
 			for _, o := range tr.Objects {
-				d.do(step{kind: request, object: o, size: 1})
+				must.Do(t, d.Do(suite.Step{Kind: suite.Request, Object: o, Size: 1}))
 			}
 		}
 		if each := (policytest.ReachableBytes() - before) / int64(pools); each > bytesOfMany {

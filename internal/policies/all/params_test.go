@@ -131,7 +131,7 @@ func TestEveryEntryIsComplete(t *testing.T) {
 		if e.Summary == "" || e.Source == "" || strings.ContainsAny(e.Summary+e.Source, "\n\t") {
 			t.Errorf("%s: summary %q and source %q, want one line each", e.Name, e.Summary, e.Source)
 		}
-		if (e.Kind == policies.Bound) != (e.LowerBound != nil) || (e.Kind == policies.Bound) == (e.New != nil) {
+		if (e.Kind == policies.Bound) != (e.LowerBound != nil) || e.Kind == policies.Bound && e.New != nil {
 			t.Errorf("%s: a bound has LowerBound, every other entry New", e.Name)
 		}
 		for _, p := range e.Params {

@@ -9,7 +9,7 @@ import (
 
 // Whoever names a program instead of a policy reads which policy stands for it, and that one exists.
 func TestProgramsHaveStandIns(t *testing.T) {
-	for _, name := range []string{"caffeine", "zfs", "optimum", "guava", "groupcache"} {
+	for _, name := range []string{"apache-httpd", "zfs", "optimum", "golang-lru", "groupcache"} {
 		_, err := policies.Registry.Parse(name)
 		if err == nil {
 			t.Fatalf("%s is a policy", name)

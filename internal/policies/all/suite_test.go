@@ -115,20 +115,24 @@ func TestSuiteSaysWhatDependsOnTheSeed(t *testing.T) {
 	for _, bytes := range []bool{false, true} {
 		policytest.ForEach(t, bytes, func(t *testing.T, e policies.Entry) {
 			tr := policytest.Trace(5, 20000, 500)
-			size := int64(400) // above the number of objects that policies sample
+			sizes := [2]int64{400, 100} // above the number of objects that policies sample, and with more evictions
 			if bytes {
-				size = 1500
+				sizes = [2]int64{1500, 400}
 			}
-			size = policytest.CapacityFor(e, size)
-			outcomes := map[cache.Counts]bool{}
+			outcomes := map[[2]cache.Counts]bool{}
 			for seed := range brief.OfLong[uint64](6, 3) {
-				c := policytest.ConfigOf(t, e, tr, size, !bytes)
-				c.Seed = seed
-				if policies.Can[policies.PredictorUser](e) { // wrong for every seed, so that policies fall back on chance
-					c.Predictor = policytest.Predictor(t, "noisy(p=1)", tr, size, seed)
+				var outcome [2]cache.Counts
+				for i := range sizes {
+					size := policytest.CapacityFor(e, sizes[i])
+					c := policytest.ConfigOf(t, e, tr, size, !bytes)
+					c.Seed = seed
+					if policies.Can[policies.PredictorUser](e) { // wrong for every seed, so that policies fall back on chance
+						c.Predictor = policytest.Predictor(t, "noisy(p=1)", tr, size, seed)
+					}
+					p := must.Get(e.New(c))(t)
+					outcome[i] = serve(tr, cache.NewExact(p, size, tr.NumObjects), bytes, 0)
 				}
-				p := must.Get(e.New(c))(t)
-				outcomes[serve(tr, cache.NewExact(p, size, tr.NumObjects), bytes, 0)] = true
+				outcomes[outcome] = true
 			}
 			if e.Random != (len(outcomes) > 1) {
 				t.Errorf("%d outcomes of 6 seeds, though Random is %t", len(outcomes), e.Random)

@@ -101,10 +101,19 @@ func (h *LazyHeap) Reset(o Object, priority float64) {
 
 // PopLeast removes the object of lowest priority from the heap, which must not be empty.
 func (h *LazyHeap) PopLeast() (o Object, priority float64) {
+	o, priority = h.Least()
+	h.states[o].requests = 0
+	h.Live--
+	h.hole = true
+	return o, priority
+}
+
+// Least returns the object of lowest priority in the heap, which must not be empty.
+func (h *LazyHeap) Least() (o Object, priority float64) {
 	h.fillHole()
 	for {
 		top := h.entries[0]
-		s := &h.states[top.object]
+		s := h.states[top.object]
 		switch {
 		case h.void(top):
 			h.hole = true
@@ -112,9 +121,6 @@ func (h *LazyHeap) PopLeast() (o Object, priority float64) {
 		case top.priority != s.priority || top.stamp != s.stamp:
 			h.siftDown(0, heapEntry{priority: s.priority, stamp: s.stamp, object: top.object})
 		default:
-			s.requests = 0
-			h.Live--
-			h.hole = true
 			return top.object, top.priority
 		}
 	}

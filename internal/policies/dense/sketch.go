@@ -24,21 +24,21 @@ type Sketch struct {
 const (
 	MaxCount     = 15
 	blockWords   = 8
-	wordCounters = 16
+	WordCounters = 16 // counters per word
 )
 
 // NewSketch returns a sketch with at least that many counters, rounded up to a power of two.
 func NewSketch(counters, sample int, doorkeeper bool, seed uint64) Sketch {
-	blocks := CeilPowerOfTwo((counters + blockWords*wordCounters - 1) / (blockWords * wordCounters))
+	blocks := CeilPowerOfTwo((counters + blockWords*WordCounters - 1) / (blockWords * WordCounters))
 	s := Sketch{words: make([]uint64, blocks*blockWords), blockMask: uint64(blocks - 1), seed: seed,
 		sample: max(sample, 1)}
 	if doorkeeper {
-		s.door = make([]uint64, blocks*blockWords*wordCounters/64)
+		s.door = make([]uint64, blocks*blockWords*WordCounters/64)
 	}
 	return s
 }
 
-func (s *Sketch) Counters() int { return len(s.words) * wordCounters }
+func (s *Sketch) Counters() int { return len(s.words) * WordCounters }
 
 // Grow enlarges the sketch to at least that many counters. Estimates stay the same.
 func (s *Sketch) Grow(counters, sample int) {
@@ -59,6 +59,16 @@ func (s *Sketch) Fit(counters, sample int) {
 	s.sample = max(sample, 1)
 }
 
+// Hold starts a sketch of that many counters if there are fewer, and sets the sample, which then ends with the next
+// request at the earliest.
+func (s *Sketch) Hold(counters, sample int) {
+	if counters > s.Counters() {
+		*s = NewSketch(counters, sample, s.door != nil, s.seed)
+		return
+	}
+	s.sample, s.added = sample, min(s.added, sample-1)
+}
+
 // CeilPowerOfTwo returns the smallest power of two that is at least n, and 1 for n < 1.
 func CeilPowerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
@@ -74,8 +84,10 @@ func place(h uint64, i uint) (word uint64, shift uint64) {
 	return 2*uint64(i) + c&1, c >> 1 & 15 * 4
 }
 
-func (s *Sketch) Add(o Object) {
-	h := random.Scramble(uint64(o) + s.seed)
+func (s *Sketch) Add(o Object) { s.AddHash(random.Scramble(uint64(o) + s.seed)) }
+
+// AddHash is Add for an object with a hash of its own: its lowest bits choose the block, the upper half the counters.
+func (s *Sketch) AddHash(h uint64) {
 	if s.door != nil && s.open(h) {
 		s.count()
 		return
@@ -108,8 +120,9 @@ func counter(block *[blockWords]uint64, h uint64, i uint) uint64 {
 }
 
 // Estimate returns how often o was requested in about the last sample, at most 15 (16 with a doorkeeper).
-func (s *Sketch) Estimate(o Object) int {
-	h := random.Scramble(uint64(o) + s.seed)
+func (s *Sketch) Estimate(o Object) int { return s.EstimateHash(random.Scramble(uint64(o) + s.seed)) }
+
+func (s *Sketch) EstimateHash(h uint64) int {
 	block := s.block(h)
 	least := min(counter(block, h, 0), counter(block, h, 1), counter(block, h, 2), counter(block, h, 3))
 	if s.door != nil && s.isOpen(h) {
@@ -121,14 +134,19 @@ func (s *Sketch) Estimate(o Object) int {
 // halve halves every counter and the number of requests in the sample. Rounding takes half a request from each odd
 // counter, which counts as a quarter of a request in the sample.
 func (s *Sketch) halve() {
-	odd := 0
-	for i, w := range s.words {
-		odd += bits.OnesCount64(w & 0x1111111111111111)
-		// The mask drops the bits that the shift moves from each counter into the one below.
-		s.words[i] = w >> 1 & 0x7777777777777777
-	}
+	odd := HalveCounters(s.words)
 	s.added = max(s.added-odd/4, 0) / 2
 	clear(s.door)
+}
+
+// HalveCounters halves the counters in words, of which each has 16, and returns how many were odd.
+func HalveCounters(words []uint64) (odd int) {
+	for i, w := range words {
+		odd += bits.OnesCount64(w & 0x1111111111111111)
+		// The mask drops the bits that the shift moves from each counter into the one below.
+		words[i] = w >> 1 & 0x7777777777777777
+	}
+	return odd
 }
 
 // doorBits returns the two bits of hash h in the doorkeeper, both in one word.

@@ -88,7 +88,8 @@ func newDirectory(spec policies.Spec, c policies.Config) (*shadow.Directory, err
 
 func (b *best) Hit(r policies.Request) { b.serve(r) }
 
-func (b *best) Miss(r policies.Request) { b.serve(r) }
+func (b *best) Miss(r policies.Request)     { b.serve(r) }
+func (b *best) Proposed(r policies.Request) { b.serve(r) }
 
 // serve shows a request or a load to the directories.
 func (b *best) serve(r policies.Request) {

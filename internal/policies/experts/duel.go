@@ -57,9 +57,8 @@ func duelists(among string) (all []policies.Spec, err error) {
 }
 
 // duel has a directory for each policy with what that policy would hold. It follows the one with the fewest misses: it
-// evicts what that one does not hold. It has a shadow.Contest, where best has a shadow.Race: what is prefetched is
-// prefetched for the policy that is followed, so that the others look worse than they are, and a lead that has to pay
-// for a change does not get over that (docs/policies-adaptive.md has figures).
+// evicts what that one does not hold. It has a shadow.Contest, where best has a shadow.Race, which has fewer hits in
+// the units of igtcache (docs/policies-adaptive.md has figures).
 type duel struct {
 	config    policies.Config
 	memory    float64
@@ -98,7 +97,8 @@ func (d *duel) Hit(r policies.Request) {
 	d.serve(r)
 }
 
-func (d *duel) Miss(r policies.Request) { d.serve(r) }
+func (d *duel) Miss(r policies.Request)     { d.serve(r) }
+func (d *duel) Proposed(r policies.Request) { d.serve(r) }
 
 func (d *duel) Victim(policies.Request) policies.Object {
 	v := d.residents.Victim() // the policy may hold it, where objects have different sizes

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/policytest"
+	"github.com/cachesim/cachesim/internal/policies/shadow"
 )
 
 // Between two equal policies there is nothing to choose: the duel is that policy, victim by victim.
@@ -63,6 +64,32 @@ func TestDuelFollowsTheBest(t *testing.T) {
 			t.Errorf("duel misses %d times, %s alone %d: each suits half of the phases", duel, policy, n)
 		}
 	}
+}
+
+// What is proposed is loaded into each directory that lacks it, also where the cache has it: mru has let 2 go.
+func TestProposalsAreForAllPolicies(t *testing.T) {
+	for _, spec := range []string{"duel(among=lru/mru)", "best(among=lru/mru)"} {
+		d := policytest.Drive(t, spec, policies.Config{Capacity: 3, Unit: true, Objects: 4, Requests: 4})
+		d.ServeAll(0, 1, 2, 3)
+		all := directoriesOf(d.Policy)
+		if d.Stored[2] == 0 || !all[0].Has(2) || all[1].Has(2) {
+			t.Fatalf("%s: want 2 in the cache, with lru and not with mru", spec)
+		}
+		d.Policy.(policies.ProposalFollower).Proposed(policies.Request{Object: 2, Query: 2, Pos: 3, Size: 1,
+			Reason: policies.Prefetch})
+		for i, directory := range all {
+			if !directory.Has(2) {
+				t.Errorf("%s: policy %d lacks what was proposed", spec, i)
+			}
+		}
+	}
+}
+
+func directoriesOf(p policies.Policy) []*shadow.Directory {
+	if d, ok := p.(*duel); ok {
+		return d.all
+	}
+	return p.(*best).race.Members()
 }
 
 // What a policy with a timer holds no longer makes room first, though it was requested last.

@@ -14,34 +14,48 @@ import (
 // requested object: it is evicted first.
 
 // newAging returns the policy for a cost of a miss by size. If all objects have the same size, their priorities are in
-// the order of age + requests, whatever the cost.
-func newAging(c policies.Config, cost func(size float64) float64) policies.Policy {
+// the order of age + requests, whatever the cost. If the new object competes, it has its priority before room is made,
+// and is not admitted once it has the lowest: it is then the last victim.
+func newAging(c policies.Config, cost func(size float64) float64, competes bool) policies.Policy {
 	if c.Unit { // no priority exceeds the number of requests
-		return newUnitAging(c, min(windowFor(c.Objects), dense.CeilPowerOfTwo(c.Requests+1)))
+		return newUnitAging(c, min(windowFor(c.Objects), dense.CeilPowerOfTwo(c.Requests+1)), competes)
 	}
-	return &aging{heap: dense.NewLazyHeap(c.Objects), cost: cost, charges: dense.NewCharges(c.Objects, c.Unit)}
+	return &aging{heap: dense.NewLazyHeap(c.Objects), cost: cost, charges: dense.NewCharges(c.Objects, c.Unit),
+		competes: competes}
 }
 
 // aging is the policy for objects of any size.
 type aging struct {
-	heap    dense.LazyHeap
-	age     float64
-	cost    func(size float64) float64
-	charges dense.Charges
+	heap     dense.LazyHeap
+	age      float64
+	cost     func(size float64) float64
+	charges  dense.Charges
+	competes bool
+	missed   float64 // priority of the missed object, by the age before the evictions for it
 }
 
 func (p *aging) priority(o policies.Object, requests uint32) float64 {
-	size := float64(p.charges[o])
-	return p.age + float64(requests)*p.cost(size)/size
+	return p.age + p.worth(float64(p.charges[o]), requests)
+}
+
+// worth is what an object of a size has besides the age.
+func (p *aging) worth(size float64, requests uint32) float64 {
+	return float64(requests) * p.cost(size) / size
 }
 
 func (p *aging) Hit(r policies.Request) {
 	p.heap.Raise(r.Object, p.priority(r.Object, p.heap.Requests(r.Object)+1))
 }
 
-func (p *aging) Miss(policies.Request) {}
+func (p *aging) Miss(r policies.Request) { p.missed = p.age + p.worth(float64(r.Size), 1) }
 
-func (p *aging) Victim(policies.Request) policies.Object {
+func (p *aging) Victim(r policies.Request) policies.Object {
+	if p.competes && r.Reason != policies.Shrink {
+		if _, priority := p.heap.Least(); p.missed < priority {
+			p.age = p.missed
+			return r.Object
+		}
+	}
 	v, priority := p.heap.PopLeast()
 	p.age = priority
 	return v
@@ -49,7 +63,11 @@ func (p *aging) Victim(policies.Request) policies.Object {
 
 func (p *aging) Insert(r policies.Request) {
 	p.charges.Set(r.Object, r.Size)
-	p.heap.Add(r.Object, p.priority(r.Object, 1))
+	priority := p.missed
+	if !p.competes {
+		priority = p.priority(r.Object, 1)
+	}
+	p.heap.Add(r.Object, priority)
 }
 
 func (p *aging) Remove(o policies.Object) { p.heap.Remove(o) }
@@ -76,12 +94,14 @@ func windowFor(objects int) int { return min(agingWindow, dense.CeilPowerOfTwo(m
 // list, also in order of their last request. A request costs amortized constant time, evictions included: the age grows
 // by no more than the number of requests. Memory: 16 bytes per object.
 type unitAging struct {
-	nodes  []agingNode // the objects, then the sentinels of the window's lists, then the sentinel of the objects above it
-	n      uint32
-	window uint32 // a power of two
-	age    uint32
-	gather uint32 // age at which the objects above the window are looked at
-	free   int64  // objects that still fit, batch path only
+	nodes    []agingNode // the objects, the sentinels of the window's lists, the sentinel of the objects above it
+	n        uint32
+	window   uint32 // a power of two
+	age      uint32
+	gather   uint32 // age at which the objects above the window are looked at
+	free     int64  // objects that still fit, batch path only
+	competes bool
+	missed   uint32 // priority of the missed object, by the age before the eviction for it
 }
 
 type agingNode struct {
@@ -90,13 +110,14 @@ type agingNode struct {
 	priority   uint32
 }
 
-func newUnitAging(c policies.Config, window int) *unitAging {
+func newUnitAging(c policies.Config, window int, competes bool) *unitAging {
 	p := &unitAging{
-		nodes:  make([]agingNode, c.Objects+window+1),
-		n:      uint32(c.Objects),
-		window: uint32(window),
-		gather: uint32(max(window/2, 1)),
-		free:   c.Capacity,
+		nodes:    make([]agingNode, c.Objects+window+1),
+		n:        uint32(c.Objects),
+		window:   uint32(window),
+		gather:   uint32(max(window/2, 1)),
+		free:     c.Capacity,
+		competes: competes,
 	}
 	p.emptyLists()
 	return p
@@ -173,14 +194,18 @@ func (p *unitAging) Hit(r policies.Request) {
 	p.put(r.Object, p.nodes[r.Object].requests+1)
 }
 
-func (p *unitAging) Miss(policies.Request) {}
+func (p *unitAging) Miss(policies.Request) { p.missed = p.age + 1 }
 
-func (p *unitAging) Victim(policies.Request) policies.Object {
+func (p *unitAging) Victim(r policies.Request) policies.Object {
+	competes := p.competes && r.Reason != policies.Shrink
 	for {
 		if list := p.list(p.age); p.nodes[list].next != list {
 			v := p.nodes[list].next
 			p.Remove(v)
 			return v
+		}
+		if competes && p.age >= p.missed { // which all others exceed
+			return r.Object
 		}
 		// No resident has a priority below the age, so the search need only move up.
 		if p.age++; p.age == p.gather {
@@ -208,7 +233,13 @@ func (p *unitAging) gatherBeyond() {
 	}
 }
 
-func (p *unitAging) Insert(r policies.Request) { p.put(r.Object, 1) }
+func (p *unitAging) Insert(r policies.Request) {
+	if p.competes { // the cache may have shrunk since the miss
+		p.link(r.Object, 1, max(p.missed, p.age))
+		return
+	}
+	p.put(r.Object, 1)
+}
 
 func (p *unitAging) Remove(o policies.Object) {
 	p.unlink(o)
@@ -223,13 +254,16 @@ func (p *unitAging) ReplayUnit(objects []policies.Object, _ int) (hits, eviction
 			p.put(o, requests+1)
 			continue
 		}
+		r := policies.Request{Object: o}
+		p.Miss(r)
 		if p.free > 0 {
 			p.free--
+		} else if p.Victim(r) == o {
+			continue
 		} else {
-			p.Victim(policies.Request{})
 			evictions++
 		}
-		p.put(o, 1)
+		p.Insert(r)
 	}
 	return hits, evictions
 }

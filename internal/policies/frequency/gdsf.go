@@ -13,25 +13,27 @@ var gdsfEntry = policies.Entry{
 		Name: "cost", Default: "one", Choices: []string{"one", "packets"},
 		Doc: "what a miss costs: one saves misses, packets (2 + size/536) also saves traffic",
 	}, {
-		Name: "rule", Default: "libcachesim", Choices: []string{"libcachesim", "caffeine"},
-		Doc: "caffeine: a new object takes part in the choice of victims and may be refused, and ties go to the smallest " +
-			"key, not to the object requested longest ago",
+		Name: "rule", Default: "current", Choices: []string{"current", "2024", "caffeine"},
+		Doc: "current: a new object is evicted again at once if it then has the lowest priority, as in libCacheSim today; " +
+			"2024: it is always loaded, as in libCacheSim of that year; caffeine: one that would leave evicts nothing, and " +
+			"ties go to the smallest key, not to the object requested longest ago",
 	}},
-	BypassIf: gdsfCompetes,
-	Keys:     gdsfCompetes,
+	BypassIf: func(v policies.Values) bool { return v.Text("rule") != "2024" },
+	Keys:     byKeys,
 	New: func(c policies.Config) (policies.Policy, error) {
-		if gdsfCompetes(c.Params) {
+		if byKeys(c.Params) {
 			return newGDSFWithNew(c), nil
 		}
+		competes := c.Params.Text("rule") == "current"
 		if c.Params.Text("cost") == "packets" {
-			return newAging(c, func(size float64) float64 { return million * packets(size) }), nil
+			return newAging(c, func(size float64) float64 { return million * packets(size) }, competes), nil
 		}
-		return newAging(c, func(float64) float64 { return million }), nil
+		return newAging(c, func(float64) float64 { return million }, competes), nil
 	},
 }
 
-// gdsfCompetes reports whether the new object takes part in the choice of victims.
-func gdsfCompetes(v policies.Values) bool { return v.Text("rule") == "caffeine" }
+// byKeys reports whether keys decide ties.
+func byKeys(v policies.Values) bool { return v.Text("rule") == "caffeine" }
 
 // million scales the priorities: they are per 10^6 bytes, as in libCacheSim, so that sums round in the same way.
 const million = 1e6

@@ -7,6 +7,7 @@ import (
 
 var lfuEntry = policies.Entry{
 	Name:    "lfu",
+	Aliases: []string{"cachetools-lfu"},
 	Look:    policies.Look{Color: policies.Pink, Mark: policies.Square},
 	Memory:  policies.Memory{PerObject: 12, PerSlot: 0},
 	Summary: "evicts the object requested least often since it was loaded",

@@ -20,6 +20,7 @@ type Naive struct {
 	Rank           func(s *NaiveObject, now int) float64
 	Tie            func(s *NaiveObject) int
 	Evicted        func(s *NaiveObject)
+	Joins          bool // a new object is there before others leave, and may be the last victim: it is not loaded then
 }
 
 // NaiveObject is Naive's state of a resident object.
@@ -55,13 +56,18 @@ func (c *Naive) Serve(o policies.Object, size int64, now int) (hit bool, victims
 	if size > c.capacity {
 		return false, nil
 	}
-	for c.used+size > c.capacity {
+	for !c.Joins && c.used+size > c.capacity {
 		victims = append(victims, c.evict(now))
 	}
 	s := &NaiveObject{Object: o, Size: size, Requests: 1, Past: c.past[o], Loaded: now, Last: now}
 	c.Touched(s)
 	c.resident = append(c.resident, s)
 	c.used += size
+	for c.used > c.capacity {
+		if v := c.evict(now); v != o {
+			victims = append(victims, v)
+		}
+	}
 	return false, victims
 }
 

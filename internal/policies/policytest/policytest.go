@@ -106,9 +106,24 @@ func Predictor(tb testing.TB, text string, t *traces.Trace, capacity int64, seed
 	return p
 }
 
+// Ready returns the policies that work with their default parameters: not those that users make of programs and files.
+// Their Bypass says what these parameters do.
+func Ready() []policies.Entry {
+	return slices.DeleteFunc(all(), func(e policies.Entry) bool { return e.Family == policies.Custom && e.New == nil })
+}
+
+// all returns the policies, whose Bypass says what their default parameters do.
+func all() []policies.Entry {
+	entries := slices.Clone(policies.Registry.All())
+	for i, e := range entries {
+		entries[i].Bypass = e.Bypasses(params.Defaults(e.Params))
+	}
+	return entries
+}
+
 // ForEach runs f for every policy that supports that unit of capacity, and for each value of its parameter rule.
 func ForEach(t *testing.T, bytes bool, f func(t *testing.T, e policies.Entry)) {
-	for _, e := range policies.Registry.All() {
+	for _, e := range all() {
 		if e.New == nil || bytes && e.Units == policies.UnitsObjects || !bytes && e.Units == policies.UnitsBytes {
 			continue
 		}
@@ -154,7 +169,9 @@ func otherRules(e policies.Entry) (others []policies.Entry) {
 		other := e
 		other.Params = slices.Clone(e.Params)
 		other.Params[at].Default = rule
-		other.Bypass = other.Bypasses(params.Defaults(other.Params))
+		if other.BypassIf != nil {
+			other.Bypass = other.BypassIf(params.Defaults(other.Params))
+		}
 		others = append(others, other)
 	}
 	return others

@@ -40,12 +40,21 @@ func TestExamples(t *testing.T) {
 		{"one does not", "s3fifo(small=0.5)", 4, []uint32{0, 0, 1, 2, 3, 4}, []uint32{0}},
 		{"unless move=1", "s3fifo(small=0.5,move=1)", 4, []uint32{0, 0, 1, 2, 3, 4}, []uint32{1}},
 		// 1 and 3 come back from the ghost into the main queue, which is then over its 2 and evicts 0.
-		{"the ghost leads to the main queue", "s3fifo(small=0.5)", 4, []uint32{0, 0, 0, 1, 2, 3, 4, 1, 5, 3, 6}, []uint32{1,
-			2, 3, 4, 0}},
-		{"a request in the main queue gives another turn", "s3fifo(small=0.5)", 4,
+		{"the ghost leads to the main queue", "s3fifo(small=0.5,rule=2024)", 4,
+			[]uint32{0, 0, 0, 1, 2, 3, 4, 1, 5, 3, 6}, []uint32{1, 2, 3, 4, 0}},
+		{"a request in the main queue gives another turn", "s3fifo(small=0.5,rule=2024)", 4,
 			[]uint32{0, 0, 0, 1, 2, 3, 4, 0, 1, 5, 3, 6}, []uint32{1, 2, 3, 4, 1}},
-		{"without a ghost nothing comes back", "s3fifo(small=0.5,ghost=0)", 4, []uint32{0, 1, 2, 3, 4, 0, 5, 6, 7,
+		{"without a ghost nothing comes back", "s3fifo(small=0.5,ghost=0,rule=2024)", 4, []uint32{0, 1, 2, 3, 4, 0, 5, 6, 7,
 			8}, []uint32{0, 1, 2, 3, 4, 0}},
+		// Small queue 2: requests count once 1 other object has entered behind 0.
+		{"a request right after the load does not count", "clock2q-plus(small=0.5)", 4, []uint32{0, 0, 1, 2, 3, 4},
+			[]uint32{0}},
+		{"one behind the window leads to the main queue", "clock2q-plus(small=0.5)", 4, []uint32{0, 1, 0, 2, 3, 4},
+			[]uint32{1}},
+		// Of the four in the small queue all but 0 are on probation; with skip=0.5 only 3 is.
+		{"requests on probation do not count", "s4fifo(small=1,skip=1)", 4, []uint32{0, 1, 2, 3, 1, 1, 4, 5}, []uint32{0,
+			1}},
+		{"those after it do", "s4fifo(small=1,skip=0.5)", 4, []uint32{0, 1, 2, 3, 1, 1, 4, 5}, []uint32{0, 2}},
 		// Kin 1, Kout 2. 0 returns from A1out into Am; 1 was dropped from A1out by 2 and 3 and is new again.
 		{"A1out leads to Am", "2q", 4, []uint32{0, 1, 2, 3, 4, 0, 5, 6, 1, 3, 4, 5}, []uint32{0, 1, 2, 3, 4, 5, 6, 0}},
 		{"Am is LRU", "2q", 4, []uint32{0, 1, 2, 3, 4, 0, 5, 6, 1, 3, 4, 0, 5}, []uint32{0, 1, 2, 3, 4, 5, 6, 3}},
@@ -132,12 +141,14 @@ func TestClockAndSieveEqualNaive(t *testing.T) {
 // looks for a victim may take the main queue over its share.
 type naiveS3FIFO struct {
 	capacity, smallLimit, ghostLimit int
+	move                             int
 	small, main, ghost               []uint32
 	requests                         map[policies.Object]int
+	filling                          bool // rule=current, and nothing has been evicted
 }
 
 func newNaiveS3FIFO(capacity int) *naiveS3FIFO {
-	return &naiveS3FIFO{capacity: capacity, smallLimit: max(1, capacity/10), ghostLimit: capacity * 9 / 10,
+	return &naiveS3FIFO{capacity: capacity, smallLimit: max(1, capacity/10), ghostLimit: capacity * 9 / 10, move: 2,
 		requests: map[policies.Object]int{}}
 }
 
@@ -146,13 +157,18 @@ func (c *naiveS3FIFO) Serve(o policies.Object, _ int64, _ int) (hit bool, victim
 		c.requests[o] = min(c.requests[o]+1, 3)
 		return true, nil
 	}
+	return c.load(o)
+}
+
+func (c *naiveS3FIFO) load(o policies.Object) (hit bool, victims []uint32) {
 	returns := slices.Contains(c.ghost, o)
 	c.ghost = policytest.Without(c.ghost, o)
 	if len(c.small)+len(c.main) == c.capacity {
 		victims = append(victims, c.evict())
+		c.filling = false
 	}
 	c.requests[o] = 0
-	if returns {
+	if returns || c.filling && len(c.small) >= c.smallLimit {
 		c.main = append(c.main, o)
 	} else {
 		c.small = append(c.small, o)
@@ -165,7 +181,7 @@ func (c *naiveS3FIFO) evict() policies.Object {
 	for !fromMain && len(c.small) > 0 {
 		o := c.small[0]
 		c.small = c.small[1:]
-		if c.requests[o] < 2 {
+		if c.requests[o] < c.move {
 			c.ghost = append(c.ghost, o)
 			c.ghost = c.ghost[max(0, len(c.ghost)-c.ghostLimit):]
 			return o
@@ -182,6 +198,33 @@ func (c *naiveS3FIFO) evict() policies.Object {
 		c.requests[o]--
 		c.main = append(c.main, o)
 	}
+}
+
+// naiveProbation is S3-FIFO with a small queue in which requests count only behind the part that entered last.
+type naiveProbation struct {
+	*naiveS3FIFO
+	top     int
+	onTrial func(queued, limit int) int // how many of the last to enter are on probation
+}
+
+func newNaiveProbation(capacity, move, top int, onTrial func(queued, limit int) int) *naiveProbation {
+	c := newNaiveS3FIFO(capacity)
+	c.filling, c.move = true, move
+	return &naiveProbation{c, top, onTrial}
+}
+
+func (c *naiveProbation) Serve(o policies.Object, _ int64, _ int) (hit bool, victims []uint32) {
+	if at := slices.Index(c.small, o); at >= 0 {
+		if len(c.small)-at > c.onTrial(len(c.small), c.smallLimit) {
+			c.requests[o] = min(c.requests[o]+1, c.top)
+		}
+		return true, nil
+	}
+	if slices.Contains(c.main, o) {
+		c.requests[o] = min(c.requests[o]+1, c.top)
+		return true, nil
+	}
+	return c.load(o)
 }
 
 // naive2Q is the full version of the 2Q paper.
@@ -231,8 +274,19 @@ func TestQueuesEqualNaive(t *testing.T) {
 		Serve(o policies.Object, size int64, now int) (hit bool, victims []uint32)
 	}
 	for spec, naive := range map[string]func(capacity int) server{
-		"s3fifo": func(capacity int) server { return newNaiveS3FIFO(capacity) },
-		"2q":     func(capacity int) server { return newNaive2Q(capacity) },
+		"s3fifo(rule=2024)": func(capacity int) server { return newNaiveS3FIFO(capacity) },
+		"s3fifo": func(capacity int) server {
+			c := newNaiveS3FIFO(capacity)
+			c.filling = true
+			return c
+		},
+		"clock2q-plus": func(capacity int) server {
+			return newNaiveProbation(capacity, 1, 1, func(_, limit int) int { return (limit + 1) / 2 })
+		},
+		"s4fifo": func(capacity int) server {
+			return newNaiveProbation(capacity, 2, 3, func(queued, _ int) int { return queued/4 - 1 })
+		},
+		"2q": func(capacity int) server { return newNaive2Q(capacity) },
 	} {
 		t.Run(spec, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -247,7 +301,8 @@ func TestQueuesEqualNaive(t *testing.T) {
 func TestExtremeParameters(t *testing.T) {
 	for _, spec := range []string{
 		"s3fifo(small=0,ghost=0)", "s3fifo(small=1,ghost=16)", "s3fifo(small=0,ghost=1,move=0)",
-		"s3fifo(bits=6,move=63)", "2q(kin=0,kout=0)", "2q(kin=1,kout=16)", "2q(kin=0,kout=1)", "clock(bits=7)", "sieve",
+		"s3fifo(bits=6,move=63)", "clock2q-plus(window=16,small=0)", "s4fifo(small=1,skip=1,ghost=0)",
+		"2q(kin=0,kout=0)", "2q(kin=1,kout=16)", "2q(kin=0,kout=1)", "clock(bits=7)", "sieve",
 	} {
 		t.Run(spec, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

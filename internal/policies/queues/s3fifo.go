@@ -2,6 +2,7 @@ package queues
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
@@ -21,12 +22,14 @@ var s3fifoEntry = policies.Entry{
 		{Name: "move", Default: 2, Min: 0, Max: 63, Doc: "requests in the small queue, after the first, that move an " +
 			"object to the main queue"},
 		{Name: "bits", Default: 2, Min: 1, Max: 6, Doc: "width of an object's counter of requests"},
-		{Name: "rule", Default: "libcachesim", Choices: []string{"libcachesim", "caffeine"},
-			Doc: "which queue a victim comes from: libcachesim, the main one while it is over its share; caffeine, the " +
-				"small one while it has its share, and the main one also when a promotion overfills it"},
+		{Name: "rule", Default: "current", Choices: []string{"current", "2024", "caffeine"},
+			Doc: "current, the authors' program of today: victims come from the main queue while it is over its share; until " +
+				"the first eviction, new objects also enter it once the small one has its share; 2024, their program of that " +
+				"year: new objects enter the small queue only; caffeine: victims come from the small queue while that has its " +
+				"share, and from the main one also when a promotion overfills it"},
 	},
 	New: func(c policies.Config) (policies.Policy, error) {
-		p, err := newS3FIFO(c)
+		p, err := newS3FIFO(c, "s3fifo", c.Params.Text("rule") == "current")
 		if err == nil && c.Params.Text("rule") == "caffeine" {
 			return &s3fifoSmallFirst{queues: p}, nil
 		}
@@ -47,23 +50,25 @@ type s3fifo struct {
 	top       uint8
 	move      uint8
 	returning bool // the missed object was in the ghost queue
+	filling   bool // until the first eviction, if not 2024: what the small queue has no room for enters the main one
 
 	batch  s3Batch
 	config policies.Config
 }
 
-func newS3FIFO(c policies.Config) (*s3fifo, error) {
+func newS3FIFO(c policies.Config, name string, filling bool) (*s3fifo, error) {
 	bits, move := c.Params.Int("bits"), c.Params.Int("move")
 	top := 1<<bits - 1
 	if move > top {
-		return nil, fmt.Errorf("s3fifo: bits=%d counts up to %d, which never reaches move=%d; lower move or raise bits",
-			bits, top, move)
+		return nil, fmt.Errorf("%s: bits=%d counts up to %d, which never reaches move=%d; lower move or raise bits",
+			name, bits, top, move)
 	}
 	return &s3fifo{
 		Segments: dense.NewSegments(c.Objects, c.Unit, s3Limits(c, c.Capacity)...),
 		freq:     make([]uint8, c.Objects),
 		top:      uint8(top),
 		move:     uint8(move),
+		filling:  filling,
 		config:   c,
 	}, nil
 }
@@ -100,6 +105,7 @@ func (p *s3fifo) Admit(r policies.Request) bool { return p.Charged == nil || r.S
 // Victim takes an object from the main queue if that is over its limit, otherwise from the small one. Objects that it
 // promotes meanwhile may take the main queue over its limit.
 func (p *s3fifo) Victim(policies.Request) policies.Object {
+	p.filling = false
 	if p.Used[s3Main] > p.Limit[s3Main] {
 		return p.evictMain()
 	}
@@ -118,11 +124,11 @@ func (p *s3fifo) Victim(policies.Request) policies.Object {
 	}
 }
 
-// Insert puts a new object into the small queue, which may exceed its limit while the cache fills, and an object that
-// returns from the ghost into the main queue.
+// Insert puts a new object into the small queue, which may exceed its limit while the cache fills unless rule=current,
+// and an object that returns from the ghost into the main queue.
 func (p *s3fifo) Insert(r policies.Request) {
 	p.freq[r.Object] = 0
-	if p.returning {
+	if p.returning || p.filling && p.Used[s3Small] >= p.Limit[s3Small] {
 		p.Load(s3Main, r.Object, r.Size)
 	} else {
 		p.Load(s3Small, r.Object, r.Size)
@@ -172,6 +178,7 @@ type s3Batch struct {
 	small, main dense.Ring
 	ghost       dense.LogQueue
 	free        int // objects that still fit
+	fillSmall   int // while some do, a small queue of this length or more sends new objects to the main queue
 	mainLimit   int
 	ghostLimit  int
 	top, move   uint8 // states
@@ -186,6 +193,10 @@ const (
 )
 
 func newS3Batch(c policies.Config, p *s3fifo) s3Batch {
+	fillSmall := math.MaxInt
+	if p.filling {
+		fillSmall = int(p.Limit[s3Small])
+	}
 	return s3Batch{
 		state: make([]uint8, c.Objects),
 		small: dense.NewRing(c.Room()),
@@ -193,6 +204,7 @@ func newS3Batch(c policies.Config, p *s3fifo) s3Batch {
 		ghost: dense.NewLogQueue(c.Objects),
 
 		free:       int(c.Capacity),
+		fillSmall:  fillSmall,
 		mainLimit:  int(p.Limit[s3Main]),
 		ghostLimit: int(p.Limit[s3Ghost]),
 		top:        p.top * s3Request,
@@ -216,24 +228,34 @@ func (p *s3fifo) ReplayUnit(objects []policies.Object, _ int) (hits, evictions i
 			}
 			continue
 		}
-		if s == s3InGhost {
-			b.ghost.Remove(o)
-		}
-		if b.free > 0 {
-			b.free--
-		} else {
-			b.evict()
+		if b.free == 0 {
 			evictions++
 		}
-		if s == s3InGhost {
-			b.main.Push(o)
-			state[o] = s3InMain
-		} else {
-			b.small.Push(o)
-			state[o] = s3InSmall
-		}
+		b.load(o)
 	}
 	return hits, evictions
+}
+
+// load loads o, and reports whether that is in the small queue.
+func (b *s3Batch) load(o policies.Object) (small bool) {
+	toMain := b.state[o] == s3InGhost
+	if toMain {
+		b.ghost.Remove(o)
+	}
+	if b.free > 0 {
+		b.free--
+		toMain = toMain || b.small.Len() >= b.fillSmall
+	} else {
+		b.evict()
+	}
+	if toMain {
+		b.main.Push(o)
+		b.state[o] = s3InMain
+	} else {
+		b.small.Push(o)
+		b.state[o] = s3InSmall
+	}
+	return !toMain
 }
 
 func (b *s3Batch) evict() {

@@ -115,7 +115,8 @@ func parseAmong(text string) ([]string, error) {
 //
 // Which entry answers a query depends on what is resident, so directories of different content would see different
 // requests. They see labels instead: the label of a query is that of the entry that answers it or, if none does, the
-// nearest remembered label that would, or the query itself. An entry stands for the label that it was loaded for.
+// nearest remembered label that would and for which no entry stands, or the query itself. An entry stands for the label
+// that it was loaded for.
 type adaptive struct {
 	capacity int64
 	similar  *similarity.Neighbours // nil if queries are similar only to themselves
@@ -130,6 +131,8 @@ type adaptive struct {
 	all     []directory
 	contest shadow.Contest
 	led     []int64 // per policy: requests
+	lirs    int     // its place among the policies; -1 if it is none of them
+	price   shadow.Price
 
 	missed    policies.Object  // the label of the request that missed
 	residents shadow.Residents // held are those that stand for a label that the leader holds
@@ -151,12 +154,6 @@ type directory interface {
 // comparisons is how often misses are compared in the requests over which they count.
 const comparisons = 100
 
-// lirsHandicap is the share of the capacity, in misses, by which lirs must be ahead to lead. It evicts nearly all new
-// objects at once, so after it has led, most objects of another policy must be loaded again. In a loop that does not
-// fit, it is ahead by far more. A handicap by what each policy would not keep, and the race of policy best, which has
-// none, lost more than they gained (docs/policies-rac.md, "What did not pay").
-const lirsHandicap = 0.2
-
 func newAdaptive(c policies.Config) (policies.Policy, error) {
 	v := c.Params
 	names, err := parseAmong(v.Text("among"))
@@ -168,7 +165,7 @@ func newAdaptive(c policies.Config) (policies.Policy, error) {
 		return newAdaptiveRAC(c, s)
 	}
 	p := &adaptive{
-		memory: v.Float("memory"), names: names, history: newHistory(c.Objects),
+		memory: v.Float("memory"), names: names, lirs: slices.Index(names, amongLIRS), history: newHistory(c.Objects),
 		contest: shadow.NewContest(len(names), 0, comparisons), led: make([]int64, len(names)),
 		residents: shadow.NewResidents(c.Objects),
 	}
@@ -189,9 +186,6 @@ func newAdaptive(c policies.Config) (policies.Policy, error) {
 // adapt sets what depends on the capacity.
 func (p *adaptive) adapt(capacity int64) {
 	p.capacity, p.window = capacity, windowFor(p.memory, capacity)
-	if i := slices.Index(p.names, amongLIRS); i >= 0 {
-		p.contest.Handicap(i, lirsHandicap*float64(capacity))
-	}
 }
 
 // adaptiveSettings are those of rac that parameters of rac-adaptive state.
@@ -329,7 +323,8 @@ func (p *adaptive) queryOf(r policies.Request) policies.Object {
 	return r.Query
 }
 
-// labelOf returns the label of a query that no resident answers.
+// labelOf returns the label of a query that no resident answers. A label for which a resident stands is not it: that
+// one does not answer the query, so that whoever held the label would miss, too.
 func (p *adaptive) labelOf(q policies.Object) policies.Object {
 	if p.similar == nil || p.history.remembers(q, p.window) {
 		return q
@@ -339,7 +334,7 @@ func (p *adaptive) labelOf(q policies.Object) policies.Object {
 		if similarities[i] < p.hitFrom {
 			break
 		}
-		if p.history.remembers(id, p.window) {
+		if p.history.labels[id].standIn == none && p.history.remembers(id, p.window) {
 			return id
 		}
 	}
@@ -350,8 +345,12 @@ func (p *adaptive) labelOf(q policies.Object) policies.Object {
 func (p *adaptive) serve(r policies.Request, label policies.Object) {
 	r.Object, r.Query = label, label
 	for i, d := range p.all {
-		if !d.Serve(r, p.capacity) && r.Reason == policies.Demand {
+		hit := d.Serve(r, p.capacity)
+		if !hit && r.Reason == policies.Demand {
 			p.contest.Miss(i)
+		}
+		if i == p.lirs {
+			p.measure(label, hit, d.Evicted())
 		}
 		if i == p.contest.Leader {
 			p.leave(d.Evicted())
@@ -363,9 +362,41 @@ func (p *adaptive) serve(r policies.Request, label policies.Object) {
 	}
 	p.requests++
 	p.led[p.contest.Leader]++
+	if p.lirs >= 0 && p.contest.Due(int(p.window)) {
+		p.contest.Handicap(p.lirs, p.cost())
+	}
 	if p.contest.End(int(p.window)) {
 		p.residents.Follow(p.holds)
 	}
+}
+
+// measure counts how lirs used the labels for which no resident stands.
+func (p *adaptive) measure(label policies.Object, hit bool, evicted []policies.Object) {
+	if hit && p.history.labels[label].standIn == none {
+		p.price.Used++
+	}
+	for _, label := range evicted {
+		if p.history.labels[label].standIn == none {
+			p.price.Unused++
+		}
+	}
+}
+
+// cost returns what lirs must be ahead to lead: the misses that are expected of a change to it, by the rule of policy
+// best. lirs keeps what it has held from the first requests on and evicts nearly all that is new at once. Where it
+// leads by chance, most of what another policy would hold is loaded again afterwards. Between the others a change
+// costs less than to wait for it (docs/policies-rac.md, "What did not pay").
+func (p *adaptive) cost() float64 {
+	if p.contest.Leader == p.lirs {
+		return 0
+	}
+	p.price.Absent = 0
+	p.residents.Each(func(o policies.Object) {
+		if !p.standsIn(p.lirs, o) {
+			p.price.Absent++ // as many as it would hold besides, where both are full
+		}
+	})
+	return p.price.Cost()
 }
 
 // leave notes which labels the leader holds no more.
@@ -387,9 +418,12 @@ func (p *adaptive) stand(o, label policies.Object) {
 }
 
 // holds reports whether the leader holds the label that a resident stands for.
-func (p *adaptive) holds(o policies.Object) bool {
+func (p *adaptive) holds(o policies.Object) bool { return p.standsIn(p.contest.Leader, o) }
+
+// standsIn reports whether a policy holds the label that a resident stands for.
+func (p *adaptive) standsIn(policy int, o policies.Object) bool {
 	label := p.history.labels[o].of
-	return p.history.labels[label].standIn == o && p.all[p.contest.Leader].Has(label)
+	return p.history.labels[label].standIn == o && p.all[policy].Has(label)
 }
 
 func (p *adaptive) forget(o policies.Object) {

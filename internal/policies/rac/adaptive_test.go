@@ -253,6 +253,24 @@ func TestLabelsStayConsistent(t *testing.T) {
 	})
 }
 
+// Query 0 answers 1, 2 and 3, which do not answer each other: one of them stands for it when it has left, and the
+// others have labels of their own, so that all three stay.
+func TestOneStandsForALabel(t *testing.T) {
+	g := &graph{n: 7, from: 0.2, sims: map[[2]uint32]float32{{0, 1}: 0.9, {0, 2}: 0.9, {0, 3}: 0.9}}
+	c := newCache(t, "rac-adaptive(among=lru/spent)", 3, g, 0.85)
+	for _, q := range []policies.Object{0, 4, 5, 6, 1, 2, 3} {
+		if _, hit, _ := c.serve(q); hit {
+			t.Fatalf("%d hits, want misses", q)
+		}
+		consistent(t, c)
+	}
+	for q := range policies.Object(3) {
+		if _, hit, _ := c.serve(q + 1); !hit {
+			t.Errorf("%d has left, want room for all that are asked for", q+1)
+		}
+	}
+}
+
 // Popular objects between others that never return, where lru keeps too many of those, and then a popularity that
 // moves, where frequent objects are old ones.
 func TestAdaptiveFollowsTheBest(t *testing.T) {

@@ -19,7 +19,8 @@ func NewContest(policies int, margin float64, comparisons int) Contest {
 		handicaps: make([]float64, policies)}
 }
 
-// Handicap adds misses to those of a policy whenever they are compared: it leads only if it is ahead by more.
+// Handicap sets misses that count for a policy besides its own when they are compared: it leads only if it is ahead by
+// more.
 func (c *Contest) Handicap(policy int, misses float64) { c.handicaps[policy] = misses }
 
 // score is what policies are compared by.
@@ -28,9 +29,13 @@ func (c *Contest) score(policy int) float64 { return c.misses[policy] + c.handic
 // Miss counts a miss of a policy in the present request.
 func (c *Contest) Miss(policy int) { c.misses[policy]++ }
 
+// Due reports whether the end of the present request compares misses.
+func (c *Contest) Due(requests int) bool { return (c.since+2)*c.comparisons > requests }
+
 // End ends a request, where misses count over a number of requests, and reports whether another policy leads now.
 func (c *Contest) End(requests int) (changed bool) {
-	if c.since++; (c.since+1)*c.comparisons <= requests {
+	if !c.Due(requests) {
+		c.since++
 		return false
 	}
 	c.since = 0

@@ -44,12 +44,27 @@ type Race[M Member] struct {
 
 // account is what counts for and against a policy.
 type account struct {
+	Price
 	missed bool // the present request
 	saved  int  // misses that the leader has had and this one has not, less the reverse
-	absent int  // entries of its directory that are not resident
-	most   int  // the most of them that there have been
-	used   int  // entries that were absent when they were requested
-	unused int  // entries that were absent when they left the directory
+	most   int  // the most entries that have been absent
+}
+
+// Price is what a change to a policy costs.
+type Price struct {
+	Absent int // entries of its directory that are not resident
+	Used   int // entries that were absent when they were requested
+	Unused int // entries that were absent when they left the directory
+}
+
+// Cost returns the misses that are expected of a change: the absent entries, times the share of such entries that are
+// requested.
+func (p Price) Cost() float64 {
+	requested := p.Used + p.Absent
+	if requested == 0 {
+		return 0
+	}
+	return float64(p.Absent) * float64(requested) / float64(requested+p.Unused)
 }
 
 // NewRace begins a race of empty directories over a number of objects. The first leads.
@@ -72,7 +87,7 @@ func (r *Race[M]) Serve(request policies.Request, capacity int64) (changed bool)
 		hit := d.Serve(request, capacity)
 		a.missed = !hit
 		if hit && !present && request.Reason == policies.Demand {
-			a.used++
+			a.Used++
 		}
 	}
 	r.Note()
@@ -85,13 +100,13 @@ func (r *Race[M]) Note() {
 		a := &r.accounts[i]
 		for _, o := range d.Entered() {
 			if !r.resident[o] {
-				a.absent++
+				a.Absent++
 			}
 		}
 		for _, o := range d.Evicted() {
 			if !r.resident[o] {
-				a.absent--
-				a.unused++
+				a.Absent--
+				a.Unused++
 			}
 		}
 	}
@@ -108,12 +123,12 @@ func (r *Race[M]) settle() (changed bool) {
 		case !missed && a.missed:
 			a.saved--
 		}
-		a.most = max(a.most, a.absent)
+		a.most = max(a.most, a.Absent)
 		a.saved = max(a.saved, -max(fewestSaved, furthestBehind*a.most))
 		if a.saved < fewestSaved {
 			continue
 		}
-		if g := float64(a.saved) - a.cost(); g > gain {
+		if g := float64(a.saved) - a.Cost(); g > gain {
 			best, gain = i, g
 		}
 	}
@@ -121,7 +136,7 @@ func (r *Race[M]) settle() (changed bool) {
 		return false
 	}
 	ahead := r.accounts[best].saved
-	r.Paid += ahead + r.accounts[best].absent
+	r.Paid += ahead + r.accounts[best].Absent
 	r.Leader = best
 	r.Changes++
 	for i := range r.accounts {
@@ -138,15 +153,6 @@ const fewestSaved = 10
 // is paid where the best one often changes.
 const furthestBehind = 4
 
-// cost returns the misses that a change to this policy is expected to cost.
-func (a *account) cost() float64 {
-	requested := a.used + a.absent
-	if requested == 0 {
-		return 0
-	}
-	return float64(a.absent) * float64(requested) / float64(requested+a.unused)
-}
-
 // Enter notes that an object is resident now.
 func (r *Race[M]) Enter(o policies.Object) { r.move(o, true, -1) }
 
@@ -160,7 +166,7 @@ func (r *Race[M]) move(o policies.Object, resident bool, absent int) {
 	r.resident[o] = resident
 	for i, d := range r.all {
 		if d.Has(o) {
-			r.accounts[i].absent += absent
+			r.accounts[i].Absent += absent
 		}
 	}
 }
@@ -169,7 +175,7 @@ func (r *Race[M]) move(o policies.Object, resident bool, absent int) {
 func (r *Race[M]) Drop(o policies.Object) {
 	for i, d := range r.all {
 		if d.Has(o) && !r.resident[o] {
-			r.accounts[i].absent--
+			r.accounts[i].Absent--
 		}
 		d.Drop(o)
 	}
@@ -181,7 +187,7 @@ func (r *Race[M]) Resize(capacity int64) {
 		d.Resize(capacity)
 		for _, o := range d.Evicted() {
 			if !r.resident[o] {
-				r.accounts[i].absent--
+				r.accounts[i].Absent--
 			}
 		}
 	}

@@ -213,3 +213,30 @@ func TestHighlight(t *testing.T) {
 	must.Fail(t, look.Options{Highlight: []string{"siev"}}.CheckHighlight(recs),
 		`unknown policy "siev"; did you mean "sieve"?`, "a policy that is not there")
 }
+
+// What users write is strong and above the others, even if these are better, and never grey like the worst of them.
+func TestPoliciesOfUsersAreNeverGrey(t *testing.T) {
+	recs := everyPolicy(100, 1000)
+	written := map[string]string{"rank": "rank(file=my.expr)", "wasm": "wasm(file=my.wasm)",
+		"exec": "exec(command=my.py)"}
+	for i, r := range recs {
+		if label, ok := written[r.Policy]; ok {
+			recs[i].Label = label
+			recs[i].Set(metric.HitRatio, 0)
+		}
+	}
+	d := drawingOf(t, Chart{Name: "f", X: records.DimCapacity, Y: "hit_ratio"}, recs)
+	lines, grey := d.draw(d.panels[0]).spots.lines, 0
+	for i, l := range lines {
+		style, above := d.styles[l.name], i >= len(lines)-len(written)
+		if style.Grey {
+			grey++
+		}
+		if own := strings.Contains(l.name, "my."); own != style.Strong || own != above || own && style.Grey {
+			t.Errorf("%s is line %d of %d: grey %v, strong %v", l.name, i+1, len(lines), style.Grey, style.Strong)
+		}
+	}
+	if grey == 0 {
+		t.Errorf("none of %d lines is grey", len(lines))
+	}
+}

@@ -57,6 +57,9 @@ var dashes = [][]vg.Length{
 	{9, 2, 4, 2},
 	{12, 2, 1.5, 2},
 	{4, 1.5, 1.5, 1.5, 1.5, 1.5},
+	{9, 2, 1.5, 2},
+	{14, 3},
+	{4, 4},
 }
 
 // markers are in the order of package policies. They share no factor with the number of colours, so that colour and
@@ -71,8 +74,12 @@ var markers = []draw.GlyphDrawer{
 	draw.SquareGlyph{},
 }
 
-// policyMarks are those of policies: servers have a mark of their own, and so has what users write.
-var policyMarks = append(slices.Clone(markers), draw.GlyphDrawer(canvas.Diamond{}), draw.GlyphDrawer(canvas.Star{}))
+// policyMarks are those of policies: servers, libraries and what users write have marks of their own.
+var policyMarks = append(slices.Clone(markers), canvas.Diamond{}, canvas.Star{}, canvas.Arrow{}, canvas.Hexagon{},
+	canvas.Pentagon{})
+
+// fadedMarks are those of lines in the background, where what users write never is.
+var fadedMarks = append(slices.Clone(markers), canvas.Diamond{}, canvas.Arrow{}, canvas.Hexagon{}, canvas.Pentagon{})
 
 // SeriesStyle returns the look of series i, counted from 0, if the lines are not policies. The first 50 differ in
 // colour or dashes, the first 70 in colour or marker.
@@ -95,12 +102,11 @@ const (
 	mutedAlpha              = 0x70
 )
 
-// fadedStyle returns the look of line i that is only shown as background of others. The first 80 differ in their marks
+// fadedStyle returns the look of line i that is only shown as background of others. The first 143 differ in their marks
 // or dashes.
 func fadedStyle(i int) Style {
-	marks := len(markers) + 1 // what users write is never faded
-	mark, dash := i%marks, i/marks%len(dashes)
-	return Style{Color: faded, Width: 0.9, Marker: policyMarks[mark], Dashes: dashes[dash], Grey: true}
+	mark, dash := i%len(fadedMarks), i/len(fadedMarks)%len(dashes)
+	return Style{Color: faded, Width: 0.9, Marker: fadedMarks[mark], Dashes: dashes[dash], Grey: true}
 }
 
 func (s Style) line() draw.LineStyle {

@@ -154,7 +154,7 @@ func TestEveryPolicyOnNodes(t *testing.T) {
 	const warmup = 200
 	replayer := sim.NewReplayer(trace, sim.ReplayerOptions{Warmup: warmup})
 	tried, done := 0, 0
-	for _, e := range policies.Registry.All() {
+	for _, e := range policytest.Ready() {
 		for _, size := range []capacity.Capacity{capacity.Of(12, false), capacity.Of(150, true)} {
 			if e.Kind == policies.Bound || e.ShortFor != nil || size.Bytes && e.Units == policies.UnitsObjects ||
 				!size.Bytes && e.Units == policies.UnitsBytes {

@@ -1,12 +1,14 @@
 package windows
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/cachesim/cachesim/internal/base/metric"
 	"github.com/cachesim/cachesim/internal/base/statistics"
 	"github.com/cachesim/cachesim/internal/records/series"
+	"github.com/cachesim/cachesim/internal/traces"
 )
 
 // What the origin behind a cache sees over the time of the trace's clock. On a sample these are estimates for the whole
@@ -114,4 +116,19 @@ func (s *Sampler) setLoad(v *metric.Values, l load, name string) {
 	v.Set(l.mean, statistics.Mean(minutes))
 	v.Set(l.p99, statistics.Quantile(0.99, minutes))
 	v.Set(l.peak, minutes[len(minutes)-1])
+}
+
+// CheckMinutes rejects more minutes than a series may have, of which --origin makes one.
+func CheckMinutes(window series.Window, t *traces.Trace) error {
+	if window.Span != time.Minute {
+		return nil // whatever is wrong with other windows is said of them
+	}
+	lasts := time.Duration(slices.Max(t.Times) - t.Times[0])
+	if window.CheckSpan(lasts) == nil {
+		return nil
+	}
+	const day = 24 * time.Hour
+	return fmt.Errorf("%s lasts %.0f days, but misses per minute are limited to %d days; use --limit, or longer "+
+		"windows, such as --series 1h:%s", t.Name, float64(lasts)/float64(day),
+		series.MaxWindows*time.Minute/day, window.Names)
 }

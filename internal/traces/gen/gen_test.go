@@ -90,6 +90,8 @@ var goldenSpecs = map[string]string{
 	"rac-example(rate=2)":                             "a41f194b255706bc",
 	"cluster(scale=0.002,epochs=2,arrivals=1,seed=4)": "bb3250b97562cd82",
 	"cluster(jobs=16+9+18,scale=0.001,popularity=scattered,block-kib=64,read-kib=100)": "98c30a74532f4c6e",
+	"readers(requests=3000,streams=forward(files=4,copies=2,gap=90,together=3);" +
+		"skewed;shuffled;strided;backward)": "4a5b2b4b77d05d92",
 }
 
 func checksum(records []stream.Record) string {

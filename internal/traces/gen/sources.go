@@ -157,6 +157,9 @@ func newEntries() []Entry {
 			Summary: "reads of files by the 18 jobs of the IGTCache paper: training, tests, queries and analyses that share " +
 				"a cache",
 			Params: clusterParams, Records: quick(newClusterTrace), sized: true, Bytes: clusterBytes},
+		{Name: "readers",
+			Summary: "reads of files by streams that take turns: forward, backward, strided, shuffled, skewed; epochs, copies",
+			Params:  readersParams, Records: quick(newReadersTrace), sized: true, Bytes: readersBytes},
 		{Name: "attention",
 			Summary: "queries, keys and values of a language model at its decode steps, like those of a real one; no requests",
 			Params:  attentionParams, Attention: newAttentionTrace},

@@ -26,6 +26,7 @@ type Config struct {
 	// Requests is how many blocks all steps want together, or more.
 	Requests int
 	Seed     uint64
+	Life     *policies.Life // of the policy
 	// Plan has what all steps will want. It is needed for policies that are offline, and ignored by all others.
 	Plan *Plan
 	// Predictor is for policies with Predicts, nil for all others. Its positions count the wanted blocks of all steps.
@@ -71,7 +72,7 @@ func New(c Config) (*Store, error) {
 	capacity := s.capacity(c)
 	config := policies.Config{
 		Capacity: max(capacity, 1), Unit: c.Size != 0, Objects: c.Blocks, Requests: c.Requests, Seed: c.Seed,
-		Params: c.Policy.Params, Key: func(b Block) uint64 { return uint64(b) },
+		Params: c.Policy.Params, Life: c.Life, Key: func(b Block) uint64 { return uint64(b) },
 	}
 	if e.Kind == policies.Offline {
 		if c.Plan == nil {

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cachesim/cachesim/internal/base/parallel"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
 	"github.com/cachesim/cachesim/internal/experiment/audit"
+	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/sim"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/prompts"
@@ -131,7 +131,7 @@ func (l *Log) replay(ctx context.Context, s Setup) (*seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parallel.Await(ctx, func() (*seen, error) { return replayEach(ctx, t, s) })
+	return policies.Await(ctx, func(ctx context.Context) (*seen, error) { return replayEach(ctx, t, s) })
 }
 
 // outcome adds up all prompts of which the log says what was found.

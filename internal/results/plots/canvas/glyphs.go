@@ -11,36 +11,55 @@ import (
 type Star struct{}
 
 func (Star) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	c.SetColor(style.Color)
-	var p vg.Path
-	for i := range 10 {
-		r := style.Radius * 1.5
-		if i%2 == 1 {
-			r *= 0.42
-		}
-		sin, cos := math.Sincos(float64(i) * math.Pi / 5)
-		point := vg.Point{X: at.X + r*vg.Length(sin), Y: at.Y + r*vg.Length(cos)}
-		if i == 0 {
-			p.Move(point)
-			continue
-		}
-		p.Line(point)
-	}
-	p.Close()
-	c.Fill(p)
+	outer, inner := style.Radius*1.5, style.Radius*1.5*0.42
+	fill(c, style, at, outer, inner, outer, inner, outer, inner, outer, inner, outer, inner)
 }
 
 // Diamond is a filled square on one of its corners.
 type Diamond struct{}
 
 func (Diamond) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	c.SetColor(style.Color)
 	r := style.Radius * 1.2
+	fill(c, style, at, r, r, r, r)
+}
+
+// Arrow is a filled triangle that points down.
+type Arrow struct{}
+
+func (Arrow) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	r := style.Radius * 1.3
+	fill(c, style, at, r/2, r, r/2, r, r/2, r)
+}
+
+// Hexagon is a filled regular hexagon on one of its corners.
+type Hexagon struct{}
+
+func (Hexagon) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	r := style.Radius * 1.1
+	fill(c, style, at, r, r, r, r, r, r)
+}
+
+// Pentagon is a filled regular pentagon on one of its sides.
+type Pentagon struct{}
+
+func (Pentagon) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	r := style.Radius * 1.1
+	fill(c, style, at, r, r, r, r, r)
+}
+
+// fill draws a polygon around a point. Its corners are at equal angles, the first above the point, at these distances.
+func fill(c *draw.Canvas, style draw.GlyphStyle, at vg.Point, distances ...vg.Length) {
+	c.SetColor(style.Color)
 	var p vg.Path
-	p.Move(vg.Point{X: at.X - r, Y: at.Y})
-	p.Line(vg.Point{X: at.X, Y: at.Y + r})
-	p.Line(vg.Point{X: at.X + r, Y: at.Y})
-	p.Line(vg.Point{X: at.X, Y: at.Y - r})
+	for i, r := range distances {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(len(distances)))
+		corner := vg.Point{X: at.X + r*vg.Length(sin), Y: at.Y + r*vg.Length(cos)}
+		if i == 0 {
+			p.Move(corner)
+			continue
+		}
+		p.Line(corner)
+	}
 	p.Close()
 	c.Fill(p)
 }

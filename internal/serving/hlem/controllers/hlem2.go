@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
@@ -12,7 +13,7 @@ import (
 var hlem2Entry = entry(allocate.Entry{
 	Name: "hlem2",
 	Summary: "the ratio with the least P99 of a queue whose hits follow measured curves; it moves when that gains more " +
-		"than the noise, without training",
+		"than the way there, and the return of an earlier load, would cost; no training",
 	Source: "cachesim, after HLEM, arXiv 2605.04450; curves: Waldspurger et al., FAST 2015",
 	Params: hlem2Params,
 }, func(c allocate.Config) (decider, allocate.Needs, error) {
@@ -30,7 +31,8 @@ var hlem2Params = []params.Param{
 		Doc: "most shards, and most users, that a shadow directory follows"},
 	{Name: "steps", Default: 200, Min: 10, Max: 65536,
 		Doc: "least number of parts of the memory in which hits are counted"},
-	stepParam(0.1, "most that the ratio moves in an epoch"),
+	stepParam(0.1, "most that the ratio moves in an epoch, unless the load has changed before and moving at once is "+
+		"cheaper"),
 }
 
 func newHLEM2(v params.Values) (*hlem2, allocate.Needs) {
@@ -53,6 +55,10 @@ type hlem2 struct {
 	counted     [pools]float64     // requests that the curves count: as they do, half as much in each further epoch
 	costs       [2][ratios]average // logarithms of the P99: with kv for ofMisses, and with ofMisses
 	queue       tailQueue
+
+	present load
+	past    memory
+	holds   contents // of the caches, as far as they have filled
 }
 
 // forget begins all averages again that depend on the load.
@@ -83,6 +89,8 @@ func (h *hlem2) decide(s *allocate.State, w *hlem.Window) float64 {
 		return w.Ratio
 	}
 	if h.changed(w) {
+		h.past.keep(&h.present, &h.queue, h.step)
+		h.present.epochs = 0
 		h.forget()
 	}
 	h.rate.add(w.Rate)
@@ -157,43 +165,66 @@ func (h *hlem2) add(s *allocate.State, w *hlem.Window, at int, ratio float64) {
 		h.queue.fill(w, emb, kv, theirs)
 		h.costs[i][at].add(math.Log(h.queue.p99(h.rate.value())))
 	}
+	h.present.misses[embeddings][at], h.present.misses[users][at] = emb, kv
 }
 
 // ratios is how many ratios are compared, at equal distances from the least to the largest one.
 const ratios = 41
 
-// search returns the ratio with the least loss, if that is less than the current one's by the gain that is worth a
-// move: P99 is flat around the best ratio, and each move costs transfers and a cold cache. The loss is how much larger
-// the P99 is than at the best ratio, on average, under whichever of the two assumptions it is larger.
+// search returns the ratio to which a move pays. In the long run a ratio costs its P99, on average, and, divided by the
+// epochs that the load is expected to last, what an earlier load would cost if it came back then. If that is less at
+// another ratio by the gain that is worth a move, the way there counts as well: P99 is flat around the best ratio, and
+// each move costs transfers and a cold cache. Once the load has changed, it may move at once. What counts is how much
+// more a ratio costs than the best one, under whichever of the two assumptions that is more.
 func (h *hlem2) search(s *allocate.State, w *hlem.Window) float64 {
-	least, most := w.Bounds()
+	if h.present.w.Requests == 0 {
+		h.holds = adapted(w.Ratio)
+	}
+	h.present.note(w, h.rate.value(), h.ofMisses.value())
 	for i := range ratios {
-		h.add(s, w, i, least+float64(i)*(most-least)/(ratios-1))
+		h.add(s, w, i, h.present.ratio(i))
 	}
-	var losses [ratios]float64
-	for m := range h.costs {
-		lowest := math.Inf(1)
+	h.present.during(&h.holds, w.Ratio)
+	horizon := h.past.horizon(h.present.epochs)
+	// The last choice is to stay.
+	var costs [2][]float64
+	stay := h.present.place(w.Ratio)
+	for m := range costs {
+		var logarithms places
 		for i := range ratios {
-			lowest = min(lowest, h.costs[m][i].value())
+			logarithms[i] = h.costs[m][i].value()
+			costs[m] = append(costs[m], math.Exp(logarithms[i])+float64(h.past.prices[m][i]/horizon))
 		}
-		for i := range ratios {
-			losses[i] = max(losses[i], h.costs[m][i].value()-lowest)
-		}
+		costs[m] = append(costs[m], math.Exp(logarithms.at(stay))+float64(h.past.prices[m].at(stay)/horizon))
 	}
-	at := 0
-	for i := range ratios {
-		if losses[i] < losses[at] {
-			at = i
-		}
-	}
-	place := float64((w.Ratio - least) / (most - least) * (ratios - 1))
-	low := min(ratios-2, max(0, int(place)))
-	part := place - float64(low)
-	here := float64((1-part)*losses[low]) + float64(part*losses[low+1])
-	if here-losses[at] < h.gain {
+	if more := worst(costs); more[ratios]-slices.Min(more) < h.gain {
 		return w.Ratio
 	}
-	return towards(least+float64(at)*(most-least)/(ratios-1), w.Ratio, h.step)
+	var faster [ratios]int // assumptions under which a move at once is cheaper than one by steps
+	for m := range costs {
+		for i := range ratios {
+			if costs[0][i] >= costs[0][ratios] && costs[1][i] >= costs[1][ratios] {
+				continue // no better than to stay, however short the way
+			}
+			way := h.present.way(&h.queue, m, h.holds, h.present.ratio(i), h.step, horizon)
+			if h.past.loads > 0 {
+				if atOnce := h.present.way(&h.queue, m, h.holds, h.present.ratio(i), 1, horizon); atOnce < way {
+					way = atOnce
+					faster[i]++
+				}
+			}
+			costs[m][i] += float64(way / horizon)
+		}
+	}
+	more := worst(costs)
+	at := leastOf(more)
+	if more[ratios]-more[at] < h.gain {
+		return w.Ratio
+	}
+	if faster[at] == len(costs) {
+		return h.present.ratio(at)
+	}
+	return towards(h.present.ratio(at), w.Ratio, h.step)
 }
 
 // tailQueue is the latency of a node: requests of some lengths that hit KV or not, and wait for one of its GPUs.
@@ -210,6 +241,7 @@ type tailQueue struct {
 func (q *tailQueue) fill(w *hlem.Window, emb, kv, theirs float64) {
 	n := len(w.Lengths)
 	c := &w.Node.Costs
+	theirs = min(theirs, kv/max(1e-9, emb)) // they cannot miss more than all
 	q.transfer, q.compute, q.weight = q.transfer[:0], q.compute[:0], q.weight[:0]
 	q.servers, q.mean, q.square, q.overhead = w.Node.Servers, 0, 0, c.Overhead()
 	for _, hit := range []bool{true, false} {
@@ -254,6 +286,24 @@ func (q *tailQueue) p99(rate float64) float64 {
 	}
 	busy := fluid.Erlang(q.servers, utilisation)
 	wait := q.square / q.mean / float64(q.servers) / (2 * (1 - utilisation))
+	return q.quantile(busy, wait) * over * over
+}
+
+// after lets work wait at a node for an epoch of some seconds at a rate, and returns the P99 of the latency.
+func (q *tailQueue) after(n *visit, rate, seconds float64) float64 {
+	inflow := fluid.NewInflow(q.servers, rate*q.mean/float64(q.servers), q.square/q.mean/float64(q.servers))
+	if !n.began {
+		n.queue.Begin(inflow)
+	}
+	n.began = true
+	before := n.queue.Delay
+	n.queue.Follow(inflow, seconds)
+	return max(before, n.queue.Delay) + q.quantile(n.queue.Busy, n.queue.Wait)
+}
+
+// quantile returns the P99 of the latency if requests wait with the probability busy, for an exponential time of the
+// mean wait.
+func (q *tailQueue) quantile(busy, wait float64) float64 {
 	low, high := 0.0, 1e3
 	for range 40 {
 		if x := (low + high) / 2; q.above(x, busy, wait) > 0.01 {
@@ -262,7 +312,7 @@ func (q *tailQueue) p99(rate float64) float64 {
 			high = x
 		}
 	}
-	return high * over * over
+	return high
 }
 
 // above returns the share of the requests with a latency above a time.

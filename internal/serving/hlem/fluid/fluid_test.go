@@ -173,7 +173,7 @@ func TestQuantile(t *testing.T) {
 	var tl tail
 	tl.mixtures[0].width = 0.001
 	tl.mixtures[0].spread(1, 0.0499, 0.0501, 0, 0)
-	tl.add(0, queue{busy: 0.8, delay: 1, wait: 0.1}, 1)
+	tl.add(0, Queue{Busy: 0.8, Delay: 1, Wait: 0.1}, 1)
 	tl.build()
 	for _, share := range []float64{0.5, 0.1, 0.01, 0.0001} {
 		want := 1 + 0.05 + 0.1*math.Log(0.8/share)

@@ -49,7 +49,7 @@ func (t *tail) fastest() float64 {
 		for step < steps-1 && x.weight[step] == 0 {
 			step++
 		}
-		fastest = min(fastest, t.queues[i].delay+float64(float64(step)*x.width))
+		fastest = min(fastest, t.queues[i].Delay+float64(float64(step)*x.width))
 	}
 	return fastest
 }

@@ -22,7 +22,7 @@ type Node struct {
 	started bool
 	emb     float64 // share of the memory that holds shards
 	kvHit   float64
-	queue   queue
+	queue   Queue
 	lengths []float64 // a buffer
 }
 
@@ -108,7 +108,7 @@ func (n *Node) RunFor(l hlem.Load, ratio, seconds float64) (e Epoch) {
 		e.Link = l.Rate * full.missed * float64(m.costs.RowBytes) / float64(m.servers)
 	}
 	utilisation := l.Rate * service / float64(m.servers)
-	e.Behind = n.queue.delay
+	e.Behind = n.queue.Delay
 	e.Rows = m.rows(l)
 	e.Utilisation, e.Unstable = min(1, utilisation), utilisation >= 1
 	return e
@@ -137,9 +137,9 @@ func sum(values *[steps]float64) (total float64) {
 // are refilled.
 func (n *Node) Idle(ratio, seconds float64) (refilled float64) {
 	q := &n.queue
-	waited := min(q.delay, seconds)
-	q.delay -= waited
-	q.wait = max(0, q.wait-(seconds-waited))
+	waited := min(q.Delay, seconds)
+	q.Delay -= waited
+	q.Wait = max(0, q.Wait-(seconds-waited))
 	bytes := n.Refill.Rate(n.model.costs, 0) * float64(n.model.servers) * seconds
 	gained := max(0, min(ratio-n.emb, bytes/n.model.memory))
 	n.emb += gained
@@ -176,42 +176,24 @@ func (n *Node) fill(l hlem.Load, ratio, kv, seconds float64, x *mixture) (share,
 const parts = mostParts / 2
 
 // wait lets the queue follow a load for some seconds, which are a share of an epoch, and adds that to the distribution
-// of the latency. Work that comes faster than it is done is a delay that grows. The rest of the queue is taken to be
-// exponential with a mean w, for which dw/dt = (rho-1) + v/(2w): Brownian motion with a reflection, whose variance per
-// second is v. In the long run w = v/(2(1-rho)), as in package doc; without drift it grows with the root of time.
+// of the latency.
 func (n *Node) wait(t *tail, rate float64, mixture int, seconds, share float64, fresh bool) {
-	m, x := n.model, &t.mixtures[mixture]
-	utilisation := rate * x.mean / float64(m.servers)
-	variance, drift := x.drift(m.servers), utilisation-1
-	busy, stable := Erlang(m.servers, utilisation), math.Inf(1)
-	if utilisation < 1 {
-		stable = variance / (2 * (1 - utilisation))
-		if fresh {
-			n.queue = queue{wait: stable}
-		}
+	m, x, q := n.model, &t.mixtures[mixture], &n.queue
+	inflow := NewInflow(m.servers, rate*x.mean/float64(m.servers), x.drift(m.servers))
+	if fresh {
+		q.Begin(inflow)
 	}
-	step := seconds / parts
 	for range parts {
-		q := &n.queue
-		before, grows := q.delay, drift
-		if q.delay > 0 || drift > 0 {
-			q.delay = max(0, q.delay+float64(drift*step))
-			grows = 0
-		}
-		from := q.wait + float64(grows*step)
-		q.wait = (from + math.Sqrt(float64(from*from)+float64(2*variance*step))) / 2
-		q.busy = min(1, busy*max(1, q.wait/stable))
-		if q.delay > 0 {
-			q.busy = 1
-		}
-		t.add(mixture, queue{q.busy, (before + q.delay) / 2, q.wait}, share/parts)
+		before := q.Delay
+		q.Follow(inflow, seconds/parts)
+		t.add(mixture, Queue{q.Busy, (before + q.Delay) / 2, q.Wait}, share/parts)
 	}
 }
 
 func (t *tail) waiting() (mean float64) {
 	for i := range t.n {
 		q := t.queues[i]
-		mean += float64(t.share[i] * (q.delay + float64(q.busy*q.wait)))
+		mean += float64(t.share[i] * (q.Delay + float64(q.Busy*q.Wait)))
 	}
 	return mean
 }

@@ -18,8 +18,8 @@ func TestIdle(t *testing.T) {
 		busy := l
 		busy.Rate *= 2
 		behind := n.Run(busy, 0.4).Behind
-		if n.Idle(0.4, 1); math.Abs(n.queue.delay-(behind-1)) > 1e-9 {
-			t.Errorf("%v s of work are left after 1 s of %v s", n.queue.delay, behind)
+		if n.Idle(0.4, 1); math.Abs(n.queue.Delay-(behind-1)) > 1e-9 {
+			t.Errorf("%v s of work are left after 1 s of %v s", n.queue.Delay, behind)
 		}
 		n.Idle(0.4, 100)
 		if p99 := n.Step(l, 0.4).P99; p99 > 1.1*calm {

@@ -52,7 +52,7 @@ func (m *Model) predict(l hlem.Load, s sizes) Prediction {
 	q := x.stationary(l.Rate, m.servers)
 	t.add(0, q, 1)
 	t.build()
-	p.Mean = x.mean + float64(q.busy*q.wait)
+	p.Mean = x.mean + float64(q.Busy*q.Wait)
 	p.P99 = t.quantile(0.01)
 	p.Violations = t.above(m.objective.Latency.Seconds())
 	p.SlowEMB, p.SlowKV = t.slow(p.P99)

@@ -36,6 +36,7 @@ type Config struct {
 	Embeddings  policies.Spec
 	Users       policies.Spec
 	Seed        uint64
+	Life        *policies.Life // of the policies
 	Allocator   *allocate.Spec // nil: the ratio stays
 	// Predictor builds the predictor of a pool from its number of objects and about its number of requests; nil if no
 	// policy predicts.
@@ -155,7 +156,7 @@ func (p *Cache) build(i int) error {
 	// Every pool of every node chooses independently of the others.
 	seed := func(pool int) uint64 { return c.Seed ^ uint64(2*i+pool)*0x9e3779b97f4a7c15 }
 	config := policies.Config{Capacity: emb, Unit: true, Objects: allShards, Seed: seed(embeddings),
-		Requests: min(len(c.Requests.Users)*shardsOfRequest, math.MaxUint32), Params: c.Embeddings.Params}
+		Requests: min(len(c.Requests.Users)*shardsOfRequest, math.MaxUint32), Params: c.Embeddings.Params, Life: c.Life}
 	err := c.predict(&config, c.Embeddings)
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (p *Cache) build(i int) error {
 	n.pools[embeddings] = cache.NewPool(policy, emb, allShards)
 
 	config = policies.Config{Capacity: p.pages - emb, Objects: allUsers, Requests: len(c.Requests.Users),
-		Seed: seed(users), Params: c.Users.Params}
+		Seed: seed(users), Params: c.Users.Params, Life: c.Life}
 	if err := c.predict(&config, c.Users); err != nil {
 		return err
 	}

@@ -286,7 +286,7 @@ func build(c cache.Config) (*Cache, error) {
 	config := Config{
 		Nodes: v.Int("nodes"), GPUs: v.Int("gpus"), Memory: memory, Start: v.Float("r"), Least: v.Float("rmin"),
 		Most: v.Float("rmax"), Strict: v.Bool("strict"), Partitioned: v.Text("tables") == partitioned, Seed: c.Seed,
-		Allocator: c.Allocator, Predictor: c.NewPredictor, Served: c.Served,
+		Life: c.Life, Allocator: c.Allocator, Predictor: c.NewPredictor, Served: c.Served,
 		Requests: recommender.Of(c.Trace.Kind), Warmup: c.Warmup, Count: c.Trace.NumObjects,
 		Predicted: c.Predicted,
 	}

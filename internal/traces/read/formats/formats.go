@@ -47,7 +47,22 @@ var kinds = []kind{
 }
 
 // formats lists every format that can be read, in the order in which `cachesim formats` prints them.
-var formats = sync.OnceValue(func() []source.Format {
+func formats() []source.Format { return append(slices.Clip(builtIn()), registered...) }
+
+// registered are the formats of programs that import this one.
+var registered []source.Format
+
+// Register adds formats. It panics if one has the name of another. It must not be called while others are used.
+func Register(all ...source.Format) {
+	for _, f := range all {
+		if slices.Contains(Names(), f.Name) {
+			panic(fmt.Sprintf("formats: two trace formats are called %s", f.Name))
+		}
+		registered = append(registered, f)
+	}
+}
+
+var builtIn = sync.OnceValue(func() []source.Format {
 	return slices.Concat(
 		plainFormats,
 		weblogs.Formats,
