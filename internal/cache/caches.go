@@ -94,8 +94,9 @@ type Entry struct {
 	Policies func(values params.Values, cell policies.Spec) []policies.Spec
 	// CheckAllocator rejects an allocator that does not work in a cache with Pools.
 	CheckAllocator func(values params.Values, allocator allocate.Spec) error
-	// Admits rejects parameters under which an admission keeps nothing out; nil if a cache has none.
-	Admits func(values params.Values) error
+	// Admits rejects parameters under which an admission keeps nothing out, and admissions that do not work in such a
+	// cache; nil if a cache has none.
+	Admits func(values params.Values, admission admit.Entry) error
 	// Bytes estimates the memory of a cache with Pools in addition to its policies, and how often it builds each policy,
 	// for how many objects; nil for others. Predicted is as in Config.
 	Bytes func(values params.Values, t *traces.Trace, predicted bool) Estimate

@@ -56,10 +56,10 @@ func TestContestWithEveryPolicy(t *testing.T) {
 			build := func(a admit.Admission) *Exact {
 				built := NewExact(policytest.Build(t, e, tr, c.Capacity, c.Unit), c.Capacity, tr.NumObjects)
 				if built.expirer != nil {
-					must.Fail(t, (&guard{admission: a}).before(built.Pool), "by itself")
+					must.Fail(t, (&Guard{admission: a}).Before(built.Pool), "by itself")
 					t.SkipNow()
 				}
-				must.Do(t, (&guard{admission: a}).before(built.Pool))
+				must.Do(t, (&Guard{admission: a}).Before(built.Pool))
 				return built
 			}
 			plain := NewExact(policytest.Build(t, e, tr, c.Capacity, c.Unit), c.Capacity, tr.NumObjects)

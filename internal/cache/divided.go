@@ -114,7 +114,7 @@ func (d *Divided) lookAhead(c Config) {
 
 // build creates the pools with the capacities of the first division.
 func (d *Divided) build(c Config) error {
-	guard, err := newGuard(c)
+	guard, err := NewGuard(c)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (d *Divided) build(c Config) error {
 				return err
 			}
 			d.pools[i] = NewPool(p, config.Capacity, c.Room())
-			if err := guard.before(d.pools[i]); err != nil {
+			if err := guard.Before(d.pools[i]); err != nil {
 				return err
 			}
 			d.pools[i].Observe(c.Observer)
@@ -142,7 +142,7 @@ func (d *Divided) build(c Config) error {
 		if err != nil {
 			return err
 		}
-		if err := guard.before(pool); err != nil {
+		if err := guard.Before(pool); err != nil {
 			return err
 		}
 		pool.Resize(d.targets[i])

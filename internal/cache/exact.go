@@ -2,7 +2,6 @@ package cache
 
 import (
 	"github.com/cachesim/cachesim/internal/base/metric"
-	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/policies"
 )
 
@@ -12,7 +11,7 @@ var exactEntry = Entry{
 	Source:   "cachesim",
 	OneByOne: true,
 	Metrics:  []metric.Metric{NotAdmitted},
-	Admits:   func(params.Values) error { return nil },
+	Admits:   AdmitsAny,
 	Types:    []any{(*Exact)(nil), batchExact{}, (*Divided)(nil), (*prefetching)(nil), (*prefetchingTenants)(nil)},
 	New:      func(c Config) (Cache, error) { return newExactCache(c) },
 }
@@ -30,19 +29,19 @@ func newExactCache(c Config) (Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := newGuard(c)
+	guard, err := NewGuard(c)
 	if err != nil {
 		return nil, err
 	}
 	if c.Prefetcher != nil {
 		pool := NewPool(p, c.Capacity, c.Room())
-		return NewPrefetching(c, pool, c.NewPrefetcher(c.Capacity)), guard.before(pool)
+		return NewPrefetching(c, pool, c.NewPrefetcher(c.Capacity)), guard.Before(pool)
 	}
 	if batch, ok := p.(policies.UnitReplayer); ok && c.Unit && c.plain() {
 		return NewBatchExact(batch), nil
 	}
 	exact := NewExact(p, c.Capacity, c.Trace.NumObjects)
-	if err := guard.before(exact.Pool); err != nil {
+	if err := guard.Before(exact.Pool); err != nil {
 		return nil, err
 	}
 	exact.Observe(c.Observer)

@@ -115,7 +115,7 @@ func TestGuardWithEveryPolicy(t *testing.T) {
 			tr := policytest.Trace(5, 2000, 300)
 			c := guarded(t, configOf(t, tr, "lru", "", policytest.CapacityFor(e, 40), !bytes), "second")
 			built := NewExact(policytest.Build(t, e, tr, c.Capacity, c.Unit), c.Capacity, tr.NumObjects)
-			must.Do(t, must.Get(newGuard(c))(t).before(built.Pool))
+			must.Do(t, must.Get(NewGuard(c))(t).Before(built.Pool))
 			for pos := range tr.Objects {
 				w := WindowOf(tr, pos, pos+1, bytes, make([]int64, 1))
 				built.Serve(w, &Counts{})

@@ -72,7 +72,7 @@ With --cache prefix the curve is that of prompts, and with --kv in GiB. There, t
 capacities, unless whole nodes are evicted (evict=node): docs/optimum.md has the proof. In other caches LRU is replayed
 at each capacity.
 
-With --admit an admission decides which missed objects the cache exact loads. LRU behind one has no pass over the trace
+With --admit an admission decides which missed objects the cache loads. LRU behind one has no pass over the trace
 either: it is replayed at each capacity, at fewer --points. With --nodes the curve is that of several nodes, each of the
 capacity; LRU is replayed there, too.
 

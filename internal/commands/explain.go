@@ -45,7 +45,7 @@ With --key it answers why the requests for a key missed: a line for each miss sa
 evicted, or that it expired, was deleted, was not loaded or is requested for the first time. Several keys are followed
 in one replay.
 
-With --admit an admission decides which missed objects the cache exact loads, as in run; what it keeps out is named.
+With --admit an admission decides which missed objects the cache loads, as in run; what it keeps out is named.
 
 With --streams it prints what the cache igtcache thinks of each directory and file instead: the pattern, the test that
 led to it, and the share of the capacity.`,

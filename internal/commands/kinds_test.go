@@ -82,7 +82,7 @@ func init() {
 		e.Name, e.Aliases = "made-policy", nil
 	}))
 	cache.Registry.Register(copyOf(cache.Registry, "exact", func(e *cache.Entry) {
-		e.Name, e.Admits = "made-cache", func(params.Values) error { return nil }
+		e.Name, e.Admits = "made-cache", cache.AdmitsAny
 	}))
 	admit.Registry.Register(copyOf(admit.Registry, "second", func(e *admit.Entry) { e.Name = "made-admission" }))
 	predict.Registry.Register(copyOf(predict.Registry, "ewma", func(e *predict.Entry) { e.Name = "made-predictor" }))

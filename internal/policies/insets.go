@@ -20,6 +20,8 @@ type SetsPolicy interface {
 	LookUp(objects []Object, first int, times []int64) (fetches int)
 	// Missed returns what the current batch has missed so far, each object once. The slice is valid until Load.
 	Missed() []Object
+	// Keep lets Load load only those of Missed that are admitted. It is called once, at the end of a batch.
+	Keep(admitted func(o Object) bool)
 	// Load ends the batch before the request at end. It loads what was missed, in the order of the first lookups, and
 	// returns how many objects were evicted.
 	Load(end int) (evictions int)

@@ -108,11 +108,11 @@ var PartKinds = []PartKind{
 	{
 		Name: "admission", Plural: "admissions", Field: func(r *Record) *string { return &r.Admission }, InRows: always,
 		Decides: "which missed objects are loaded, or written to a tier of storage",
-		Flag: PartFlag{Name: "admit", List: "list of admissions: which missed objects the cache exact loads, and what the " +
-			"cache tiers writes to flash, disks and remote stores, as in 'none,second' (default: everything; see cachesim " +
+		Flag: PartFlag{Name: "admit", List: "list of admissions: which missed objects a cache loads, and what the cache " +
+			"tiers writes to flash, disks and remote stores, as in 'none,second' (default: everything; see cachesim " +
 			"admissions)",
-			One: "the admission in front of the cache exact: which missed objects it loads, as in 'second' (default: all; " +
-				"see cachesim admissions)"},
+			One: "the admission in front of the cache: which missed objects it loads, as in 'second' (default: all; see " +
+				"cachesim admissions)"},
 	},
 	{
 		Name: "model", Plural: "models", Field: func(r *Record) *string { return &r.Model }, Decides: "what takes time",

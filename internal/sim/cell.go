@@ -123,7 +123,7 @@ func HasOwnCapacity(c cache.Spec) bool {
 
 // bypasses reports whether a missed object may be left out.
 func bypasses(c Cell) bool {
-	guarded := cache.IsExact(c.Cache) && c.Admission != nil
+	guarded := c.Admission != nil && c.Cache.Entry.Tiers == nil // tiers always load into the first one
 	return guarded || c.Cache.Entry.Bypasses || c.Policy.Entry.Bypasses(c.Policy.Params)
 }
 

@@ -117,11 +117,11 @@ func CheckParts(c Cell) error {
 	case kind.ObjectsOnly && c.Capacity.Bytes:
 		return fmt.Errorf("cache %s works with capacities in objects only, not in bytes; remove --bytes, and write "+
 			"numbers of objects or shares", kind.Name)
+	case c.Admission != nil && c.Admission.Entry.Sizes && kind.ObjectsOnly:
+		return fmt.Errorf("admission %s decides by sizes, but capacities of cache %s count objects only; use another "+
+			"admission, such as second", c.Admission.Name(), kind.Name)
 	case c.Admission != nil && c.Admission.Entry.Sizes && !c.Capacity.Bytes:
 		return fmt.Errorf("admission %s decides by sizes, but capacities count objects; add --bytes", c.Admission.Name())
-	case c.Admission != nil && c.Admission.Entry.Contests && !cache.IsExact(c.Cache):
-		return fmt.Errorf("admission %s compares an object with what would leave for it, which cache %s does not ask; use "+
-			"cache exact, or an admission such as second", c.Admission.Name(), kind.Name)
 	case c.Prefetcher != nil && c.Model != nil && prefetch.DelayOf(*c.Prefetcher) > 0:
 		return fmt.Errorf("prefetcher %s: model %s says itself when objects arrive; remove %s", c.Prefetcher,
 			c.Model.Name(), prefetch.Delay)
@@ -142,7 +142,7 @@ func CheckParts(c Cell) error {
 		}
 	}
 	if err == nil && c.Admission != nil {
-		if err = kind.Admits(c.Cache.Params); err != nil {
+		if err = kind.Admits(c.Cache.Params, c.Admission.Entry); err != nil {
 			err = fmt.Errorf("admission %s: %w", c.Admission.Name(), err)
 		}
 	}

@@ -41,7 +41,7 @@ func (e Entry) Signature() (string, []params.Param) { return e.Name, e.Params }
 func (e Entry) Describe() params.Description {
 	return params.Description{Summary: e.Summary, Source: e.Source}.With(e.Sizes, "needs capacities in bytes").
 		With(e.Random, "random").
-		With(e.Contests, "only before a cache of one memory")
+		With(e.Contests, "only before the caches exact and semantic")
 }
 
 func (e Entry) CheckValues(v params.Values) error { return params.Check(e.Check, v) }

@@ -45,7 +45,7 @@ var (
 
 // metrics are the cache's own: the tree and the prefetcher have further ones.
 var metrics = []metric.Metric{streamRequests, streamHits, streamHitRatio, streamQuota, patternChanges, ttlExpiries,
-	falseExpiries, firstExpiry, quotaMoved, quotaRounds, outerChanges, outerPool}
+	falseExpiries, firstExpiry, quotaMoved, quotaRounds, outerChanges, outerPool, cache.NotAdmitted}
 
 // noStream is the label of the objects that belong to no stream.
 const noStream = "(others)"
@@ -159,7 +159,7 @@ func (s *system) Counters() (all []policies.Counter) {
 	for _, u := range s.inOrder() {
 		all = cache.AddCounters(all, u.pool.Counters())
 	}
-	return all
+	return append(all, s.guard.Counters()...)
 }
 
 func (c *Cache) Streams() (all []cache.StreamState) {

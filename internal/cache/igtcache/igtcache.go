@@ -8,6 +8,7 @@
 package igtcache
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
+	"github.com/cachesim/cachesim/internal/cache/admit"
 	"github.com/cachesim/cachesim/internal/cache/allocate"
 	"github.com/cachesim/cachesim/internal/cache/prefetch"
 	"github.com/cachesim/cachesim/internal/cache/streams"
@@ -72,8 +74,22 @@ var entry = cache.Entry{
 		}
 		return nil
 	},
-	New:   func(c cache.Config) (cache.Cache, error) { return New(c) },
-	Types: []any{(*Cache)(nil)},
+	Admits: admits,
+	New:    func(c cache.Config) (cache.Cache, error) { return New(c) },
+	Types:  []any{(*Cache)(nil)},
+}
+
+// admits says which admissions work: with outer, what is loaded follows the caches that are simulated.
+func admits(v params.Values, a admit.Entry) error {
+	o, err := optionsOf(v)
+	switch {
+	case err != nil:
+		return err
+	case o.outer && !o.shared:
+		return errors.New("with outer=true this cache loads what one of two simulated caches would, and simulates both " +
+			"without an admission; write outer=false")
+	}
+	return cache.AdmitsWithoutContest(v, a)
 }
 
 // Entries are the caches of this package.

@@ -32,6 +32,7 @@ type system struct {
 	fresh    []bool     // per object: it was loaded ahead and has not been requested since; nil without weigh
 	free     int64      // capacity that no unit has
 	observer cache.Observer
+	guard    *cache.Guard
 	owner    *streams.Stream // of the last request; nil for none
 	made     uint64          // units so far
 	moving   bool            // objects move from one unit to another: they stay in the cache
@@ -49,9 +50,13 @@ type place struct {
 }
 
 func newSystem(c cache.Config, o options, objects int) (*system, error) {
+	guard, err := cache.NewGuard(c)
+	if err != nil {
+		return nil, err
+	}
 	tree := prefetch.NewTree(c.Layout, o.values)
 	s := &system{
-		config: c, options: o, layout: tree.Layout(), tree: tree, objects: make([]place, objects),
+		config: c, options: o, guard: guard, layout: tree.Layout(), tree: tree, objects: make([]place, objects),
 		members: cache.NewPartition(objects), done: newReadBlocks(objects, c.Unit), free: c.Capacity,
 		counts: counts{closedUnits: gone{}},
 	}
@@ -66,7 +71,7 @@ func newSystem(c cache.Config, o options, objects int) (*system, error) {
 	}
 	s.ghosts = cache.NewGhosts(objects, s.ghostsPerUnit())
 	s.tree.Opened, s.tree.Changed, s.tree.Closed, s.tree.Pinned = s.opened, s.changed, s.closed, s.pinned
-	_, err := s.newUnit(nil)
+	_, err = s.newUnit(nil)
 	return s, err
 }
 
@@ -150,6 +155,7 @@ func (s *system) Drop(o policies.Object) bool {
 // record shows a request to the tree and to the clocks, and returns the unit of its stream. What is due comes first, so
 // that a stream expires before it is read again.
 func (s *system) record(r policies.Request) *unit {
+	s.guard.See(r)
 	s.advance(r)
 	s.owner = s.tree.Access(s.address(r.Object), s.now(r))
 	u := s.unitOf(s.owner)
@@ -252,6 +258,9 @@ func (s *system) Waited(r policies.Request) {
 func (s *system) load(u *unit, r policies.Request) (loaded bool) {
 	if r.Size > s.config.Capacity && r.Reason == policies.Demand {
 		s.oversized++
+		return false
+	}
+	if !s.guard.Admits(r) {
 		return false
 	}
 	s.makeRoomFor(u, r.Size)

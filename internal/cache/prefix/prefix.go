@@ -3,6 +3,7 @@
 package prefix
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -84,7 +85,7 @@ var entry = cache.Entry{
 	Source: "Zheng et al., SGLang: efficient execution of structured language model programs, NeurIPS 2024, and its " +
 		"radix_cache.py; Kwon et al., Efficient memory management for large language model serving with PagedAttention, " +
 		"SOSP 2023",
-	Metrics:     append(slices.Clone(Metrics), innerVictims),
+	Metrics:     append(slices.Clone(Metrics), innerVictims, cache.NotAdmitted),
 	Measure:     Measure,
 	Memory:      policies.Memory{PerObject: treeBytes},
 	ObjectsOnly: true,
@@ -110,6 +111,7 @@ var entry = cache.Entry{
 	Follow:     follow,
 	GroupOrder: groupOrder,
 	CheckModel: checkModel,
+	Admits:     cache.AdmitsWithoutContest,
 	Check:      check,
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
 	Types:      []any{(*Cache)(nil)},
@@ -187,6 +189,7 @@ func checkModel(model string, v params.Values, _ bool) error {
 type Cache struct {
 	Front
 	store blockStore
+	guard *cache.Guard
 	held  []Held // per prompt
 }
 
@@ -247,6 +250,9 @@ type Held struct {
 func New(c cache.Config) (*Cache, error) {
 	p := &Cache{Front: NewFront(c), held: make([]Held, len(c.Trace.Groups))}
 	var err error
+	if p.guard, err = cache.NewGuard(c); err != nil {
+		return nil, err
+	}
 	switch evict := c.Params.Text("evict"); {
 	case evict == evictAny:
 		p.store, err = newLooseBlocks(c)
@@ -265,11 +271,18 @@ func New(c cache.Config) (*Cache, error) {
 		}
 		p.store, err = newTree(c)
 	}
+	if err == nil && p.guard != nil {
+		switch p.store.(type) {
+		case *grouped, *stated:
+			err = errors.New("an admission keeps single blocks out, but layers with windows or states are kept and found " +
+				"by whole prompts; remove --admit, or choose a model without such layers")
+		}
+	}
 	return p, err
 }
 
 func (p *Cache) Counters() []policies.Counter {
-	return append(p.store.contents().Counters(), p.Sharing.Counters()...)
+	return slices.Concat(p.store.contents().Counters(), p.Sharing.Counters(), p.guard.Counters())
 }
 
 // Remark says where less of answers is kept than of prompts.
@@ -298,9 +311,31 @@ func (p *Cache) Serve(w cache.Window, n *cache.Counts) { p.InFlight.Serve(p, w, 
 // cache. Its blocks are locked until Finish. It returns how many tokens hit.
 func (p *Cache) Begin(prompt int, n *cache.Counts) (hitTokens int64) {
 	before := *n
-	hits, h := p.store.begin(p.Arrive(prompt), n)
+	hits, h := p.store.begin(p.admitted(p.Arrive(prompt)), n)
 	p.held[prompt] = h
 	return p.Count(prompt, hits, before, n)
+}
+
+// admitted returns a prompt without its blocks from the first on that is neither resident nor admitted: they are not
+// kept, and take no room.
+func (p *Cache) admitted(prompt Prompt) Prompt {
+	if p.guard == nil {
+		return prompt
+	}
+	r := policies.Request{Size: 1, Time: prompt.Now}
+	for i, o := range prompt.Blocks {
+		r.Object, r.Query, r.Pos = o, o, prompt.First+i
+		p.guard.See(r)
+	}
+	for i, o := range prompt.Blocks {
+		r.Object, r.Query, r.Pos = o, o, prompt.First+i
+		if !p.store.contents().Resident(o) && !p.guard.Admits(r) {
+			prompt.Answer = max(0, prompt.Answer-(len(prompt.Blocks)-i))
+			prompt.Blocks, prompt.Reusable, prompt.Apart = prompt.Blocks[:i], min(prompt.Reusable, i), false
+			break
+		}
+	}
+	return prompt
 }
 
 func (p *Cache) Finish(prompt int) {

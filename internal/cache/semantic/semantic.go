@@ -2,6 +2,7 @@
 package semantic
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -62,7 +63,8 @@ var entry = cache.Entry{
 		"if that is similar enough",
 	Source: "RAC: Relation-Aware Cache Replacement for Large Language Models (arXiv 2602.21547), section 2; " +
 		"zilliztech/GPTCache",
-	Metrics:     []metric.Metric{LabelledRequests, LabelledHits, WrongHits, WrongAnswerRatio, WrongHitRatio},
+	Metrics: []metric.Metric{LabelledRequests, LabelledHits, WrongHits, WrongAnswerRatio, WrongHitRatio,
+		cache.NotAdmitted},
 	Measure:     measure,
 	ObjectsOnly: true,
 	OneByOne:    true,
@@ -80,6 +82,7 @@ var entry = cache.Entry{
 	References: references,
 	Check:      check,
 	CheckTrace: checkTrace,
+	Admits:     cache.AdmitsAny,
 	New:        func(c cache.Config) (cache.Cache, error) { return New(c) },
 	Types:      []any{(*Cache)(nil)},
 }
@@ -146,6 +149,10 @@ func New(c cache.Config) (*Cache, error) {
 		return nil, err
 	}
 	s := &Cache{entries: cache.NewPool(p, c.Capacity, c.Trace.NumObjects), from: float32(similarityOf(c.Params).HitFrom)}
+	guard, err := cache.NewGuard(c)
+	if err = cmp.Or(err, guard.Before(s.entries)); err != nil {
+		return nil, err
+	}
 	s.entries.Observe(c.Observer)
 	if s.from <= 1 {
 		s.neighbours = c.Neighbours

@@ -167,6 +167,10 @@ func (p *perSet) Missed() []policies.Object {
 	return p.missed
 }
 
+func (p *perSet) Keep(admitted func(o policies.Object) bool) {
+	p.misses = slices.DeleteFunc(p.misses, func(l lookup) bool { return !admitted(l.object) })
+}
+
 // Load implements policies.SetsPolicy. What hit in the batch is still resident: nothing was dropped after its lookup.
 func (p *perSet) Load(end int) (evictions int) {
 	if p.shared != nil {

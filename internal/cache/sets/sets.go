@@ -27,9 +27,10 @@ var entry = cache.Entry{
 			"equal shares"},
 		{Name: "batch", Default: 128, Min: 1, Max: 1 << 30, Doc: "requests per batch if the trace does not group them"},
 	},
-	Metrics:     []metric.Metric{numSets, numSlots, numBatches},
+	Metrics:     []metric.Metric{numSets, numSlots, numBatches, cache.NotAdmitted},
 	ObjectsOnly: true,
 	Check:       check,
+	Admits:      cache.AdmitsWithoutContest,
 	Associative: &cache.Associative{Describe: describe, Places: places, Batches: countBatches},
 	New:         func(c cache.Config) (cache.Cache, error) { return newSets(c) },
 	Types:       []any{(*sets)(nil)},
@@ -65,6 +66,7 @@ type sets struct {
 	geometry *slabs.Geometry
 	batches  batches
 	policy   policies.SetsPolicy
+	guard    *cache.Guard
 	served   int // batches
 	// What the last batch missed; only if Watch was called.
 	keepMissed bool
@@ -76,7 +78,11 @@ func newSets(c cache.Config) (*sets, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sets{geometry: geometry, batches: batches{groups: c.Trace.Groups, size: c.Params.Int("batch"),
+	guard, err := cache.NewGuard(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &sets{geometry: geometry, guard: guard, batches: batches{groups: c.Trace.Groups, size: c.Params.Int("batch"),
 		length: len(c.Trace.Objects)}}
 	if c.Policy.Entry.InSets == nil {
 		s.policy, err = newPerSet(c, geometry, s.batches)
@@ -98,10 +104,16 @@ func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 		if w.Times != nil {
 			times = w.Times[from:to]
 		}
+		s.see(w, from, to)
 		n.Hits += int64(to - from - s.policy.LookUp(w.Objects[from:to], w.First+from, times))
 		if w.First+to == end {
 			if s.keepMissed {
 				s.missed = append(s.missed[:0], s.policy.Missed()...)
+			}
+			if s.guard != nil {
+				s.policy.Keep(func(o policies.Object) bool {
+					return s.guard.Admits(policies.Request{Object: o, Size: 1, Pos: end - 1})
+				})
 			}
 			n.Evictions += int64(s.policy.Load(end))
 			s.served++
@@ -109,6 +121,16 @@ func (s *sets) Serve(w cache.Window, n *cache.Counts) {
 		from = to
 	}
 	n.Requests += int64(len(w.Objects))
+}
+
+// see notifies the admission of requests. All those of a batch come before anything of it is loaded.
+func (s *sets) see(w cache.Window, from, to int) {
+	if s.guard == nil {
+		return
+	}
+	for i := from; i < to; i++ {
+		s.guard.See(policies.Request{Object: w.Objects[i], Size: 1, Pos: w.First + i})
+	}
 }
 
 func (s *sets) Used() int64        { return s.policy.Used() }
@@ -128,7 +150,7 @@ func (s *sets) UseClock(clock predict.Worker) (background bool, err error) {
 }
 
 func (s *sets) Counters() []policies.Counter {
-	counters := countersOf(s.geometry, s.served)
+	counters := append(countersOf(s.geometry, s.served), s.guard.Counters()...)
 	if reporter, ok := s.policy.(policies.Reporter); ok {
 		counters = append(counters, reporter.Counters()...)
 	}

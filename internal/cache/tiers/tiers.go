@@ -149,8 +149,11 @@ func checkParams(v params.Values) error {
 }
 
 // admits rejects hierarchies in which nothing can be kept from storage.
-func admits(v params.Values) error {
+func admits(v params.Values, a admit.Entry) error {
 	all, err := parse(v)
+	if err == nil {
+		err = cache.AdmitsWithoutContest(v, a)
+	}
 	switch {
 	case err != nil:
 		return err

@@ -828,7 +828,7 @@ func TestAdmissionKeepsOut(t *testing.T) {
 	for text, want := range map[string]string{"tiers(host=2x)": "none of the tiers is storage",
 		"tiers(ssd=2x,mode=inclusive)": "mode=inclusive needs a copy", "tiers(ssd=2x,joined=true)": "joined=true",
 		"tiers(ssd=2x)": ""} {
-		if err := admits(must.Get(cache.Registry.Parse(text))(t).Params); err != nil != (want != "") ||
+		if err := admits(must.Get(cache.Registry.Parse(text))(t).Params, admit.Entry{}); err != nil != (want != "") ||
 			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}

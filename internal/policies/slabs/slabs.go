@@ -64,6 +64,19 @@ func (s *Slots) Used() (used int64) {
 // Missed returns what the current batch has missed so far, each object once. The slice is valid until Load.
 func (s *Slots) Missed() []Object { return s.missed }
 
+// Keep makes the others of what the current batch has missed absent, so that Load does not load them.
+func (s *Slots) Keep(admitted func(o Object) bool) {
+	kept := s.missed[:0]
+	for _, o := range s.missed {
+		if admitted(o) {
+			kept = append(kept, o)
+		} else {
+			s.place[o] = 0
+		}
+	}
+	s.missed = kept
+}
+
 // home returns the set of an object and the slab that is probed first.
 func (g *Geometry) home(o Object) (set, slab int) {
 	home := g.Home[o]
