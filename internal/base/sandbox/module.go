@@ -98,12 +98,15 @@ func readModule(code []byte) (*module, error) {
 	return m, m.read()
 }
 
-// read reads the sections whose contents matter.
+// read reads the sections, apart from code: the interpreter makes room for as many entries as they say that they have.
 func (m *module) read() error {
-	for _, id := range []int{importSection, tableSection, memorySection, startSection} {
-		read := map[int]func(*cursor){importSection: readImports, tableSection: readTables, memorySection: m.readMemory,
-			startSection: func(c *cursor) { c.number() }}[id]
-		if err := m.readSection(id, read); err != nil {
+	for _, s := range []struct {
+		id   int
+		read func(*cursor)
+	}{{importSection, readImports}, {tableSection, readTables}, {memorySection, m.readMemory},
+		{startSection, readNumber}, {dataCountSection, readNumber}, {elementSection, readElements},
+		{dataSection, readData}} {
+		if err := m.readSection(s.id, s.read); err != nil {
 			return err
 		}
 	}
@@ -220,11 +223,69 @@ func (m *module) readMemory(c *cursor) {
 
 func readGlobal(c *cursor) {
 	c.bytes(2) // type, and whether it changes
+	readConstant(c)
+}
+
+// readConstant reads the instructions that compute a constant.
+func readConstant(c *cursor) {
 	for c.more() {
 		if op, _ := c.instruction(); op == opEnd {
 			return
 		}
 	}
+}
+
+func readNumber(c *cursor) { c.number() }
+
+// The bits of the kind of an element segment.
+const (
+	isPassive     = 1 << iota // or declarative: it has no offset
+	isExplicit                // it names its table; if it is passive, it is declarative
+	isExpressions             // it has expressions instead of the numbers of functions
+	segmentKinds
+)
+
+// readElements reads what is put into tables.
+func readElements(c *cursor) {
+	c.each(func() {
+		kind := c.number()
+		if kind >= segmentKinds {
+			c.fail("it has elements of kind %d, of which WebAssembly 2.0 has none; turn off the newer features of the "+
+				"compiler", kind)
+		}
+		if kind&isPassive == 0 {
+			if kind&isExplicit != 0 {
+				c.number()
+			}
+			readConstant(c)
+		}
+		if kind&(isPassive|isExplicit) != 0 {
+			c.byte() // what the elements are
+		}
+		if kind&isExpressions != 0 {
+			c.each(func() { readConstant(c) })
+		} else {
+			c.each(func() { c.number() })
+		}
+	})
+}
+
+// readData reads what is put into memory.
+func readData(c *cursor) {
+	c.each(func() {
+		switch kind := c.number(); kind {
+		case 0, 2:
+			if kind == 2 {
+				c.number() // of the memory
+			}
+			readConstant(c)
+		case 1:
+		default:
+			c.fail("it has data of kind %d, of which WebAssembly 2.0 has none; turn off the newer features of the compiler",
+				kind)
+		}
+		c.bytes(c.number())
+	})
 }
 
 func (m *module) readExport(c *cursor) {

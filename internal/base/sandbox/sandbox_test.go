@@ -141,7 +141,12 @@ func TestRefuses(t *testing.T) {
 		"it has a memory section behind the memory section": inFront(test.Section(5, []byte{0, 1})),
 		"it has a section of kind 13":                       inFront(test.Section(13, []byte{0, 0})),
 		"its global section ends too early":                 inFront([]byte{6, 1, 1}),
-		"its global section is longer":                      inFront([]byte{6, 7, 1, 0x7f, 0, 0x41, 0, 0x0b, 0}),
+		// The interpreter makes room for as many as are promised, up to 100 GB.
+		"its element section ends too early": bytes.Replace(good, []byte{10, 6},
+			append(test.Section(9, []byte{1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}), 10, 6), 1),
+		"its data section ends too early": append(bytes.Clone(good), test.Section(11,
+			[]byte{1, 0xff, 0xff, 0xff, 0xff, 0x0f})...),
+		"its global section is longer": inFront([]byte{6, 7, 1, 0x7f, 0, 0x41, 0, 0x0b, 0}),
 		"it has a function with 20000 locals": bytes.Replace(good, []byte{4, 0, 0x41, 7, 0x0b},
 			[]byte{8, 1, 0xa0, 0x9c, 1, 0x7f, 0x41, 7, 0x0b}, 1),
 	} {
@@ -175,16 +180,16 @@ func FuzzCompile(f *testing.F) {
 		f.Add(must.Get(os.ReadFile(path))(f))
 	}
 	f.Fuzz(func(t *testing.T, code []byte) {
-		runtime := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigInterpreter())
-		_, valid := runtime.CompileModule(t.Context(), code)
 		m, err := readModule(code)
 		if err != nil {
 			return
 		}
 		metered, err := m.meter(Limits{Memory: 1 << 32, Steps: 1}, nil)
 		if err != nil {
-			return
+			return // before the interpreter makes room for what is not there
 		}
+		runtime := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigInterpreter())
+		_, valid := runtime.CompileModule(t.Context(), code)
 		if _, err := runtime.CompileModule(t.Context(), metered); err != nil && valid == nil {
 			t.Errorf("a valid module is none after it was metered: %v", err)
 		} else if err == nil && valid != nil {
