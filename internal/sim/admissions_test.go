@@ -67,8 +67,8 @@ func hitsInBatches(kind string, t *traces.Trace) (hits int64) {
 	return hits
 }
 
-// TestAdmissionOfPrompts: a naive LRU of prompts that keeps a block from its second request on, and none behind one that
-// is neither resident nor admitted.
+// TestAdmissionOfPrompts: a naive LRU of prompts keeps a block from its second request on, and none behind one that is
+// neither resident nor admitted.
 func TestAdmissionOfPrompts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trace := simtest.Conversations(rapid.IntRange(1, 12).Draw(t, "conversations"))
