@@ -91,6 +91,8 @@ var libCacheSimObjects = map[string]comparison{
 	"S4LRU(25:25:25:25)": {ours: "slru(segments=4)", band: 0},
 	"BeladySize":         {ours: "belady-size", band: 0.002},
 	"RandomTwo":          {ours: "2-random(low=1,items=1)", band: 0.003},
+	"Size":               {ours: "size(ties=heap)", band: 0},
+	"LRU_Prob_0.500000":  {ours: "lru-prob", band: 0.0025},
 	"Random": {ours: "random", band: 0.01,
 		at: map[int64]float64{100: 0.005, 1000: 0.003, 10_000: 0.006, 40_000: 0.001}},
 	"LIRS": {ours: "lirs(stack=2,rule=libcachesim)", band: 0},
@@ -127,6 +129,8 @@ var libCacheSimBytes = map[string]comparison{
 	"ARC":                {ours: "arc(rule=libcachesim)", band: 0},
 	"S2LRU(50:50)":       {ours: "slru(segments=2,rule=libcachesim)", band: 0},
 	"S4LRU(25:25:25:25)": {ours: "slru(segments=4,rule=libcachesim)", band: 0},
+	"Size":               {ours: "size(ties=heap)", band: 0},
+	"LRU_Prob_0.500000":  {ours: "lru-prob", band: 0.0025},
 	"Random": {ours: "random", band: 0.01,
 		at: map[int64]float64{16 << 20: 0.002, 256 << 20: 0.003, 1 << 30: 0.007}},
 	"LIRS":       {ours: "lirs(stack=2,rule=libcachesim)", band: 0},
@@ -153,14 +157,12 @@ var libCacheSimOthers = map[string]string{
 	"LRU_Belady":   "knows the future",
 	"Sieve_Belady": "knows the future",
 	"FIFO_Merge":   "not among ours",
-	"LRU_Prob":     "not among ours",
 	"MClock":       "not among ours",
 	"QDLP":         "not among ours",
 	"RandomLRU":    "not among ours",
 	"S3FIFOd":      "not among ours",
 	"S3LRU":        "not among ours",
 	"SFIFO":        "not among ours",
-	"Size":         "not among ours",
 }
 
 // libCacheSimCompares returns what an algorithm is compared with. One that nothing is said about is an error.

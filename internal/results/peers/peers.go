@@ -216,7 +216,8 @@ var policies = map[string]ours{
 	"beladysize": {label: "belady-size", kind: records.Offline, near: true},
 	"random":     near("random"), "randomtwo": near("2-random(low=1,items=1)"), "lhd": near("lhd"),
 	"lecar": near("lecar"), "cacheus": near("cacheus"), "lfuda": near("lfu-da"),
-	"hyperbolic":          near("hyperbolic(leeway=1)"),
+	"hyperbolic": near("hyperbolic(leeway=1)"), "size": same("size(ties=heap)"), "cr_lfu": same("cr-lfu"),
+	"lru_prob_0.500000": near("lru-prob"), "sr_lru": near("sr-lru"),
 	"wtinylfu-w0.01-slru": near("w-tinylfu"), "wtinylfu-w0.10-slru": near("w-tinylfu(window=0.1)"),
 
 	// Caffeine's simulator
