@@ -41,6 +41,7 @@ var caffeine = map[string]string{
 	"two-queue.TuQueue":        "tuqueue",
 	"irr.Lirs":                 "lirs(nonresident=2,rule=caffeine)",
 	"greedy-dual.Camp":         "camp",
+	"greedy-dual.GDWheel":      "gdwheel(cost=one)",
 	"greedy-dual.Gdsf":         "gdsf(rule=caffeine)",
 }
 
@@ -61,7 +62,7 @@ var caffeineOthers = []struct{ prefix, suffix, why string }{
 	{"sampled.", "", "samples with Java's random numbers"},
 	{"sketch.", "", "a sketch with another hash"},
 	{"linked.Mfu", "", "not among ours"},
-	{"greedy-dual.", "", "GDWheel: not among ours"},
+
 	{"irr.", "", "ClockProSimple, FRD that adapts, LIRS2: not among ours"},
 }
 
