@@ -215,8 +215,8 @@ func (p *srLRU) forget(o policies.Object) {
 	*x = cacheusObject{list: cacheusAbsent}
 }
 
-// Insert puts a returning object into R. Other objects go to SR, but to R as long as SR is unused. Only objects that enter a full SR count as fresh: there is nothing to learn while the cache fills, nor
-// from loads without a request.
+// Insert puts a returning object into R. Other objects go to SR, but to R as long as SR is unused. Only objects that
+// enter a full SR count as fresh: there is nothing to learn while the cache fills, nor from loads without a request.
 func (p *srLRU) Insert(r policies.Request) {
 	p.charge.Set(r.Object, r.Size)
 	p.resident++

@@ -12,8 +12,8 @@ var gdWheelEntry = policies.Entry{
 	Name:   "gdwheel",
 	Look:   policies.Look{Color: policies.Orange, Mark: policies.Pentagon},
 	Memory: policies.Memory{PerObject: 14, PerSlot: 0},
-	Summary: "greedy dual in constant time: wheels of LRU queues, one for the small costs and one for each larger order, " +
-		"whose hands advance as objects leave",
+	Summary: "greedy dual in constant time: wheels of LRU queues, a first for small costs and others for larger ones, " +
+		"with hands that advance as objects leave",
 	Source: "Li and Cox, GD-Wheel: a cost-aware replacement policy for key-value stores, EuroSys 2015",
 	Params: []policies.Param{
 		{Name: "wheels", Default: 2, Min: 1, Max: 4, Doc: "number of cost wheels"},

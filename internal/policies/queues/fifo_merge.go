@@ -16,8 +16,8 @@ var fifoMergeEntry = policies.Entry{
 	Memory: policies.Memory{PerObject: 13, PerSlot: 0},
 	Summary: "looks at a run of the oldest objects at a time, keeps those requested most often by size where they are, " +
 		"and evicts the others",
-	Source: "Yang, Yue and Vinayak, Segcache: a memory-efficient and scalable in-memory key-value cache for small objects, " +
-		"NSDI 2021, as in libCacheSim (FIFO_Merge)",
+	Source: "Yang, Yue and Vinayak, Segcache: a memory-efficient and scalable in-memory key-value cache for small " +
+		"objects, NSDI 2021, as in libCacheSim (FIFO_Merge)",
 	Random: true,
 	Params: []policies.Param{
 		{Name: "exam", Default: 100, Min: 1, Max: 1 << 20, Doc: "how many objects are looked at together"},
