@@ -231,7 +231,7 @@ var policies = map[string]ours{
 	"two-queue.twoqueue":  same("2q"), "two-queue.s3fifo": same("s3fifo(rule=caffeine)"),
 	"adaptive.arc": same("arc(int=true)"), "adaptive.car": same("car(int=true)"), "adaptive.cacheus": near("cacheus"),
 	"irr.lirs": same("lirs(nonresident=2,rule=caffeine)"), "greedy-dual.gdsf": same("gdsf(rule=caffeine)"),
-	"greedy-dual.camp": same("camp"), "greedy-dual.gdwheel": same("gdwheel(cost=one)"),
+	"irr.lirs2": same("lirs2"), "greedy-dual.camp": same("camp"), "greedy-dual.gdwheel": same("gdwheel(cost=one)"),
 	"sketch.windowtinylfu (1%)": near("w-tinylfu(rule=simulator)"), "sampled.random": near("random"),
 	"opt.clairvoyant": offline("opt-bypass"), "opt.unbounded": same("infinite"),
 
