@@ -40,7 +40,9 @@ var caffeine = map[string]string{
 	"irr.Frd":                  "frd",
 	"two-queue.TuQueue":        "tuqueue",
 	"irr.Lirs":                 "lirs(nonresident=2,rule=caffeine)",
+	"irr.Lirs2":                "lirs2",
 	"greedy-dual.Camp":         "camp",
+	"greedy-dual.GDWheel":      "gdwheel(cost=one)",
 	"greedy-dual.Gdsf":         "gdsf(rule=caffeine)",
 }
 
@@ -61,8 +63,8 @@ var caffeineOthers = []struct{ prefix, suffix, why string }{
 	{"sampled.", "", "samples with Java's random numbers"},
 	{"sketch.", "", "a sketch with another hash"},
 	{"linked.Mfu", "", "not among ours"},
-	{"greedy-dual.", "", "GDWheel: not among ours"},
-	{"irr.", "", "ClockProSimple, FRD that adapts, LIRS2: not among ours"},
+
+	{"irr.", "", "ClockProSimple, FRD that adapts: not among ours"},
 }
 
 // TestCaffeine replays the traces on which Caffeine's simulator printed its hits.

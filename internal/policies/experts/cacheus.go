@@ -22,153 +22,45 @@ var cacheusEntry = policies.Entry{
 	New:    func(c policies.Config) (policies.Policy, error) { return newCacheus(c), nil },
 }
 
-// cacheus follows the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: list R holds reused
-// objects, list SR new objects and those demoted from R; victims come from SR. CR-LFU evicts the least frequent object;
-// ties go to the one requested last.
+// cacheus follows the paper and the authors' program (sylab/cacheus). SR-LRU splits the cache: see srLRU. CR-LFU evicts
+// the least frequent object; ties go to the one requested last.
 type cacheus struct {
 	experts
+	srLRU
 	rate        learningRate
-	lists       dense.Lists
-	objects     []cacheusObject
 	frequencies dense.Frequencies // of resident objects
-	charge      dense.Charges
-	size        [cacheusLists]int64
-	limitR      int64
-	demoted     int64   // resident objects that were demoted from R
-	fresh       int64   // fresh objects among those that SR-LRU evicted
-	history     float64 // limit on either history, as a multiple of the capacity
-	historyMax  int64
-	resident    int64
-	capacity    int64
-	evicting    bool   // an object is being loaded that does not fit without an eviction
-	returning   bool   // it is requested, and was remembered
-	requests    uint32 // of it before its eviction; 0 if it was not remembered
+	requests    uint32            // of the object being loaded, before its eviction; 0 if it was not remembered
 }
-
-type cacheusObject struct {
-	requests uint32 // before its eviction, while the object is remembered
-	list     cacheusList
-	demoted  bool
-	fresh    bool // entered a full SR as a new object; hits do not change that
-}
-
-type cacheusList uint8
-
-const (
-	cacheusR cacheusList = iota
-	cacheusSR
-	cacheusByLRU // remembered, evicted by SR-LRU
-	cacheusByLFU // remembered, evicted by CR-LFU
-	cacheusLists
-	cacheusAbsent = cacheusLists
-)
-
-// cacheusSRShare is the initial share of SR in the cache.
-const cacheusSRShare = 0.01
 
 func newCacheus(c policies.Config) *cacheus {
 	p := &cacheus{
 		experts:     newExperts(c.Seed),
-		lists:       dense.NewLists(c.Objects, int(cacheusLists)),
-		objects:     make([]cacheusObject, c.Objects),
+		srLRU:       newSRLRU(c),
 		frequencies: dense.NewFrequencies(c.Objects, c.Requests),
-		charge:      dense.NewCharges(c.Objects, c.Unit),
-		limitR:      c.Capacity - max(1, int64(math.Round(cacheusSRShare*float64(c.Capacity)))),
-		history:     c.Params.Float("history"),
-		historyMax:  dense.Multiple(c.Capacity, c.Params.Float("history")),
-		capacity:    c.Capacity,
 	}
 	if c.Unit {
 		p.rate.start(c.Capacity)
 	}
-	for o := range p.objects {
-		p.objects[o].list = cacheusAbsent
-	}
 	return p
-}
-
-// take removes o from its list.
-func (p *cacheus) take(o policies.Object) {
-	x := &p.objects[o]
-	p.lists.Unlink(o)
-	p.size[x.list] -= p.charge.Of(o)
-	x.list = cacheusAbsent
-}
-
-// put makes o, which is on no list, the most recent object of list l.
-func (p *cacheus) put(o policies.Object, l cacheusList) {
-	p.objects[o].list = l
-	p.lists.PushFront(int(l), o)
-	p.size[l] += p.charge.Of(o)
 }
 
 func (p *cacheus) Hit(r policies.Request) {
 	p.rate.request(p.rng)
 	p.rate.hits++
 	p.frequencies.Touch(r.Object)
-	x := &p.objects[r.Object]
-	if x.list == cacheusSR {
-		p.reuse(r)
-		return
-	}
-	p.lists.Unlink(r.Object)
-	p.lists.PushFront(int(cacheusR), r.Object)
+	p.srLRU.Hit(r)
 }
 
-// reuse moves a requested object from SR to R. If R had demoted it, R was too small.
-func (p *cacheus) reuse(r policies.Request) {
-	x := &p.objects[r.Object]
-	if x.demoted {
-		p.growR(r.Size * ratio(p.fresh, p.demoted))
-		x.demoted = false
-		p.demoted--
-	}
-	p.take(r.Object)
-	for p.size[cacheusR]+p.charge.Of(r.Object) > p.limitR && p.size[cacheusR] > 0 {
-		p.demote()
-	}
-	p.put(r.Object, cacheusR)
-}
-
-// growR moves the border between R and SR; both keep at least 1.
-func (p *cacheus) growR(by int64) {
-	p.limitR = max(1, min(p.limitR+by, p.capacity-1))
-}
-
-// ratio returns a/b rounded, at least 1.
-func ratio(a, b int64) int64 {
-	return max(1, int64(float64(a)/float64(max(b, 1))+0.5))
-}
-
-// demote moves the least recently requested object of R to SR.
-func (p *cacheus) demote() {
-	o, _ := p.lists.Back(int(cacheusR))
-	p.take(o)
-	p.put(o, cacheusSR)
-	p.objects[o].demoted = true
-	p.demoted++
-}
-
-// Miss blames the expert that evicted the object. If SR-LRU evicted it as a fresh object, SR was too small. The object
-// leaves its history before an eviction can push it out.
+// Miss blames the expert that evicted the object.
 func (p *cacheus) Miss(r policies.Request) {
-	p.evicting = p.size[cacheusR]+p.size[cacheusSR]+r.Size > p.capacity
-	// A copy, since forget clears the record before the experts are blamed by it.
-	x := p.objects[r.Object]
-	remembered := x.list != cacheusAbsent
-	p.returning, p.requests = remembered && r.Reason == policies.Demand, x.requests
-	if remembered {
-		p.forget(r.Object)
-	}
+	x := p.miss(r)
+	p.requests = x.requests
 	if r.Reason != policies.Demand {
 		return
 	}
 	p.rate.request(p.rng)
 	switch x.list {
 	case cacheusByLRU:
-		if x.fresh {
-			p.growR(-r.Size * ratio(p.demoted, p.fresh))
-		}
 		p.regret(recency, p.rate.now)
 	case cacheusByLFU:
 		p.regret(frequency, p.rate.now)
@@ -181,19 +73,13 @@ func (p *cacheus) Victim(policies.Request) policies.Object {
 		// With sizes, how many objects the cache holds is known only once it is full.
 		p.rate.start(p.resident)
 	}
-	oldest, ok := p.lists.Back(int(cacheusSR))
-	if !ok { // sized objects: SR may be empty
-		oldest, _ = p.lists.Back(int(cacheusR))
-	}
+	oldest := p.oldest()
 	rarest := p.frequencies.NewestLeast()
 	switch {
 	case oldest == rarest:
 		p.Remove(oldest)
 		return oldest
 	case p.choose() == recency:
-		if p.objects[oldest].fresh {
-			p.fresh++
-		}
 		p.evict(oldest, cacheusByLRU)
 		return oldest
 	default:
@@ -204,19 +90,9 @@ func (p *cacheus) Victim(policies.Request) policies.Object {
 
 // evict remembers o among the victims of one expert.
 func (p *cacheus) evict(o policies.Object, to cacheusList) {
-	requests, fresh := p.frequencies.Frequency(o), p.objects[o].fresh
-	p.Remove(o)
-	p.objects[o].requests, p.objects[o].fresh = requests, fresh
-	p.put(o, to)
-	p.trim(to)
-}
-
-// trim forgets the oldest victims of one expert until the rest are within the bound.
-func (p *cacheus) trim(list cacheusList) {
-	for p.size[list] > p.historyMax {
-		old, _ := p.lists.Back(int(list))
-		p.forget(old)
-	}
+	requests := p.frequencies.Frequency(o)
+	p.frequencies.Remove(o)
+	p.srLRU.evict(o, requests, to)
 }
 
 // Resize keeps the share of R.
@@ -224,80 +100,26 @@ func (p *cacheus) Resize(capacity int64) {
 	if capacity == p.capacity {
 		return
 	}
-	share := float64(p.limitR) / float64(p.capacity)
-	p.limitR = max(min(int64(math.Round(share*float64(capacity))), capacity-1), min(1, capacity-1))
-	p.capacity = capacity
-	p.historyMax = dense.Multiple(capacity, p.history)
-	p.trim(cacheusByLRU)
-	p.trim(cacheusByLFU)
+	p.srLRU.Resize(capacity)
 	if p.charge == nil {
 		p.rate.rewindow(capacity)
 	}
 }
 
-// Resized implements policies.SizeFollower. What no longer fits R falls to SR, as when a hit moves an object there.
-func (p *cacheus) Resized(o policies.Object, size int64) {
-	p.size[p.objects[o].list] += p.charge.Change(o, size)
-	for p.size[cacheusR] > p.limitR {
-		p.demote()
-	}
-}
-
 func (p *cacheus) Grow(objects int) {
-	p.lists.Grow(objects)
-	p.objects = dense.GrownWith(p.objects, objects, cacheusObject{list: cacheusAbsent})
+	p.srLRU.Grow(objects)
 	p.frequencies.Grow(objects)
-	p.charge.Grow(objects)
 }
 
-// forget drops a remembered object.
-func (p *cacheus) forget(o policies.Object) {
-	x := &p.objects[o]
-	if x.list == cacheusByLRU && x.fresh {
-		p.fresh--
-	}
-	p.take(o)
-	*x = cacheusObject{list: cacheusAbsent}
-}
-
-// Insert puts a returning object into R, with the requests that it had. Other objects go to SR, but to R as long as SR
-// is unused. Only objects that enter a full SR count as fresh: there is nothing to learn while the cache fills, nor
-// from loads without a request.
+// Insert restores the requests that a returning object had.
 func (p *cacheus) Insert(r policies.Request) {
-	p.charge.Set(r.Object, r.Size)
-	p.resident++
 	p.frequencies.Add(r.Object, max(p.requests, 1))
-	switch {
-	case p.returning:
-		p.put(r.Object, cacheusR)
-		p.limitToR()
-	case p.size[cacheusSR] == 0 && p.size[cacheusR]+r.Size <= p.limitR:
-		p.put(r.Object, cacheusR)
-	case !p.evicting && p.size[cacheusSR] < p.capacity-p.limitR:
-		p.put(r.Object, cacheusSR)
-	default:
-		p.objects[r.Object].fresh = r.Reason == policies.Demand
-		p.put(r.Object, cacheusSR)
-		p.limitToR()
-	}
-}
-
-// limitToR demotes objects until R is below its limit.
-func (p *cacheus) limitToR() {
-	for p.size[cacheusR] >= p.limitR && p.size[cacheusR] > 0 {
-		p.demote()
-	}
+	p.srLRU.Insert(r)
 }
 
 func (p *cacheus) Remove(o policies.Object) {
-	x := &p.objects[o]
-	if x.demoted {
-		p.demoted--
-	}
-	p.take(o)
 	p.frequencies.Remove(o)
-	p.resident--
-	*x = cacheusObject{list: cacheusAbsent}
+	p.srLRU.Remove(o)
 }
 
 func (p *cacheus) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {

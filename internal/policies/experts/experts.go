@@ -5,4 +5,4 @@ package experts
 import "github.com/cachesim/cachesim/internal/policies"
 
 // Entries are the policies of this package.
-var Entries = []policies.Entry{lecarEntry, cacheusEntry, duelEntry, bestEntry}
+var Entries = []policies.Entry{lecarEntry, cacheusEntry, srLRUEntry, duelEntry, bestEntry}

@@ -33,11 +33,9 @@ type camp struct {
 	priority  []int64  // per object: its value, and the inflation at its last request
 	order     []int64  // per object: the number of its last request; nil unless it breaks ties
 	heap      dense.KeyedHeap
-	charges   dense.Charges
+	values    values
 	inflation int64 // the lowest priority after the last eviction
 	now       int64
-	largest   int64           // size of an object so far, but for the last one
-	last      policies.Object // the object loaded last: if it is written before the next load, its last size counts
 	precision int
 	room      int64 // batch path: objects that still fit
 }
@@ -45,8 +43,8 @@ type camp struct {
 func newCAMP(c policies.Config) *camp {
 	precision := c.Params.Int("precision")
 	p := &camp{
-		queue: make([]uint16, c.Objects), priority: make([]int64, c.Objects), charges: dense.NewCharges(c.Objects, c.Unit),
-		largest: 1, last: policies.NoObject, precision: precision, room: c.Capacity,
+		queue: make([]uint16, c.Objects), priority: make([]int64, c.Objects), values: newValues(c), precision: precision,
+		room: c.Capacity,
 	}
 	p.queues = dense.NewLists(c.Objects, 0)
 	if c.Params.Text("ties") == "lru" {
@@ -58,7 +56,7 @@ func newCAMP(c policies.Config) *camp {
 func (p *camp) Grow(objects int) {
 	p.queues.Grow(objects)
 	p.queue, p.priority = dense.Grown(p.queue, objects), dense.Grown(p.priority, objects)
-	p.charges.Grow(objects)
+	p.values.charges.Grow(objects)
 	if p.order != nil {
 		p.order = dense.Grown(p.order, objects)
 	}
@@ -77,13 +75,7 @@ func (p *camp) queueOf(value int64) int {
 }
 
 // value returns what o is worth, which may have grown since its last request.
-func (p *camp) value(o policies.Object) int64 {
-	largest := p.largest
-	if p.last != policies.NoObject {
-		largest = max(largest, p.charges.Of(p.last))
-	}
-	return p.round(largest / p.charges.Of(o))
-}
+func (p *camp) value(o policies.Object) int64 { return p.round(p.values.of(o)) }
 
 // put puts o, which is in no queue, to the front of the one for its value.
 func (p *camp) put(o policies.Object) {
@@ -154,34 +146,19 @@ func (p *camp) Victim(policies.Request) policies.Object {
 }
 
 func (p *camp) Insert(r policies.Request) {
-	p.see()
-	p.last = r.Object
-	p.charges.Set(r.Object, r.Size)
+	p.values.load(r.Object, r.Size)
 	p.put(r.Object)
 }
 
-// see counts the size of the object that was loaded last among those seen.
-func (p *camp) see() {
-	if p.last != policies.NoObject {
-		p.largest = max(p.largest, p.charges.Of(p.last))
-		p.last = policies.NoObject
-	}
-}
-
 func (p *camp) Remove(o policies.Object) {
-	if o == p.last {
-		p.see()
-	}
+	p.values.remove(o)
 	p.take(o)
 }
 
 // Resized implements SizeFollower.
 func (p *camp) Resized(o policies.Object, size int64) {
 	p.take(o)
-	p.charges.Set(o, size)
-	if o != p.last {
-		p.largest = max(p.largest, size)
-	}
+	p.values.resized(o, size)
 	p.put(o)
 }
 

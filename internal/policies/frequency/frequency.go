@@ -4,4 +4,5 @@ package frequency
 import "github.com/cachesim/cachesim/internal/policies"
 
 // Entries are the policies of this package.
-var Entries = []policies.Entry{lfuEntry, lfuDAEntry, gdsfEntry, campEntry}
+var Entries = []policies.Entry{lfuEntry, crLFUEntry, lfuDAEntry, gdsfEntry, campEntry, gdWheelEntry,
+	sizeEntry}

@@ -36,11 +36,24 @@ var lfuEntry = policies.Entry{
 	},
 }
 
+var crLFUEntry = policies.Entry{
+	Name:   "cr-lfu",
+	Look:   policies.Look{Color: policies.Green, Mark: policies.Pentagon},
+	Memory: policies.Memory{PerObject: 12, PerSlot: 0},
+	Summary: "churn-resistant lfu: evicts the object requested least often since it was loaded, and of several the one " +
+		"requested last",
+	Source: "Rodriguez et al., Learning cache replacement with CACHEUS, FAST 2021, of which it is an expert",
+	New: func(c policies.Config) (policies.Policy, error) {
+		return &lfu{frequencies: dense.NewFrequencies(c.Objects, c.Requests), free: c.Capacity, newest: true}, nil
+	},
+}
+
 // lfu is LFU with ties broken by recency: the least recently requested object is evicted first.
 type lfu struct {
 	frequencies dense.Frequencies
 	past        []uint32 // requests of each object before its last eviction; nil unless perfect
 	free        int64    // objects that still fit, batch path only
+	newest      bool     // ties go to the object requested last: cr-lfu
 }
 
 func (p *lfu) Hit(r policies.Request)                  { p.frequencies.Touch(r.Object) }
@@ -48,9 +61,17 @@ func (p *lfu) Miss(policies.Request)                   {}
 func (p *lfu) Victim(policies.Request) policies.Object { return p.evict() }
 
 func (p *lfu) evict() policies.Object {
-	v := p.frequencies.OldestLeast()
+	v := p.least()
 	p.Remove(v)
 	return v
+}
+
+// least returns one of the objects with the fewest requests.
+func (p *lfu) least() policies.Object {
+	if p.newest {
+		return p.frequencies.NewestLeast()
+	}
+	return p.frequencies.OldestLeast()
 }
 
 func (p *lfu) Insert(r policies.Request) { p.frequencies.Add(r.Object, frequencyAtLoad(r, p.past)) }

@@ -4,4 +4,4 @@ package recency
 import "github.com/cachesim/cachesim/internal/policies"
 
 // Entries are the policies of this package.
-var Entries = []policies.Entry{lruEntry, lruStackEntry, mruEntry, slruEntry, ttlEntry}
+var Entries = []policies.Entry{lruEntry, lruStackEntry, mruEntry, slruEntry, lruProbEntry, ttlEntry}

@@ -216,8 +216,10 @@ var policies = map[string]ours{
 	"beladysize": {label: "belady-size", kind: records.Offline, near: true},
 	"random":     near("random"), "randomtwo": near("2-random(low=1,items=1)"), "lhd": near("lhd"),
 	"lecar": near("lecar"), "cacheus": near("cacheus"), "lfuda": near("lfu-da"),
-	"hyperbolic":          near("hyperbolic(leeway=1)"),
-	"wtinylfu-w0.01-slru": near("w-tinylfu"), "wtinylfu-w0.10-slru": near("w-tinylfu(window=0.1)"),
+	"hyperbolic": near("hyperbolic(leeway=1)"), "size": same("size(ties=heap)"), "cr_lfu": same("cr-lfu"),
+	"lru_prob_0.500000": near("lru-prob"), "sr_lru": near("sr-lru"),
+	"fifo_merge_frequency": near("fifo-merge"),
+	"wtinylfu-w0.01-slru":  near("w-tinylfu"), "wtinylfu-w0.10-slru": near("w-tinylfu(window=0.1)"),
 
 	// Caffeine's simulator
 	"linked.lru": same("lru"), "linked.fifo": same("fifo"), "linked.mru": same("mru"), "linked.lfu": same("lfu"),
@@ -229,6 +231,7 @@ var policies = map[string]ours{
 	"two-queue.twoqueue":  same("2q"), "two-queue.s3fifo": same("s3fifo(rule=caffeine)"),
 	"adaptive.arc": same("arc(int=true)"), "adaptive.car": same("car(int=true)"), "adaptive.cacheus": near("cacheus"),
 	"irr.lirs": same("lirs(nonresident=2,rule=caffeine)"), "greedy-dual.gdsf": same("gdsf(rule=caffeine)"),
+	"irr.lirs2": same("lirs2"), "greedy-dual.camp": same("camp"), "greedy-dual.gdwheel": same("gdwheel(cost=one)"),
 	"sketch.windowtinylfu (1%)": near("w-tinylfu(rule=simulator)"), "sampled.random": near("random"),
 	"opt.clairvoyant": offline("opt-bypass"), "opt.unbounded": same("infinite"),
 
