@@ -5,8 +5,8 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
 
-// shiftWindow moves the oldest objects of the window to probation until it keeps its limit, at most so many, and returns
-// the first.
+// shiftWindow moves the oldest objects of the window to probation until it keeps its limit, at most so many, and
+// returns the first.
 func shiftWindow(s *dense.Segments, most int) (first policies.Object) {
 	first = policies.NoObject
 	for range most {

@@ -208,8 +208,8 @@ func (p *theine) fitSketch() {
 	}
 }
 
-// Resized implements policies.SizeFollower. An object whose size has changed is treated as if it were requested, without
-// being counted.
+// Resized implements policies.SizeFollower. An object whose size has changed is treated as if it were requested,
+// without being counted.
 func (p *theine) Resized(o policies.Object, size int64) {
 	p.Segments.Resized(o, size)
 	p.touch(o)
