@@ -16,7 +16,6 @@ var programs = []program{
 		"'redis(policy=allkeys-lfu)', with the name in the place of allkeys-lfu", "it is a setting of Redis"},
 	{"groupcache golang-lru apache-httpd lru-cache cachetools-lru", "lru", "it evicts what was used longest ago"},
 	{"rocksdb", "lru", "RocksDB's LRUCache is lru, its HyperClockCache near to clock"},
-	{"theine", "w-tinylfu", "it admits by frequency, in a sketch"},
 	{"zfs", "arc", "the ARC of ZFS"},
 	{"postgresql postgres", "clock", "PostgreSQL sweeps its buffers and counts uses"},
 	{"innodb mysql mariadb", "slru", "InnoDB inserts pages in the middle of its list"},

@@ -50,13 +50,6 @@ type caffeine struct {
 	duel     duel
 }
 
-// duel is who is compared next, in the course of one eviction. Each is an object, or NoObject.
-type duel struct {
-	candidate, victim policies.Object
-	from              int  // the segment of the victim, or of those that come after it
-	pastWindow        bool // all of the window were candidates, or will be
-}
-
 func newCaffeine(c policies.Config) *caffeine {
 	p := unlimitedCaffeine(c)
 	p.key = c.Key
@@ -191,7 +184,7 @@ func (p *caffeine) Miss(policies.Request) { p.entered = false }
 
 func (p *caffeine) Victim(r policies.Request) policies.Object {
 	if r.Reason == policies.Shrink {
-		p.begin(p.shiftWindow())
+		p.duel.begin(&p.Segments, shiftWindow(&p.Segments, caffeinePerCycle))
 		return p.evict()
 	}
 	if !p.entered {
@@ -233,82 +226,19 @@ func (p *caffeine) enter(r policies.Request) {
 			p.sketch.AddHash(p.hash(o))
 		}
 	}
-	p.begin(p.shiftWindow())
-}
-
-// shiftWindow moves the oldest objects of the window to probation until it keeps its limit, and returns the first.
-func (p *caffeine) shiftWindow() (first policies.Object) {
-	first = policies.NoObject
-	for range caffeinePerCycle {
-		if p.Used[inWindow] <= p.Limit[inWindow] {
-			break
-		}
-		o, ok := p.Pop(inWindow)
-		if !ok {
-			break
-		}
-		p.Put(inProbation, o)
-		if first == policies.NoObject {
-			first = o
-		}
-	}
-	return first
-}
-
-// begin prepares an eviction: candidate and those that left the window after it compete, then those of the window, all
-// with the oldest objects on probation.
-func (p *caffeine) begin(candidate policies.Object) {
-	p.duel = duel{candidate: candidate, victim: p.oldest(inProbation), from: inProbation}
-}
-
-func (p *caffeine) oldest(segment int) policies.Object {
-	if o, ok := p.List.Back(segment); ok {
-		return o
-	}
-	return policies.NoObject
-}
-
-// newer returns the object that comes after o in its segment.
-func (p *caffeine) newer(o policies.Object) policies.Object {
-	if n, ok := p.List.Before(o); ok {
-		return n
-	}
-	return policies.NoObject
+	p.duel.begin(&p.Segments, shiftWindow(&p.Segments, caffeinePerCycle))
 }
 
 // evict removes the loser of the next duel, and returns it.
 func (p *caffeine) evict() policies.Object {
-	d := &p.duel
-	if d.candidate == policies.NoObject && !d.pastWindow {
-		d.candidate, d.pastWindow = p.oldest(inWindow), true
-	}
-	for d.candidate == policies.NoObject && d.victim == policies.NoObject {
-		switch d.from {
-		case inProbation:
-			d.from = inProtected
-		case inProtected:
-			d.from = inWindow
-		default:
-			panic("caffeine: a victim is asked of an empty cache")
-		}
-		d.victim = p.oldest(d.from)
-	}
-	candidate, victim := d.candidate, d.victim
-	loser := candidate
-	switch {
-	case victim == policies.NoObject:
-		d.candidate = p.newer(candidate)
-	case candidate == policies.NoObject:
-		d.victim, loser = p.newer(victim), victim
-	case candidate == victim:
-		d.victim, d.candidate = p.newer(victim), policies.NoObject
-	case p.counting && p.wins(p.sketch.EstimateHash(p.hash(candidate)), p.sketch.EstimateHash(p.hash(victim))):
-		d.victim, d.candidate, loser = p.newer(victim), p.newer(candidate), victim
-	default:
-		d.candidate = p.newer(candidate)
-	}
-	p.Remove(loser)
-	return loser
+	o := p.duel.loser(&p.Segments, p)
+	p.Remove(o)
+	return o
+}
+
+// prefers implements judge: nothing wins while nothing is counted.
+func (p *caffeine) prefers(candidate, victim policies.Object) bool {
+	return p.counting && p.wins(p.sketch.EstimateHash(p.hash(candidate)), p.sketch.EstimateHash(p.hash(victim)))
 }
 
 func (p *caffeine) Remove(o policies.Object) {
@@ -323,8 +253,8 @@ func (p *caffeine) Resized(o policies.Object, size int64) {
 		p.List.Unlink(o)
 		p.List.PushBack(inWindow, o)
 	}
-	p.shiftWindow()
-	p.lowerProtected()
+	shiftWindow(&p.Segments, caffeinePerCycle)
+	lowerProtected(&p.Segments, caffeinePerCycle)
 }
 
 // climb ends a cycle of maintenance: it moves the border between the window and the protected segment.
@@ -335,69 +265,12 @@ func (p *caffeine) climb() {
 	} else {
 		c.decide(p.used() >= p.capacity/2, p.Limit[inWindow], p.Limit[inProtected])
 	}
-	p.lowerProtected()
+	lowerProtected(&p.Segments, caffeinePerCycle)
 	if c.move > 0 && p.Limit[inProtected] > 0 {
-		c.move = p.growWindow(min(c.move, p.Limit[inProtected]))
+		c.move = growWindow(&p.Segments, min(c.move, p.Limit[inProtected]), caffeinePerCycle)
 	} else if c.move < 0 && p.Limit[inWindow] > 1 {
-		c.move = -p.shrinkWindow(min(-c.move, p.Limit[inWindow]-1))
+		c.move = -shrinkWindow(&p.Segments, min(-c.move, p.Limit[inWindow]-1), caffeinePerCycle)
 	}
-}
-
-// lowerProtected moves the oldest objects of the protected segment to probation until it keeps its limit.
-func (p *caffeine) lowerProtected() {
-	for range caffeinePerCycle {
-		if p.Used[inProtected] <= p.Limit[inProtected] {
-			return
-		}
-		o, ok := p.Pop(inProtected)
-		if !ok {
-			return
-		}
-		p.Put(inProbation, o)
-	}
-}
-
-// growWindow moves the border by what whole objects take up of it, and those objects into the window. It returns the
-// rest.
-func (p *caffeine) growWindow(by int64) (left int64) {
-	p.Limit[inProtected] -= by
-	p.Limit[inWindow] += by
-	p.lowerProtected()
-	for range caffeinePerCycle {
-		from := inProbation
-		o, ok := p.List.Back(from)
-		if !ok || p.Charged.Of(o) > by {
-			from = inProtected
-			o, ok = p.List.Back(from)
-		}
-		if !ok || p.Charged.Of(o) > by {
-			break
-		}
-		by -= p.Charged.Of(o)
-		p.Take(o)
-		p.Put(inWindow, o)
-	}
-	p.Limit[inProtected] += by
-	p.Limit[inWindow] -= by
-	return by
-}
-
-// shrinkWindow is growWindow in the other direction.
-func (p *caffeine) shrinkWindow(by int64) (left int64) {
-	p.Limit[inProtected] += by
-	p.Limit[inWindow] -= by
-	for range caffeinePerCycle {
-		o, ok := p.List.Back(inWindow)
-		if !ok || p.Charged.Of(o) > by {
-			break
-		}
-		by -= p.Charged.Of(o)
-		p.Take(o)
-		p.Put(inProbation, o)
-	}
-	p.Limit[inProtected] -= by
-	p.Limit[inWindow] += by
-	return by
 }
 
 func (p *caffeine) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {

@@ -2,6 +2,8 @@
 package admission
 
 import (
+	"strings"
+
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
@@ -15,13 +17,28 @@ var wTinyLFUEntry = policies.Entry{
 	Memory:  policies.Memory{PerObject: 9, PerSlot: 14},
 	Aliases: []string{"wtinylfu"},
 	Summary: "a small LRU window before a segmented LRU that admits objects requested more often than its victim",
-	Source:  "Einziger, Friedman, Manes, TinyLFU: a highly efficient cache admission policy, ACM ToS 2017",
+	Source: "Einziger, Friedman, Manes, TinyLFU: a highly efficient cache admission policy, ACM ToS 2017; the climbers: " +
+		"Caffeine's simulator, and Einziger, Eytan, Friedman, Manes, Adaptive software cache management, Middleware 2018",
 	Params: append([]policies.Param{
 		{Name: "window", Default: 0.01, Min: 0, Max: 1, Doc: "share of the capacity for the window, at least one object"},
 		{Name: "protected", Default: 0.8, Min: 0, Max: 1, Doc: "share of the main part for objects requested again"},
+		climbParam, hashParam,
 	}, FrequencyParams...),
+	Check: func(v policies.Values) error {
+		if err := checkClimb(v); err != nil {
+			return err
+		}
+		return checkHash(v)
+	},
 	Random: true,
-	New:    func(c policies.Config) (policies.Policy, error) { return newWTinyLFU(c), nil },
+	Resolve: func(e *policies.Entry, v policies.Values) {
+		if v.Text("climb") != "none" {
+			e.Units = policies.UnitsObjects
+		}
+		e.Random = drawsAtRandom(v) || strings.HasPrefix(v.Text("climb"), "simulated-annealing")
+	},
+	Keys: keysForHash,
+	New:  func(c policies.Config) (policies.Policy, error) { return newWTinyLFU(c) },
 }
 
 var tinyLFUEntry = policies.Entry{
@@ -31,8 +48,11 @@ var tinyLFUEntry = policies.Entry{
 	Summary: "LRU that admits objects requested more often than its victim",
 	Source:  "Einziger, Friedman, TinyLFU: a highly efficient cache admission policy, PDP 2014",
 	Bypass:  true,
-	Params:  FrequencyParams,
+	Params:  append([]policies.Param{hashParam}, FrequencyParams...),
+	Check:   checkHash,
 	Random:  true,
+	Resolve: func(e *policies.Entry, v policies.Values) { e.Random = drawsAtRandom(v) },
+	Keys:    keysForHash,
 	New:     func(c policies.Config) (policies.Policy, error) { return newTinyLFU(c), nil },
 }
 
@@ -52,14 +72,19 @@ type wTinyLFU struct {
 
 	windowed          bool    // w-tinylfu
 	window, protected float64 // its parameters
+
+	climber       climberEntry
+	climberConfig climberConfig
+	climb         *climbing // nil if the window stays
+	feedback      *feedback // nil, unless that moves it
 }
 
-func newWTinyLFU(c policies.Config) *wTinyLFU {
+func newWTinyLFU(c policies.Config) (*wTinyLFU, error) {
 	p := newTinyLFU(c)
 	p.window, p.protected = c.Params.Float("window"), c.Params.Float("protected")
 	p.windowed = true
 	p.divide(c.Capacity)
-	return p
+	return p, p.startClimbing(c)
 }
 
 func newTinyLFU(c policies.Config) *wTinyLFU {
@@ -68,6 +93,11 @@ func newTinyLFU(c policies.Config) *wTinyLFU {
 		Frequencies: NewFrequencies(c),
 		free:        c.Capacity,
 	}
+}
+
+func (p *wTinyLFU) Grow(objects int) {
+	p.Segments.Grow(objects)
+	p.GrowCodes(objects)
 }
 
 // divide sets the limits of the segments.
@@ -80,8 +110,10 @@ func (p *wTinyLFU) divide(capacity int64) {
 
 // Resize moves objects above the segments' limits to probation. The counts of the sketch stay.
 func (p *wTinyLFU) Resize(capacity int64) {
-	if p.Frequencies.Resize(capacity); p.windowed {
+	same := capacity == p.Frequencies.capacity
+	if p.Frequencies.Resize(capacity); p.windowed && (!same || p.climber.name == "none") {
 		p.divide(capacity)
+		p.restartClimbing(capacity)
 		p.spill(inWindow)
 		p.spill(inProtected)
 	}
@@ -98,14 +130,20 @@ func (p *wTinyLFU) Resized(o policies.Object, size int64) {
 }
 
 func (p *wTinyLFU) Hit(r policies.Request) {
-	p.Count(r.Object)
-	if !p.In(inProbation, r.Object) {
-		p.Renew(r.Object)
-		return
+	if p.feedback != nil {
+		p.feedback.request()
 	}
-	p.Take(r.Object)
-	p.Put(inProtected, r.Object)
-	p.spill(inProtected)
+	p.Count(r.Object)
+	if p.In(inProbation, r.Object) {
+		p.Take(r.Object)
+		p.Put(inProtected, r.Object)
+		p.spill(inProtected)
+	} else {
+		p.Renew(r.Object)
+	}
+	if p.climb != nil {
+		p.climbAfter(r.Object, true, p.isFull())
+	}
 }
 
 // spill moves the least recent objects of segment s to probation until it keeps its limit.
@@ -118,8 +156,26 @@ func (p *wTinyLFU) spill(s int) {
 
 func (p *wTinyLFU) Miss(r policies.Request) {
 	p.admitted = false
-	if r.Reason == policies.Demand {
-		p.Count(r.Object)
+	p.setCode(r.Object)
+	if r.Reason != policies.Demand {
+		return
+	}
+	if p.feedback != nil {
+		p.feedback.request()
+	}
+	if p.climb != nil {
+		p.climb.full = p.isFull()
+	}
+	p.Count(r.Object)
+}
+
+// loaded ends the request of an object that was missed.
+func (p *wTinyLFU) loaded(r policies.Request) {
+	if p.feedback != nil {
+		p.feedback.loaded()
+	}
+	if p.climb != nil && r.Reason == policies.Demand {
+		p.climbAfter(r.Object, false, p.climb.full)
 	}
 }
 
@@ -142,6 +198,13 @@ func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
 		p.Put(inProbation, candidate)
 		return p.evict(victim)
 	}
+	if p.feedback != nil && victim != candidate {
+		p.Take(candidate)
+		p.Put(inProbation, candidate)
+		if p.feedback.readmits(candidate) {
+			return p.evict(victim)
+		}
+	}
 	return p.evict(candidate)
 }
 
@@ -150,6 +213,7 @@ func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
 func (p *wTinyLFU) victimForLarge(r policies.Request) policies.Object {
 	victim := p.mainVictim()
 	if !p.admitted && !p.Prefers(r.Object, victim) {
+		p.loaded(r)
 		return r.Object
 	}
 	p.admitted = true
@@ -175,6 +239,7 @@ func (p *wTinyLFU) Insert(r policies.Request) {
 	p.Resident(1)
 	p.Load(inWindow, r.Object, r.Size)
 	p.spill(inWindow)
+	p.loaded(r)
 }
 
 func (p *wTinyLFU) Remove(o policies.Object) {

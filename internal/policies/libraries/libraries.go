@@ -11,6 +11,7 @@ var Entries = slices.Concat(
 	mokaEntries,
 	otterEntries,
 	ristrettoEntries,
+	theineEntries,
 )
 
 // Ordered are those that evict by the order of requests alone.

@@ -38,7 +38,7 @@ const (
 // moka is the library with a capacity in objects. Nothing is counted before the cache is half full.
 type moka struct {
 	dense.Segments // one, in LRU order
-	sketch         fullSketch
+	sketch         dense.FullSketch
 	seed           uint64 // of hashes, which the library draws in each process
 	capacity, free int64
 	resident       int64
@@ -57,16 +57,16 @@ func newMoka(c policies.Config) *moka {
 
 func (p *moka) hash(o policies.Object) uint64 { return random.Scramble(uint64(o) + p.seed) }
 
-func (p *moka) frequency(o policies.Object) int { return p.sketch.estimate(p.hash(o)) }
+func (p *moka) frequency(o policies.Object) int { return p.sketch.Estimate(p.hash(o)) }
 
 func (p *moka) Hit(r policies.Request) {
-	p.sketch.add(p.hash(r.Object))
+	p.sketch.Add(p.hash(r.Object))
 	p.Renew(r.Object)
 }
 
 func (p *moka) Miss(r policies.Request) {
 	if r.Reason == policies.Demand {
-		p.sketch.add(p.hash(r.Object))
+		p.sketch.Add(p.hash(r.Object))
 	}
 }
 
@@ -88,7 +88,7 @@ func (p *moka) Insert(r policies.Request) {
 // startCounting makes the sketch once the cache is half full. By bytes it has room for as many objects as there are
 // then, times the share of the capacity that they take, and never grows.
 func (p *moka) startCounting() {
-	if p.sketch.words != nil || p.Used[0] < p.capacity/2 {
+	if p.sketch.Words() > 0 || p.Used[0] < p.capacity/2 {
 		return
 	}
 	objects := p.capacity
@@ -96,7 +96,7 @@ func (p *moka) startCounting() {
 		objects = int64(float64(p.resident) * (float64(p.Used[0]) / float64(p.capacity)))
 	}
 	objects = max(mokaLeast, min(objects, mokaMost))
-	p.sketch = newFullSketch(int(objects), int(min(mokaSample*objects, 1<<31-1)))
+	p.sketch = dense.NewFullSketch(int(objects), int(min(mokaSample*objects, 1<<31-1)))
 }
 
 func (p *moka) Remove(o policies.Object) {

@@ -94,43 +94,16 @@ func TestMokaSketch(t *testing.T) {
 		for i := range test.objects {
 			d.Serve(policies.Object(i), test.size, i)
 		}
-		var sketch *fullSketch
+		var sketch *dense.FullSketch
 		switch p := d.Policy.(type) {
 		case *moka:
 			sketch = &p.sketch
 		case *mokaSized:
 			sketch = &p.sketch
 		}
-		if len(sketch.words) != test.words || sketch.sample != test.requests {
+		if sketch.Words() != test.words || sketch.Sample() != test.requests {
 			t.Errorf("%d objects of %d: %d words, %d requests, want %d and %d", test.objects, test.capacity,
-				len(sketch.words), sketch.sample, test.words, test.requests)
+				sketch.Words(), sketch.Sample(), test.words, test.requests)
 		}
-	}
-}
-
-// Objects that were requested one to three times have counts of half of that after halving; the odd ones take a quarter
-// of a request per counter, rounded down.
-func TestFullSketchHalves(t *testing.T) {
-	s := newFullSketch(1024, 6)
-	hashes := []uint64{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb}
-	for i, h := range hashes {
-		for range i + 1 {
-			s.add(h)
-		}
-	}
-	for i, want := range []int{0, 1, 1} {
-		if got := s.estimate(hashes[i]); got != want {
-			t.Errorf("%d requests, halved: %d, want %d", i+1, got, want)
-		}
-	}
-	if s.added != 1 { // 6 / 2 - 8 / 4
-		t.Errorf("%d requests in the new sample, want 1", s.added)
-	}
-	for range 100 {
-		s.sample = 1000
-		s.add(hashes[0])
-	}
-	if got := s.estimate(hashes[0]); got != dense.MaxCount {
-		t.Errorf("100 requests: %d, want %d", got, dense.MaxCount)
 	}
 }
