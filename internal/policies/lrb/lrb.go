@@ -37,7 +37,7 @@ const longestWindow = 1 << 30
 var entry = policies.Entry{
 	Name:   "lrb",
 	Look:   policies.Look{Color: policies.Orange, Mark: policies.Cross},
-	Memory: policies.Memory{Fixed: 3e7, PerObject: 200},
+	Memory: policies.Memory{Fixed: 3e7, PerObject: 204, PerSlot: 130},
 	Summary: "evicts, of a random sample, the object that boosted trees, trained during the replay, expect to be " +
 		"requested last",
 	Source: "Song, Berger, Li, Lloyd, Learning relaxed Belady for content distribution network caching, NSDI 2020",
@@ -186,7 +186,7 @@ func newWithWindow(c policies.Config, window int32) (*lrb, error) {
 		waiting: newWaiting(c.Objects),
 		learner: l,
 		draws:   random.NewDraws(c.Seed),
-		chooser: newChooser(v.Int("samples"), l.width(), v.Text("objective") == objectHits && !c.Unit),
+		chooser: newChooser(v.Int("samples"), l.width(), c.Objects, v.Text("objective") == objectHits && !c.Unit),
 
 		capacity: c.Capacity, unit: c.Unit,
 	}, nil
@@ -241,6 +241,7 @@ func (p *lrb) request(o policies.Object) {
 	}
 	p.flags[o] &^= unasked
 	p.last[o] = p.now
+	p.chooser.effects.drop(o)
 	if p.flags[o]&inWindow != 0 {
 		p.recent.MoveToFront(0, o)
 	} else {
@@ -334,6 +335,7 @@ func (p *lrb) leave(o policies.Object) {
 	p.recency.Unlink(o)
 	p.flags[o] &^= resident
 	p.tracked.ToBack(o)
+	p.chooser.effects.drop(o)
 	if age := p.now - p.last[o]; p.flags[o]&inWindow == 0 {
 		p.forget(o, int64(age)+int64(p.window))
 	}
@@ -374,7 +376,10 @@ func (p *lrb) Resize(capacity int64) {
 }
 
 // Resized implements policies.SizeFollower. Trials have followed the write itself, which those may hold that miss here.
-func (p *lrb) Resized(o policies.Object, size int64) { p.sizes.Set(o, size) }
+func (p *lrb) Resized(o policies.Object, size int64) {
+	p.sizes.Set(o, size)
+	p.chooser.effects.drop(o)
+}
 
 func (p *lrb) Grow(objects int) {
 	p.tracked.Grow(objects)
@@ -386,6 +391,7 @@ func (p *lrb) Grow(objects int) {
 	p.sizes.Grow(objects)
 	p.history.grow(objects)
 	p.waiting.grow(objects)
+	p.chooser.effects.grow(objects)
 	if p.trials != nil {
 		p.trials.grow(objects)
 	}
