@@ -16,8 +16,8 @@ var glCacheEntry = policies.Entry{
 	Name:   "gl-cache",
 	Look:   policies.Look{Color: policies.Blue, Mark: policies.Bowtie},
 	Memory: policies.Memory{Fixed: 4e6, PerObject: 24, PerSlot: 24},
-	Summary: "merges the segments of objects that boosted trees, trained during the replay, expect to be worth least, and " +
-		"evicts half of their objects",
+	Summary: "merges the segments of objects that boosted trees, trained during the replay, expect to be worth least, " +
+		"and evicts half of their objects",
 	Source: "Yang, Mao, Yue, Rashmi, GL-Cache: Group-level learning for efficient and high-performance caching, FAST 2023",
 	Params: []policies.Param{
 		{Name: "segment-size", Default: 100, Min: 2, Max: 1 << 20, Doc: "most objects of a segment; in small caches a " +
@@ -82,11 +82,11 @@ type segment struct {
 // pendingList is the list of objects that a merge has given up, and which are the next victims. Segment i has list i.
 const pendingList = 0
 
-// glCache keeps objects in a chain of segments, in the order in which they were begun; the last one is open, and receives
-// what is loaded. When there is no room, segments are merged into one, where the oldest of them was: the objects with the
-// largest score stay, the others are pending, which is to say that they are the next victims. The paper evicts these at
-// once; here they leave one by one, as there must be room, and one that is requested before is as if it were loaded
-// again. The clock counts requests.
+// glCache keeps objects in a chain of segments, in the order in which they were begun; the last one is open, and
+// receives what is loaded. When there is no room, segments are merged into one, where the oldest of them was: the
+// objects with the largest score stay, the others are pending, which is to say that they are the next victims. The
+// paper evicts these at once; here they leave one by one, as there must be room, and one that is requested before is
+// as if it were loaded again. The clock counts requests.
 type glCache struct {
 	now      int32
 	objects  dense.Lists // of a segment, the one that came first in front

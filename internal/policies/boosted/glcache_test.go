@@ -124,7 +124,8 @@ func TestUtilityOfSegments(t *testing.T) {
 	for i, o := range []policies.Object{4, 4, 5, 5, 1} { // 4 and 5 share a segment; 1 was evicted or is pending
 		d.Serve(o, 1, 13+i)
 	}
-	want := []float64{0, 0, utilityScale/3.0 + utilityScale/4.0 + utilityScale/5.0, 0, 0} // the first of 4 and 1 is skipped
+	// The first request to 4, and that to 1, are skipped.
+	want := []float64{0, 0, utilityScale/3.0 + utilityScale/4.0 + utilityScale/5.0, 0, 0}
 	if !near(s.utility, want) {
 		t.Errorf("utilities %v, want %v", s.utility, want)
 	}

@@ -103,8 +103,8 @@ func (l *learner) train() {
 	l.data.Reserve()
 }
 
-// trained returns a model of some samples. A trainer takes megabytes for as long as it lives, and thousands of pools may
-// have a policy each, so none is kept.
+// trained returns a model of some samples. A trainer takes megabytes for as long as it lives, and thousands of pools
+// may have a policy each, so none is kept.
 func trained(o gbm.Options, data *gbm.Data) *gbm.Model {
 	return sure(sure(gbm.NewTrainer(o)).Train(data))
 }

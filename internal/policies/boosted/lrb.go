@@ -97,10 +97,10 @@ func windowOf(v policies.Values) (requests int32, auto bool, err error) {
 	return int32(n), false, nil
 }
 
-// lrb is Learning Relaxed Belady (Song, Berger, Li, Lloyd, NSDI 2020): of a random sample, it evicts the object that is
-// expected last. It follows the paper and its authors' program. Its clock counts the requests that it sees, from 1. Once
-// the cache is full, each request takes a sample of one tracked object, drawn at random. The sample gets its label when
-// the object is requested again or leaves the memory window.
+// lrb is Learning Relaxed Belady (Song, Berger, Li, Lloyd, NSDI 2020): of a random sample, it evicts the object that
+// is expected last. It follows the paper and its authors' program. Its clock counts the requests that it sees, from
+// 1. Once the cache is full, each request takes a sample of one tracked object, drawn at random. The sample gets its
+// label when the object is requested again or leaves the memory window.
 type lrb struct {
 	now    int32
 	window int32   // 0: not known yet

@@ -22,10 +22,10 @@ var threeLEntry = policies.Entry{
 	Name:   "3l-cache",
 	Look:   policies.Look{Color: policies.Vermilion, Mark: policies.Bowtie},
 	Memory: policies.Memory{Fixed: 8e6, PerObject: 44, PerSlot: 60},
-	Summary: "predicts with boosted trees, trained during the replay, when a few residents at either end of the LRU list " +
-		"are requested next, and evicts half of these before it predicts again",
-	Source: "Zhou, Niu, Xiong, Fang, Wang, 3L-Cache: Low overhead and precise learning-based eviction policy for caches, " +
-		"FAST 2025",
+	Summary: "predicts with boosted trees, trained during the replay, when a few residents at either end of the LRU " +
+		"list are requested next, and evicts half of these before it predicts again",
+	Source: "Zhou, Niu, Xiong, Fang, Wang, 3L-Cache: Low overhead and precise learning-based eviction policy for " +
+		"caches, FAST 2025",
 	Random: true,
 	Params: slices.Concat([]policies.Param{
 		{Name: "hsw", Default: 2, Min: 2, Max: 6, Doc: "history sliding window: objects that are remembered, resident or " +

@@ -25,8 +25,8 @@ func (p *threeL) predict() int {
 // limitedRate returns how many residents are sampled at the old end.
 func (p *threeL) limitedRate() int { return max(1, min(p.sampleRate, p.length/100+p.evictionRate)) }
 
-// demote makes candidates of those that were loaded first of the new objects, until these take no more than the reserved
-// space (quick demotion).
+// demote makes candidates of those that were loaded first of the new objects, until these take no more than the
+// reserved space (quick demotion).
 func (p *threeL) demote(rate int) {
 	most := int(demotedAtOnce * float64(rate))
 	for p.newUsed > p.used*p.reserved/100 && len(p.candidates) < most && p.firstNew < len(p.newcomers) {
