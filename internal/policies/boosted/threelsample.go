@@ -107,7 +107,7 @@ func (p *threeL) usualRequests() uint16 {
 	if sum == 0 {
 		return p.least
 	}
-	wanted := 0.99 * float64(sum)
+	wanted := float64(0.99 * float64(sum))
 	for class, n := range p.evictedBy {
 		if float64(below+n) < wanted {
 			below += n
