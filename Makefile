@@ -105,7 +105,8 @@ bench:
 	@mkdir -p out
 	CACHESIM_BENCH=full $(GO) test -run '^$$' -bench Replay -benchtime $(BENCHTIME) -count $(BENCHCOUNT) -timeout 60m \
 	  ./internal/policies/all > out/bench.txt
-	$(GO) test -run '^$$' -bench LRB -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/policies/lrb >> out/bench.txt
+	$(GO) test -run '^$$' -bench LRB -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/policies/boosted \
+	  >> out/bench.txt
 	$(GO) test -run '^$$' -bench '(Join|Nearest)10k' -benchtime $(BENCHTIME) -count $(BENCHCOUNT) ./internal/similarity \
 	  >> out/bench.txt
 	$(GO) test -run '^$$' -bench 'Semantic|Recommender' -benchmem -benchtime $(BENCHTIME) -count $(BENCHCOUNT) \

@@ -45,4 +45,5 @@ const (
 	Arrow   // of libraries
 	Hexagon
 	Pentagon
+	Bowtie // of what learns by trees
 )

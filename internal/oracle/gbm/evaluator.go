@@ -36,7 +36,7 @@ type conditions struct {
 	feature    int
 	thresholds []uint64 // their keys, ascending; a value above one goes right
 	effects    []effect // of a value above the threshold, in the same order
-	// sums are all words after 1<<shift effects, after twice as many, and so on.
+	// sums are all words after no effect, after 1<<shift of them, after twice as many, and so on.
 	sums    []uint64
 	words   int
 	shift   int
@@ -100,7 +100,7 @@ func newBlock(trees []tree) (b block) {
 		}
 		return 0
 	})
-	words := (len(trees)*b.lane + 63) / 64
+	words := b.words()
 	shift := bits.Len(uint(len(nodes) * words / sumWords))
 	for len(nodes) > 0 {
 		n := 1
@@ -166,6 +166,7 @@ func (c *conditions) unchanged() []uint64 { return slices.Repeat([]uint64{^uint6
 
 func (c *conditions) sumUp() {
 	words := c.unchanged()
+	c.sums = append(c.sums, words...)
 	for i, e := range c.effects {
 		words[e.word] &= e.keep
 		if (i+1)&(1<<c.shift-1) == 0 {
@@ -186,37 +187,44 @@ func (e *evaluator) sum(row []float64) (sum float64) {
 	return sum
 }
 
+// words returns how many words the trees of the block have.
+func (b *block) words() int { return (len(b.first)*b.lane + 63) / 64 }
+
 // addTo adds the trees of the block to sum, in their order: additions of floating-point numbers are not associative.
 func (b *block) addTo(sum float64, row []float64) float64 {
-	var words [blockTrees]uint64
-	for i := range (len(b.first)*b.lane + 63) / 64 {
-		// The mask spares the bounds check; i is below blockTrees anyway.
-		words[i&(blockTrees-1)] = ^uint64(0)
-	}
+	var array [blockTrees]uint64
+	words := array[:b.words()]
+	setAll(words)
 	for i := range b.features {
-		b.features[i].apply(row, &words)
+		c := &b.features[i]
+		c.apply(row[c.feature], words)
 	}
+	return b.addLeaves(sum, words)
+}
+
+// addLeaves adds the leaf that the words leave of each tree.
+func (b *block) addLeaves(sum float64, words []uint64) float64 {
 	if b.lane == 32 {
 		for t, first := range b.first {
-			sum += b.values[int(first)+bits.TrailingZeros32(uint32(words[t>>1&(blockTrees-1)]>>(t&1<<5)))]
+			sum += b.values[int(first)+bits.TrailingZeros32(uint32(words[t>>1]>>(t&1<<5)))]
 		}
 		return sum
 	}
 	for t, first := range b.first {
-		sum += b.values[int(first)+bits.TrailingZeros64(words[t&(blockTrees-1)])]
+		sum += b.values[int(first)+bits.TrailingZeros64(words[t])]
 	}
 	return sum
 }
 
-func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
-	value := row[c.feature]
+// apply clears in the words what a value of the feature clears.
+func (c *conditions) apply(value float64, words []uint64) {
 	if len(c.categories) > 0 {
 		ask(c.categories, value, words)
 	}
 	switch {
 	case value != value:
-		for i, word := range c.missing {
-			words[i&(blockTrees-1)] &= word
+		if c.missing != nil {
+			and(words, c.missing)
 		}
 	case c.zeroIsMissing && isZero(value):
 		ask(c.zeros, value, words)
@@ -224,14 +232,35 @@ func (c *conditions) apply(row []float64, words *[blockTrees]uint64) {
 		n := c.below(value)
 		// The stored words replace whole runs of effects; at most 1<<shift-1 effects remain to be applied one by one.
 		sums := n >> (c.shift & 63)
-		if sums > 0 {
-			for i, word := range c.sums[(sums-1)*c.words : sums*c.words] {
-				words[i&(blockTrees-1)] &= word
-			}
-		}
+		and(words, c.sums[sums*c.words:])
 		for _, e := range c.effects[sums<<(c.shift&63) : n] {
-			words[e.word&(blockTrees-1)] &= e.keep
+			words[e.word] &= e.keep
 		}
+	}
+}
+
+// and clears in words what is not in by, which is as long or longer. Eight at a time, it has no bounds to check.
+func and(words, by []uint64) {
+	for len(words) >= 8 && len(by) >= 8 {
+		w, b := (*[8]uint64)(words), (*[8]uint64)(by)
+		w[0] &= b[0]
+		w[1] &= b[1]
+		w[2] &= b[2]
+		w[3] &= b[3]
+		w[4] &= b[4]
+		w[5] &= b[5]
+		w[6] &= b[6]
+		w[7] &= b[7]
+		words, by = words[8:], by[8:]
+	}
+	for i := range words {
+		words[i] &= by[i]
+	}
+}
+
+func setAll(words []uint64) {
+	for i := range words {
+		words[i] = ^uint64(0)
 	}
 }
 
@@ -261,10 +290,10 @@ func keyOf(value float64) uint64 {
 	return key ^ (uint64(int64(key)>>63) | sign)
 }
 
-func ask(nodes []numbered, value float64, words *[blockTrees]uint64) {
+func ask(nodes []numbered, value float64, words []uint64) {
 	for i := range nodes {
 		if n := &nodes[i]; !n.goesLeft(value) {
-			words[n.word&(blockTrees-1)] &= n.keep
+			words[n.word] &= n.keep
 		}
 	}
 }

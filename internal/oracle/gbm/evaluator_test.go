@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/cachesim/cachesim/internal/base/testing/must"
-	_ "github.com/cachesim/cachesim/internal/base/testing/seeded"
+	"github.com/cachesim/cachesim/internal/base/testing/seeded"
 )
 
 // randomTree draws a tree of any shape, with every kind of node.
@@ -101,6 +102,58 @@ func TestEvaluatorOfManyTrees(t *testing.T) {
 		if got, want := m.score(row), m.traverse(row); got != want {
 			t.Fatalf("masks %v, traversal %v for %v", got, want, row)
 		}
+	}
+}
+
+// Several rows at once, and rows of which some features are evaluated first, give what each row gives by itself.
+func TestRowsAgreeWithSingleRows(t *testing.T) {
+	partial := 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := randomModel(t)
+		n, width := rapid.IntRange(1, 2*batchRows+1).Draw(t, "rows"), len(m.names)
+		rows := make([]float64, n*width)
+		for i := range rows {
+			rows[i] = rapid.SampledFrom([]float64{math.Inf(-1), -1.5, -1e-36, 0, 0.5, 1, 31, 63.5, math.NaN()}).Draw(t, "x")
+		}
+		got := make([]float64, n)
+		m.PredictRows(rows, got)
+		changing := rapid.SliceOfNDistinct(rapid.IntRange(0, width-1), 1, width, rapid.ID[int]).Draw(t, "changing")
+		inParts := slices.Clone(got)
+		if p := m.Partial(changing, 64); p != nil {
+			partial++
+			effects, values := make([]uint64, n*p.Words()), []float64{}
+			for i := range n {
+				row := slices.Clone(rows[i*width:][:width])
+				for _, f := range changing {
+					values, row[f] = append(values, row[f]), -7 // the effect must not depend on it
+				}
+				p.Fix(row, effects[i*p.Words():])
+			}
+			p.PredictRows(values, effects, inParts)
+		}
+		for i := range n {
+			if want := m.Predict(rows[i*width:][:width]); got[i] != want || inParts[i] != want {
+				t.Fatalf("row %d: %v with others, %v in parts, want %v", i, got[i], inParts[i], want)
+			}
+		}
+	})
+	seeded.Covers(t, partial > 0, "no model could be evaluated in parts")
+}
+
+// A model whose effects would be too long, or with a tree that is walked, has no Partial.
+func TestPartialIsLimited(t *testing.T) {
+	o := Defaults()
+	o.Trees, o.Leaves = 40, 8
+	m := train(t, synthetic(t, 2000, 6, 1), o)
+	if p := m.Partial([]int{0}, 20); p == nil || p.Words() != 20 {
+		t.Errorf("40 trees of 8 leaves: %v, want effects of 20 words", p)
+	}
+	if m.Partial([]int{0}, 19) != nil {
+		t.Error("effects of 20 words with a limit of 19")
+	}
+	o.Leaves, o.MinLeafRows = 80, 1
+	if train(t, synthetic(t, 2000, 6, 1), o).Partial([]int{0}, 1000) != nil {
+		t.Error("trees of 80 leaves are evaluated in parts")
 	}
 }
 

@@ -37,14 +37,6 @@ func (m *Model) Predict(row []float64) float64 {
 	return m.objective.transform(m.score(row))
 }
 
-// PredictRows sets out[i] to the prediction for the i-th of the rows, which are stored one after another.
-func (m *Model) PredictRows(rows, out []float64) {
-	width := len(m.names)
-	for i := range out {
-		out[i] = m.Predict(rows[i*width : (i+1)*width])
-	}
-}
-
 // score returns the sum or average of the trees.
 func (m *Model) score(row []float64) float64 {
 	if len(row) != len(m.names) {

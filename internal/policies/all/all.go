@@ -8,6 +8,7 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/adaptive"
 	"github.com/cachesim/cachesim/internal/policies/admission"
 	"github.com/cachesim/cachesim/internal/policies/baselines"
+	"github.com/cachesim/cachesim/internal/policies/boosted"
 	"github.com/cachesim/cachesim/internal/policies/custom"
 	"github.com/cachesim/cachesim/internal/policies/engines"
 	"github.com/cachesim/cachesim/internal/policies/experts"
@@ -15,7 +16,6 @@ import (
 	"github.com/cachesim/cachesim/internal/policies/laru"
 	"github.com/cachesim/cachesim/internal/policies/learned"
 	"github.com/cachesim/cachesim/internal/policies/libraries"
-	"github.com/cachesim/cachesim/internal/policies/lrb"
 	"github.com/cachesim/cachesim/internal/policies/offline"
 	"github.com/cachesim/cachesim/internal/policies/queues"
 	"github.com/cachesim/cachesim/internal/policies/rac"
@@ -41,7 +41,7 @@ func init() {
 		{policies.Foresight, offline.Entries},
 		{policies.Predicting, laru.Entries},
 		{policies.Predicting, learned.Entries},
-		{policies.Predicting, lrb.Entries},
+		{policies.Predicting, boosted.Entries},
 		{policies.Topics, rac.Entries},
 		{policies.Engines, engines.Stores},
 		{policies.Custom, custom.Entries},

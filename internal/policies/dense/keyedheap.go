@@ -57,6 +57,14 @@ func (h *KeyedHeap) Remove(o Object) {
 	}
 }
 
+// Clear takes all objects out of the heap.
+func (h *KeyedHeap) Clear() {
+	for _, e := range h.entries {
+		h.at[e.object] = 0
+	}
+	h.entries = h.entries[:0]
+}
+
 // place writes e to slot i, whose entry it replaces, and moves it up or down to where it belongs.
 func (h *KeyedHeap) place(i int, e keyedEntry) {
 	for i > 0 && e.before(h.entries[(i-1)/2]) {

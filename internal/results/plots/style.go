@@ -76,10 +76,11 @@ var markers = []draw.GlyphDrawer{
 
 // policyMarks are those of policies: servers, libraries and what users write have marks of their own.
 var policyMarks = append(slices.Clone(markers), canvas.Diamond{}, canvas.Star{}, canvas.Arrow{}, canvas.Hexagon{},
-	canvas.Pentagon{})
+	canvas.Pentagon{}, canvas.Bowtie{})
 
 // fadedMarks are those of lines in the background, where what users write never is.
-var fadedMarks = append(slices.Clone(markers), canvas.Diamond{}, canvas.Arrow{}, canvas.Hexagon{}, canvas.Pentagon{})
+var fadedMarks = append(slices.Clone(markers), canvas.Diamond{}, canvas.Arrow{}, canvas.Hexagon{}, canvas.Pentagon{},
+	canvas.Bowtie{})
 
 // SeriesStyle returns the look of series i, counted from 0, if the lines are not policies. The first 50 differ in
 // colour or dashes, the first 70 in colour or marker.

@@ -47,6 +47,14 @@ func (Pentagon) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	fill(c, style, at, r, r, r, r, r)
 }
 
+// Bowtie is two filled triangles that meet at the point, one on either side of it.
+type Bowtie struct{}
+
+func (Bowtie) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	r, waist := style.Radius*1.3, style.Radius*0.2
+	fill(c, style, at, waist, r, r, waist, r, r)
+}
+
 // fill draws a polygon around a point. Its corners are at equal angles, the first above the point, at these distances.
 func fill(c *draw.Canvas, style draw.GlyphStyle, at vg.Point, distances ...vg.Length) {
 	c.SetColor(style.Color)

@@ -1,4 +1,4 @@
-package lrb
+package boosted
 
 import (
 	"fmt"
@@ -31,6 +31,7 @@ func featureNames(deltas, counters int) []string {
 // keep. Memory: 4 bytes per object, and 4 per delta and counter of each history.
 type histories struct {
 	deltas, counters int
+	changes          []int    // columns of a row that change while an object is not requested
 	of               []uint32 // per object: its history + 1, 0 if it has none
 	made             uint32   // histories, used or not
 	pages            []page
@@ -47,7 +48,12 @@ type page struct {
 const pageSize = 64
 
 func newHistories(objects, deltas, counters int) histories {
-	return histories{deltas: deltas, counters: counters, of: make([]uint32, objects), decay: newDecay(counters)}
+	h := histories{deltas: deltas, counters: counters, of: make([]uint32, objects), decay: newDecay(counters)}
+	h.changes = []int{0}
+	for i := range counters {
+		h.changes = append(h.changes, 2+deltas+i)
+	}
+	return h
 }
 
 // kept returns the columns of a history, by its number + 1.
@@ -108,22 +114,17 @@ var missing = math.NaN()
 func (h *histories) fill(o policies.Object, age, window int32, row []float64) {
 	row[0] = float64(age)
 	deltas, edc := row[1:1+h.deltas], row[2+h.deltas:][:h.counters]
-	factor := h.decay.slowest(age)
+	h.fillCounters(o, age, edc)
+	for i := range deltas {
+		deltas[i] = missing
+	}
+	row[1+h.deltas] = 0
 	if h.of[o] == 0 {
-		for i := range deltas {
-			deltas[i] = missing
-		}
-		row[1+h.deltas] = 0
-		for i := len(edc) - 1; i >= 0; i-- {
-			edc[i] = factor
-			factor *= factor
-		}
 		return
 	}
-	past, counts := h.kept(h.of[o])
+	past, _ := h.kept(h.of[o])
 	within, sum := 0, int64(0)
 	for i, delta := range past {
-		deltas[i] = missing
 		if delta == 0 {
 			continue
 		}
@@ -133,6 +134,24 @@ func (h *histories) fill(o policies.Object, age, window int32, row []float64) {
 		}
 	}
 	row[1+h.deltas] = float64(within)
+}
+
+// fillChanging writes the features that change while an object is not requested: the age and the counters.
+func (h *histories) fillChanging(o policies.Object, age int32, row []float64) {
+	row[0] = float64(age)
+	h.fillCounters(o, age, row[1:][:h.counters])
+}
+
+func (h *histories) fillCounters(o policies.Object, age int32, edc []float64) {
+	factor := h.decay.slowest(age)
+	if h.of[o] == 0 {
+		for i := len(edc) - 1; i >= 0; i-- {
+			edc[i] = factor
+			factor *= factor
+		}
+		return
+	}
+	_, counts := h.kept(h.of[o])
 	for i := len(edc) - 1; i >= 0; i-- {
 		edc[i] = float64(counts[i]) * factor
 		factor *= factor

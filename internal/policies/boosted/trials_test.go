@@ -1,4 +1,4 @@
-package lrb
+package boosted
 
 import (
 	"fmt"

@@ -1,7 +1,6 @@
-// Package lrb holds LRB, Learning Relaxed Belady (Song, Berger, Li, Lloyd, NSDI 2020): boosted trees learn while the
-// cache runs when objects are requested next. Of a random sample, the policy evicts the object that is expected last.
-// It needs no predictor.
-package lrb
+// Package boosted holds policies whose boosted trees learn while the cache runs, and which need no predictor: LRB
+// learns when an object is requested next, GL-Cache what a group of objects is worth.
+package boosted
 
 import (
 	"fmt"
@@ -15,7 +14,7 @@ import (
 )
 
 // Entries are the policies of this package.
-var Entries = []policies.Entry{entry}
+var Entries = []policies.Entry{entry, glCacheEntry, threeLEntry}
 
 // Values of the parameter objective.
 const (
@@ -37,7 +36,7 @@ const longestWindow = 1 << 30
 var entry = policies.Entry{
 	Name:   "lrb",
 	Look:   policies.Look{Color: policies.Orange, Mark: policies.Cross},
-	Memory: policies.Memory{Fixed: 3e7, PerObject: 200},
+	Memory: policies.Memory{Fixed: 3e7, PerObject: 204, PerSlot: 130},
 	Summary: "evicts, of a random sample, the object that boosted trees, trained during the replay, expect to be " +
 		"requested last",
 	Source: "Song, Berger, Li, Lloyd, Learning relaxed Belady for content distribution network caching, NSDI 2020",
@@ -74,16 +73,14 @@ var entry = policies.Entry{
 // check refuses a window that is none, and parameters that others leave without effect.
 func check(v policies.Values) error {
 	window, _, err := windowOf(v)
-	reach, first, batch := v.Float("reach"), v.Int("first-batch"), v.Int("batch")
+	reach := v.Float("reach")
 	switch {
 	case err != nil:
 		return err
 	case window > 0 && reach != defaultReach:
 		return fmt.Errorf("reach=%v has no effect with window=%d; leave one of them out", reach, window)
-	case first > batch && first != defaultFirstBatch:
-		return fmt.Errorf("first-batch=%d: want at most batch, which is %d", first, batch)
 	}
-	return nil
+	return checkBatches(v)
 }
 
 // windowOf returns the parameter window: a number of requests, 0 if it follows the objects that fit, and whether it is
@@ -100,9 +97,10 @@ func windowOf(v policies.Values) (requests int32, auto bool, err error) {
 	return int32(n), false, nil
 }
 
-// lrb follows the paper and its authors' program. Its clock counts the requests that it sees, from 1. Once the cache is
-// full, each request takes a sample of one tracked object, drawn at random. The sample gets its label when the object
-// is requested again or leaves the memory window.
+// lrb is Learning Relaxed Belady (Song, Berger, Li, Lloyd, NSDI 2020): of a random sample, it evicts the object that
+// is expected last. It follows the paper and its authors' program. Its clock counts the requests that it sees, from
+// 1. Once the cache is full, each request takes a sample of one tracked object, drawn at random. The sample gets its
+// label when the object is requested again or leaves the memory window.
 type lrb struct {
 	now    int32
 	window int32   // 0: not known yet
@@ -169,7 +167,7 @@ func newWithReach(c policies.Config, reach float64) (*lrb, error) {
 
 func newWithWindow(c policies.Config, window int32) (*lrb, error) {
 	v := c.Params
-	l, err := newLearner(c)
+	l, err := newLearner(c, "lrb", featureNames(v.Int("deltas")-1, v.Int("counters")))
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +184,7 @@ func newWithWindow(c policies.Config, window int32) (*lrb, error) {
 		waiting: newWaiting(c.Objects),
 		learner: l,
 		draws:   random.NewDraws(c.Seed),
-		chooser: newChooser(v.Int("samples"), l.width(), v.Text("objective") == objectHits && !c.Unit),
+		chooser: newChooser(v.Int("samples"), l.width(), c.Objects, v.Text("objective") == objectHits && !c.Unit),
 
 		capacity: c.Capacity, unit: c.Unit,
 	}, nil
@@ -241,6 +239,7 @@ func (p *lrb) request(o policies.Object) {
 	}
 	p.flags[o] &^= unasked
 	p.last[o] = p.now
+	p.chooser.effects.drop(o)
 	if p.flags[o]&inWindow != 0 {
 		p.recent.MoveToFront(0, o)
 	} else {
@@ -334,6 +333,7 @@ func (p *lrb) leave(o policies.Object) {
 	p.recency.Unlink(o)
 	p.flags[o] &^= resident
 	p.tracked.ToBack(o)
+	p.chooser.effects.drop(o)
 	if age := p.now - p.last[o]; p.flags[o]&inWindow == 0 {
 		p.forget(o, int64(age)+int64(p.window))
 	}
@@ -374,7 +374,10 @@ func (p *lrb) Resize(capacity int64) {
 }
 
 // Resized implements policies.SizeFollower. Trials have followed the write itself, which those may hold that miss here.
-func (p *lrb) Resized(o policies.Object, size int64) { p.sizes.Set(o, size) }
+func (p *lrb) Resized(o policies.Object, size int64) {
+	p.sizes.Set(o, size)
+	p.chooser.effects.drop(o)
+}
 
 func (p *lrb) Grow(objects int) {
 	p.tracked.Grow(objects)
@@ -386,6 +389,7 @@ func (p *lrb) Grow(objects int) {
 	p.sizes.Grow(objects)
 	p.history.grow(objects)
 	p.waiting.grow(objects)
+	p.chooser.effects.grow(objects)
 	if p.trials != nil {
 		p.trials.grow(objects)
 	}
