@@ -12,7 +12,8 @@ import (
 func climbParams(pivot, sample float64, more ...params.Param) []params.Param {
 	return append([]params.Param{
 		{Name: "percent-pivot", Default: pivot, Min: 0, Max: 1, Doc: "first step, as a share of the capacity"},
-		{Name: "percent-sample", Default: sample, Min: 0, Max: 1e6, Doc: "requests in a sample, per object that fits"},
+		{Name: "percent-sample", Default: sample, Min: 0, Max: 1e6,
+			Doc: "requests in a sample, per object that fits"},
 	}, more...)
 }
 
@@ -28,14 +29,19 @@ func (b *before) period() int64 { return b.sampleRequests }
 func (b *before) remember(ratio, window float64) { b.any, b.ratio, b.window = true, ratio, window }
 
 var simpleParams = climbParams(0.0625, 10,
-	params.Param{Name: "tolerance", Default: 0.0, Min: -1, Max: 1, Doc: "rise of the hit ratio from which the direction stays"},
+	params.Param{Name: "tolerance", Default: 0.0, Min: -1, Max: 1,
+		Doc: "rise of the hit ratio from which the direction stays"},
 	params.Param{Name: "step-decay-rate", Default: 0.98, Min: 0, Max: 1, Doc: "factor of the step after each sample"},
 	params.Param{Name: "sample-decay-rate", Default: 1.0, Min: 0, Max: 1, Doc: "factor of the sample after each"},
-	params.Param{Name: "restart-threshold", Default: 0.05, Min: 0, Max: 1, Doc: "change of the hit ratio that restarts it"},
+	params.Param{Name: "restart-threshold", Default: 0.05, Min: 0, Max: 1,
+		Doc: "change of the hit ratio that restarts it"},
 	params.Param{Name: "min-initial-step", Default: 2.0, Min: 0, Max: 1e9, Doc: "least first step, in objects"},
-	params.Param{Name: "small-cache-threshold", Default: 512, Min: 0, Max: 1 << 40, Doc: "objects up to which a cache is small"},
-	params.Param{Name: "small-cache-step-decay-rate", Default: 0.995, Min: 0, Max: 1, Doc: "factor of the step there"},
-	params.Param{Name: "small-cache-sample-ratio-cap", Default: 4.0, Min: 1, Max: 1e6, Doc: "how much longer samples get there"},
+	params.Param{Name: "small-cache-threshold", Default: 512, Min: 0, Max: 1 << 40,
+		Doc: "objects up to which a cache is small"},
+	params.Param{Name: "small-cache-step-decay-rate", Default: 0.995, Min: 0, Max: 1,
+		Doc: "factor of the step there"},
+	params.Param{Name: "small-cache-sample-ratio-cap", Default: 4.0, Min: 1, Max: 1e6,
+		Doc: "how much longer samples get there"},
 )
 
 // simple goes on while the hit ratio rises, by shorter and shorter steps, and turns round when it falls.
@@ -91,9 +97,11 @@ func (s *simple) grow(ratio, window float64) float64 {
 }
 
 var correlationParams = climbParams(0.0625, 10,
-	params.Param{Name: "scale", Default: 0.95, Min: 0, Max: 100, Doc: "length of a step, in that of the previous one"},
-	params.Param{Name: "restart-threshold", Default: 5, Min: 1, Max: 1 << 30, Doc: "samples with falling hit ratios that " +
-		"restart it"},
+	params.Param{Name: "scale", Default: 0.95, Min: 0, Max: 100,
+		Doc: "length of a step, in that of the previous one"},
+	params.Param{Name: "restart-threshold", Default: 5, Min: 1, Max: 1 << 30,
+		Doc: "samples with falling hit ratios that " +
+			"restart it"},
 )
 
 // correlation moves the window in the direction in which hit ratio and window changed together.
@@ -130,8 +138,10 @@ func (c *correlation) grow(ratio, window float64) float64 {
 
 var trustRegionParams = climbParams(0.0625, 10,
 	params.Param{Name: "ewma-alpha", Default: 0.3, Min: 0, Max: 1, Doc: "weight of the last change of the hit ratio"},
-	params.Param{Name: "shrink-threshold", Default: 0.25, Min: 0, Max: 1e6, Doc: "ratio of changes below which steps shrink"},
-	params.Param{Name: "grow-threshold", Default: 0.75, Min: 0, Max: 1e6, Doc: "ratio of changes above which steps grow"},
+	params.Param{Name: "shrink-threshold", Default: 0.25, Min: 0, Max: 1e6,
+		Doc: "ratio of changes below which steps shrink"},
+	params.Param{Name: "grow-threshold", Default: 0.75, Min: 0, Max: 1e6,
+		Doc: "ratio of changes above which steps grow"},
 	params.Param{Name: "grow-factor", Default: 1.5, Min: 0, Max: 1e6, Doc: "factor by which they grow"},
 	params.Param{Name: "shrink-factor", Default: 0.5, Min: 0, Max: 1, Doc: "factor by which they shrink"},
 	params.Param{Name: "overshoot", Default: 0.005, Min: 0, Max: 1, Doc: "fall of the hit ratio that turns it round"},
@@ -201,9 +211,12 @@ func (t *trustRegion) signed(step float64) float64 {
 }
 
 var annealingParams = climbParams(0.0625, 10,
-	params.Param{Name: "cool-down-rate", Default: 0.99, Min: 0, Max: 1, Doc: "factor of the temperature after each sample"},
-	params.Param{Name: "min-temperature", Default: 0.00001, Min: 1e-12, Max: 1, Doc: "least temperature; it begins with 1"},
-	params.Param{Name: "random-restart", Default: 0.002, Min: 0, Max: 1, Doc: "probability of a restart after a sample"},
+	params.Param{Name: "cool-down-rate", Default: 0.99, Min: 0, Max: 1,
+		Doc: "factor of the temperature after each sample"},
+	params.Param{Name: "min-temperature", Default: 0.00001, Min: 1e-12, Max: 1,
+		Doc: "least temperature; it begins with 1"},
+	params.Param{Name: "random-restart", Default: 0.002, Min: 0, Max: 1,
+		Doc: "probability of a restart after a sample"},
 )
 
 // annealing tries windows around the best one, nearer and nearer.

@@ -61,9 +61,10 @@ var climbers = params.NewRegistry("climber", "simple,adam",
 )
 
 // climbParam is the parameter that names a climber.
-var climbParam = policies.Param{Name: "climb", Default: "none", Doc: "how the window climbs, by objects only: none, " +
-	"simple, correlation, trust-region-ewma, simulated-annealing, stochastic-gradient-descent, adam, nadam, amsgrad, " +
-	"indicator, minisim or feedback, with its parameters as in adam(beta1=0.8)"}
+var climbParam = policies.Param{Name: "climb", Default: "none",
+	Doc: "how the window climbs, by objects only: none, " +
+		"simple, correlation, trust-region-ewma, simulated-annealing, stochastic-gradient-descent, adam, nadam, amsgrad, " +
+		"indicator, minisim or feedback, with its parameters as in adam(beta1=0.8)"}
 
 // checkClimb refuses a climber that is none, or with wrong parameters.
 func checkClimb(v policies.Values) error {
@@ -92,7 +93,9 @@ func (p *wTinyLFU) startClimbing(c policies.Config) error {
 		return err
 	}
 	p.climber = spec.Entry
-	p.climberConfig = climberConfig{Values: spec.Params, window: 1 - (1 - p.window), seed: c.Seed, frequencies: &p.Frequencies}
+	// The simulator has the share of the main part, and subtracts that from 1.
+	p.climberConfig = climberConfig{Values: spec.Params, window: 1 - (1 - p.window), seed: c.Seed,
+		frequencies: &p.Frequencies}
 	p.restartClimbing(c.Capacity)
 	return nil
 }

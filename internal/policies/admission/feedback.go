@@ -13,7 +13,8 @@ var feedbackParams = []params.Param{
 	{Name: "pivot-increment", Default: 8, Min: 1, Max: 1 << 20, Doc: "objects by which the window grows at once"},
 	{Name: "pivot-decrement", Default: 4, Min: 1, Max: 1 << 20, Doc: "objects by which it shrinks at once"},
 	{Name: "maximum-window-size", Default: 256, Min: 1, Max: 1 << 40, Doc: "objects in the window at most"},
-	{Name: "maximum-sample-size", Default: 1024, Min: 2, Max: 1 << 40, Doc: "requests in a sample at most; else the capacity"},
+	{Name: "maximum-sample-size", Default: 1024, Min: 2, Max: 1 << 40,
+		Doc: "requests in a sample at most; else the capacity"},
 	{Name: "adaptive-fpp", Default: 0.03, Min: 1e-6, Max: 0.9, Doc: "share of wrong answers of the filter"},
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 var indicatorParams = []params.Param{
-	{Name: "k", Default: 70, Min: 2, Max: 1 << 20, Doc: "objects, the most requested, from which the skew is estimated"},
+	{Name: "k", Default: 70, Min: 2, Max: 1 << 20,
+		Doc: "objects, the most requested, from which the skew is estimated"},
 	{Name: "ss-size", Default: 1000, Min: 2, Max: 1 << 20, Doc: "objects whose requests the stream summary counts"},
 }
 
@@ -117,8 +118,8 @@ var miniSimParams = []params.Param{
 	{Name: "period", Default: 1_000_000, Min: 1, Max: 1 << 40, Doc: "requests after which the best window is chosen"},
 }
 
-// miniSim replays a sample of the objects in small caches with windows of every percentage, and takes over the window of
-// the one that missed least: 80 % at most.
+// miniSim replays a sample of the objects in small caches with windows of every percentage, and takes over the window
+// of the one that missed least: 80 % at most.
 type miniSim struct {
 	frequencies *Frequencies
 	capacity    float64
