@@ -12,8 +12,8 @@ import (
 	"github.com/cachesim/cachesim/internal/sim"
 )
 
-// TestNamesOfOthers: every name in the second columns of docs/policies-names.md is one that a flag takes, and policies of
-// libraries are there.
+// TestNamesOfOthers: every name in the second columns of docs/policies-names.md is one that a flag takes, and policies
+// of libraries are there.
 func TestNamesOfOthers(t *testing.T) {
 	text := string(must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "policies-names.md")))(t))
 	quoted := regexp.MustCompile("`([^`]+)`")
