@@ -145,6 +145,28 @@ func TestMeasuredTables(t *testing.T) {
 			}
 		}
 	})
+	t.Run("policies-best.md", func(t *testing.T) {
+		t.Parallel()
+		table := measuredTable(t, "policies-best.md", "| trace | capacity | Caffeine's simulator |")
+		var trace []string
+		for row, cells := range table.cells {
+			if cells[0] != "" {
+				trace = tracesOf(t, "*/"+cells[0]+".*")
+			}
+			for column := 4; column < len(cells); column++ {
+				_, what, _ := strings.Cut(cells[column], " ")
+				policy, admission, _ := strings.Cut(what, ", --admit ")
+				r := replayed{trace: trace, capacities: cells[1]}
+				if strings.HasSuffix(cells[1], "MiB") {
+					r.flags = []string{"--bytes"}
+				}
+				if admission != "" {
+					r.flags = append(r.flags, "--admit", admission)
+				}
+				table.compare(t, row, column, fmt.Sprintf("%.2f %s", 100*r.records(t, policy)[0].HitRatio, what))
+			}
+		}
+	})
 	for row, file := range map[string]string{
 		"arc-oltp": "arc-oltp.lis.gz", "cloudPhysicsIO": "cloudPhysicsIO.oracleGeneral.bin.zst",
 	} {
