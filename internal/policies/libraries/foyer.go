@@ -167,20 +167,23 @@ func (f *foyer) makeRoom(shard int, more int64) {
 	}
 }
 
-// shrink evicts from the shard that has most beyond its capacity.
+// shrink evicts from the shard that has most beyond its capacity. One is not empty.
 func (f *foyer) shrink() {
-	most := 0
+	most := -1
 	for i := range f.parts {
-		if f.queues.used(i)-f.parts[i] > f.queues.used(most)-f.parts[most] {
+		if used := f.queues.used(i); used > 0 && (most < 0 || used-f.parts[i] > f.queues.used(most)-f.parts[most]) {
 			most = i
 		}
 	}
 	f.Late = append(f.Late, f.queues.pop(most))
 }
 
+// Insert evicts from the shard of an object, but for one that the cache has kept all the time: it needs no room.
 func (f *foyer) Insert(r policies.Request) {
 	shard := f.shardOf(r.Object)
-	f.makeRoom(shard, r.Size)
+	if r.Reason != policies.Restore {
+		f.makeRoom(shard, r.Size)
+	}
 	f.Charged.Set(r.Object, r.Size)
 	f.queues.push(r.Object, shard)
 }

@@ -144,24 +144,24 @@ func (p *quickCache) Admit(r policies.Request) bool {
 }
 
 func (p *quickCache) Victim(r policies.Request) policies.Object {
-	switch {
-	case r.Reason != policies.Shrink:
+	if r.Reason != policies.Shrink {
 		p.load(r)
 		if !p.Has(r.Object) && p.loaded {
 			p.Strike(r.Object)
 			return r.Object
 		}
-	case len(p.Late) == 0:
+	}
+	if len(p.Late) == 0 {
 		p.shrink()
 	}
 	return p.Next()
 }
 
-// shrink evicts from a shard that has too much, or else from the fullest.
+// shrink evicts from a shard that has too much, or else from the fullest. One is not empty.
 func (p *quickCache) shrink() {
-	most := 0
+	most := -1
 	for i := range p.shards {
-		if p.used(i)-p.shards[i].capacity > p.used(most)-p.shards[most].capacity {
+		if p.used(i) > 0 && (most < 0 || p.used(i)-p.shards[i].capacity > p.used(most)-p.shards[most].capacity) {
 			most = i
 		}
 	}

@@ -2,6 +2,7 @@ package pools
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/policies"
@@ -103,6 +104,18 @@ func (p *pinning) Victim(r policies.Request) policies.Object {
 		}
 		p.aside = append(p.aside, v)
 	}
+}
+
+// Hit gives a user back to the policy that let it expire when this request began.
+func (p *pinning) Hit(r policies.Request) {
+	if at := slices.Index(p.aside, r.Object); at >= 0 {
+		p.aside = slices.Delete(p.aside, at, at+1)
+		again := r
+		again.Reason = policies.Restore
+		p.Policy.Miss(again)
+		p.Policy.Insert(again)
+	}
+	p.Policy.Hit(r)
 }
 
 func (p *pinning) Admit(r policies.Request) bool { return p.admitter == nil || p.admitter.Admit(r) }
