@@ -28,6 +28,7 @@ type foyerS3FIFO struct {
 // evictions; the first time that it leaves it is no ghost any more.
 type foyerGhosts struct {
 	queue    []foyerGhost
+	first    int // those before have been dropped
 	weight   int64
 	capacity int64
 }
@@ -58,9 +59,9 @@ func (q *foyerS3FIFO) divide(shard int, capacity int64) {
 // forget drops the oldest ghosts until a further one of that weight has room, or none is left.
 func (q *foyerS3FIFO) forget(g *foyerGhosts, weight int64) {
 	for g.weight+weight > g.capacity && g.weight > 0 {
-		q.isGhost[g.queue[0].object] = false
-		g.weight -= g.queue[0].weight
-		g.queue = g.queue[1:]
+		q.isGhost[g.queue[g.first].object] = false
+		g.weight -= g.queue[g.first].weight
+		g.first++
 	}
 }
 
@@ -111,6 +112,10 @@ func (q *foyerS3FIFO) remember(o policies.Object, shard int) {
 	}
 	weight := q.Charged.Of(o)
 	q.forget(g, weight)
+	if len(g.queue) == cap(g.queue) && 2*g.first >= len(g.queue) { // make room where ghosts have been dropped
+		g.queue = append(g.queue[:0], g.queue[g.first:]...)
+		g.first = 0
+	}
 	g.queue = append(g.queue, foyerGhost{o, weight})
 	g.weight += weight
 	q.isGhost[o] = true
