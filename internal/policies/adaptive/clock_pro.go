@@ -102,6 +102,9 @@ func (p *clockPro) limit(capacity int64) {
 }
 
 func (p *clockPro) Resize(capacity int64) {
+	if capacity == p.capacity {
+		return
+	}
 	p.limit(capacity)
 	p.trim()
 	p.turn()

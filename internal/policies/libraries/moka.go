@@ -106,8 +106,10 @@ func (p *moka) Remove(o policies.Object) {
 
 // Resize changes what fits; the sketch stays as it is, since no cache of the library can be resized.
 func (p *moka) Resize(capacity int64) {
-	p.capacity = capacity
-	p.startCounting()
+	if capacity != p.capacity {
+		p.capacity = capacity
+		p.startCounting()
+	}
 }
 
 func (p *moka) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
