@@ -2,6 +2,7 @@ package admission
 
 import (
 	"math"
+	"math/big"
 
 	"github.com/cachesim/cachesim/internal/base/params"
 )
@@ -77,7 +78,7 @@ type moments struct {
 
 func newMoments(c climberConfig) moments {
 	return moments{slope: newSlope(c), beta1: c.Float("beta1"), beta2: c.Float("beta2"), epsilon: c.Float("epsilon"),
-		left1: power{high: 1}, left2: power{high: 1}}
+		left1: newPower(), left2: newPower()}
 }
 
 func (m *moments) update(ratio, window float64) (ok bool) {
@@ -91,16 +92,16 @@ func (m *moments) update(ratio, window float64) (ok bool) {
 	return true
 }
 
-// power is a power of a number, as the sum of two: rounding it at each step would be too far off after many.
-type power struct{ high, low float64 }
+// power is a power of a number. Rounding it to high at each step would be too far off after many.
+type power struct {
+	exact *big.Float
+	high  float64
+}
+
+func newPower() power { return power{new(big.Float).SetPrec(200).SetInt64(1), 1} }
 
 // raise multiplies by x.
-func (p *power) raise(x float64) {
-	product := p.high * x
-	rest := math.FMA(p.high, x, -product) + float64(p.low*x)
-	p.high = product + rest
-	p.low = rest - (p.high - product)
-}
+func (p *power) raise(x float64) { p.high, _ = p.exact.Mul(p.exact, big.NewFloat(x)).Float64() }
 
 // adam takes steps whose length follows from these means, without the bias of their start.
 type adam struct{ moments }
