@@ -23,6 +23,15 @@ import (
 	"github.com/cachesim/cachesim/tools/tables"
 )
 
+// Exit codes of the program. A fault may let queues grow without end: out of the memory it is noticed, too.
+const (
+	claimFailed = 1
+	outOfMemory = 3
+)
+
+// memory is several times what any quick version takes.
+const memory = "4GiB"
+
 // columns are those of the table: a fault, the experiments that notice it, and those that do not.
 var columns = []string{"fault", "noticed by", "not noticed by"}
 
@@ -138,13 +147,14 @@ func (f fault) try(ctx context.Context, folder string, of []string) (noticed, mi
 		if f.inRecords() {
 			out = filepath.Join(folder, "replayed")
 		}
-		c := exec.CommandContext(ctx, program, "reproduce", name, "--quick", "--strict", "--quiet", "-o", out)
+		c := exec.CommandContext(ctx, program, "reproduce", name, "--quick", "--strict", "--quiet", "--memory", memory,
+			"-o", out)
 		text, err := c.CombinedOutput()
 		var exit *exec.ExitError
 		switch {
 		case err == nil:
 			missed = append(missed, name)
-		case errors.As(err, &exit) && exit.ExitCode() == 1:
+		case errors.As(err, &exit) && (exit.ExitCode() == claimFailed || exit.ExitCode() == outOfMemory):
 			noticed = append(noticed, name)
 		default:
 			return nil, nil, fmt.Errorf("%s: %w\n%s", name, err, text)
