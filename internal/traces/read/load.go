@@ -40,7 +40,10 @@ func Load(ctx context.Context, paths []string, opts Options) (*traces.Trace, err
 		l.batches = l.addFile
 	}
 	if opts.PerFile {
-		l.part = l.trace.StartPart
+		l.part = func() {
+			l.settle()
+			l.trace.StartPart()
+		}
 	}
 	return l.finish(l.run())
 }
@@ -85,6 +88,8 @@ type loader struct {
 	trace     *traces.Trace
 	numbering *stream.Numbering
 	numbers   stream.NumberingUnits // number the objects instead of numbering; nil if they do not
+	waiting   *stream.Batch         // records that wait for their numbers; nil if each is numbered at once
+	unsettled error                 // why some of those could not be added, until it is returned
 	keep      stream.Fields
 	kind      stream.ColumnsBuilder // nil for plain objects, and if the details of other kinds were not requested
 	tenancy   *tenancy              // nil if requests have no tenants
@@ -133,6 +138,9 @@ func (l *loader) begin(fields stream.Fields) error {
 			sampled.Sample(l.sampler.KeepsNumber)
 		}
 	}
+	if l.kind == nil && l.numbers == nil && l.labels == nil && l.tenancy == nil && l.units == nil && l.opts.Beside == nil {
+		l.waiting = &stream.Batch{}
+	}
 	return nil
 }
 
@@ -141,6 +149,7 @@ func (l *loader) keepTTL(fields stream.Fields) {
 	if !fields.TTL || l.opts.Ops || l.keep.TTL {
 		return
 	}
+	l.settle()
 	if !fields.Time || fields.Counted {
 		const unused = "times to live are not used: they need the times of the requests"
 		if !slices.Contains(l.trace.Warnings, unused) {
@@ -156,8 +165,8 @@ func (l *loader) keepTTL(fields stream.Fields) {
 
 // finish completes the trace, unless an error ended the reading.
 func (l *loader) finish(err error) (*traces.Trace, error) {
-	if err != nil {
-		return nil, err
+	if l.settle(); cmp.Or(err, l.unsettled) != nil {
+		return nil, cmp.Or(err, l.unsettled)
 	}
 	t := l.trace
 	t.DropEmptyPart()
@@ -263,8 +272,15 @@ func traceName(paths []string) string {
 
 func (l *loader) add(rec *stream.Record) error {
 	if rec.Op.Kind() == stream.OpFlush {
+		l.settle()
 		l.flushed.rows = append(l.flushed.rows, flushRow{len(l.trace.Objects), string(rec.Text)})
 		return nil
+	}
+	if l.waiting != nil {
+		if l.waiting.Add(rec) {
+			l.settle()
+		}
+		return l.unsettled
 	}
 	if err := l.makeRoom(1); err != nil {
 		return err
@@ -273,6 +289,32 @@ func (l *loader) add(rec *stream.Record) error {
 	if err != nil {
 		return err
 	}
+	return l.addNumbered(rec, number)
+}
+
+// settle adds the records that wait for their numbers.
+func (l *loader) settle() {
+	if l.waiting == nil || l.unsettled != nil {
+		return
+	}
+	if l.unsettled = l.makeRoom(len(l.waiting.Records)); l.unsettled != nil {
+		return
+	}
+	l.waiting.Number(l.numbering)
+	if l.numbering.Full {
+		l.unsettled = stream.ErrTooManyObjects
+		return
+	}
+	for i, number := range l.waiting.Numbers {
+		if l.unsettled = l.addNumbered(&l.waiting.Records[i], number); l.unsettled != nil {
+			return
+		}
+	}
+	l.waiting.Clear()
+}
+
+// addNumbered adds a request to the object with a number. There is room for it.
+func (l *loader) addNumbered(rec *stream.Record, number uint32) error {
 	if l.keep.Groups && rec.Begins {
 		l.trace.Groups = append(l.trace.Groups, len(l.trace.Objects))
 	}
@@ -338,6 +380,7 @@ func (l *loader) addOperation(rec *stream.Record) {
 
 // unchain separates the last request from the row after it, which is left out.
 func (l *loader) unchain() {
+	l.settle()
 	if pos := len(l.trace.Objects) - 1; pos >= 0 && pos == len(l.trace.Ops)-1 {
 		l.trace.Ops[pos] &^= stream.WithNext
 		if l.trace.Ops[pos].IsLookup() { // it was a source that must be there
@@ -367,6 +410,9 @@ func filled[T any](column []T, n int) []T {
 // is only a hint: the key is compared, and if the hint is missing or wrong the key is looked up as usual. So the
 // numbers never depend on that field.
 func (l *loader) addFile(r *formats.OracleGeneralReader) error {
+	if l.settle(); l.unsettled != nil {
+		return l.unsettled
+	}
 	first := len(l.trace.Objects)
 	l.statesUses = l.opts.NextUse && first == 0 && !l.opts.PerFile && l.tenancy == nil
 	length := int(min(r.ContentBytes()/formats.OracleGeneralRecord, stream.MaxCount))

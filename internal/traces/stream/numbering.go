@@ -45,9 +45,16 @@ func (n *Numbering) OfRecord(rec *Record) uint32 {
 	return n.OfNumber(rec.Num)
 }
 
-func (n *Numbering) OfNumber(key uint64) uint32 {
+func (n *Numbering) OfNumber(key uint64) uint32 { return n.ofNumber(key, n.numericTag(key)) }
+
+func (n *Numbering) numericTag(key uint64) uint64 {
 	hi, lo := bits.Mul64(key^n.seed, 0x9e3779b97f4a7c15)
-	tag := (hi ^ lo) >> 32
+	return (hi ^ lo) >> 32
+}
+
+func (n *Numbering) textTag(key []byte) uint64 { return maphash.Bytes(n.textSeed, key) >> 32 }
+
+func (n *Numbering) ofNumber(key, tag uint64) uint32 {
 	for i := n.numeric.home(tag); ; i = n.numeric.after(i) {
 		slot := n.numeric.slots[i]
 		if slot == 0 {
@@ -60,8 +67,10 @@ func (n *Numbering) OfNumber(key uint64) uint32 {
 }
 
 // OfText returns the number of a text key. It keeps a copy of a new key.
-func (n *Numbering) OfText(key []byte) uint32 {
-	number, slot, tag := n.findText(key)
+func (n *Numbering) OfText(key []byte) uint32 { return n.ofText(key, n.textTag(key)) }
+
+func (n *Numbering) ofText(key []byte, tag uint64) uint32 {
+	number, slot := n.findText(key, tag)
 	if slot < 0 {
 		return number
 	}
@@ -76,21 +85,20 @@ func (n *Numbering) OfText(key []byte) uint32 {
 
 // FindText returns the number of a text key; false if it has none.
 func (n *Numbering) FindText(key []byte) (number uint32, ok bool) {
-	number, slot, _ := n.findText(key)
+	number, slot := n.findText(key, n.textTag(key))
 	return number, slot < 0
 }
 
-// findText returns the number of a text key, and slot -1; of an unknown key it returns the empty slot where it belongs,
-// and its tag.
-func (n *Numbering) findText(key []byte) (number uint32, slot int, tag uint64) {
-	tag = maphash.Bytes(n.textSeed, key) >> 32
+// findText returns the number of a text key with its tag, and slot -1; of an unknown key it returns the empty slot where
+// it belongs.
+func (n *Numbering) findText(key []byte, tag uint64) (number uint32, slot int) {
 	for i := n.text.home(tag); ; i = n.text.after(i) {
 		entry := n.text.slots[i]
 		if entry == 0 {
-			return 0, i, tag
+			return 0, i
 		}
 		if entry>>32 == tag && bytes.Equal(n.textAt(uint32(entry)-1), key) {
-			return uint32(entry) - 1, -1, tag
+			return uint32(entry) - 1, -1
 		}
 	}
 }

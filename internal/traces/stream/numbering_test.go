@@ -40,6 +40,45 @@ func TestNumberingEqualsMap(t *testing.T) {
 	})
 }
 
+func TestBatchesNumberAsOneByOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.IntRange(0, 1000).Draw(t, "count")
+		keys := rapid.SliceOfN(rapid.Custom(drawKey), count, count).Draw(t, "keys")
+		alone, together := NewNumbering(), NewNumbering()
+		var batch Batch
+		var want []uint32
+		room := make([]byte, 0, 64)
+		for i, key := range keys {
+			rec := Record{Num: key.Num, Time: int64(i)}
+			if key.Text != "" {
+				room = append(room[:0], key.Text...) // valid until the next record
+				rec.Text = room
+			}
+			want = append(want, alone.OfRecord(&rec))
+			full := batch.Add(&rec)
+			if want := len(batch.Records) == BatchLen; full != want {
+				t.Fatalf("a batch of %d records is full: %v, want %v", len(batch.Records), full, want)
+			}
+			if !full && i < len(keys)-1 && !rapid.Bool().Draw(t, "ends") {
+				continue
+			}
+			batch.Number(together)
+			first := i + 1 - len(batch.Records)
+			for j, number := range batch.Numbers {
+				if number != want[first+j] || batch.Records[j].Time != int64(first+j) {
+					t.Fatalf("record %d of %d: number %d, want %d", first+j, i+1, number, want[first+j])
+				}
+			}
+			batch.Clear()
+		}
+		for i, key := range together.AllKeys() {
+			if key != alone.Key(uint32(i)) {
+				t.Fatalf("number %d has the key %v, want %v", i, key, alone.Key(uint32(i)))
+			}
+		}
+	})
+}
+
 func drawKey(t *rapid.T) Key {
 	num := rapid.OneOf(rapid.Uint64Range(0, 300), rapid.Uint64Range(math.MaxUint64-3, math.MaxUint64),
 		rapid.Uint64()).Draw(t, "num")

@@ -254,14 +254,16 @@ type Fields struct {
 // SetKey sets the key of rec to the number that text is, or to text itself, which must stay valid until the next Read.
 // A whole number may be written as ParseFloatNumber reads it.
 func (rec *Record) SetKey(text []byte) {
-	var ok bool
-	if rec.Num, ok = ParseNumber(text); !ok {
-		rec.Num, ok = ParseFloatNumber(text)
+	rec.Num, rec.Text = 0, text
+	if len(text) == 0 || text[0]-'0' > 9 { // as most texts begin
+		return
+	}
+	n, ok := ParseNumber(text)
+	if !ok {
+		n, ok = ParseFloatNumber(text)
 	}
 	if ok {
-		rec.Text = nil
-	} else {
-		rec.Text = text
+		rec.Num, rec.Text = n, nil
 	}
 }
 
