@@ -16,13 +16,25 @@ type Stream struct {
 	Info   *stream.Reading // of the first file, for an archive
 	Fields stream.Fields
 	in     *source.File
-	tenant []byte // the tenant of its requests, if files are tenants and are merged; otherwise nil
+	tenant []byte      // the tenant of its requests, if files are tenants and are merged; otherwise nil
+	ahead  *parseAhead // reads the records; nil if Reader does
 }
 
 // Progress returns how many bytes of the file (compressed, if it is) have been read so far and its size, 0 if that is
 // unknown. Any goroutine may call it.
-func (s *Stream) Progress() (done, total int64) { return s.in.BytesRead(), s.in.Size }
-func (s *Stream) Close() error                  { return s.in.Close() }
+func (s *Stream) Progress() (done, total int64) {
+	if s.ahead != nil {
+		return s.ahead.taken.Load(), s.in.Size
+	}
+	return s.in.BytesRead(), s.in.Size
+}
+
+func (s *Stream) Close() error {
+	if s.ahead != nil {
+		s.ahead.stop()
+	}
+	return s.in.Close()
+}
 
 // Open opens the trace file at path, or standard input for "-", and recognises compression, tar archives and format
 // from the content. opts.Format forces a format; opts.Stdin is the input for "-". The error names the file.

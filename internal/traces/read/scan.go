@@ -196,6 +196,8 @@ func (s *scan) readFiles() error {
 		}
 		if reader, ok := opened.Reader.(*formats.OracleGeneralReader); ok && s.batches != nil && s.sampler == nil {
 			err = s.batches(reader)
+		} else if opened.ahead = newParseAhead(s, opened); opened.ahead != nil {
+			err = s.readAll(opened.ahead)
 		} else {
 			err = s.readAll(opened)
 		}
