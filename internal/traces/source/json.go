@@ -2,8 +2,10 @@ package source
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,11 +161,8 @@ func (s *JSONScanner) passString() (inside []byte, plain bool, err error) {
 	}
 	text, start := s.Text, s.Pos+1
 	plain = true
-	for i := start; i < len(text); i++ {
+	for i := start + plainLength(text[start:]); i < len(text); i++ {
 		c := text[i]
-		if plainBytes[c] {
-			continue
-		}
 		switch {
 		case c == '"':
 			s.Pos = i + 1
@@ -174,19 +173,31 @@ func (s *JSONScanner) passString() (inside []byte, plain bool, err error) {
 			s.Pos = i
 			return nil, false, s.Fail("no control character within a string")
 		}
-		plain = false
+		plain = plain && c < utf8.RuneSelf && c != '\\'
+		i += plainLength(text[min(i+1, len(text)):])
 	}
 	s.Pos = len(text)
 	return nil, false, s.Fail("the double quote that ends a string")
 }
 
-// plainBytes are ASCII, and stand for themselves in a string.
-var plainBytes = func() (plain [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		plain[c] = c != '"' && c != '\\'
+// plainLength returns how many bytes at the beginning of a text are ASCII and stand for themselves in a string, eight at
+// a time. Fewer than eight at its end do not count.
+func plainLength(text []byte) (n int) {
+	const (
+		ones = 0x0101010101010101 // one in each byte
+		tops = ones << 7
+	)
+	for ; n+8 <= len(text); n += 8 {
+		x := binary.LittleEndian.Uint64(text[n:])
+		quotes, slashes := x^ones*'"', x^ones*'\\'
+		// The lowest byte whose top bit is set here is the first that is not plain; those above it may be wrong.
+		other := x | (x-ones*' ')&^x | (quotes-ones)&^quotes | (slashes-ones)&^slashes
+		if other &= tops; other != 0 {
+			return n + bits.TrailingZeros64(other)/8
+		}
 	}
-	return plain
-}()
+	return n
+}
 
 // unescape returns the value of the string that was consumed last, in Room.
 func (s *JSONScanner) unescape(inside []byte) ([]byte, error) {

@@ -55,3 +55,25 @@ func TestStringsAsPackageJSON(t *testing.T) {
 		}
 	})
 }
+
+// TestStringsAgreeWithEncodingJSON: what is between quotes is read, or refused, as package encoding/json does it.
+func TestStringsAgreeWithEncodingJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "plain text", "eight888", `\"`, `\\`, `\u00e9`, "\u00e9", "\x01",
+			"\x7f", "\u0080", `"`, `\`, "!", "#", "[", "]"}), 0, 12).Draw(t, "pieces")
+		text := `"` + strings.Join(pieces, "") + `"`
+		var want string
+		wantErr := json.Unmarshal([]byte(text), &want)
+		s := JSONScanner{Text: []byte(text)}
+		got, err := s.String()
+		if err == nil {
+			err = s.End()
+		}
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%q: error %v, encoding/json says %v", text, err, wantErr)
+		}
+		if err == nil && string(got) != want {
+			t.Fatalf("%q is %q, encoding/json says %q", text, got, want)
+		}
+	})
+}

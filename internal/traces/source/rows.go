@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ type Rows struct {
 	Delimiter byte
 	Columns   int      // cells per row, 0 before the first
 	Least     int      // cells that a row must have, 0 for all; those that it lacks at its end are nil
+	Wanted    int      // first cells of a row that are wanted, 0 for all; others are counted, and may be left out
 	Lacking   int      // such cells of the last row
 	Header    []string // names of the columns, nil without a header
 	Comments  bool     // the beginning of the file has lines of comments, after #
@@ -48,26 +50,45 @@ func (r *Rows) Next() error {
 	if len(line) == 0 {
 		return r.Src.OnlyBlankLines()
 	}
-	var simple bool
-	r.Cells, simple = cutSimple(r.Cells[:0], line, r.Delimiter)
-	if !simple {
-		if err := r.cutQuoted(line); err != nil {
-			return err
-		}
+	n, err := r.cut(line)
+	if err != nil {
+		return err
 	}
 	if r.Columns == 0 {
-		r.Columns = len(r.Cells)
+		r.Columns = n
 	}
-	if r.Lacking = r.Columns - len(r.Cells); r.Lacking == 0 {
+	if r.Lacking = r.Columns - n; r.Lacking == 0 {
 		return nil
 	}
-	if r.Least == 0 || len(r.Cells) < r.Least || r.Lacking < 0 {
+	if r.Least == 0 || n < r.Least || r.Lacking < 0 {
 		return r.Src.LineErrorf("%w", r.WrongColumns())
 	}
 	for range r.Lacking {
 		r.Cells = append(r.Cells, nil)
 	}
 	return nil
+}
+
+// cut cuts a line into cells, and returns how many it has.
+func (r *Rows) cut(line []byte) (n int, err error) {
+	quoted := r.Delimiter != ' ' && bytes.IndexByte(line, '"') >= 0
+	if r.Wanted > 0 && r.Delimiter != ' ' && !quoted {
+		var rest []byte
+		if r.Cells, rest = cutFirst(r.Cells[:0], line, r.Delimiter, r.Wanted); rest == nil {
+			return len(r.Cells), nil
+		}
+		return len(r.Cells) + 1 + bytes.Count(rest, []byte{r.Delimiter}), nil
+	}
+	ok := true
+	if r.Cells = r.Cells[:0]; quoted {
+		r.Cells, ok = cutSimple(r.Cells, line, r.Delimiter)
+	} else {
+		r.Cells = cutCells(r.Cells, line, r.Delimiter)
+	}
+	if !ok {
+		err = r.cutQuoted(line)
+	}
+	return len(r.Cells), err
 }
 
 // isComment reports whether a line that begins with # is no row: it has another number of cells than the rows.
@@ -113,11 +134,8 @@ func (r *Rows) WrongColumns() error {
 	return fmt.Errorf("%d columns, but the lines before have %d", r.Columns-r.Lacking, r.Columns)
 }
 
-// cutSimple appends the cells of a line. Its quotes, if any, must enclose whole cells without special characters.
+// cutSimple appends the cells of a line with quotes, which must enclose whole cells without special characters.
 func cutSimple(cells [][]byte, line []byte, delimiter byte) (_ [][]byte, ok bool) {
-	if delimiter == ' ' || bytes.IndexByte(line, '"') < 0 {
-		return cutCells(cells, line, delimiter), true
-	}
 	for {
 		end := bytes.IndexByte(line, delimiter)
 		if len(line) > 0 && line[0] == '"' {
@@ -154,14 +172,22 @@ func cutCells(cells [][]byte, line []byte, delimiter byte) [][]byte {
 			cells, line = append(cells, word), rest
 		}
 	}
-	for {
+	cells, _ = cutFirst(cells, line, delimiter, math.MaxInt)
+	return cells
+}
+
+// cutFirst appends the first n cells of a line without quotes, and returns what follows the delimiter after them; nil if
+// they are all.
+func cutFirst(cells [][]byte, line []byte, delimiter byte, n int) (_ [][]byte, rest []byte) {
+	for ; n > 0; n-- {
 		i := bytes.IndexByte(line, delimiter)
 		if i < 0 {
-			return append(cells, line)
+			return append(cells, line), nil
 		}
 		cells = append(cells, line[:i])
 		line = line[i+1:]
 	}
+	return cells, line
 }
 
 // cutQuoted cuts a row with quoted cells, which may continue over several lines, with encoding/csv.

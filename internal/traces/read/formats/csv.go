@@ -92,6 +92,7 @@ func openCSV(src *source.Source, opts params.Values) (stream.Reader, stream.Fiel
 			opts.Text(source.OpCodesName))
 	}
 	c.rows.Least = c.least()
+	c.rows.Wanted = 1 + max(slices.Max(c.Key), c.Time, c.Size, c.Op, c.TTL, c.Served, c.Tenant)
 	c.state(opts)
 	return c, c.ChosenColumns.Fields(), nil
 }

@@ -326,9 +326,11 @@ func (r *jsonlReader) setKey(rec *stream.Record) error {
 			r.joined.Add(r.at(slot).text)
 		}
 		key = r.joined.Text()
-	} else if n, whole := source.ParseWhole(key); whole && first.kind == number {
-		rec.Num = n // also 1e3, which a text may have in another sense
-		return nil
+	} else if first.kind == number {
+		if n, whole := source.ParseWhole(key); whole { // also 1e3, which a text may have in another sense
+			rec.Num = n
+			return nil
+		}
 	}
 	if len(key) == 0 {
 		return r.failed(r.keys[0], errors.New("the key is empty"))

@@ -14,7 +14,35 @@ type queryRule struct {
 	text string
 	drop bool     // all of it
 	sort bool     // its parameters
-	less []string // names of parameters that do not belong to it; * stands for any letters
+	less patterns // names of parameters that do not belong to it
+}
+
+// patterns are names in which * stands for any letters, by their first byte; those that begin with * are everywhere.
+// nil has none.
+type patterns [][]string
+
+func newPatterns(names []string) patterns {
+	if len(names) == 0 {
+		return nil
+	}
+	p := make(patterns, 256)
+	for first := range p {
+		for _, name := range names {
+			if name[0] == '*' || int(name[0]) == first {
+				p[first] = append(p[first], name)
+			}
+		}
+	}
+	return p
+}
+
+// has reports whether a name is one of the patterns.
+func (p patterns) has(name []byte) bool {
+	var first byte // of no name, unless it is empty
+	if len(name) > 0 {
+		first = name[0]
+	}
+	return p != nil && slices.ContainsFunc(p[first], func(pattern string) bool { return matches(pattern, name) })
 }
 
 // keeps reports whether the query belongs to the key as it is.
@@ -45,17 +73,19 @@ func parseQuery(text string) (q queryRule, err error) {
 	names, some := strings.CutPrefix(rest, "drop:")
 	switch {
 	case some:
+		var less []string
 		for name := range strings.SplitSeq(names, "|") {
 			switch name = strings.TrimSpace(name); {
 			case name == trackingName:
-				q.less = append(q.less, trackingParameters...)
+				less = append(less, trackingParameters...)
 			case name == "" || strings.ContainsAny(name, "=&?"):
 				return q, fmt.Errorf("query=%s: %q: want names of parameters joined by |, such as drop:utm_*|gclid, or "+
 					"drop:%s for well-known ones", text, name, trackingName)
 			default:
-				q.less = append(q.less, name)
+				less = append(less, name)
 			}
 		}
+		q.less = newPatterns(less)
 		return q, nil
 	case sorted:
 	case text == "drop":
@@ -86,7 +116,7 @@ func (q *queryRule) describe() string {
 // omits reports whether a parameter does not belong to the key.
 func (q *queryRule) omits(part []byte) bool {
 	name, _, _ := bytes.Cut(part, []byte("="))
-	return slices.ContainsFunc(q.less, func(pattern string) bool { return matches(pattern, name) })
+	return q.less.has(name)
 }
 
 // matches reports whether a name is a pattern, in which * stands for any letters.
@@ -151,7 +181,7 @@ const mostTracked = 1 << 16
 
 func newTracker() any {
 	return &tracker{counts: new(stream.Tracked), whole: map[uint64]struct{}{}, without: map[uint64]struct{}{},
-		rule: queryRule{less: trackingParameters}}
+		rule: queryRule{less: newPatterns(trackingParameters)}}
 }
 
 // see counts a key, if it has such parameters.
