@@ -36,6 +36,12 @@ func TestPacked(t *testing.T) {
 	if len(files) == 0 || !maps.Equal(files, texts()) {
 		t.Error("experiments.json.zst differs from the files: run make docs")
 	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool {
+		return strings.HasSuffix(name, PinsSuffix) || name == verdicts
+	})
+	if !slices.Equal(names, Names()) {
+		t.Error("cells.tsv has other experiments: run UPDATE=1 go test ./internal/experiment -run TestConfigs")
+	}
 }
 
 // Every experiment is held to what its quick version measured.

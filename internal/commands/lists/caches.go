@@ -1,6 +1,8 @@
 package lists
 
 import (
+	"sync"
+
 	"github.com/cachesim/cachesim/internal/base/params"
 	"github.com/cachesim/cachesim/internal/cache"
 	"github.com/cachesim/cachesim/internal/cache/capacity"
@@ -18,10 +20,7 @@ func cachesOf(e policies.Entry) []string {
 	return cache.Registry.NamesOf(func(kind *cache.Entry) bool {
 		bytes := e.Units == policies.UnitsBytes || e.Units == policies.UnitsBoth && !kind.ObjectsOnly
 		c := sim.Cell{Capacity: capacity.Of(1000, bytes)}
-		c.Policy, c.Cache = spec, cache.Spec{Entry: *kind, Params: params.Defaults(kind.Params)}
-		if several, err := cache.Registry.Parse(kind.Name + "(host=10x)"); err == nil { // one with tiers has no default
-			c.Cache = several
-		}
+		c.Policy, c.Cache = spec, listed()[kind.Name]
 		with := func(part, name string) {
 			if p, err := sim.KindOf(part).Parse(name); err == nil {
 				p.Into(&c.Parts)
@@ -39,3 +38,15 @@ func cachesOf(e policies.Entry) []string {
 		return sim.CheckParts(c) == nil
 	})
 }
+
+// listed returns each cache as lists take it, by name.
+var listed = sync.OnceValue(func() map[string]cache.Spec {
+	all := map[string]cache.Spec{}
+	for _, kind := range cache.Registry.All() {
+		all[kind.Name] = cache.Spec{Entry: kind, Params: params.Defaults(kind.Params)}
+		if several, err := cache.Registry.Parse(kind.Name + "(host=10x)"); err == nil { // one with tiers has no default
+			all[kind.Name] = several
+		}
+	}
+	return all
+})

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/cachesim/cachesim/configs"
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
@@ -49,6 +51,16 @@ func TestExperimentsAreListed(t *testing.T) {
 		if l.Name != configs.Papers()[i] || l.Title == "" || l.Source == "" || l.Cells == 0 || l.Claims == 0 ||
 			l.Seconds == 0 || l.QuickSeconds == 0 || l.MeasuredOn == "" || len(l.Traces)+len(l.MissingTraces) == 0 {
 			t.Errorf("%+v", l)
+		}
+		var whole struct {
+			Title  string     `yaml:"title"`
+			Source string     `yaml:"source"`
+			Claims []struct{} `yaml:"claims"`
+		}
+		must.Do(t, yaml.Unmarshal(configs.Text(l.Name), &whole))
+		if l.Title != whole.Title || l.Source != whole.Source || l.Claims != len(whole.Claims) {
+			t.Errorf("%+v, but its file has %d claims, the title %q and the source %q", l, len(whole.Claims), whole.Title,
+				whole.Source)
 		}
 	}
 }
