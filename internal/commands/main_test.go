@@ -2,6 +2,7 @@ package commands
 
 import (
 	"os"
+	"runtime/debug"
 	"sync"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestMain(m *testing.M) {
 type seldomCollected struct{ *testing.M }
 
 func (m seldomCollected) Run() int {
-	gcPercent = 400
+	keepHeap = func() { debug.SetGCPercent(400) }
 	return m.M.Run()
 }
 

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"syscall"
 
@@ -38,9 +37,8 @@ const (
 	exitInterrupted = 130
 )
 
-// gcPercent keeps the heap close to what is in use. The heap consists of a few large columns, so frequent collections
-// are cheap, while the default would let it grow to twice its size. Tests, which run many commands, have another value.
-var gcPercent = 25
+// keepHeap sets how much garbage there may be. Tests, which run many commands, have another way.
+var keepHeap = func() { memory.KeepHeapSmall(25) }
 
 // Main is the program. It ends the process.
 func Main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -49,7 +47,7 @@ func Main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 func run(args []string, stdin io.Reader, stdoutFile, stderrFile io.Writer) int {
 	stdout, stderr := terminal.NewStdout(stdoutFile), terminal.NewStderr(stderrFile)
 	log.SetOutput(io.Discard) // net/http writes to the standard logger, and quotes what servers send
-	debug.SetGCPercent(gcPercent)
+	keepHeap()
 	if err := memory.CheckLimits(); err != nil { // immediately: even the first goroutine may exceed the limit
 		sayError(stderr, err, args)
 		return exitOutOfMemory
