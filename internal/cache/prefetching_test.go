@@ -354,6 +354,9 @@ func BenchmarkPrefetching(b *testing.B) {
 	addresses := must.Get(prefetch.NewAddresses(tr))(b)
 	lru := must.Get(policies.Registry.Parse("lru"))(b)
 	for _, e := range prefetch.Registry.All() {
+		if e.Files {
+			continue // the trace has none
+		}
 		b.Run(e.Name, func(b *testing.B) {
 			spec := must.Get(prefetch.Registry.Parse(e.Name))(b)
 			config := Config{Trace: tr, Capacity: 2000, Unit: true, Policy: lru, Prefetcher: &spec}

@@ -537,6 +537,7 @@ func TestRoutersOfRecommendationsAreEntries(t *testing.T) {
 func BenchmarkRoutePrompts(b *testing.B) {
 	known := numbers{}
 	p := known.prompt(strings.Repeat("abcd", 8))
+	p.Session = 3
 	for _, e := range Registry.All() {
 		if e.New == nil {
 			continue
