@@ -30,7 +30,7 @@ SEED    ?= $(shell date +%s)
 # How many cases each of these tests draws.
 CHECKS  ?= 30
 
-.PHONY: build train run test quick race servers servers-brief bench bench-gpu bench-record references lint cross \
+.PHONY: build train run test quick race servers servers-brief bench bench-gpu bench-record speeds references lint cross \
   portable kernels wasm wheel python engines release fuzz fuzz-targets properties docs install mutants mutants-claims \
   verdicts pins conformance conformance-brief site clean
 
@@ -113,7 +113,15 @@ bench:
 	  ./internal/cache/semantic ./internal/serving/hlem/nodemodels >> out/bench.txt
 	$(GO) test -run '^$$' -bench 'Lookup|GroupTop128K/exact$$|Replay' -benchtime 200ms -count $(BENCHCOUNT) \
 	  ./internal/cache/kv/reuse ./internal/similarity/softmax ./internal/cache/kv >> out/bench.txt
+	$(GO) test -run '^$$' -bench 'Pools|Prefetching' -benchtime 100ms -count 3 ./internal/cache >> out/bench.txt
+	$(GO) test -run '^$$' -bench . -benchtime 100ms -count 3 $(BENCHED) >> out/bench.txt
 	$(TOOL) benchstat $(wildcard docs/bench.txt) out/bench.txt
+	$(GO) run -C tools -modfile=go.mod ./speeds -slower $(abspath $(wildcard docs/bench.txt) out/bench.txt)
+
+# Caches and readers of every kind, whose benchmarks `make bench` runs besides.
+BENCHED = ./internal/cache/igtcache ./internal/cache/prefetch ./internal/cache/prefix \
+  ./internal/cache/servers ./internal/cache/sets ./internal/cache/streams ./internal/cache/tiers \
+  ./internal/serving/... ./internal/traces/...
 
 # What a GPU computes, beside the same on the CPU: seconds, how many times as fast the GPU is, and millions of requests,
 # or of pairs of vectors, per second. CACHESIM_DEVICE chooses the GPU. Without one it says so and measures nothing.
@@ -131,9 +139,17 @@ references:
 	@mkdir -p docs/references
 	CACHESIM_REPORT=$(CURDIR)/docs/references $(GO) test -count 1 -run 'LibCacheSim|Published' ./internal/sim
 
-# Keeps the figures of this machine as the record that `make bench` compares with.
-bench-record: bench
+# Keeps the figures of this machine as the record that `make bench` compares with, and measures files of 20 M requests
+# from file to table, here and in libCacheSim as PyPI has it, which takes 20 minutes more: docs/speeds.tsv, and the table
+# of docs/performance.md. ONLY="lru" measures the rows that begin so.
+bench-record: bench speeds
 	cp out/bench.txt docs/bench.txt
+
+ONLY    ?=
+speeds: build
+	@mkdir -p out
+	$(GO) build -C tools -modfile=go.mod -o $(CURDIR)/out/speeds-tool ./speeds
+	out/speeds-tool -only '$(ONLY)'
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change the files above"; exit 1; }

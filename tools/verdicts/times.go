@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/cachesim/cachesim/tools/machine"
 	"github.com/cachesim/cachesim/tools/tables"
 )
 
@@ -27,17 +24,6 @@ func (r *runner) time(ctx context.Context, name, full string, every []string) er
 	if err != nil {
 		return err
 	}
-	cpu, _ := os.ReadFile("/proc/cpuinfo") // elsewhere: the architecture
-	row := []string{name, fmt.Sprintf("%.0f", took.Seconds()), fmt.Sprintf("%.1f", max(quick.Seconds(), 0.1)), machine(cpu)}
+	row := []string{name, fmt.Sprintf("%.0f", took.Seconds()), fmt.Sprintf("%.1f", max(quick.Seconds(), 0.1)), machine.Name()}
 	return tables.SetRow(r.times, timeColumns, row, every)
-}
-
-// machine names this one by its cores and its processor, as the text of /proc/cpuinfo has it.
-func machine(cpuinfo []byte) string {
-	processor := runtime.GOARCH
-	fields := strings.Split(string(cpuinfo), "\n")
-	if i := slices.IndexFunc(fields, func(f string) bool { return strings.HasPrefix(f, "model name") }); i >= 0 {
-		_, processor, _ = strings.Cut(fields[i], ":")
-	}
-	return fmt.Sprintf("%d cores, %s", runtime.NumCPU(), strings.Join(strings.Fields(processor), " "))
 }

@@ -38,13 +38,3 @@ func TestTimesOfOthersAreKept(t *testing.T) {
 		t.Errorf("%v; times.tsv does not match %s:\n%s", err, want, text)
 	}
 }
-
-func TestMachineIsNamed(t *testing.T) {
-	for cpuinfo, want := range map[string]string{
-		"processor\t: 0\nmodel name\t: AMD  EPYC \nmodel name\t: other\n": "AMD EPYC", "": runtime.GOARCH,
-	} {
-		if got := machine([]byte(cpuinfo)); got != fmt.Sprintf("%d cores, %s", runtime.NumCPU(), want) {
-			t.Errorf("%q", got)
-		}
-	}
-}
