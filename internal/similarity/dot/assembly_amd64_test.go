@@ -1,3 +1,3 @@
 package dot
 
-func setAssembly(on bool) { assembly = on }
+func setAssembly(on, onWide bool) { assembly, wide = on, onWide }

@@ -2,4 +2,4 @@
 
 package dot
 
-func setAssembly(bool) {}
+func setAssembly(_, _ bool) {}

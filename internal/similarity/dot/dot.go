@@ -1,5 +1,5 @@
 // Package dot computes dot products of vectors: of one pair in float64, always with the same bits, and of many pairs at
-// a time in float32, in the order that is fastest. Processors with AVX2 and FMA run assembly, others Go.
+// a time in float32, in the order that is fastest. Processors with AVX2 and FMA, or AVX-512, run assembly, others Go.
 package dot
 
 // Sum returns the dot product of two vectors of the same length. Product k is added to sum k mod 4, in ascending order
@@ -67,11 +67,14 @@ func (s *sums) total(a, b []float32) float64 {
 	return (s0 + s[1]) + (s[2] + s[3])
 }
 
-// The products of Rows vectors with Columns others make a tile. It is as large as the 16 registers of AVX2 allow: 12
-// have the products, 2 the columns and 2 a row.
+// The products of Rows vectors with Columns others make a tile. With AVX-512 a register has a row of it, and as many
+// additions are under way as its two units take. AVX2 computes half a tile at a time, which is as large as its 16
+// registers allow: 12 have the products, 2 the columns and 2 a row.
 const (
-	Rows    = 6
+	Rows    = 2 * half
 	Columns = 16
+
+	half = 6
 )
 
 // Tile has the products of a row with all columns, row by row.
@@ -103,8 +106,13 @@ func (p Panel) Fill(vectors []float32, dim int) {
 func (t *Tile) Multiply(rows []float32, p Panel, from float32) bool {
 	dim := len(p) / Columns
 	rows = rows[:Rows*dim]
-	if assembly {
-		return multiply(&rows[0], &p[0], dim, t, from)
+	switch {
+	case wide:
+		return multiplyWide(&rows[0], &p[0], dim, t, from)
+	case assembly:
+		upper := multiplyHalf(&rows[0], &p[0], dim, &t[0], from)
+		lower := multiplyHalf(&rows[half*dim], &p[0], dim, &t[half*Columns], from)
+		return upper || lower
 	}
 	return t.multiply(rows, p, from)
 }

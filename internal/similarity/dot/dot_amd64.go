@@ -2,8 +2,12 @@ package dot
 
 import "golang.org/x/sys/cpu"
 
-// assembly is whether the processor runs the functions of this file. Tests change it.
-var assembly = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+// assembly is whether the processor runs the functions of this file but multiplyWide, and wide whether it runs that.
+// Tests change them.
+var (
+	assembly = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	wide     = assembly && cpu.X86.HasAVX512F
+)
 
 // sumOf sets the four sums of the first n numbers of two vectors, n a positive multiple of 4: they are the lanes of a
 // register.
@@ -16,7 +20,12 @@ func sumOf(a, b *float32, n int, s *sums)
 //go:noescape
 func sumOfFour(at *[8]*float32, n int, s *[4]sums)
 
-// multiply is Tile.Multiply, for a positive dimension.
+// multiplyWide is Tile.Multiply, for a positive dimension.
 //
 //go:noescape
-func multiply(rows, panel *float32, dim int, t *Tile, from float32) (any bool)
+func multiplyWide(rows, panel *float32, dim int, t *Tile, from float32) (any bool)
+
+// multiplyHalf is Tile.Multiply for half of the rows, whose products begin at t.
+//
+//go:noescape
+func multiplyHalf(rows, panel *float32, dim int, t *float32, from float32) (any bool)

@@ -97,8 +97,8 @@ fourLoop:
 	VCMPPS $0x1d, Y12, products, Y14 \
 	VORPS Y14, Y15, Y15
 
-// func multiply(rows, panel *float32, dim int, t *Tile, from float32) (any bool)
-TEXT ·multiply(SB), NOSPLIT, $0-41
+// func multiplyHalf(rows, panel *float32, dim int, t *float32, from float32) (any bool)
+TEXT ·multiplyHalf(SB), NOSPLIT, $0-41
 	MOVQ rows+0(FP), R8
 	MOVQ panel+8(FP), SI
 	MOVQ dim+16(FP), CX
@@ -160,6 +160,102 @@ done:
 	STORE(320, Y10)
 	STORE(352, Y11)
 	VMOVMSKPS Y15, AX
+	TESTL AX, AX
+	SETNE any+40(FP)
+	VZEROUPPER
+	RET
+
+// One element of twelve rows with the same of sixteen columns. R8, R9, R10 and R11 point to rows 0, 3, 6 and 9.
+#define WIDE(at) \
+	VMOVUPS (16*at)(SI), Z12 \
+	VFMADD231PS.BCST at(R8), Z12, Z0 \
+	VFMADD231PS.BCST at(R8)(DX*1), Z12, Z1 \
+	VFMADD231PS.BCST at(R8)(DX*2), Z12, Z2 \
+	VFMADD231PS.BCST at(R9), Z12, Z3 \
+	VFMADD231PS.BCST at(R9)(DX*1), Z12, Z4 \
+	VFMADD231PS.BCST at(R9)(DX*2), Z12, Z5 \
+	VFMADD231PS.BCST at(R10), Z12, Z6 \
+	VFMADD231PS.BCST at(R10)(DX*1), Z12, Z7 \
+	VFMADD231PS.BCST at(R10)(DX*2), Z12, Z8 \
+	VFMADD231PS.BCST at(R11), Z12, Z9 \
+	VFMADD231PS.BCST at(R11)(DX*1), Z12, Z10 \
+	VFMADD231PS.BCST at(R11)(DX*2), Z12, Z11
+
+// Stores a row of products, and marks those of at least Z12 in K2.
+#define STORE_WIDE(at, products) \
+	VMOVUPS products, at(DI) \
+	VCMPPS $0x1d, Z12, products, K1 \
+	KORW K1, K2, K2
+
+// func multiplyWide(rows, panel *float32, dim int, t *Tile, from float32) (any bool)
+TEXT ·multiplyWide(SB), NOSPLIT, $0-41
+	MOVQ rows+0(FP), R8
+	MOVQ panel+8(FP), SI
+	MOVQ dim+16(FP), CX
+	MOVQ t+24(FP), DI
+	LEAQ (CX*4), DX
+	LEAQ (DX)(DX*2), AX
+	LEAQ (R8)(AX*1), R9
+	LEAQ (R9)(AX*1), R10
+	LEAQ (R10)(AX*1), R11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	SUBQ $4, CX
+	JL wideRest
+
+wideLoop:
+	WIDE(0)
+	WIDE(4)
+	WIDE(8)
+	WIDE(12)
+	ADDQ $256, SI
+	ADDQ $16, R8
+	ADDQ $16, R9
+	ADDQ $16, R10
+	ADDQ $16, R11
+	SUBQ $4, CX
+	JGE wideLoop
+
+wideRest:
+	ADDQ $4, CX
+	JZ wideDone
+
+wideRestLoop:
+	WIDE(0)
+	ADDQ $64, SI
+	ADDQ $4, R8
+	ADDQ $4, R9
+	ADDQ $4, R10
+	ADDQ $4, R11
+	DECQ CX
+	JNZ wideRestLoop
+
+wideDone:
+	VBROADCASTSS from+32(FP), Z12
+	KXORW K2, K2, K2
+	STORE_WIDE(0, Z0)
+	STORE_WIDE(64, Z1)
+	STORE_WIDE(128, Z2)
+	STORE_WIDE(192, Z3)
+	STORE_WIDE(256, Z4)
+	STORE_WIDE(320, Z5)
+	STORE_WIDE(384, Z6)
+	STORE_WIDE(448, Z7)
+	STORE_WIDE(512, Z8)
+	STORE_WIDE(576, Z9)
+	STORE_WIDE(640, Z10)
+	STORE_WIDE(704, Z11)
+	KMOVW K2, AX
 	TESTL AX, AX
 	SETNE any+40(FP)
 	VZEROUPPER

@@ -24,16 +24,16 @@ func naiveSum(a, b []float32) float64 {
 	return (s[0] + s[1]) + (s[2] + s[3])
 }
 
-// withAndWithout runs a test with the assembly, if the processor has what it needs, and without.
+// withAndWithout runs a test with each kind of assembly, if the processor has what it needs, and without.
 func withAndWithout(t *testing.T, test func(t *testing.T)) {
-	has := assembly
-	t.Cleanup(func() { setAssembly(has) })
-	for _, on := range []bool{false, true} {
-		if on && !has {
-			t.Log("this processor runs no assembly")
+	has, hasWide := assembly, wide
+	t.Cleanup(func() { setAssembly(has, hasWide) })
+	for _, on := range []struct{ any, wide bool }{{false, false}, {true, false}, {true, true}} {
+		if on.any && !has || on.wide && !hasWide {
+			t.Logf("this processor runs no assembly of this kind (AVX-512: %v)", on.wide)
 			continue
 		}
-		setAssembly(on)
+		setAssembly(on.any, on.wide)
 		test(t)
 	}
 }
@@ -108,6 +108,31 @@ func TestTileHasAllProducts(t *testing.T) {
 	})
 }
 
+// TestWideTilesHaveTheSameBits: every product is one chain of additions, in the order of the elements, in registers of any
+// width.
+func TestWideTilesHaveTheSameBits(t *testing.T) {
+	has, hasWide := assembly, wide
+	if !hasWide {
+		t.Skip("this processor has no AVX-512")
+	}
+	t.Cleanup(func() { setAssembly(has, hasWide) })
+	random := rand.New(rand.NewPCG(2, 2))
+	for _, dim := range []int{1, 3, 4, 5, 64, 383, 384} {
+		rows, p := anyNumbers(random, Rows*dim), NewPanel(dim)
+		p.Fill(anyNumbers(random, Columns*dim), dim)
+		var narrow, whole Tile
+		setAssembly(true, false)
+		narrow.Multiply(rows, p, 0)
+		setAssembly(true, true)
+		whole.Multiply(rows, p, 0)
+		for i := range narrow {
+			if got, want := math.Float32bits(whole[i]), math.Float32bits(narrow[i]); got != want {
+				t.Fatalf("product %d of dimension %d is %x, want %x", i, dim, got, want)
+			}
+		}
+	}
+}
+
 func benchmarkVectors(n int) []float32 {
 	random := rand.New(rand.NewPCG(1, 1))
 	x := make([]float32, n)
@@ -137,15 +162,15 @@ func BenchmarkFour384(b *testing.B) {
 }
 
 func BenchmarkTile(b *testing.B) {
-	has := assembly
-	defer setAssembly(has)
+	has, hasWide := assembly, wide
+	defer setAssembly(has, hasWide)
 	for _, bench := range []struct {
-		name     string
-		assembly bool
-		dim      int
-	}{{"384", has, 384}, {"1536", has, 1536}, {"384Go", false, 384}} {
+		name           string
+		assembly, wide bool
+		dim            int
+	}{{"384", has, hasWide, 384}, {"1536", has, hasWide, 1536}, {"384AVX2", has, false, 384}, {"384Go", false, false, 384}} {
 		b.Run(bench.name, func(b *testing.B) {
-			setAssembly(bench.assembly)
+			setAssembly(bench.assembly, bench.wide)
 			const sets = 40
 			rows, p := benchmarkVectors(sets*Rows*bench.dim), NewPanel(bench.dim)
 			p.Fill(benchmarkVectors(Columns*bench.dim), bench.dim)
