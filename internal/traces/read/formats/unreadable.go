@@ -8,6 +8,7 @@ import (
 // unreadable is a kind of log that no format reads, with what to do instead. It is one where a line matches.
 type unreadable struct {
 	what    string
+	begins  string // a line that matches; most others need not be tried
 	pattern *regexp.Regexp
 	instead string
 }
@@ -16,7 +17,7 @@ type unreadable struct {
 func (u unreadable) Error() string { return "is " + u.what + "; " + u.instead }
 
 var unreadables = []unreadable{
-	{"a debug log of memcached (-vv), which has neither times nor the sizes of what is read",
+	{"a debug log of memcached (-vv), which has neither times nor the sizes of what is read", "<",
 		regexp.MustCompile(`^<\d+ (?:gets?|gats?|set|add|replace|append|prepend|cas|incr|decr|touch|delete|m[gsdan]) \S|` +
 			`^<\d+ (?:server listening|new [a-z-]+ client connection)`),
 		"log its requests with both: send it watch fetchers mutations, as in (echo watch fetchers mutations; cat) | " +
@@ -29,7 +30,7 @@ var unreadables = []unreadable{
 func unreadableOf(head []byte) (unreadable, bool) {
 	for _, u := range unreadables {
 		for line := range bytes.Lines(head) {
-			if u.pattern.Match(bytes.TrimRight(line, "\r\n")) {
+			if bytes.HasPrefix(line, []byte(u.begins)) && u.pattern.Match(bytes.TrimRight(line, "\r\n")) {
 				return u, true
 			}
 		}
