@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,6 +52,16 @@ func NoTextTrace(head Head) string {
 
 // IsBinary reports whether b holds control characters that text never has.
 func IsBinary(b []byte) bool {
+	const (
+		ones = 0x0101010101010101 // one in each byte
+		tops = ones << 7
+	)
+	for ; len(b) >= 8; b = b[8:] {
+		// Nothing below a space: then no byte borrows from the next one.
+		if x := binary.LittleEndian.Uint64(b); (x-ones*' ')&^x&tops != 0 {
+			break
+		}
+	}
 	for _, c := range b {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
 			return true

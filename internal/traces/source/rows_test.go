@@ -70,3 +70,13 @@ func TestParseNumbersAgreesWithWords(t *testing.T) {
 		}
 	})
 }
+
+func TestBinaryHasControlCharacters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(rapid.StringOfN(rapid.SampledFrom([]rune("a /\u00e9\u0080\x7f\t\n\r\x00\x1f")), 0, 30, -1).Draw(t, "text"))
+		want := slices.ContainsFunc(text, func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' })
+		if got := IsBinary(text); got != want {
+			t.Fatalf("%q is binary: %v, want %v", text, got, want)
+		}
+	})
+}
