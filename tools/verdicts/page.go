@@ -19,10 +19,9 @@ from [verdicts.tsv](verdicts.tsv), which has all claims with what was stated and
 met, each with its cause. The quick versions, which every change must pass, have smaller traces and caches, and so other
 numbers. Times are those of a machine that was usually busy with other work as well. [claims.md](claims.md#verdicts)
 explains the verdicts: ✓ reproduced, ↑ exceeded, c calibrated, ≈ undecided between the seeds, ✗ refuted, – not testable
-here. n counts those of ✓ that are narrowed: their condition excludes a trace of the experiment. Experiments that ran
-before 2026-11-29 were judged by other words then; their verdicts follow from the values that were measured, by the
-rules of today, and a text such as "fails at 2 of 8 points" may count by those of then. [Scorecards](scorecards.md) have
-the sentences of each paper.
+here. n counts those of ✓ that are narrowed: their condition excludes a trace of the experiment. The commits 30a960fa,
+36b6527e and abf3a33f are in no history that was published: 3c02fb56 has the policies, models and experiments of all
+three. [Scorecards](scorecards.md) have the sentences of each paper.
 
 `
 
