@@ -79,6 +79,11 @@ func LoadReader(ctx context.Context, name string, r stream.Reader, fields stream
 		}
 		l.expect(int(length))
 	}
+	if total >= leastReadAhead && l.isAhead(fields) {
+		ahead := newParseAhead(r, func() int64 { return 0 })
+		defer ahead.stop()
+		r = ahead
+	}
 	return l.finish(l.ended(l.readAll(r)))
 }
 

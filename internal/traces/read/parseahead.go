@@ -8,10 +8,11 @@ import (
 	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
-// parseAhead parses a file in a goroutine of its own while the records before are numbered, which takes about half as
-// long. The records come in their order, so that what is read does not depend on how far ahead it is.
+// parseAhead reads records in a goroutine of its own while those before are numbered, which takes about half as long as
+// to parse them. The records come in their order, so that what is read does not depend on how far ahead it is.
 type parseAhead struct {
-	from    *Stream
+	from    stream.Reader
+	read    func() int64 // bytes of the file that were read so far
 	empty   chan *parsed
 	filled  chan *parsed
 	quit    chan struct{} // closed to end the goroutine
@@ -28,25 +29,38 @@ type parsed struct {
 	taken int64 // bytes of the file that were read for them and all before
 }
 
-// How far ahead is parsed, in batches, and the least size of a file that is worth a goroutine, in bytes.
+// batchesAhead is how far ahead is read.
+const batchesAhead = 8
+
+// What is worth a goroutine: bytes of a file, or records from elsewhere.
 const (
-	batchesAhead    = 8
 	leastParseAhead = 1 << 20
+	leastReadAhead  = 1 << 16
 )
 
-// newParseAhead starts to parse a file ahead; nil where that is not worth it, or cannot be. Files of plain objects can:
-// what else belongs to a record is valid until the next one is read. A limit ends the reading where it is reached, and
-// so does the end of the members of an archive. The caller must call stop before it closes the file.
-func newParseAhead(s *scan, opened *Stream) *parseAhead {
-	f := opened.Fields
+// isAhead reports whether records with some fields can be read ahead, where there are cores for it. Those of plain
+// objects can: what else belongs to a record is valid until the next one is read. A limit ends the reading where it is
+// reached.
+func (s *scan) isAhead(f stream.Fields) bool {
+	return parallel.Jobs(0) > 1 && s.opts.Limit == 0 && f.Kind == nil && !f.Groups && !f.Tenant && s.opts.By == "" &&
+		s.opts.Beside == nil
+}
+
+// parseAhead starts to parse a file ahead; nil where that is not worth it, or cannot be: the members of an archive may
+// end the reading, too. The caller must call stop before it closes the file.
+func (s *scan) parseAhead(opened *Stream) *parseAhead {
 	_, isArchive := opened.Reader.(*tarReader)
 	_, isBinary := opened.Reader.(*formats.OracleGeneralReader) // which is faster than what is handed over
-	if parallel.Jobs(0) < 2 || opened.in.Size < leastParseAhead || isArchive || isBinary || s.opts.Limit > 0 ||
-		f.Kind != nil || f.Groups || f.Tenant || s.opts.By != "" || s.opts.Beside != nil {
+	if opened.in.Size < leastParseAhead || isArchive || isBinary || !s.isAhead(opened.Fields) {
 		return nil
 	}
-	a := &parseAhead{from: opened, empty: make(chan *parsed, batchesAhead), filled: make(chan *parsed, batchesAhead),
-		quit: make(chan struct{}), ended: make(chan struct{}), current: &parsed{}}
+	return newParseAhead(opened.Reader, opened.in.BytesRead)
+}
+
+// newParseAhead starts to read ahead. The caller must call stop.
+func newParseAhead(from stream.Reader, read func() int64) *parseAhead {
+	a := &parseAhead{from: from, read: read, empty: make(chan *parsed, batchesAhead),
+		filled: make(chan *parsed, batchesAhead), quit: make(chan struct{}), ended: make(chan struct{}), current: &parsed{}}
 	for range batchesAhead - 1 { // and the current one
 		a.empty <- &parsed{}
 	}
@@ -61,7 +75,7 @@ func (a *parseAhead) run() {
 		case <-a.quit:
 			return
 		case p := <-a.empty:
-			p.fill(a.from)
+			p.fill(a.from, a.read)
 			a.filled <- p // has room for all
 			if p.err != nil {
 				return
@@ -70,16 +84,16 @@ func (a *parseAhead) run() {
 	}
 }
 
-// fill reads records until the batch is full or the file ends.
-func (p *parsed) fill(from *Stream) {
+// fill reads records until the batch is full or they end.
+func (p *parsed) fill(from stream.Reader, read func() int64) {
 	p.Clear()
 	var rec stream.Record
 	for full := false; !full && p.err == nil; {
-		if p.err = from.Reader.Read(&rec); p.err == nil {
+		if p.err = from.Read(&rec); p.err == nil {
 			full = p.Add(&rec)
 		}
 	}
-	p.taken = from.in.BytesRead()
+	p.taken = read()
 }
 
 func (a *parseAhead) Read(rec *stream.Record) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 	"github.com/cachesim/cachesim/internal/traces"
 	"github.com/cachesim/cachesim/internal/traces/read"
+	"github.com/cachesim/cachesim/internal/traces/stream"
 )
 
 // longTable is a table of 2 MB, with keys that are texts, numbers and both, and with operations.
@@ -58,6 +60,32 @@ func TestParsingAheadChangesNothing(t *testing.T) {
 				t.Error("the file and the pipe gave other traces")
 			}
 		})
+	}
+}
+
+// TestReadingAheadChangesNothing loads drawn records, which are read ahead but where there is a limit.
+func TestReadingAheadChangesNothing(t *testing.T) {
+	if runtime.GOMAXPROCS(0) < 2 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	}
+	const count = 100_000
+	records := zipfRecords(count)
+	load := func(opts read.Options) *traces.Trace {
+		next := 0
+		r := stream.ReaderFunc(func(rec *stream.Record) error {
+			if next == count {
+				return io.EOF
+			}
+			*rec = records[next]
+			next++
+			return nil
+		})
+		opts.Needs = traces.Needs{Sizes: true, Times: true}
+		return must.Get(read.LoadReader(t.Context(), "drawn", r, stream.Fields{Time: true, Size: true}, count, opts))(t)
+	}
+	got, want := load(read.Options{}), load(read.Options{Selection: read.Selection{Limit: count}})
+	if want.Limited = false; !reflect.DeepEqual(got, want) {
+		t.Error("records that were read ahead gave another trace")
 	}
 }
 

@@ -196,7 +196,7 @@ func (s *scan) readFiles() error {
 		}
 		if reader, ok := opened.Reader.(*formats.OracleGeneralReader); ok && s.batches != nil && s.sampler == nil {
 			err = s.batches(reader)
-		} else if opened.ahead = newParseAhead(s, opened); opened.ahead != nil {
+		} else if opened.ahead = s.parseAhead(opened); opened.ahead != nil {
 			err = s.readAll(opened.ahead)
 		} else {
 			err = s.readAll(opened)
