@@ -64,6 +64,13 @@ func (s *JSONScanner) failAt(pos int, format string, args ...any) error {
 
 // Peek returns the next byte that is not white space without consuming it, 0 at the end.
 func (s *JSONScanner) Peek() byte {
+	if s.Pos < len(s.Text) && s.Text[s.Pos] > ' ' { // as usual; this much is inlined
+		return s.Text[s.Pos]
+	}
+	return s.peekBehindBlanks()
+}
+
+func (s *JSONScanner) peekBehindBlanks() byte {
 	for s.Pos < len(s.Text) {
 		switch c := s.Text[s.Pos]; c {
 		case ' ', '\t', '\n', '\r':
@@ -161,7 +168,16 @@ func (s *JSONScanner) passString() (inside []byte, plain bool, err error) {
 	}
 	text, start := s.Text, s.Pos+1
 	plain = true
-	for i := start + plainLength(text[start:]); i < len(text); i++ {
+	for i := start; i < len(text); i++ {
+		for ; i+8 <= len(text); i += 8 {
+			if n := plainBytes(binary.LittleEndian.Uint64(text[i:])); n < 8 {
+				i += n
+				break
+			}
+		}
+		if i == len(text) {
+			break
+		}
 		c := text[i]
 		switch {
 		case c == '"':
@@ -174,29 +190,20 @@ func (s *JSONScanner) passString() (inside []byte, plain bool, err error) {
 			return nil, false, s.Fail("no control character within a string")
 		}
 		plain = plain && c < utf8.RuneSelf && c != '\\'
-		i += plainLength(text[min(i+1, len(text)):])
 	}
 	s.Pos = len(text)
 	return nil, false, s.Fail("the double quote that ends a string")
 }
 
-// plainLength returns how many bytes at the beginning of a text are ASCII and stand for themselves in a string, eight at
-// a time. Fewer than eight at its end do not count.
-func plainLength(text []byte) (n int) {
+// plainBytes returns how many of the first of eight bytes are ASCII and stand for themselves in a string.
+func plainBytes(x uint64) int {
 	const (
 		ones = 0x0101010101010101 // one in each byte
 		tops = ones << 7
 	)
-	for ; n+8 <= len(text); n += 8 {
-		x := binary.LittleEndian.Uint64(text[n:])
-		quotes, slashes := x^ones*'"', x^ones*'\\'
-		// The lowest byte whose top bit is set here is the first that is not plain; those above it may be wrong.
-		other := x | (x-ones*' ')&^x | (quotes-ones)&^quotes | (slashes-ones)&^slashes
-		if other &= tops; other != 0 {
-			return n + bits.TrailingZeros64(other)/8
-		}
-	}
-	return n
+	quotes, slashes := x^ones*'"', x^ones*'\\'
+	// The lowest byte whose top bit is set here is the first that is not plain; those above it may be wrong.
+	return bits.TrailingZeros64((x|(x-ones*' ')&^x|(quotes-ones)&^quotes|(slashes-ones)&^slashes)&tops) / 8
 }
 
 // unescape returns the value of the string that was consumed last, in Room.
@@ -260,19 +267,25 @@ func hexEscape(text []byte) rune {
 // Number reads a number as its text.
 func (s *JSONScanner) Number() ([]byte, error) {
 	s.Peek()
-	start := s.Pos
-	for s.Pos < len(s.Text) {
-		c := s.Text[s.Pos]
-		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E' {
-			break
-		}
-		s.Pos++
+	rest := s.Text[s.Pos:]
+	n := 0
+	for n < len(rest) && inNumbers[rest[n]] {
+		n++
 	}
-	if s.Pos == start {
+	if n == 0 {
 		return nil, s.Fail("a number")
 	}
-	return s.Text[start:s.Pos], nil
+	s.Pos += n
+	return rest[:n], nil
 }
+
+// inNumbers are the bytes of numbers.
+var inNumbers = func() (in [256]bool) {
+	for _, c := range []byte("0123456789-+.eE") {
+		in[c] = true
+	}
+	return in
+}()
 
 // digits appends the next numbers, as long as they have no sign and a comma follows each: most of an array, without a
 // call per number.
