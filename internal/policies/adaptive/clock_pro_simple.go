@@ -126,7 +126,10 @@ func (p *clockProSimple) Victim(r policies.Request) policies.Object {
 	}
 	for {
 		if p.sizes[simpleCold] == 0 {
-			p.runHot(p.epoch)
+			// A hot object that was passed may be later than anything that has come: then nothing does for a while.
+			if oldest, _ := p.list.Back(simpleHot); !p.runHot(p.epoch) {
+				p.epoch = max(p.epoch, p.epochs[oldest])
+			}
 			continue
 		}
 		if o, evicted := p.runCold(); evicted {
