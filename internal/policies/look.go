@@ -46,4 +46,5 @@ const (
 	Hexagon
 	Pentagon
 	Bowtie // of what learns by trees
+	Spark
 )

@@ -39,8 +39,7 @@ point of the largest one, too. [How programs are driven](../tools/conformance/RE
 A point is a trace at a capacity. Capacities are 2, 5, 12, 30 and 60% of a trace's distinct objects or bytes. Points by
 objects are on four generated traces, the five LIRS traces, OLTP and cloudPhysics; by bytes, of objects that keep their
 size, on two generated ones, cloudPhysics and AdaptSize; where objects change their sizes, and where some are removed,
-on two generated ones each. The rows of libCacheSim were run without OLTP, cloudPhysics and AdaptSize, but for gdsf; the
-number of points says so. In the tables:
+on two generated ones each. In the tables:
 
 - **equal**: the same counts at every point.
 - **within seeds**: something is drawn at random, and means of five runs differ by no more than such means do.

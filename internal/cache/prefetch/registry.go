@@ -56,6 +56,7 @@ var Registry = params.NewRegistry("prefetcher", "none,'next(n=2)'", withDelay([]
 	sandboxEntry,
 	sfpEntry,
 	mithrilEntry,
+	pgEntry,
 	oracleEntry,
 })...)
 

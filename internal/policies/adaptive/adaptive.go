@@ -4,5 +4,5 @@ package adaptive
 import "github.com/cachesim/cachesim/internal/policies"
 
 // Entries are the policies of this package.
-var Entries = []policies.Entry{arcEntry, carEntry, cartEntry, clockProEntry, clockProPlusEntry, dclockEntry,
-	frdEntry, lirsEntry, lirs2Entry, lruKEntry, mqEntry}
+var Entries = []policies.Entry{arcEntry, carEntry, cartEntry, clockProEntry, clockProPlusEntry,
+	clockProSimpleEntry, dclockEntry, frdEntry, lirsEntry, lirs2Entry, lruKEntry, mqEntry}

@@ -15,9 +15,14 @@ var frdEntry = policies.Entry{
 	Source: "Park and Park, FRD: a filtering based buffer cache algorithm that considers both frequency and reuse " +
 		"distance, MSST 2017",
 	Params: []policies.Param{
-		{Name: "main", Default: 0.9, Min: 0, Max: 1, Doc: "share of the capacity for the main list"},
+		{Name: "main", Default: 0.9, Min: 0, Max: 1, Doc: "share of the capacity for the main list, with climb at first"},
+		{Name: "climb", Default: "none", Choices: []string{"none", "hill", "indicator"}, Doc: "how that share moves: hill, " +
+			"by a twentieth of the capacity after ten times as many requests as that, back when the hit ratio fell; " +
+			"indicator, to what skew and frequencies of the requests suggest; both as in Caffeine's simulator"},
+		{Name: "period", Default: 50_000, Min: 1, Max: 1 << 40, Doc: "requests between two moves by the indicator"},
 	},
-	New: func(c policies.Config) (policies.Policy, error) { return newFRD(c), nil },
+	Keys: func(v policies.Values) bool { return v.Text("climb") == "indicator" },
+	New:  func(c policies.Config) (policies.Policy, error) { return newFRD(c), nil },
 }
 
 // frd has the filter, and the main stack: the residents of the main list in order of their last request, with the
@@ -32,6 +37,7 @@ type frd struct {
 	share         float64
 	full          bool // something has been evicted; until then new objects enter the main list while it has room
 	returning     bool // the missed object was in the stack
+	climb         *frdClimb
 }
 
 // The status of an object. Evicted objects are in the stack.
@@ -49,10 +55,17 @@ func newFRD(c policies.Config) *frd {
 	p := &frd{filter: dense.NewLists(c.Objects, 1), stack: dense.NewLists(c.Objects, 1), state: make([]uint8, c.Objects),
 		share: c.Params.Float("main")}
 	p.Resize(c.Capacity)
+	p.climb = newFRDClimb(c)
 	return p
 }
 
 func (p *frd) Resize(capacity int64) {
+	if int(capacity) == p.capacity {
+		return
+	}
+	if p.climb != nil {
+		p.climb.restart()
+	}
 	p.capacity = int(capacity)
 	p.mainLimit = int(dense.Multiple(capacity, p.share))
 }
@@ -67,6 +80,7 @@ func (p *frd) status(o policies.Object) uint8 { return p.state[o] & frdStatus }
 
 func (p *frd) Hit(r policies.Request) {
 	o := r.Object
+	p.moveBorder(o, true)
 	if p.status(o) == frdFilter {
 		p.filter.MoveToFront(0, o)
 		p.toTop(o)
@@ -107,6 +121,9 @@ func (p *frd) prune() {
 
 func (p *frd) Miss(r policies.Request) {
 	p.returning = false
+	if r.Reason == policies.Demand {
+		p.moveBorder(r.Object, false)
+	}
 	if p.status(r.Object) != frdGhost {
 		return
 	}
@@ -115,10 +132,16 @@ func (p *frd) Miss(r policies.Request) {
 	}
 }
 
-// Victim makes room in the list that the missed object enters.
+// Victim makes room in the list that the missed object enters, unless that is smaller than it may be.
 func (p *frd) Victim(policies.Request) policies.Object {
 	p.full = true
-	if p.filtered == 0 || p.returning && p.mains > 0 {
+	fromMain := p.returning
+	if p.climb != nil && p.returning {
+		fromMain = p.mains >= p.mainLimit
+	} else if p.climb != nil {
+		fromMain = p.filtered < p.capacity-p.mainLimit
+	}
+	if p.filtered == 0 || fromMain && p.mains > 0 {
 		return p.evictMain()
 	}
 	o := p.filter.PopBack(0)
@@ -144,7 +167,7 @@ func (p *frd) evictMain() policies.Object {
 
 func (p *frd) Insert(r policies.Request) {
 	o := r.Object
-	if p.returning || !p.full && p.mains < p.mainLimit {
+	if p.returning || !p.full && p.warmed() < p.mainLimit {
 		p.toTop(o)
 		p.state[o] = frdMain | frdStacked
 		p.mains++
@@ -156,6 +179,14 @@ func (p *frd) Insert(r policies.Request) {
 	if p.full {
 		p.toTop(o)
 	}
+}
+
+// warmed returns how many objects have entered while the cache fills, of those that count for the main list.
+func (p *frd) warmed() int {
+	if p.climb != nil {
+		return p.mains + p.filtered
+	}
+	return p.mains
 }
 
 func (p *frd) Remove(o policies.Object) {

@@ -18,36 +18,22 @@ var feedbackParams = []params.Param{
 	{Name: "adaptive-fpp", Default: 0.03, Min: 1e-6, Max: 0.9, Doc: "share of wrong answers of the filter"},
 }
 
-// feedback enlarges the window when an object is refused that was refused before in the same half of a sample, and
-// admits that one; it shrinks it if a sample went by without such an error.
-type feedback struct {
+// refusals count requests in samples, and remember what was refused in the same half of one: to refuse it was an error
+// if it is requested again.
+type refusals struct {
 	sample            int64
 	requests          int64
-	sampled, adjusted int64 // samples that have begun; the one in which the window last moved
-	pivot, most       int64 // objects by which the window has grown, and may
-	more, fewer       int64
+	sampled, adjusted int64 // samples that have begun; the one in which an error was last answered
 	refused           membership
-	policy            *wTinyLFU
-	returned          []policies.Object // moved into the window, where the requested object is older
 }
 
-func newFeedback(c climberConfig, p *wTinyLFU) *feedback {
-	largest := int64(c.Int("maximum-window-size"))
-	p.Limit[inWindow] = min(p.Limit[inWindow], largest)
-	f := &feedback{
-		sample: max(2, min(int64(c.Int("maximum-sample-size")), c.capacity)),
-		pivot:  int64(c.Float("percent-pivot") * float64(p.Limit[inWindow])),
-		most:   min(largest, p.Limit[inProtected]),
-		more:   int64(c.Int("pivot-increment")),
-		fewer:  int64(c.Int("pivot-decrement")),
-		policy: p,
-	}
-	f.refused = newMembership(3*f.sample, c.Float("adaptive-fpp"))
-	return f
+func newRefusals(v params.Values, capacity int64) refusals {
+	s := max(2, min(int64(v.Int("maximum-sample-size")), capacity))
+	return refusals{sample: s, refused: newMembership(3*s, v.Float("adaptive-fpp"))}
 }
 
 // request counts a request before it is served.
-func (f *feedback) request() {
+func (f *refusals) request() {
 	if f.requests%f.sample == 0 {
 		f.sampled++
 	}
@@ -55,6 +41,29 @@ func (f *feedback) request() {
 		f.refused.clear()
 	}
 	f.requests++
+}
+
+// feedback enlarges the window when an object is refused that was refused before in the same half of a sample, and
+// admits that one; it shrinks it if a sample went by without such an error.
+type feedback struct {
+	refusals
+	pivot, most int64 // objects by which the window has grown, and may
+	more, fewer int64
+	policy      *wTinyLFU
+	returned    []policies.Object // moved into the window, where the requested object is older
+}
+
+func newFeedback(c climberConfig, p *wTinyLFU) *feedback {
+	largest := int64(c.Int("maximum-window-size"))
+	p.Limit[inWindow] = min(p.Limit[inWindow], largest)
+	return &feedback{
+		refusals: newRefusals(c.Values, c.capacity),
+		pivot:    int64(c.Float("percent-pivot") * float64(p.Limit[inWindow])),
+		most:     min(largest, p.Limit[inProtected]),
+		more:     int64(c.Int("pivot-increment")),
+		fewer:    int64(c.Int("pivot-decrement")),
+		policy:   p,
+	}
 }
 
 // readmits reports whether a candidate that has lost is kept nevertheless, and moves the border.

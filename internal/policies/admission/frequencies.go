@@ -151,10 +151,16 @@ func (f *Frequencies) code(o policies.Object) uint64 {
 	if !f.java {
 		return uint64(int64(int32(random.Scramble(uint64(o) + f.seed))))
 	}
-	x := o
 	if f.codes != nil {
-		x = f.codes[o]
+		return spread(f.codes[o])
 	}
+	return spread(o)
+}
+
+// JavaCode returns the hash that the sketch of Caffeine's simulator has of a key, 32 bits with a sign.
+func JavaCode(key uint64) uint64 { return spread(uint32(key) ^ uint32(key>>32)) }
+
+func spread(x uint32) uint64 {
 	x = (x ^ x>>16) * 0x45d9f3b
 	x = (x ^ x>>16) * 0x45d9f3b
 	return uint64(int64(int32(x ^ x>>16)))

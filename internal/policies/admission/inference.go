@@ -21,42 +21,63 @@ const (
 	indicatorObjects = 5000 // that its sketch is made for
 )
 
-// indicator sets the window by how skewed requests are, and how often objects were requested before: where few objects
-// are requested much more than others, recency says little (Einziger, Eytan, Friedman, Manes, Middleware 2018).
+// Indicator tells from requests how much recency is worth: by how skewed they are, and how often objects were requested
+// before. Where few objects are requested much more than others, recency says little (Einziger, Eytan, Friedman, Manes,
+// Middleware 2018).
+type Indicator struct {
+	code     func(policies.Object) uint64 // a hash of 32 bits with a sign
+	k, most  int
+	sketch   dense.FullSketch
+	hints    int64 // sum of the estimates of objects when they were requested
+	requests int64
+	top      dense.Frequencies
+	inTop    int
+	objects  int // that top has room for
+	logs     []float64
+}
+
+// NewIndicator estimates the skew from the k most requested objects, of the most that it counts. code hashes an object:
+// JavaCode of its key, to be that of Caffeine's simulator.
+func NewIndicator(k, most int, code func(policies.Object) uint64) *Indicator {
+	words := dense.CeilPowerOfTwo(indicatorObjects)
+	n := &Indicator{code: code, k: k, most: most, sketch: dense.NewFullSketch(words, 10*words),
+		top: dense.NewFrequencies(0, indicatorPeriod)}
+	n.sketch.RoundingFirst = true
+	return n
+}
+
+// indicator is the climber that sets the window to what an Indicator says.
 type indicator struct {
-	frequencies *Frequencies
-	capacity    float64
-	share       float64 // of the window
-	k, most     int
-	sketch      dense.FullSketch
-	hints       int64 // sum of the estimates of objects when they were requested
-	requests    int64
-	top         dense.Frequencies
-	inTop       int
-	objects     int // that top has room for
-	logs        []float64
+	*Indicator
+	capacity, share float64 // of the cache, and of the window
 }
 
 func newIndicator(c climberConfig) windowClimber {
-	words := dense.CeilPowerOfTwo(indicatorObjects)
-	n := &indicator{frequencies: c.frequencies, capacity: float64(c.capacity), share: c.window, k: c.Int("k"),
-		most: c.Int("ss-size"), sketch: dense.NewFullSketch(words, 10*words), top: dense.NewFrequencies(0, indicatorPeriod)}
-	n.sketch.RoundingFirst = true
-	return n
+	return &indicator{NewIndicator(c.Int("k"), c.Int("ss-size"), c.frequencies.code), float64(c.capacity), c.window}
 }
 
 func (n *indicator) period() int64 { return indicatorPeriod }
 
 func (n *indicator) request(o policies.Object, full bool) {
-	if !full {
-		return
+	if full {
+		n.Request(o)
 	}
-	hash := n.frequencies.code(o)
+}
+
+func (n *indicator) grow(_, _ float64) float64 {
+	was := n.share
+	n.share = n.Take() * 80 / 100
+	return math.Trunc((n.share - was) * n.capacity)
+}
+
+// Request counts a request.
+func (n *Indicator) Request(o policies.Object) {
+	hash := n.code(o)
 	n.hints += int64(n.sketch.Estimate(hash))
 	n.sketch.Add(hash)
 	n.requests++
 	for int(o) >= n.objects {
-		n.objects = max(2*n.objects, 1024, len(n.frequencies.codes))
+		n.objects = max(2*n.objects, 1024)
 		n.top.Grow(n.objects)
 	}
 	switch {
@@ -73,20 +94,17 @@ func (n *indicator) request(o policies.Object, full bool) {
 	}
 }
 
-func (n *indicator) grow(_, _ float64) float64 {
-	skew := n.skew()
-	value := 0.0
-	if skew < 1 {
+// Take returns what recency is worth, from 0 to 1, and forgets the requests, but not what its sketch has counted.
+func (n *Indicator) Take() (value float64) {
+	if skew := n.skew(); skew < 1 {
 		value = float64(n.hints) / float64(n.requests) * (1 - float64(skew*skew*skew)) / 15
 	}
-	was := n.share
-	n.share = value * 80 / 100
 	n.hints, n.requests = 0, 0
-	return math.Trunc((n.share - was) * n.capacity)
+	return value
 }
 
 // skew returns the exponent of the requests of the k most requested objects, and forgets all of them.
-func (n *indicator) skew() float64 {
+func (n *Indicator) skew() float64 {
 	n.logs = n.logs[:0]
 	for o := range policies.Object(n.objects) {
 		if n.top.Has(o) {

@@ -48,12 +48,18 @@ var tinyLFUEntry = policies.Entry{
 	Summary: "LRU that admits objects requested more often than its victim",
 	Source:  "Einziger, Friedman, TinyLFU: a highly efficient cache admission policy, PDP 2014",
 	Bypass:  true,
-	Params:  append([]policies.Param{hashParam}, FrequencyParams...),
+	Params:  append(append([]policies.Param{hashParam}, arrivalsParams...), FrequencyParams...),
 	Check:   checkHash,
 	Random:  true,
 	Resolve: func(e *policies.Entry, v policies.Values) { e.Random = drawsAtRandom(v) },
 	Keys:    keysForHash,
-	New:     func(c policies.Config) (policies.Policy, error) { return newTinyLFU(c), nil },
+	New: func(c policies.Config) (policies.Policy, error) {
+		p := newTinyLFU(c)
+		if c.Params.Bool("feedback") {
+			p.arrivals = newArrivals(c, &p.Frequencies)
+		}
+		return p, nil
+	},
 }
 
 // The segments of wTinyLFU, each a list in LRU order.
@@ -77,6 +83,7 @@ type wTinyLFU struct {
 	climberConfig climberConfig
 	climb         *climbing // nil if the window stays
 	feedback      *feedback // nil, unless that moves it
+	arrivals      *arrivals // nil, unless tinylfu has feedback
 }
 
 func newWTinyLFU(c policies.Config) (*wTinyLFU, error) {
@@ -130,9 +137,7 @@ func (p *wTinyLFU) Resized(o policies.Object, size int64) {
 }
 
 func (p *wTinyLFU) Hit(r policies.Request) {
-	if p.feedback != nil {
-		p.feedback.request()
-	}
+	p.sampleRequest()
 	p.Count(r.Object)
 	if p.In(inProbation, r.Object) {
 		p.Take(r.Object)
@@ -160,13 +165,24 @@ func (p *wTinyLFU) Miss(r policies.Request) {
 	if r.Reason != policies.Demand {
 		return
 	}
-	if p.feedback != nil {
-		p.feedback.request()
-	}
+	p.sampleRequest()
 	if p.climb != nil {
 		p.climb.full = p.isFull()
 	}
 	p.Count(r.Object)
+	if p.arrivals != nil {
+		p.arrivals.raise(r.Object)
+	}
+}
+
+// sampleRequest counts a request in the samples of feedback, before it is served.
+func (p *wTinyLFU) sampleRequest() {
+	if p.feedback != nil {
+		p.feedback.request()
+	}
+	if p.arrivals != nil {
+		p.arrivals.request()
+	}
 }
 
 // loaded ends the request of an object that was missed.
@@ -212,12 +228,17 @@ func (p *wTinyLFU) Victim(r policies.Request) policies.Object {
 // if it wins.
 func (p *wTinyLFU) victimForLarge(r policies.Request) policies.Object {
 	victim := p.mainVictim()
-	if !p.admitted && !p.Prefers(r.Object, victim) {
+	if !p.admitted && !p.Prefers(r.Object, victim) && !p.readmits(r) {
 		p.loaded(r)
 		return r.Object
 	}
 	p.admitted = true
 	return p.evict(victim)
+}
+
+// readmits reports whether feedback admits an object that has lost.
+func (p *wTinyLFU) readmits(r policies.Request) bool {
+	return p.arrivals != nil && r.Reason == policies.Demand && p.arrivals.readmits(r.Object)
 }
 
 // mainVictim returns the least recent object on probation, or else of the protected segment, or else of the window.

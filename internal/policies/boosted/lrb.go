@@ -14,7 +14,7 @@ import (
 )
 
 // Entries are the policies of this package.
-var Entries = []policies.Entry{entry, glCacheEntry, threeLEntry}
+var Entries = []policies.Entry{entry, glCacheEntry, threeLEntry, lhrEntry}
 
 // Values of the parameter objective.
 const (

@@ -5,4 +5,5 @@ import "github.com/cachesim/cachesim/internal/policies"
 
 // Entries are the policies of this package.
 var Entries = []policies.Entry{fifoEntry, clockEntry, sieveEntry, s3fifoEntry, s4fifoEntry, clock2QPlusEntry,
-	qdlpEntry, twoQEntry, tuQueueEntry, fifoMergeEntry}
+	s3fifoDynamicEntry, qdlpEntry, twoQEntry, tuQueueEntry, fifoMergeEntry,
+	sfifoEntry, ripqEntry}

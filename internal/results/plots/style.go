@@ -76,11 +76,11 @@ var markers = []draw.GlyphDrawer{
 
 // policyMarks are those of policies: servers, libraries and what users write have marks of their own.
 var policyMarks = append(slices.Clone(markers), canvas.Diamond{}, canvas.Star{}, canvas.Arrow{}, canvas.Hexagon{},
-	canvas.Pentagon{}, canvas.Bowtie{})
+	canvas.Pentagon{}, canvas.Bowtie{}, canvas.Spark{})
 
 // fadedMarks are those of lines in the background, where what users write never is.
 var fadedMarks = append(slices.Clone(markers), canvas.Diamond{}, canvas.Arrow{}, canvas.Hexagon{}, canvas.Pentagon{},
-	canvas.Bowtie{})
+	canvas.Bowtie{}, canvas.Spark{})
 
 // SeriesStyle returns the look of series i, counted from 0, if the lines are not policies. The first 50 differ in
 // colour or dashes, the first 70 in colour or marker.
@@ -103,7 +103,7 @@ const (
 	mutedAlpha              = 0x70
 )
 
-// fadedStyle returns the look of line i that is only shown as background of others. The first 143 differ in their marks
+// fadedStyle returns the look of line i that is only shown as background of others. The first 169 differ in their marks
 // or dashes.
 func fadedStyle(i int) Style {
 	mark, dash := i%len(fadedMarks), i/len(fadedMarks)%len(dashes)

@@ -55,6 +55,14 @@ func (Bowtie) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	fill(c, style, at, waist, r, r, waist, r, r)
 }
 
+// Spark is a filled star with four points, one above the point.
+type Spark struct{}
+
+func (Spark) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	outer, inner := style.Radius*1.5, style.Radius*0.6
+	fill(c, style, at, outer, inner, outer, inner, outer, inner, outer, inner)
+}
+
 // fill draws a polygon around a point. Its corners are at equal angles, the first above the point, at these distances.
 func fill(c *draw.Canvas, style draw.GlyphStyle, at vg.Point, distances ...vg.Length) {
 	c.SetColor(style.Color)
