@@ -135,15 +135,20 @@ func (p *wTinyLFU) Hit(r policies.Request) {
 	}
 	p.Count(r.Object)
 	if p.In(inProbation, r.Object) {
-		p.Take(r.Object)
-		p.Put(inProtected, r.Object)
-		p.spill(inProtected)
+		p.protect(r.Object)
 	} else {
 		p.Renew(r.Object)
 	}
 	if p.climb != nil {
 		p.climbAfter(r.Object, true, p.isFull())
 	}
+}
+
+// protect moves o from probation to the protected segment.
+func (p *wTinyLFU) protect(o policies.Object) {
+	p.Take(o)
+	p.Put(inProtected, o)
+	p.spill(inProtected)
 }
 
 // spill moves the least recent objects of segment s to probation until it keeps its limit.
@@ -248,6 +253,9 @@ func (p *wTinyLFU) Remove(o policies.Object) {
 }
 
 func (p *wTinyLFU) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	if p.climb == nil && p.feedback == nil && !p.java {
+		return p.replayFixed(objects)
+	}
 	for i, o := range objects {
 		r := policies.Request{Object: o, Pos: first + i, Size: 1}
 		if p.Has(o) {
@@ -256,14 +264,40 @@ func (p *wTinyLFU) ReplayUnit(objects []policies.Object, first int) (hits, evict
 			continue
 		}
 		p.Miss(r)
-		if p.free > 0 {
-			p.free--
-		} else if p.Victim(r) == o {
-			continue
-		} else {
-			evictions++
-		}
-		p.Insert(r)
+		evictions += p.loadUnit(r)
 	}
 	return hits, evictions
+}
+
+// replayFixed is ReplayUnit with a window that stays.
+func (p *wTinyLFU) replayFixed(objects []policies.Object) (hits, evictions int) {
+	segment := p.Segment
+	for _, o := range objects {
+		p.sketch.Add(o)
+		switch at := segment[o]; at {
+		case 0:
+			p.admitted = false
+			evictions += p.loadUnit(policies.Request{Object: o, Size: 1})
+		case inProbation + 1:
+			hits++
+			p.protect(o)
+		default:
+			hits++
+			p.List.MoveToFront(int(at)-1, o)
+		}
+	}
+	return hits, evictions
+}
+
+// loadUnit loads what was missed, unless it is refused, and returns the number of objects evicted.
+func (p *wTinyLFU) loadUnit(r policies.Request) (evictions int) {
+	if p.free > 0 {
+		p.free--
+	} else if p.Victim(r) == r.Object {
+		return 0
+	} else {
+		evictions = 1
+	}
+	p.Insert(r)
+	return evictions
 }
