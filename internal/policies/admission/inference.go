@@ -31,7 +31,7 @@ type indicator struct {
 	sketch      dense.FullSketch
 	hints       int64 // sum of the estimates of objects when they were requested
 	requests    int64
-	top         dense.Frequencies
+	top         dense.Frequencies[struct{}]
 	inTop       int
 	objects     int // that top has room for
 	logs        []float64
@@ -40,7 +40,8 @@ type indicator struct {
 func newIndicator(c climberConfig) windowClimber {
 	words := dense.CeilPowerOfTwo(indicatorObjects)
 	n := &indicator{frequencies: c.frequencies, capacity: float64(c.capacity), share: c.window, k: c.Int("k"),
-		most: c.Int("ss-size"), sketch: dense.NewFullSketch(words, 10*words), top: dense.NewFrequencies(0, indicatorPeriod)}
+		most: c.Int("ss-size"), sketch: dense.NewFullSketch(words, 10*words),
+		top: dense.NewFrequencies[struct{}](0, indicatorPeriod)}
 	n.sketch.RoundingFirst = true
 	return n
 }
