@@ -276,6 +276,11 @@ func (p *wTinyLFU) replayFixed(objects []policies.Object) (hits, evictions int) 
 		p.sketch.Add(o)
 		switch at := segment[o]; at {
 		case 0:
+			if p.free == 0 && p.contested() {
+				p.loadContested(o)
+				evictions++
+				continue
+			}
 			p.admitted = false
 			evictions += p.loadUnit(policies.Request{Object: o, Size: 1})
 		case inProbation + 1:
@@ -287,6 +292,27 @@ func (p *wTinyLFU) replayFixed(objects []policies.Object) (hits, evictions int) 
 		}
 	}
 	return hits, evictions
+}
+
+// contested reports whether the next object is loaded into a full window, whose victim competes with that of probation.
+func (p *wTinyLFU) contested() bool {
+	return p.windowed && p.Used[inWindow] == p.Limit[inWindow] && p.Used[inProbation] > 0
+}
+
+// loadContested loads o and evicts where all is as contested says and a full cache has objects of size 1: no segment
+// then has more of them than before.
+func (p *wTinyLFU) loadContested(o policies.Object) {
+	loser := p.List.PopBack(inWindow)
+	victim, _ := p.List.Back(inProbation)
+	if p.wins(p.sketch.Estimate(loser), p.sketch.Estimate(victim)) {
+		p.List.PopBack(inProbation)
+		p.List.PushFront(inProbation, loser)
+		p.Segment[loser] = inProbation + 1
+		loser = victim
+	}
+	p.Segment[loser] = 0
+	p.List.PushFront(inWindow, o)
+	p.Segment[o] = inWindow + 1
 }
 
 // loadUnit loads what was missed, unless it is refused, and returns the number of objects evicted.
