@@ -161,8 +161,9 @@ func (p *lirs) queueSize() int64 {
 	return max(1, min(max(size, least), p.capacity-1))
 }
 
-func (p *lirs) Hit(r policies.Request) {
-	o := r.Object
+func (p *lirs) Hit(r policies.Request) { p.hit(r.Object) }
+
+func (p *lirs) hit(o policies.Object) {
 	switch p.state[o] {
 	case lirsLIR:
 		bottom := p.stack.Back()
@@ -185,20 +186,24 @@ func (p *lirs) Hit(r policies.Request) {
 	}
 }
 
-func (p *lirs) Miss(r policies.Request) {
-	if p.state[r.Object] != lirsGhost {
+func (p *lirs) Miss(r policies.Request) { p.miss(r.Object, r.Reason == policies.Demand) }
+
+func (p *lirs) miss(o policies.Object, asked bool) {
+	if p.state[o] != lirsGhost {
 		return
 	}
-	p.leaveGhosts(r.Object)
-	if r.Reason != policies.Demand { // says nothing about the distance between requests
-		p.pop(r.Object)
-		p.state[r.Object] = lirsAbsent
+	p.leaveGhosts(o)
+	if !asked { // says nothing about the distance between requests
+		p.pop(o)
+		p.state[o] = lirsAbsent
 		return
 	}
-	p.state[r.Object] = lirsReturned // so that bounding the ghosts does not drop it
+	p.state[o] = lirsReturned // so that bounding the ghosts does not drop it
 }
 
-func (p *lirs) Victim(policies.Request) policies.Object {
+func (p *lirs) Victim(policies.Request) policies.Object { return p.victim() }
+
+func (p *lirs) victim() policies.Object {
 	o, ok := p.queue.Back(lirsQueue)
 	if !ok { // sized objects: all residents may be LIR
 		o = p.stack.Back()
@@ -228,18 +233,19 @@ func (p *lirs) limitGhosts() {
 	}
 }
 
-func (p *lirs) Insert(r policies.Request) {
-	o := r.Object
+func (p *lirs) Insert(r policies.Request) { p.insert(r.Object, r.Size) }
+
+func (p *lirs) insert(o policies.Object, size int64) {
 	if p.state[o] == lirsReturned {
 		p.pop(o)
-		p.charge.Set(r.Object, r.Size)
+		p.charge.Set(o, size)
 		p.push(o)
 		p.makeLIR(o)
 		return
 	}
-	p.charge.Set(r.Object, r.Size)
+	p.charge.Set(o, size)
 	p.push(o)
-	if p.lirSize+r.Size <= p.lirLimit {
+	if p.lirSize+size <= p.lirLimit {
 		p.makeLIR(o)
 		return
 	}
@@ -388,9 +394,9 @@ func (p *lirs) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int
 		q.End = end
 		if s == lirsLIR || s == lirsHIR || s == lirsHIROut {
 			hits++
-			p.Hit(policies.Request{Object: o})
+			p.hit(o)
 		} else {
-			evictions += p.loadUnit(policies.Request{Object: o, Size: 1})
+			evictions += p.loadUnit(o)
 		}
 		log, end, bottom = q.Log, q.End, q.Tail
 	}
@@ -399,14 +405,14 @@ func (p *lirs) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int
 }
 
 // loadUnit serves a miss and returns the number of objects evicted.
-func (p *lirs) loadUnit(r policies.Request) (evictions int) {
-	p.Miss(r)
+func (p *lirs) loadUnit(o policies.Object) (evictions int) {
+	p.miss(o, true)
 	if p.residents < p.capacity {
 		p.residents++
 	} else {
-		p.Victim(r)
+		p.victim()
 		evictions = 1
 	}
-	p.Insert(r)
+	p.insert(o, 1)
 	return evictions
 }

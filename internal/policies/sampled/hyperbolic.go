@@ -70,8 +70,10 @@ func (i hyperbolicInfo) priority(now uint32) float64 { return i.count / float64(
 func (p *hyperbolic) Hit(r policies.Request) { p.slots.Info(r.Object).count++ }
 func (p *hyperbolic) Miss(policies.Request)  {}
 
-func (p *hyperbolic) Victim(r policies.Request) policies.Object {
-	slot, priority := p.leastOfSample(p.now(r))
+func (p *hyperbolic) Victim(r policies.Request) policies.Object { return p.evict(p.now(r.Pos)) }
+
+func (p *hyperbolic) evict(now uint32) policies.Object {
+	slot, priority := p.leastOfSample(now)
 	p.victim = priority
 	return p.slots.Empty(slot)
 }
@@ -120,14 +122,18 @@ func (p *hyperbolic) draw() []uint32 {
 
 func (p *hyperbolic) Insert(r policies.Request) {
 	p.sizes.Set(r.Object, r.Size)
-	p.slots.Add(r.Object, hyperbolicInfo{count: p.first(r.Size), loaded: p.now(r)})
+	p.insert(r.Object, r.Size, r.Pos)
+}
+
+func (p *hyperbolic) insert(o policies.Object, size int64, pos int) {
+	p.slots.Add(o, hyperbolicInfo{count: p.first(size), loaded: p.now(pos)})
 	if p.redis {
 		p.loads++
 	}
 }
 
-// now returns the time of a request. In Redis a client gets an object and, on a miss, sets it: its clock counts both.
-func (p *hyperbolic) now(r policies.Request) uint32 { return uint32(r.Pos) + p.loads }
+// now returns the time of a request by its position. In Redis a client gets an object and, on a miss, sets it: its clock counts both.
+func (p *hyperbolic) now(pos int) uint32 { return uint32(pos) + p.loads }
 
 // first returns the count with which an object of a size starts. One position later its priority is between the last
 // victim's and that of an object with one request.
@@ -159,14 +165,13 @@ func (p *hyperbolic) ReplayUnit(objects []policies.Object, first int) (hits, evi
 			p.slots.Info(o).count++
 			continue
 		}
-		r := policies.Request{Object: o, Pos: first + i}
 		if p.free > 0 {
 			p.free--
 		} else {
-			p.Victim(r)
+			p.evict(p.now(first + i))
 			evictions++
 		}
-		p.Insert(r)
+		p.insert(o, 1, first+i)
 	}
 	return hits, evictions
 }

@@ -235,12 +235,15 @@ func (p *lhd) Miss(policies.Request) {}
 
 func (p *lhd) Insert(r policies.Request) {
 	p.charges.Set(r.Object, r.Size)
-	asked := r.Reason == policies.Demand
+	p.insert(r.Object, uint32(r.Pos), r.Reason == policies.Demand)
+}
+
+func (p *lhd) insert(o policies.Object, now uint32, asked bool) {
 	chosen := asked && p.drawExplorer()
-	info := lhdInfo{last: uint32(r.Pos), explorer: chosen && p.explores(r.Object)}
-	p.slots.Add(r.Object, info)
-	if !chosen && p.rank(r.Object, info, info.last) < p.victimRank {
-		p.noteRecent(r.Object)
+	info := lhdInfo{last: now, explorer: chosen && p.explores(o)}
+	p.slots.Add(o, info)
+	if !chosen && p.rank(o, info, now) < p.victimRank {
+		p.noteRecent(o)
 	}
 	if asked {
 		p.countRequest()
@@ -276,8 +279,9 @@ func (p *lhd) endExploration(o policies.Object, info *lhdInfo) {
 	}
 }
 
-func (p *lhd) Victim(r policies.Request) policies.Object {
-	now := uint32(r.Pos)
+func (p *lhd) Victim(r policies.Request) policies.Object { return p.victim(uint32(r.Pos)) }
+
+func (p *lhd) victim(now uint32) policies.Object {
 	infos := p.slots.Dense()
 	candidates := p.draw(len(infos))
 	least := int64(math.MaxInt64)
@@ -449,19 +453,19 @@ func (p *lhd) compute() {
 
 func (p *lhd) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
+		now := uint32(first + i)
 		if p.slots.Has(o) {
 			hits++
-			p.hit(o, uint32(first+i))
+			p.hit(o, now)
 			continue
 		}
-		r := policies.Request{Object: o, Pos: first + i, Size: 1}
 		if p.free > 0 {
 			p.free--
 		} else {
-			p.Victim(r)
+			p.victim(now)
 			evictions++
 		}
-		p.Insert(r)
+		p.insert(o, now, true)
 	}
 	return hits, evictions
 }
