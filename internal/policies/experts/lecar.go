@@ -142,13 +142,15 @@ func newLeCaR(c policies.Config) *lecar {
 	return p
 }
 
-func (p *lecar) Hit(r policies.Request) {
+func (p *lecar) Hit(r policies.Request) { p.hit(r.Object) }
+
+func (p *lecar) hit(o policies.Object) {
 	p.now++
-	p.renew(r.Object)
+	p.renew(o)
 	if p.keyed != nil {
-		p.keyed.Touch(r.Object)
+		p.keyed.Touch(o)
 	} else {
-		p.frequencies.Touch(r.Object)
+		p.frequencies.Touch(o)
 	}
 }
 
@@ -212,14 +214,15 @@ func (p *lecar) requests(o policies.Object) uint32 {
 	return p.frequencies.Frequency(o)
 }
 
-// Miss blames the expert that evicted the object: the sooner it is requested again, the more.
-func (p *lecar) Miss(r policies.Request) {
-	asked := r.Reason == policies.Demand
+func (p *lecar) Miss(r policies.Request) { p.miss(r.Object, r.Reason == policies.Demand) }
+
+// miss blames the expert that evicted the object: the sooner it is requested again, the more.
+func (p *lecar) miss(o policies.Object, asked bool) {
 	if asked {
 		p.now++
 	}
 	p.continued = 0
-	at := *p.frequencies.Note(r.Object)
+	at := *p.frequencies.Note(o)
 	if !at.isGhost() {
 		return
 	}
@@ -231,11 +234,13 @@ func (p *lecar) Miss(r policies.Request) {
 		p.regret(blamed, p.rate*math.Exp(p.logDiscount*age/float64(max(p.resident, 1))))
 	}
 	ghost.object = policies.NoObject
-	p.forget(r.Object, blamed)
+	p.forget(o, blamed)
 }
 
-// Victim asks both experts. If they agree, neither can be blamed, and the object is not remembered.
-func (p *lecar) Victim(policies.Request) policies.Object {
+func (p *lecar) Victim(policies.Request) policies.Object { return p.victim() }
+
+// victim asks both experts. If they agree, neither can be blamed, and the object is not remembered.
+func (p *lecar) victim() policies.Object {
 	oldest, rarest := p.leastRecent(), p.rarest()
 	switch {
 	case oldest == rarest:
@@ -317,10 +322,13 @@ func (p *lecar) closeGaps(by expert) {
 }
 
 func (p *lecar) Insert(r policies.Request) {
-	o := r.Object
-	p.charge.Set(o, r.Size)
+	p.charge.Set(r.Object, r.Size)
+	p.insert(r.Object, r.Reason == policies.Demand)
+}
+
+func (p *lecar) insert(o policies.Object, asked bool) {
 	p.resident++
-	if r.Reason == policies.Demand {
+	if asked {
 		p.continued++
 	}
 	if p.keyed != nil {
@@ -362,7 +370,7 @@ func (p *lecar) ReplayUnit(objects []policies.Object, _ int) (hits, evictions in
 		p.end, p.now = end, now
 		if at.isResident() {
 			hits++
-			p.Hit(policies.Request{Object: o})
+			p.hit(o)
 		} else {
 			evictions += p.loadUnit(o)
 		}
@@ -374,12 +382,11 @@ func (p *lecar) ReplayUnit(objects []policies.Object, _ int) (hits, evictions in
 
 // loadUnit serves a miss and returns the number of objects evicted.
 func (p *lecar) loadUnit(o policies.Object) (evictions int) {
-	r := policies.Request{Object: o, Size: 1}
-	p.Miss(r)
+	p.miss(o, true)
 	if p.resident == p.capacity {
-		p.Victim(r)
+		p.victim()
 		evictions = 1
 	}
-	p.Insert(r)
+	p.insert(o, true)
 	return evictions
 }
