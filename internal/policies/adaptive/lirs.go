@@ -11,7 +11,7 @@ import (
 var lirsEntry = policies.Entry{
 	Name:    "lirs",
 	Look:    policies.Look{Color: policies.Cyan, Mark: policies.Plus},
-	Memory:  policies.Memory{PerObject: 17, PerSlot: 0},
+	Memory:  policies.Memory{PerObject: 29, PerSlot: 0},
 	Summary: "keeps the objects whose last two requests were closest together; evicts from a small queue of the others",
 	Source:  "Jiang, Zhang, LIRS: an efficient low inter-reference recency set replacement policy, SIGMETRICS 2002",
 	Params: []policies.Param{
@@ -52,9 +52,9 @@ const (
 )
 
 // lirsParts are the stack S and the queue Q of the paper (section 3.3). The bottom of the stack is the back of its
-// list.
+// log: a request to an LIR object, which most are, appends to the log and leaves a stale entry.
 type lirsParts struct {
-	stack      dense.Lists
+	stack      dense.LogQueue
 	queue      dense.Lists // list 0: the queue, the next victim at the back; list 1: the ghosts, last evicted in front
 	state      []lirsState
 	charge     dense.Charges
@@ -67,7 +67,7 @@ type lirsParts struct {
 }
 
 func newLIRSParts(c policies.Config) lirsParts {
-	return lirsParts{stack: dense.NewLists(c.Objects, 1), queue: dense.NewLists(c.Objects, 2),
+	return lirsParts{stack: dense.NewLogQueue(c.Objects), queue: dense.NewLists(c.Objects, 2),
 		state: make([]lirsState, c.Objects), charge: dense.NewCharges(c.Objects, c.Unit), config: c}
 }
 
@@ -79,23 +79,24 @@ func (p *lirsParts) Grow(objects int) {
 }
 
 func (p *lirsParts) push(o policies.Object) {
-	p.stack.PushFront(0, o)
+	p.stack.Push(o)
 	p.stackSize += p.charge.Of(o)
 }
 
 func (p *lirsParts) pop(o policies.Object) {
-	p.stack.Unlink(o)
+	p.stack.Remove(o)
 	p.stackSize -= p.charge.Of(o)
 }
 
 // lirs is LIRS as its authors have it: the bottom of the stack is always an LIR object.
 type lirs struct {
 	lirsParts
-	// scan is the lowest object of the stack that may not be LIR: all below it are. It is the stack's sentinel if the
-	// whole stack is LIR. It only moves up, so that bounding the stack costs constant time per request.
-	scan       policies.Object
+	// scan is the lowest place in the log of the stack whose object may not be LIR: all below it are. It only moves up,
+	// so that bounding the stack costs constant time per request.
+	scan       uint32
 	ghostSize  int64
 	ghostLimit int64
+	bounded    bool  // there is a limit on the ghosts: only then their order matters, and they are listed
 	residents  int64 // batch path only
 }
 
@@ -105,7 +106,7 @@ const (
 )
 
 func newLIRS(c policies.Config) *lirs {
-	p := &lirs{lirsParts: newLIRSParts(c), scan: policies.Object(c.Objects)}
+	p := &lirs{lirsParts: newLIRSParts(c), scan: 1, bounded: c.Params.Float("nonresident") != 0}
 	p.limitTo(c.Capacity)
 	return p
 }
@@ -116,7 +117,7 @@ func (p *lirs) limitTo(capacity int64) {
 	p.lirLimit = capacity - p.queueSize()
 	p.stackLimit = dense.Multiple(capacity, stack)
 	p.ghostLimit = dense.Multiple(capacity, nonresident)
-	if nonresident == 0 {
+	if !p.bounded {
 		p.ghostLimit = math.MaxInt64
 	}
 }
@@ -146,14 +147,6 @@ func (p *lirs) Resized(o policies.Object, size int64) {
 	p.limitStack()
 }
 
-func (p *lirs) Grow(objects int) {
-	whole := !p.stack.IsObject(p.scan)
-	p.lirsParts.Grow(objects)
-	if whole {
-		p.scan = policies.Object(objects) // the sentinel comes after the last object
-	}
-}
-
 // queueSize returns the part of the capacity that the LIR set may not use. The authors' program reserves at least two
 // objects; in a tiny cache one object is left to the LIR set if possible.
 func (p *lirs) queueSize() int64 {
@@ -168,17 +161,18 @@ func (p *lirs) queueSize() int64 {
 	return max(1, min(max(size, least), p.capacity-1))
 }
 
-func (p *lirs) Hit(r policies.Request) {
-	o := r.Object
+func (p *lirs) Hit(r policies.Request) { p.hit(r.Object) }
+
+func (p *lirs) hit(o policies.Object) {
 	switch p.state[o] {
 	case lirsLIR:
-		bottom, _ := p.stack.Back(0)
+		bottom := p.stack.Back()
 		p.raise(o)
 		if bottom == o {
 			p.prune()
 		}
 	case lirsHIR:
-		if top, _ := p.stack.Front(0); top == o {
+		if p.top() == o {
 			return // a repeat says nothing about the distance to other requests
 		}
 		p.queue.Unlink(o)
@@ -192,23 +186,27 @@ func (p *lirs) Hit(r policies.Request) {
 	}
 }
 
-func (p *lirs) Miss(r policies.Request) {
-	if p.state[r.Object] != lirsGhost {
+func (p *lirs) Miss(r policies.Request) { p.miss(r.Object, r.Reason == policies.Demand) }
+
+func (p *lirs) miss(o policies.Object, asked bool) {
+	if p.state[o] != lirsGhost {
 		return
 	}
-	p.leaveGhosts(r.Object)
-	if r.Reason != policies.Demand { // says nothing about the distance between requests
-		p.pop(r.Object)
-		p.state[r.Object] = lirsAbsent
+	p.leaveGhosts(o)
+	if !asked { // says nothing about the distance between requests
+		p.pop(o)
+		p.state[o] = lirsAbsent
 		return
 	}
-	p.state[r.Object] = lirsReturned // so that bounding the ghosts does not drop it
+	p.state[o] = lirsReturned // so that bounding the ghosts does not drop it
 }
 
-func (p *lirs) Victim(policies.Request) policies.Object {
+func (p *lirs) Victim(policies.Request) policies.Object { return p.victim() }
+
+func (p *lirs) victim() policies.Object {
 	o, ok := p.queue.Back(lirsQueue)
 	if !ok { // sized objects: all residents may be LIR
-		o, _ = p.stack.Back(0)
+		o = p.stack.Back()
 		p.Remove(o)
 		return o
 	}
@@ -218,7 +216,9 @@ func (p *lirs) Victim(policies.Request) policies.Object {
 		return o
 	}
 	p.state[o] = lirsGhost
-	p.queue.PushFront(lirsGhosts, o)
+	if p.bounded {
+		p.queue.PushFront(lirsGhosts, o)
+	}
 	p.ghostSize += p.charge.Of(o)
 	p.limitGhosts()
 	return o
@@ -233,18 +233,19 @@ func (p *lirs) limitGhosts() {
 	}
 }
 
-func (p *lirs) Insert(r policies.Request) {
-	o := r.Object
+func (p *lirs) Insert(r policies.Request) { p.insert(r.Object, r.Size) }
+
+func (p *lirs) insert(o policies.Object, size int64) {
 	if p.state[o] == lirsReturned {
 		p.pop(o)
-		p.charge.Set(r.Object, r.Size)
+		p.charge.Set(o, size)
 		p.push(o)
 		p.makeLIR(o)
 		return
 	}
-	p.charge.Set(r.Object, r.Size)
+	p.charge.Set(o, size)
 	p.push(o)
-	if p.lirSize+r.Size <= p.lirLimit {
+	if p.lirSize+size <= p.lirLimit {
 		p.makeLIR(o)
 		return
 	}
@@ -280,7 +281,7 @@ func (p *lirs) makeLIR(o policies.Object) {
 // limitLIR moves objects from the bottom of the stack to the queue while the LIR set is too large.
 func (p *lirs) limitLIR() {
 	for p.lirSize > p.lirLimit {
-		bottom, _ := p.stack.Back(0)
+		bottom := p.stack.Back()
 		p.lirSize -= p.charge.Of(bottom)
 		p.pop(bottom)
 		p.state[bottom] = lirsHIROut
@@ -289,16 +290,18 @@ func (p *lirs) limitLIR() {
 	}
 }
 
-// prune takes objects off the bottom of the stack until an LIR object is there.
+// prune takes objects off the bottom of the stack until an LIR object is there, and the tail of the log at it.
 func (p *lirs) prune() {
-	for {
-		bottom, ok := p.stack.Back(0)
-		if !ok || p.state[bottom] == lirsLIR {
+	for p.stack.Live > 0 {
+		p.stack.Ahead()
+		bottom := p.stack.Back()
+		if p.state[bottom] == lirsLIR {
 			return
 		}
 		p.pop(bottom)
 		p.leaveStack(bottom)
 	}
+	p.stack.Tail = p.stack.End
 }
 
 // limitStack bounds the stack as the authors' program does: the lowest object that is not LIR is taken off first.
@@ -307,12 +310,12 @@ func (p *lirs) limitStack() {
 		p.prune() // without an LIR object at the bottom the stack is empty
 	}
 	for p.stackSize > p.stackLimit {
-		for p.state[p.scan] == lirsLIR {
-			p.scan, _ = p.stack.Before(p.scan)
+		o := p.stack.Log[p.scan]
+		if p.stack.Stamp[o] == p.scan && p.state[o] != lirsLIR {
+			p.pop(o)
+			p.leaveStack(o)
 		}
-		o := p.scan
-		p.pop(o)
-		p.leaveStack(o)
+		p.scan++
 	}
 }
 
@@ -330,57 +333,86 @@ func (p *lirs) leaveStack(o policies.Object) {
 }
 
 func (p *lirs) leaveGhosts(o policies.Object) {
-	p.queue.Unlink(o)
+	if p.bounded {
+		p.queue.Unlink(o)
+	}
 	p.ghostSize -= p.charge.Of(o)
 }
 
 // raise moves o to the top of the stack.
 func (p *lirs) raise(o policies.Object) {
-	p.pop(o)
-	p.push(o)
+	p.makeRoom()
+	p.stack.Renew(o)
 }
 
 func (p *lirs) push(o policies.Object) {
+	p.makeRoom()
 	p.lirsParts.push(o)
-	if !p.stack.IsObject(p.scan) {
-		p.scan = o
-	}
 }
 
-func (p *lirs) pop(o policies.Object) {
-	if p.scan == o {
-		p.scan, _ = p.stack.Before(o)
-	}
-	p.lirsParts.pop(o)
+// top returns the object at the top of the stack, which must not be empty.
+func (p *lirs) top() policies.Object {
+	o := p.stack.Front()
+	p.scan = min(p.scan, p.stack.End)
+	return o
 }
 
+// makeRoom moves the live entries of a full log, and scan with them.
+func (p *lirs) makeRoom() {
+	q := &p.stack
+	if !q.Full() {
+		return
+	}
+	p.scan = max(p.scan, q.Tail)
+	for p.scan < q.End && q.Stamp[q.Log[p.scan]] != p.scan {
+		p.scan++
+	}
+	if p.scan == q.End {
+		q.Compact()
+		p.scan = q.End
+		return
+	}
+	at := q.Log[p.scan]
+	q.Compact()
+	p.scan = q.Stamp[at]
+}
+
+// ReplayUnit serves most hits with the log of the stack in registers.
 func (p *lirs) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
-	state, stack := p.state, &p.stack
+	state, q := p.state, &p.stack
+	log, stamp, end, bottom := q.Log, q.Stamp, q.End, q.Tail
 	for _, o := range objects {
-		switch s := state[o]; {
-		// The common hit: the bottom stays LIR without pruning, and scan stays where it is.
-		case s == lirsLIR && !stack.IsBack(0, o) && o != p.scan:
+		s := state[o]
+		// The common hit: the bottom stays LIR without pruning.
+		if s == lirsLIR && stamp[o] != bottom && int(end) < len(log) {
 			hits++
-			stack.MoveToFront(0, o)
-		case s == lirsLIR || s == lirsHIR || s == lirsHIROut:
-			hits++
-			p.Hit(policies.Request{Object: o})
-		default:
-			evictions += p.loadUnit(policies.Request{Object: o, Size: 1})
+			log[end] = o
+			stamp[o] = end
+			end++
+			continue
 		}
+		q.End = end
+		if s == lirsLIR || s == lirsHIR || s == lirsHIROut {
+			hits++
+			p.hit(o)
+		} else {
+			evictions += p.loadUnit(o)
+		}
+		log, end, bottom = q.Log, q.End, q.Tail
 	}
+	q.End = end
 	return hits, evictions
 }
 
 // loadUnit serves a miss and returns the number of objects evicted.
-func (p *lirs) loadUnit(r policies.Request) (evictions int) {
-	p.Miss(r)
+func (p *lirs) loadUnit(o policies.Object) (evictions int) {
+	p.miss(o, true)
 	if p.residents < p.capacity {
 		p.residents++
 	} else {
-		p.Victim(r)
+		p.victim()
 		evictions = 1
 	}
-	p.Insert(r)
+	p.insert(o, 1)
 	return evictions
 }

@@ -66,10 +66,10 @@ func (p *lirsDemoting) Hit(r policies.Request) {
 	o := r.Object
 	switch p.state[o] {
 	case lirsLIR:
-		p.stack.MoveToFront(0, o)
+		p.stack.Renew(o)
 		p.prune()
 	case lirsHIR:
-		p.stack.MoveToFront(0, o)
+		p.stack.Renew(o)
 		p.leaveQueue(o)
 		p.shrinkLIR(p.charge.Of(o))
 		p.makeLIR(o)
@@ -129,7 +129,7 @@ func (p *lirsDemoting) Admit(r policies.Request) bool {
 func (p *lirsDemoting) Victim(policies.Request) policies.Object {
 	if len(p.Late) == 0 && !p.evictHIR() { // all residents are LIR
 		p.prune()
-		o, _ := p.stack.Back(0)
+		o := p.stack.Back()
 		p.Remove(o)
 		return o
 	}
@@ -191,7 +191,7 @@ func (p *lirsDemoting) demote() bool {
 		return false
 	}
 	p.prune()
-	o, _ := p.stack.Back(0)
+	o := p.stack.Back()
 	size := p.charge.Of(o)
 	p.pop(o)
 	p.lirSize -= size
@@ -236,10 +236,9 @@ func (p *lirsDemoting) becomeGhost(o policies.Object) {
 
 // prune takes objects off the bottom of the stack until an LIR object or the last one is there.
 func (p *lirsDemoting) prune() {
-	for {
-		top, _ := p.stack.Front(0)
-		bottom, ok := p.stack.Back(0)
-		if !ok || bottom == top || p.state[bottom] == lirsLIR {
+	for p.stack.Live > 1 {
+		bottom := p.stack.Back()
+		if p.state[bottom] == lirsLIR {
 			return
 		}
 		p.pop(bottom)

@@ -16,10 +16,20 @@ import (
 // dump writes the stack, top first, with L for LIR, h for resident and g for evicted HIR objects, and then the queue.
 func (p *lirs) dump() string {
 	var s []string
-	for _, o := range policytest.Listed(&p.stack, 0) {
+	for _, o := range p.inStack() {
 		s = append(s, fmt.Sprintf("%c%d", "-Lh?gr"[p.state[o]], o))
 	}
 	return strings.Join(s, " ") + " |" + strings.Trim(fmt.Sprint(policytest.Listed(&p.queue, lirsQueue)), "[]")
+}
+
+// inStack returns the objects in the stack, the top one first.
+func (p *lirs) inStack() (objects []policies.Object) {
+	for at := p.stack.End - 1; at >= p.stack.Tail; at-- {
+		if o := p.stack.Log[at]; p.stack.Stamp[o] == at {
+			objects = append(objects, o)
+		}
+	}
+	return objects
 }
 
 // The four cases of Figure 2 of the paper, with two LIR objects and one HIR object in the cache.
@@ -100,7 +110,7 @@ func TestLIRSQueueSize(t *testing.T) {
 
 func (p *lirs) check(t rapid.TB, stored map[policies.Object]int64, sizes []int64) {
 	var lir, stack, ghosts int64
-	inStack := policytest.Listed(&p.stack, 0)
+	inStack := p.inStack()
 	for _, o := range inStack {
 		stack += sizes[o]
 		switch _, resident := stored[o]; {
@@ -127,9 +137,11 @@ func (p *lirs) check(t rapid.TB, stored map[policies.Object]int64, sizes []int64
 			t.Fatalf("object %d in the queue has state %d, resident %v", o, p.state[o], resident)
 		}
 	}
-	at := slices.Index(inStack, p.scan)
-	for _, o := range inStack[at+1:] {
-		if p.state[o] != lirsLIR {
+	if n := len(inStack); n > 0 && p.stack.Stamp[inStack[n-1]] != p.stack.Tail || p.scan > p.stack.End {
+		t.Fatalf("tail %d, scan %d, end %d of the log: %s", p.stack.Tail, p.scan, p.stack.End, p.dump())
+	}
+	for _, o := range inStack {
+		if p.stack.Stamp[o] < p.scan && p.state[o] != lirsLIR {
 			t.Fatalf("object %d below scan %d is not LIR: %s", o, p.scan, p.dump())
 		}
 	}

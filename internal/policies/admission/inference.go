@@ -30,7 +30,7 @@ type Indicator struct {
 	sketch   dense.FullSketch
 	hints    int64 // sum of the estimates of objects when they were requested
 	requests int64
-	top      dense.Frequencies
+	top      dense.Frequencies[struct{}]
 	inTop    int
 	objects  int // that top has room for
 	logs     []float64
@@ -41,7 +41,7 @@ type Indicator struct {
 func NewIndicator(k, most int, code func(policies.Object) uint64) *Indicator {
 	words := dense.CeilPowerOfTwo(indicatorObjects)
 	n := &Indicator{code: code, k: k, most: most, sketch: dense.NewFullSketch(words, 10*words),
-		top: dense.NewFrequencies(0, indicatorPeriod)}
+		top: dense.NewFrequencies[struct{}](0, indicatorPeriod)}
 	n.sketch.RoundingFirst = true
 	return n
 }

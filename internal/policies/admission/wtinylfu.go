@@ -140,15 +140,20 @@ func (p *wTinyLFU) Hit(r policies.Request) {
 	p.sampleRequest()
 	p.Count(r.Object)
 	if p.In(inProbation, r.Object) {
-		p.Take(r.Object)
-		p.Put(inProtected, r.Object)
-		p.spill(inProtected)
+		p.protect(r.Object)
 	} else {
 		p.Renew(r.Object)
 	}
 	if p.climb != nil {
 		p.climbAfter(r.Object, true, p.isFull())
 	}
+}
+
+// protect moves o from probation to the protected segment.
+func (p *wTinyLFU) protect(o policies.Object) {
+	p.Take(o)
+	p.Put(inProtected, o)
+	p.spill(inProtected)
 }
 
 // spill moves the least recent objects of segment s to probation until it keeps its limit.
@@ -269,6 +274,9 @@ func (p *wTinyLFU) Remove(o policies.Object) {
 }
 
 func (p *wTinyLFU) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
+	if p.climb == nil && p.feedback == nil && !p.java {
+		return p.replayFixed(objects)
+	}
 	for i, o := range objects {
 		r := policies.Request{Object: o, Pos: first + i, Size: 1}
 		if p.Has(o) {
@@ -277,14 +285,66 @@ func (p *wTinyLFU) ReplayUnit(objects []policies.Object, first int) (hits, evict
 			continue
 		}
 		p.Miss(r)
-		if p.free > 0 {
-			p.free--
-		} else if p.Victim(r) == o {
-			continue
-		} else {
-			evictions++
-		}
-		p.Insert(r)
+		evictions += p.loadUnit(r)
 	}
 	return hits, evictions
+}
+
+// replayFixed is ReplayUnit with a window that stays.
+func (p *wTinyLFU) replayFixed(objects []policies.Object) (hits, evictions int) {
+	segment := p.Segment
+	for _, o := range objects {
+		p.sketch.Add(o)
+		switch at := segment[o]; at {
+		case 0:
+			if p.free == 0 && p.contested() {
+				p.loadContested(o)
+				evictions++
+				continue
+			}
+			p.admitted = false
+			evictions += p.loadUnit(policies.Request{Object: o, Size: 1})
+		case inProbation + 1:
+			hits++
+			p.protect(o)
+		default:
+			hits++
+			p.List.MoveToFront(int(at)-1, o)
+		}
+	}
+	return hits, evictions
+}
+
+// contested reports whether the next object is loaded into a full window, whose victim competes with that of probation.
+func (p *wTinyLFU) contested() bool {
+	return p.windowed && p.Used[inWindow] == p.Limit[inWindow] && p.Used[inProbation] > 0
+}
+
+// loadContested loads o and evicts where all is as contested says and a full cache has objects of size 1: no segment
+// then has more of them than before.
+func (p *wTinyLFU) loadContested(o policies.Object) {
+	loser := p.List.PopBack(inWindow)
+	victim, _ := p.List.Back(inProbation)
+	if p.wins(p.sketch.Estimate(loser), p.sketch.Estimate(victim)) {
+		p.List.PopBack(inProbation)
+		p.List.PushFront(inProbation, loser)
+		p.Segment[loser] = inProbation + 1
+		loser = victim
+	}
+	p.Segment[loser] = 0
+	p.List.PushFront(inWindow, o)
+	p.Segment[o] = inWindow + 1
+}
+
+// loadUnit loads what was missed, unless it is refused, and returns the number of objects evicted.
+func (p *wTinyLFU) loadUnit(r policies.Request) (evictions int) {
+	if p.free > 0 {
+		p.free--
+	} else if p.Victim(r) == r.Object {
+		return 0
+	} else {
+		evictions = 1
+	}
+	p.Insert(r)
+	return evictions
 }

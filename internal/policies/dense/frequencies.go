@@ -13,18 +13,21 @@ import (
 //
 // Most requests go to objects that are far from being the least frequent. So objects above a ceiling are on no list: a
 // request to one only counts and records the time. When all objects are above the ceiling, it at least doubles, and the
-// lists are built from those times; that happens 32 times at most. Memory: 12 bytes per object and 24 per distinct
-// frequency, of which there are at most sqrt(2 * requests).
-type Frequencies struct {
-	nodes   []frequencyNode // the objects, then the sentinels: the ring of list b runs through nodes[n+b]
-	lists   []frequencyList // lists[0] is the end of the chain on both sides and stays empty
+// lists are built from those times; that happens 32 times at most. Memory: 12 bytes and a note per object and 24 per
+// distinct frequency, of which there are at most sqrt(2 * requests).
+//
+// A note of type T is the caller's, for any object, present or not: it is next to what is needed to count a request.
+type Frequencies[T any] struct {
+	nodes   []frequencyNode[T] // the objects, then the sentinels: the ring of list b runs through nodes[n+b]
+	lists   []frequencyList    // lists[0] is the end of the chain on both sides and stays empty
 	n       uint32
 	unused  []uint32 // lists that were emptied
 	ceiling uint32
 	clock   uint32 // requests to objects above the ceiling
 }
 
-type frequencyNode struct {
+type frequencyNode[T any] struct {
+	note       T
 	prev, next uint32 // above the ceiling: the time of the last request, and the frequency
 	list       uint32 // 0 if the object is absent
 }
@@ -41,11 +44,11 @@ type frequencyList struct {
 }
 
 // NewFrequencies returns an empty collection over n objects for a trace of that many requests.
-func NewFrequencies(n, requests int) Frequencies {
+func NewFrequencies[T any](n, requests int) Frequencies[T] {
 	// d different frequencies need at least 1+2+...+d requests; one more list exists while an object moves.
 	distinct := min(n, int(math.Sqrt(2*float64(requests)))) + 2
-	f := Frequencies{
-		nodes:   make([]frequencyNode, n, n+distinct),
+	f := Frequencies[T]{
+		nodes:   make([]frequencyNode[T], n, n+distinct),
 		lists:   make([]frequencyList, 0, distinct),
 		n:       uint32(n),
 		ceiling: firstCeiling,
@@ -55,14 +58,14 @@ func NewFrequencies(n, requests int) Frequencies {
 }
 
 // Grow makes room for objects up to n-1.
-func (f *Frequencies) Grow(n int) {
+func (f *Frequencies[T]) Grow(n int) {
 	shift := uint32(max(n-int(f.n), 0))
 	if shift == 0 {
 		return
 	}
 	was, before := f.n, f.nodes
 	f.n += shift
-	f.nodes = make([]frequencyNode, len(before)+int(shift), len(before)+int(shift)+cap(f.lists)-len(f.lists))
+	f.nodes = make([]frequencyNode[T], len(before)+int(shift), len(before)+int(shift)+cap(f.lists)-len(f.lists))
 	copy(f.nodes, before[:was])
 	copy(f.nodes[f.n:], before[was:])
 	moved := func(link uint32) uint32 {
@@ -80,9 +83,12 @@ func (f *Frequencies) Grow(n int) {
 	}
 }
 
-func (f *Frequencies) Has(o Object) bool { return f.nodes[o].list != 0 }
+func (f *Frequencies[T]) Has(o Object) bool { return f.nodes[o].list != 0 }
 
-func (f *Frequencies) Frequency(o Object) uint32 {
+// Note returns the note on o. The pointer is valid until the next change.
+func (f *Frequencies[T]) Note(o Object) *T { return &f.nodes[o].note }
+
+func (f *Frequencies[T]) Frequency(o Object) uint32 {
 	node := &f.nodes[o]
 	if node.list == aboveCeiling {
 		return node.next
@@ -92,7 +98,7 @@ func (f *Frequencies) Frequency(o Object) uint32 {
 
 // Add puts o, which must be absent, into the collection with the given frequency, at least 1. It walks past the lists
 // of lower frequency, so it takes constant time for frequency 1.
-func (f *Frequencies) Add(o Object, frequency uint32) {
+func (f *Frequencies[T]) Add(o Object, frequency uint32) {
 	if frequency > f.ceiling {
 		f.putAbove(o, frequency)
 		return
@@ -109,13 +115,14 @@ func (f *Frequencies) Add(o Object, frequency uint32) {
 }
 
 // putAbove gives o, which is on no list, a frequency above the ceiling.
-func (f *Frequencies) putAbove(o Object, frequency uint32) {
-	f.nodes[o] = frequencyNode{prev: f.clock, next: frequency, list: aboveCeiling}
+func (f *Frequencies[T]) putAbove(o Object, frequency uint32) {
+	node := &f.nodes[o]
+	node.prev, node.next, node.list = f.clock, frequency, aboveCeiling
 	f.clock++
 }
 
 // Touch adds one to the frequency of o, which must be present.
-func (f *Frequencies) Touch(o Object) {
+func (f *Frequencies[T]) Touch(o Object) {
 	if !f.TouchAbove(o) {
 		f.Climb(o)
 	}
@@ -123,7 +130,7 @@ func (f *Frequencies) Touch(o Object) {
 
 // TouchAbove is Touch if o is above the ceiling; otherwise it does nothing and returns false. Unlike Touch it is
 // inlined.
-func (f *Frequencies) TouchAbove(o Object) bool {
+func (f *Frequencies[T]) TouchAbove(o Object) bool {
 	node := &f.nodes[o]
 	if node.list != aboveCeiling {
 		return false
@@ -135,7 +142,7 @@ func (f *Frequencies) TouchAbove(o Object) bool {
 }
 
 // Climb moves o, which is on a list, to the list of the next frequency, or above the ceiling.
-func (f *Frequencies) Climb(o Object) {
+func (f *Frequencies[T]) Climb(o Object) {
 	node := f.nodes[o]
 	list := &f.lists[node.list]
 	frequency := list.frequency + 1
@@ -161,7 +168,7 @@ func (f *Frequencies) Climb(o Object) {
 }
 
 // Remove removes o, which must be present, from the collection.
-func (f *Frequencies) Remove(o Object) {
+func (f *Frequencies[T]) Remove(o Object) {
 	node := f.nodes[o]
 	f.nodes[o].list = 0
 	if node.list == aboveCeiling {
@@ -175,13 +182,13 @@ func (f *Frequencies) Remove(o Object) {
 
 // OldestLeast returns, of the objects with the least frequency, the one requested longest ago. The collection must
 // not be empty.
-func (f *Frequencies) OldestLeast() Object { return f.nodes[f.n+f.leastList()].next }
+func (f *Frequencies[T]) OldestLeast() Object { return f.nodes[f.n+f.leastList()].next }
 
 // NewestLeast returns, of the objects with the least frequency, the one requested last. The collection must not be
 // empty.
-func (f *Frequencies) NewestLeast() Object { return f.nodes[f.n+f.leastList()].prev }
+func (f *Frequencies[T]) NewestLeast() Object { return f.nodes[f.n+f.leastList()].prev }
 
-func (f *Frequencies) leastList() uint32 {
+func (f *Frequencies[T]) leastList() uint32 {
 	if f.lists[0].higher == 0 {
 		f.raiseCeiling()
 	}
@@ -190,7 +197,7 @@ func (f *Frequencies) leastList() uint32 {
 
 // raiseCeiling raises the ceiling when all objects are above it: it puts those with up to twice the least frequency on
 // lists.
-func (f *Frequencies) raiseCeiling() {
+func (f *Frequencies[T]) raiseCeiling() {
 	least := uint32(math.MaxUint32)
 	for _, node := range f.nodes[:f.n] {
 		if node.list == aboveCeiling {
@@ -217,28 +224,28 @@ func (f *Frequencies) raiseCeiling() {
 	}
 }
 
-func (f *Frequencies) unlink(node frequencyNode) {
+func (f *Frequencies[T]) unlink(node frequencyNode[T]) {
 	f.nodes[node.prev].next = node.next
 	f.nodes[node.next].prev = node.prev
 }
 
-func (f *Frequencies) append(o Object, list uint32) {
+func (f *Frequencies[T]) append(o Object, list uint32) {
 	sentinel := f.n + list
-	last := f.nodes[sentinel].prev
-	f.nodes[o] = frequencyNode{prev: last, next: sentinel, list: list}
+	last, node := f.nodes[sentinel].prev, &f.nodes[o]
+	node.prev, node.next, node.list = last, sentinel, list
 	f.nodes[last].next = o
 	f.nodes[sentinel].prev = o
 }
 
 // newList puts an empty list of that frequency into the chain, right above the list below.
-func (f *Frequencies) newList(frequency, below uint32) uint32 {
+func (f *Frequencies[T]) newList(frequency, below uint32) uint32 {
 	list := uint32(len(f.lists))
 	if last := len(f.unused) - 1; last >= 0 {
 		list = f.unused[last]
 		f.unused = f.unused[:last]
 	} else {
 		f.lists = append(f.lists, frequencyList{})
-		f.nodes = append(f.nodes, frequencyNode{prev: f.n + list, next: f.n + list})
+		f.nodes = append(f.nodes, frequencyNode[T]{prev: f.n + list, next: f.n + list})
 	}
 	up := f.lists[below].higher
 	f.lists[list] = frequencyList{frequency: frequency, lower: below, higher: up}
@@ -248,7 +255,7 @@ func (f *Frequencies) newList(frequency, below uint32) uint32 {
 }
 
 // dropList takes an empty list out of the chain.
-func (f *Frequencies) dropList(list uint32) {
+func (f *Frequencies[T]) dropList(list uint32) {
 	at := f.lists[list]
 	f.lists[at.lower].higher = at.higher
 	f.lists[at.higher].lower = at.lower

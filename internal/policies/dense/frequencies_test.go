@@ -16,8 +16,8 @@ func TestFrequencies(t *testing.T) {
 		const objects = 12
 		count := rapid.IntRange(1, 200).Draw(t, "count")
 		steps := rapid.SliceOfN(rapid.Uint32(), count, count).Draw(t, "steps")
-		f := NewFrequencies(objects, len(steps))
-		want := map[Object]uint32{}
+		f := NewFrequencies[uint32](objects, len(steps))
+		want, notes := map[Object]uint32{}, map[Object]uint32{}
 		for _, step := range steps {
 			o := step % objects
 			switch {
@@ -31,12 +31,18 @@ func TestFrequencies(t *testing.T) {
 				f.Touch(o)
 				want[o]++
 			}
+			*f.Note(o), notes[o] = step, step
+			for o, note := range notes {
+				if *f.Note(o) != note {
+					t.Fatalf("the note on %d is %d, want %d", o, *f.Note(o), note)
+				}
+			}
 			checkFrequencies(t, &f, want, objects)
 		}
 	})
 }
 
-func checkFrequencies(t *rapid.T, f *Frequencies, want map[Object]uint32, objects Object) {
+func checkFrequencies(t *rapid.T, f *Frequencies[uint32], want map[Object]uint32, objects Object) {
 	if len(want) > 0 {
 		if o := f.OldestLeast(); want[o] != slices.Min(slices.Collect(maps.Values(want))) {
 			t.Fatalf("object %d of frequency %d as the least of %v", o, want[o], want)

@@ -34,7 +34,7 @@ func (q *LogQueue) Push(o Object) {
 
 // Renew moves o, which is queued, to the front.
 func (q *LogQueue) Renew(o Object) {
-	if int(q.End) == len(q.Log) {
+	if q.Full() {
 		q.Compact()
 	}
 	q.Log[q.End] = o
@@ -51,6 +51,20 @@ func (q *LogQueue) Back() Object {
 		q.Tail++
 	}
 }
+
+// Front returns the object pushed or renewed last. The queue must not be empty. What is stale at the end of the log is
+// dropped.
+func (q *LogQueue) Front() Object {
+	for {
+		if o := q.Log[q.End-1]; q.Stamp[o] == q.End-1 {
+			return o
+		}
+		q.End--
+	}
+}
+
+// Full reports whether the next Push or Renew moves the live entries.
+func (q *LogQueue) Full() bool { return int(q.End) == len(q.Log) }
 
 // Ahead reads the stamps of the next entries before Back needs them. Back waits for one after another, since its jumps
 // are unpredictable; these the processor loads at the same time.

@@ -19,13 +19,17 @@ func TestLogQueue(t *testing.T) {
 			if q.Has(o) != (at >= 0) {
 				t.Fatalf("has(%d) is %v, want %v", o, q.Has(o), at >= 0)
 			}
-			step := rapid.SampledFrom([]string{"touch", "touch", "remove", "pop"}).Draw(t, "step")
+			step := rapid.SampledFrom([]string{"touch", "touch", "remove", "pop", "front"}).Draw(t, "step")
 			switch {
 			case step == "pop" && len(want) > 0:
 				if got := q.Pop(); got != want[0] {
 					t.Fatalf("pop gives %d, want %d", got, want[0])
 				}
 				want = want[1:]
+			case step == "front" && len(want) > 0:
+				if got := q.Front(); got != want[len(want)-1] {
+					t.Fatalf("%d is in front, want %d", got, want[len(want)-1])
+				}
 			case step == "remove" && at >= 0:
 				q.Remove(o)
 				want = slices.Delete(want, at, at+1)

@@ -28,15 +28,15 @@ type cacheus struct {
 	experts
 	srLRU
 	rate        learningRate
-	frequencies dense.Frequencies // of resident objects
-	requests    uint32            // of the object being loaded, before its eviction; 0 if it was not remembered
+	frequencies dense.Frequencies[struct{}] // of resident objects
+	requests    uint32                      // of the object being loaded, before its eviction; 0 if it was not remembered
 }
 
 func newCacheus(c policies.Config) *cacheus {
 	p := &cacheus{
 		experts:     newExperts(c.Seed),
 		srLRU:       newSRLRU(c),
-		frequencies: dense.NewFrequencies(c.Objects, c.Requests),
+		frequencies: dense.NewFrequencies[struct{}](c.Objects, c.Requests),
 	}
 	if c.Unit {
 		p.rate.start(c.Capacity)

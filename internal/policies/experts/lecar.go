@@ -11,7 +11,7 @@ import (
 var lecarEntry = policies.Entry{
 	Name:    "lecar",
 	Look:    policies.Look{Color: policies.Olive, Mark: policies.Square},
-	Memory:  policies.Memory{PerObject: 29, PerSlot: 50},
+	Memory:  policies.Memory{PerObject: 16, PerSlot: 96},
 	Summary: "evicts by LRU or by LFU, at random with weights that follow regret",
 	Source:  "Vietri et al., Driving cache replacement with ML-based LeCaR, HotStorage 2018",
 	Params: []policies.Param{
@@ -66,20 +66,20 @@ func (x *experts) choose() expert {
 	return frequency
 }
 
-// lecar follows Algorithms 1 and 2 of the paper and the authors' program (sylab/LeCaR).
+// lecar follows Algorithms 1 and 2 of the paper and the authors' program (sylab/LeCaR). What both experts need to know
+// of an object is in one place: frequencies has the links of LFU, and as a note where the object is in the log that
+// orders the resident objects by recency, or in the history of the expert that evicted it.
 type lecar struct {
 	experts
-	where  []lecarPlace
-	recent dense.LogQueue // resident objects by recency
-	// Resident objects by frequency: keyed where ties go to the smallest key, otherwise nil, and frequencies has them.
-	keyed       *dense.FrequencyHeap
-	frequencies dense.Frequencies
+	frequencies dense.Frequencies[lecarPlace]
+	log         []policies.Object            // an entry is stale if the place of its object is another
+	oldest, end uint32                       // no live entry is before the first; where the next one goes
+	keyed       *dense.FrequencyHeap         // instead of the links, where ties go to the smallest key
 	key         func(policies.Object) uint64 // set with keyed
 	history     [2]lecarHistory
 	limit       int64   // on the size of each history
 	bound       float64 // limit, as a multiple of the capacity
-	ghosts      []lecarGhost
-	continued   uint32 // requests of the object being loaded that were remembered
+	continued   uint32  // requests of the object being loaded that were remembered
 	charge      dense.Charges
 	rate        float64
 	logDiscount float64
@@ -89,39 +89,45 @@ type lecar struct {
 	capacity    int64 // batch path only
 }
 
-// lecarPlace is lecarAbsent, lecarResident or, for a remembered object, lecarEvicted plus the expert that evicted it.
-type lecarPlace uint8
+// lecarPlace is 0 for an object that is not known, the index of its entry in the log for a resident one, and otherwise
+// says which expert evicted it, and by which push its ghost came into the history.
+type lecarPlace uint32
 
-const (
-	lecarAbsent lecarPlace = iota
-	lecarResident
-	lecarEvicted
-)
+// lecarEvicted is the lowest place of an evicted object.
+const lecarEvicted lecarPlace = 1 << 31
 
-// lecarHistory is what one expert evicted. An object that is requested again leaves a gap. Unlike a dense.LogQueue the
-// history need not access an object to drop a gap.
+func placeOfGhost(by expert, entry uint32) lecarPlace {
+	return lecarEvicted | lecarPlace(entry)<<1 | lecarPlace(by)
+}
+
+func (at lecarPlace) isResident() bool { return at-1 < lecarEvicted-1 }
+func (at lecarPlace) isGhost() bool    { return at >= lecarEvicted }
+func (at lecarPlace) by() expert       { return expert(at & 1) }
+
+// entry returns the number of the push, of which the ring needs the lower bits alone.
+func (at lecarPlace) entry() uint32 { return uint32(at &^ lecarEvicted >> 1) }
+
+// lecarHistory is what one expert evicted. An object that is requested again leaves a gap.
 type lecarHistory struct {
-	dense.Ring
+	dense.RingOf[lecarGhost]
 	live int // objects that are remembered
 	size int64
 }
 
-// lecarGap is the entry of an object that was requested again.
-const lecarGap = math.MaxUint32
-
-// lecarGhost is the state of a remembered object.
+// lecarGhost is what is remembered of an object.
 type lecarGhost struct {
+	object   policies.Object // NoObject: a gap
 	evicted  uint32
 	requests uint32
-	entry    uint32 // in the ring of the history, counted by its pushes
 }
 
 func newLeCaR(c policies.Config) *lecar {
 	p := &lecar{
 		experts:     newExperts(c.Seed),
-		where:       make([]lecarPlace, c.Objects),
-		recent:      dense.NewLogQueue(c.Objects),
-		ghosts:      make([]lecarGhost, c.Objects),
+		frequencies: dense.NewFrequencies[lecarPlace](c.Objects, c.Requests),
+		log:         make([]policies.Object, 64),
+		oldest:      1,
+		end:         1,
 		charge:      dense.NewCharges(c.Objects, c.Unit),
 		limit:       dense.Multiple(c.Capacity, c.Params.Float("history")),
 		bound:       c.Params.Float("history"),
@@ -132,19 +138,64 @@ func newLeCaR(c policies.Config) *lecar {
 	}
 	if c.Params.Text("ties") == lecarTiesKey && c.Key != nil {
 		p.keyed, p.key = dense.NewFrequencyHeap(c.Objects), c.Key
-	} else {
-		p.frequencies = dense.NewFrequencies(c.Objects, c.Requests)
 	}
 	return p
 }
 
-func (p *lecar) Hit(r policies.Request) {
+func (p *lecar) Hit(r policies.Request) { p.hit(r.Object) }
+
+func (p *lecar) hit(o policies.Object) {
 	p.now++
-	p.recent.Renew(r.Object)
+	p.renew(o)
 	if p.keyed != nil {
-		p.keyed.Touch(r.Object)
+		p.keyed.Touch(o)
 	} else {
-		p.frequencies.Touch(r.Object)
+		p.frequencies.Touch(o)
+	}
+}
+
+// renew makes a resident object the most recent one.
+func (p *lecar) renew(o policies.Object) {
+	if int(p.end) == len(p.log) {
+		p.compact()
+	}
+	p.log[p.end] = o
+	*p.frequencies.Note(o) = lecarPlace(p.end)
+	p.end++
+}
+
+// compact moves the live entries to the start of the log, which doubles if they fill more than a quarter of it. Whether
+// an entry is live is unpredictable, so the loop does not branch on it.
+func (p *lecar) compact() {
+	old := p.log[p.oldest:p.end]
+	if 4*p.resident > int64(len(p.log)) {
+		p.log = make([]policies.Object, 2*len(p.log))
+	}
+	end := uint32(1)
+	for i, o := range old {
+		p.log[end] = o
+		at := p.frequencies.Note(o)
+		place, next := *at, end
+		live := place == lecarPlace(p.oldest)+lecarPlace(i)
+		if live {
+			next++
+		}
+		if live {
+			place = lecarPlace(end)
+		}
+		*at = place
+		end = next
+	}
+	p.oldest, p.end = 1, end
+}
+
+// leastRecent returns the object that LRU would evict.
+func (p *lecar) leastRecent() policies.Object {
+	for {
+		if o := p.log[p.oldest]; *p.frequencies.Note(o) == lecarPlace(p.oldest) {
+			return o
+		}
+		p.oldest++
 	}
 }
 
@@ -163,30 +214,34 @@ func (p *lecar) requests(o policies.Object) uint32 {
 	return p.frequencies.Frequency(o)
 }
 
-// Miss blames the expert that evicted the object: the sooner it is requested again, the more.
-func (p *lecar) Miss(r policies.Request) {
-	asked := r.Reason == policies.Demand
+func (p *lecar) Miss(r policies.Request) { p.miss(r.Object, r.Reason == policies.Demand) }
+
+// miss blames the expert that evicted the object: the sooner it is requested again, the more.
+func (p *lecar) miss(o policies.Object, asked bool) {
 	if asked {
 		p.now++
 	}
 	p.continued = 0
-	if p.where[r.Object] < lecarEvicted {
+	at := *p.frequencies.Note(o)
+	if !at.isGhost() {
 		return
 	}
-	blamed := expert(p.where[r.Object] - lecarEvicted)
-	ghost := p.ghosts[r.Object]
+	blamed := at.by()
+	ghost := p.history[blamed].At(at.entry())
 	p.continued = ghost.requests
 	if asked {
 		age := float64(p.now - ghost.evicted)
 		p.regret(blamed, p.rate*math.Exp(p.logDiscount*age/float64(max(p.resident, 1))))
 	}
-	*p.history[blamed].At(ghost.entry) = lecarGap
-	p.forget(r.Object, blamed)
+	ghost.object = policies.NoObject
+	p.forget(o, blamed)
 }
 
-// Victim asks both experts. If they agree, neither can be blamed, and the object is not remembered.
-func (p *lecar) Victim(policies.Request) policies.Object {
-	oldest, rarest := p.recent.Back(), p.rarest()
+func (p *lecar) Victim(policies.Request) policies.Object { return p.victim() }
+
+// victim asks both experts. If they agree, neither can be blamed, and the object is not remembered.
+func (p *lecar) victim() policies.Object {
+	oldest, rarest := p.leastRecent(), p.rarest()
 	switch {
 	case oldest == rarest:
 		p.Remove(oldest)
@@ -204,16 +259,15 @@ func (p *lecar) Victim(policies.Request) policies.Object {
 func (p *lecar) evict(o policies.Object, by expert) {
 	h := &p.history[by]
 	if h.Len() == len(h.Slots) {
-		p.closeGaps(h)
+		p.closeGaps(by)
 	}
-	ghost := lecarGhost{evicted: p.now, entry: h.Head}
+	ghost := lecarGhost{object: o, evicted: p.now}
 	if p.counts {
 		ghost.requests = p.requests(o)
 	}
 	p.Remove(o)
-	p.ghosts[o] = ghost
-	p.where[o] = lecarEvicted + lecarPlace(by)
-	h.Push(o)
+	*p.frequencies.Note(o) = placeOfGhost(by, h.Head)
+	h.Push(ghost)
 	h.live++
 	h.size += p.charge.Of(o)
 	p.trim(by)
@@ -223,8 +277,8 @@ func (p *lecar) evict(o policies.Object, by expert) {
 func (p *lecar) trim(by expert) {
 	h := &p.history[by]
 	for h.size > p.limit {
-		if old := h.Pop(); old != lecarGap {
-			p.forget(old, by)
+		if old := h.Pop(); old.object != policies.NoObject {
+			p.forget(old.object, by)
 		}
 	}
 }
@@ -239,14 +293,10 @@ func (p *lecar) Resize(capacity int64) {
 func (p *lecar) Resized(o policies.Object, size int64) { p.charge.Set(o, size) }
 
 func (p *lecar) Grow(objects int) {
-	p.where = dense.Grown(p.where, objects)
-	p.recent.Grow(objects)
+	p.frequencies.Grow(objects)
 	if p.keyed != nil {
 		p.keyed.Grow(objects)
-	} else {
-		p.frequencies.Grow(objects)
 	}
-	p.ghosts = dense.Grown(p.ghosts, objects)
 	p.charge.Grow(objects)
 }
 
@@ -255,28 +305,30 @@ func (p *lecar) forget(o policies.Object, by expert) {
 	h := &p.history[by]
 	h.live--
 	h.size -= p.charge.Of(o)
-	p.where[o] = lecarAbsent
+	*p.frequencies.Note(o) = 0
 }
 
-// closeGaps makes room in the ring of h for at least as many entries as it keeps.
-func (p *lecar) closeGaps(h *lecarHistory) {
-	kept := dense.NewRing(max(2*h.live, 64))
+// closeGaps makes room in the ring of the expert by for at least as many entries as it keeps.
+func (p *lecar) closeGaps(by expert) {
+	h := &p.history[by]
+	kept := dense.NewRingOf[lecarGhost](max(2*h.live, 64))
 	for h.Len() > 0 {
-		if o := h.Pop(); o != lecarGap {
-			p.ghosts[o].entry = kept.Head
-			kept.Push(o)
+		if ghost := h.Pop(); ghost.object != policies.NoObject {
+			*p.frequencies.Note(ghost.object) = placeOfGhost(by, kept.Head)
+			kept.Push(ghost)
 		}
 	}
-	h.Ring = kept
+	h.RingOf = kept
 }
 
 func (p *lecar) Insert(r policies.Request) {
-	o := r.Object
 	p.charge.Set(r.Object, r.Size)
+	p.insert(r.Object, r.Reason == policies.Demand)
+}
+
+func (p *lecar) insert(o policies.Object, asked bool) {
 	p.resident++
-	p.where[o] = lecarResident
-	p.recent.Push(o)
-	if r.Reason == policies.Demand {
+	if asked {
 		p.continued++
 	}
 	if p.keyed != nil {
@@ -284,29 +336,29 @@ func (p *lecar) Insert(r policies.Request) {
 	} else {
 		p.frequencies.Add(o, max(p.continued, 1))
 	}
+	p.renew(o)
 }
 
 func (p *lecar) Remove(o policies.Object) {
-	p.recent.Remove(o)
 	if p.keyed != nil {
 		p.keyed.Remove(o)
 	} else {
 		p.frequencies.Remove(o)
 	}
-	p.where[o] = lecarAbsent
+	*p.frequencies.Note(o) = 0
 	p.resident--
 }
 
-// ReplayUnit serves hits with the log of the recent objects in registers.
+// ReplayUnit serves most hits with the log in registers.
 func (p *lecar) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
-	where, q, keyed := p.where, &p.recent, p.keyed
-	log, stamp, end, now := q.Log, q.Stamp, q.End, p.now
+	log, end, now, keyed := p.log, p.end, p.now, p.keyed
 	for _, o := range objects {
-		if where[o] == lecarResident && int(end) < len(log) {
+		at := p.frequencies.Note(o)
+		if at.isResident() && int(end) < len(log) {
 			hits++
 			now++
 			log[end] = o
-			stamp[o] = end
+			*at = lecarPlace(end)
 			end++
 			if keyed != nil {
 				keyed.Touch(o)
@@ -315,27 +367,26 @@ func (p *lecar) ReplayUnit(objects []policies.Object, _ int) (hits, evictions in
 			}
 			continue
 		}
-		q.End, p.now = end, now
-		if where[o] == lecarResident {
+		p.end, p.now = end, now
+		if at.isResident() {
 			hits++
-			p.Hit(policies.Request{Object: o})
+			p.hit(o)
 		} else {
 			evictions += p.loadUnit(o)
 		}
-		log, end, now = q.Log, q.End, p.now
+		log, end, now = p.log, p.end, p.now
 	}
-	q.End, p.now = end, now
+	p.end, p.now = end, now
 	return hits, evictions
 }
 
 // loadUnit serves a miss and returns the number of objects evicted.
 func (p *lecar) loadUnit(o policies.Object) (evictions int) {
-	r := policies.Request{Object: o, Size: 1}
-	p.Miss(r)
+	p.miss(o, true)
 	if p.resident == p.capacity {
-		p.Victim(r)
+		p.victim()
 		evictions = 1
 	}
-	p.Insert(r)
+	p.insert(o, true)
 	return evictions
 }

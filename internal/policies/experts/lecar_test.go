@@ -163,19 +163,23 @@ func TestLeCaRInvariants(t *testing.T) {
 			}
 			var sizes [2]int64
 			var live [2]int
-			for o, at := range p.where {
-				_, resident := d.Stored[policies.Object(o)]
-				if (at == lecarResident) != resident || (p.requests(policies.Object(o)) > 0) != resident ||
-					p.recent.Has(policies.Object(o)) != resident {
+			for i := range w.Config.Objects {
+				o := policies.Object(i)
+				at := *p.frequencies.Note(o)
+				_, resident := d.Stored[o]
+				if at.isResident() != resident || (p.requests(o) > 0) != resident {
 					t.Fatalf("object %d: resident %v, place %d", o, resident, at)
 				}
-				if at >= lecarEvicted {
-					h := p.history[at-lecarEvicted]
-					if entry := p.ghosts[o].entry; entry < h.Tail || entry >= h.Head || *h.At(entry) != policies.Object(o) {
-						t.Fatalf("object %d: place %d, entry %d of %v", o, at, entry, h.Ring)
+				if resident && (at < lecarPlace(p.oldest) || at >= lecarPlace(p.end) || p.log[at] != o) {
+					t.Fatalf("object %d: place %d in the log from %d to %d", o, at, p.oldest, p.end)
+				}
+				if at.isGhost() {
+					h := p.history[at.by()]
+					if entry := at.entry(); entry < h.Tail || entry >= h.Head || h.At(entry).object != o {
+						t.Fatalf("object %d: place %d of %v", o, at, h.RingOf)
 					}
-					sizes[at-lecarEvicted] += w.Sizes[o]
-					live[at-lecarEvicted]++
+					sizes[at.by()] += w.Sizes[o]
+					live[at.by()]++
 				}
 			}
 			for by, h := range p.history {

@@ -32,7 +32,7 @@ var lfuEntry = policies.Entry{
 			}
 			return &inHeap, nil
 		}
-		return &lfu{frequencies: dense.NewFrequencies(c.Objects, c.Requests), past: past, free: c.Capacity}, nil
+		return &lfu{frequencies: dense.NewFrequencies[struct{}](c.Objects, c.Requests), past: past, free: c.Capacity}, nil
 	},
 }
 
@@ -44,13 +44,13 @@ var crLFUEntry = policies.Entry{
 		"requested last",
 	Source: "Rodriguez et al., Learning cache replacement with CACHEUS, FAST 2021, of which it is an expert",
 	New: func(c policies.Config) (policies.Policy, error) {
-		return &lfu{frequencies: dense.NewFrequencies(c.Objects, c.Requests), free: c.Capacity, newest: true}, nil
+		return &lfu{frequencies: dense.NewFrequencies[struct{}](c.Objects, c.Requests), free: c.Capacity, newest: true}, nil
 	},
 }
 
 // lfu is LFU with ties broken by recency: the least recently requested object is evicted first.
 type lfu struct {
-	frequencies dense.Frequencies
+	frequencies dense.Frequencies[struct{}]
 	past        []uint32 // requests of each object before its last eviction; nil unless perfect
 	free        int64    // objects that still fit, batch path only
 	newest      bool     // ties go to the object requested last: cr-lfu

@@ -1,7 +1,6 @@
 package queues
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -60,10 +59,22 @@ const (
 	mergeVictim // resident, and among the victims
 )
 
-// mergeCandidate is an object of a run with its worth.
+// mergeCandidate is an object of a run with its worth, and its place there.
 type mergeCandidate struct {
 	worth  float64
 	object policies.Object
+	place  uint32
+}
+
+// compare orders candidates by worth; ties go to the one that comes first.
+func (a mergeCandidate) compare(b mergeCandidate) int {
+	switch {
+	case a.worth < b.worth:
+		return -1
+	case a.worth > b.worth:
+		return 1
+	}
+	return int(a.place) - int(b.place)
 }
 
 func newFIFOMerge(c policies.Config) *fifoMerge {
@@ -108,15 +119,15 @@ func (p *fifoMerge) Victim(r policies.Request) policies.Object {
 func (p *fifoMerge) look(now int) {
 	p.run, p.victims = p.run[:0], p.victims[:0]
 	at := p.hand
-	for range p.exam {
+	for place := range uint32(p.exam) {
 		if at == policies.NoObject {
 			at, _ = p.queue.Back(0)
 		}
-		p.run = append(p.run, mergeCandidate{p.worth(at, now), at})
+		p.run = append(p.run, mergeCandidate{p.worth(at, now), at, place})
 		at = p.before(at)
 	}
 	p.hand = at
-	slices.SortStableFunc(p.run, func(a, b mergeCandidate) int { return cmp.Compare(a.worth, b.worth) })
+	slices.SortFunc(p.run, mergeCandidate.compare)
 	for _, c := range p.run[:p.evicts] {
 		p.victims = append(p.victims, c.object)
 		p.state[c.object] = mergeVictim

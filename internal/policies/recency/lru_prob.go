@@ -39,11 +39,9 @@ func newLRUProb(c policies.Config) *lruProb {
 		threshold: uint64(math.Round(c.Params.Float("prob") * lruProbScale)), room: c.Capacity}
 }
 
-func (p *lruProb) Hit(r policies.Request) { p.hit(r.Object) }
-
-func (p *lruProb) hit(o policies.Object) {
+func (p *lruProb) Hit(r policies.Request) {
 	if p.draws.Below(lruProbScale) < p.threshold {
-		p.list.MoveToFront(0, o)
+		p.list.MoveToFront(0, r.Object)
 	}
 }
 
@@ -55,11 +53,9 @@ func (p *lruProb) Victim(policies.Request) policies.Object {
 	return o
 }
 
-func (p *lruProb) Insert(r policies.Request) { p.insert(r.Object) }
-
-func (p *lruProb) insert(o policies.Object) {
-	p.list.PushFront(0, o)
-	p.resident[o] = true
+func (p *lruProb) Insert(r policies.Request) {
+	p.list.PushFront(0, r.Object)
+	p.resident[r.Object] = true
 }
 
 func (p *lruProb) Remove(o policies.Object) {
@@ -72,20 +68,26 @@ func (p *lruProb) Grow(objects int) {
 	p.resident = dense.Grown(p.resident, objects)
 }
 
+// ReplayUnit draws with the sequence in a register.
 func (p *lruProb) ReplayUnit(objects []policies.Object, _ int) (hits, evictions int) {
+	resident, draws := p.resident, p.draws
 	for _, o := range objects {
-		if p.resident[o] {
+		if resident[o] {
 			hits++
-			p.hit(o)
+			if draws.Below(lruProbScale) < p.threshold {
+				p.list.MoveToFront(0, o)
+			}
 			continue
 		}
 		if p.room > 0 {
 			p.room--
 		} else {
-			p.Victim(policies.Request{})
+			resident[p.list.PopBack(0)] = false
 			evictions++
 		}
-		p.insert(o)
+		p.list.PushFront(0, o)
+		resident[o] = true
 	}
+	p.draws = draws
 	return hits, evictions
 }

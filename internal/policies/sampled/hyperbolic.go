@@ -26,13 +26,15 @@ var hyperbolicEntry = policies.Entry{
 	},
 	Random: true,
 	New: func(c policies.Config) (policies.Policy, error) {
+		samples := c.Params.Int("samples")
 		p := &hyperbolic{
-			slots:   dense.NewSlots[hyperbolicInfo](c.Objects),
-			draws:   random.NewDraws(c.Seed),
-			samples: c.Params.Int("samples"),
-			leeway:  c.Params.Float("leeway"),
-			redis:   c.Params.Text("rule") == "redis",
-			free:    c.Capacity,
+			slots:      dense.NewSlots[hyperbolicInfo](c.Objects),
+			draws:      random.NewDraws(c.Seed),
+			drawn:      make([]uint32, samples),
+			priorities: make([]float64, samples),
+			leeway:     c.Params.Float("leeway"),
+			redis:      c.Params.Text("rule") == "redis",
+			free:       c.Capacity,
 		}
 		if !c.Unit && c.Params.Bool("sized") {
 			p.sizes = dense.NewCharges(c.Objects, c.Unit)
@@ -44,15 +46,16 @@ var hyperbolicEntry = policies.Entry{
 // hyperbolic gives an object the priority n/(t*size), t positions after it was loaded. n counts its requests since
 // then; the first one counts as in the authors' programs (kantai/hyperbolic-caching and redis-hyperbolic-caching).
 type hyperbolic struct {
-	slots   dense.Slots[hyperbolicInfo]
-	sizes   dense.Charges // of resident objects; nil if sizes do not matter
-	draws   random.Draws
-	samples int
-	leeway  float64
-	victim  float64 // priority of the last victim; 0 before the first
-	redis   bool    // rule=redis
-	loads   uint32  // with rule=redis
-	free    int64   // objects that still fit, batch path only
+	slots      dense.Slots[hyperbolicInfo]
+	sizes      dense.Charges // of resident objects; nil if sizes do not matter
+	draws      random.Draws
+	drawn      []uint32  // the slots of a sample
+	priorities []float64 // theirs
+	leeway     float64
+	victim     float64 // priority of the last victim; 0 before the first
+	redis      bool    // rule=redis
+	loads      uint32  // with rule=redis
+	free       int64   // objects that still fit, batch path only
 }
 
 type hyperbolicInfo struct {
@@ -67,50 +70,70 @@ func (i hyperbolicInfo) priority(now uint32) float64 { return i.count / float64(
 func (p *hyperbolic) Hit(r policies.Request) { p.slots.Info(r.Object).count++ }
 func (p *hyperbolic) Miss(policies.Request)  {}
 
-func (p *hyperbolic) Victim(r policies.Request) policies.Object {
-	slot, priority := p.leastOfSample(p.now(r))
+func (p *hyperbolic) Victim(r policies.Request) policies.Object { return p.evict(p.now(r.Pos)) }
+
+func (p *hyperbolic) evict(now uint32) policies.Object {
+	slot, priority := p.leastOfSample(now)
 	p.victim = priority
-	v := p.slots.Objects[slot]
-	p.slots.Remove(v)
-	return v
+	return p.slots.Empty(slot)
 }
 
 // leastOfSample returns the slot of the lowest priority in a sample, and that priority. Ties go to the object that was
-// loaded earlier.
-func (p *hyperbolic) leastOfSample(now uint32) (least uint64, lowest float64) {
-	infos := p.slots.Dense()
-	n, draws := uint64(len(infos)), p.draws
-	all := len(infos) <= p.samples
-	lowest = math.Inf(1)
-	loaded := uint32(math.MaxUint32)
-	for i := range min(n, uint64(p.samples)) {
-		slot := i
-		if !all {
-			slot = draws.Below(n)
-		}
-		info := infos[slot]
-		priority := info.priority(now)
+// loaded earlier. No branch of the first loop depends on a priority, which the processor could not predict, so that it
+// divides one number right after the other.
+func (p *hyperbolic) leastOfSample(now uint32) (least uint32, lowest float64) {
+	infos, drawn := p.slots.Dense(), p.draw()
+	priorities := p.priorities[:len(drawn)]
+	lowestBits := uint64(math.MaxUint64) // like numbers that are not negative their bits compare
+	for i, slot := range drawn {
+		priority := infos[slot].priority(now)
 		if p.sizes != nil {
 			priority /= float64(p.sizes[p.slots.Objects[slot]])
 		}
-		if priority < lowest || priority == lowest && info.loaded < loaded {
-			least, lowest, loaded = slot, priority, info.loaded
+		priorities[i] = priority
+		lowestBits = min(lowestBits, math.Float64bits(priority))
+	}
+	lowest = math.Float64frombits(lowestBits)
+	loaded := uint64(math.MaxUint64)
+	for i, priority := range priorities {
+		if priority != lowest {
+			continue
+		}
+		if at := uint64(infos[drawn[i]].loaded); at < loaded {
+			least, loaded = drawn[i], at
 		}
 	}
-	p.draws = draws
 	return least, lowest
+}
+
+// draw returns the slots of a sample: all of them if there are no more.
+func (p *hyperbolic) draw() []uint32 {
+	n := p.slots.Len()
+	if n > len(p.drawn) {
+		p.draws.Fill(p.drawn, uint64(n))
+		return p.drawn
+	}
+	all := p.drawn[:n]
+	for i := range all {
+		all[i] = uint32(i)
+	}
+	return all
 }
 
 func (p *hyperbolic) Insert(r policies.Request) {
 	p.sizes.Set(r.Object, r.Size)
-	p.slots.Add(r.Object, hyperbolicInfo{count: p.first(r.Size), loaded: p.now(r)})
+	p.insert(r.Object, r.Size, r.Pos)
+}
+
+func (p *hyperbolic) insert(o policies.Object, size int64, pos int) {
+	p.slots.Add(o, hyperbolicInfo{count: p.first(size), loaded: p.now(pos)})
 	if p.redis {
 		p.loads++
 	}
 }
 
-// now returns the time of a request. In Redis a client gets an object and, on a miss, sets it: its clock counts both.
-func (p *hyperbolic) now(r policies.Request) uint32 { return uint32(r.Pos) + p.loads }
+// now returns the time of a request by its position. In Redis a client gets an object and, on a miss, sets it: its clock counts both.
+func (p *hyperbolic) now(pos int) uint32 { return uint32(pos) + p.loads }
 
 // first returns the count with which an object of a size starts. One position later its priority is between the last
 // victim's and that of an object with one request.
@@ -142,14 +165,13 @@ func (p *hyperbolic) ReplayUnit(objects []policies.Object, first int) (hits, evi
 			p.slots.Info(o).count++
 			continue
 		}
-		r := policies.Request{Object: o, Pos: first + i}
 		if p.free > 0 {
 			p.free--
 		} else {
-			p.Victim(r)
+			p.evict(p.now(first + i))
 			evictions++
 		}
-		p.Insert(r)
+		p.insert(o, 1, first+i)
 	}
 	return hits, evictions
 }

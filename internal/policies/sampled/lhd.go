@@ -48,11 +48,12 @@ var lhdEntry = policies.Entry{
 // lhd ranks an object by its hit density: its expected hits, divided by the space and time that it will use until its
 // next hit or its eviction. Both come from histograms of the ages at which objects of its class were hit and evicted.
 type lhd struct {
-	slots   dense.Slots[lhdInfo]
-	charges dense.Charges
-	draws   random.Draws
-	drawn   []uint32 // the slots of a sample
-	free    int64    // objects that still fit, batch path only
+	slots      dense.Slots[lhdInfo]
+	charges    dense.Charges
+	draws      random.Draws
+	samples    int      // drawn per eviction
+	candidates []uint32 // room for the slots of a sample and of the recent objects
+	free       int64    // objects that still fit, batch path only
 
 	classes, ages int
 	hits          []float32 // per class and age
@@ -103,13 +104,14 @@ func newLHD(c policies.Config) *lhd {
 		slots:         dense.NewSlots[lhdInfo](c.Objects),
 		charges:       dense.NewCharges(c.Objects, c.Unit),
 		draws:         random.NewDraws(c.Seed),
-		drawn:         make([]uint32, c.Params.Int("samples")),
+		samples:       c.Params.Int("samples"),
 		free:          c.Capacity,
 		classes:       c.Params.Int("classes"),
 		ages:          c.Params.Int("ages"),
 		period:        c.Params.Int("period"),
 		due:           c.Params.Int("period"),
 		decay:         float32(c.Params.Float("decay")),
+		candidates:    make([]uint32, c.Params.Int("samples")+c.Params.Int("recent")),
 		recent:        make([]policies.Object, 0, c.Params.Int("recent")),
 		exploreBudget: exploreLimit(c.Capacity),
 		exploreLimit:  exploreLimit(c.Capacity),
@@ -123,7 +125,7 @@ func newLHD(c policies.Config) *lhd {
 	p.ageShift = p.scaleFor(most)
 	if c.Params.Text("rule") == lhdAuthors {
 		p.authors, p.ageShift = &lhdOccupancy{}, authorsShift
-		p.drawn = p.drawn[:min(authorsSamples, len(p.drawn))]
+		p.samples = min(authorsSamples, p.samples)
 	}
 	p.rankAtFirst()
 	return p
@@ -212,17 +214,19 @@ func (p *lhd) rank(o policies.Object, info lhdInfo, now uint32) float32 {
 	return density
 }
 
-func (p *lhd) Hit(r policies.Request) {
-	info := p.slots.Info(r.Object)
-	age := p.age(*info, uint32(r.Pos))
+func (p *lhd) Hit(r policies.Request) { p.hit(r.Object, uint32(r.Pos)) }
+
+func (p *lhd) hit(o policies.Object, now uint32) {
+	info := p.slots.Info(o)
+	age := p.age(*info, now)
 	p.hits[int(info.class)*p.ages+age]++
 	// The budget comes back first, so that the object may explore again.
-	p.endExploration(r.Object, info)
+	p.endExploration(o, info)
 	*info = lhdInfo{
-		last:     uint32(r.Pos),
+		last:     now,
 		lastAge:  uint16(age),
 		class:    p.classOf(age + int(info.lastAge)),
-		explorer: p.drawExplorer() && p.explores(r.Object),
+		explorer: p.drawExplorer() && p.explores(o),
 	}
 	p.countRequest()
 }
@@ -231,12 +235,15 @@ func (p *lhd) Miss(policies.Request) {}
 
 func (p *lhd) Insert(r policies.Request) {
 	p.charges.Set(r.Object, r.Size)
-	asked := r.Reason == policies.Demand
+	p.insert(r.Object, uint32(r.Pos), r.Reason == policies.Demand)
+}
+
+func (p *lhd) insert(o policies.Object, now uint32, asked bool) {
 	chosen := asked && p.drawExplorer()
-	info := lhdInfo{last: uint32(r.Pos), explorer: chosen && p.explores(r.Object)}
-	p.slots.Add(r.Object, info)
-	if !chosen && p.rank(r.Object, info, info.last) < p.victimRank {
-		p.noteRecent(r.Object)
+	info := lhdInfo{last: now, explorer: chosen && p.explores(o)}
+	p.slots.Add(o, info)
+	if !chosen && p.rank(o, info, now) < p.victimRank {
+		p.noteRecent(o)
 	}
 	if asked {
 		p.countRequest()
@@ -272,48 +279,48 @@ func (p *lhd) endExploration(o policies.Object, info *lhdInfo) {
 	}
 }
 
-func (p *lhd) Victim(r policies.Request) policies.Object {
-	now := uint32(r.Pos)
-	victim, lowest := p.leastOfSample(now)
-	for _, o := range p.recent {
-		if slot := p.slots.At[o] - 1; p.slots.Has(o) {
-			if rank := p.rank(o, p.slots.Infos[slot], now); rank < lowest {
-				victim, lowest = slot, rank
-			}
-		}
-	}
-	p.victimRank = float32(0.9*p.victimRank) + float32(0.1*lowest)
-	info := &p.slots.Infos[victim]
-	p.evictions[int(info.class)*p.ages+p.age(*info, now)]++
-	p.endExploration(p.slots.Objects[victim], info)
-	return p.slots.Empty(victim)
-}
+func (p *lhd) Victim(r policies.Request) policies.Object { return p.victim(uint32(r.Pos)) }
 
-// leastOfSample returns the slot of lowest rank, and the rank; ties go to the one drawn first.
-func (p *lhd) leastOfSample(now uint32) (slot uint32, rank float32) {
-	infos, drawn := p.slots.Dense(), p.drawn
-	p.draws.Fill(drawn, uint64(len(infos)))
+func (p *lhd) victim(now uint32) policies.Object {
+	infos := p.slots.Dense()
+	candidates := p.draw(len(infos))
 	least := int64(math.MaxInt64)
 	if p.charges == nil && p.ageShift < 32 {
-		least = p.leastDense(infos, now)
+		least = p.leastDense(infos, candidates, now)
 	} else {
-		for i, slot := range drawn {
+		for i, slot := range candidates {
 			rank := p.rank(p.slots.Objects[slot], infos[slot], now)
 			least = min(least, int64(orderedBits(rank))<<32|int64(i))
 		}
 	}
-	slot = drawn[uint32(least)]
-	return slot, p.rank(p.slots.Objects[slot], infos[slot], now)
+	victim := candidates[uint32(least)]
+	o, info := p.slots.Objects[victim], &infos[victim]
+	p.victimRank = float32(0.9*p.victimRank) + float32(0.1*p.rank(o, *info, now))
+	p.evictions[int(info.class)*p.ages+p.age(*info, now)]++
+	p.endExploration(o, info)
+	return p.slots.Empty(victim)
 }
 
-// leastDense returns the lowest rank of the drawn slots, with its place among them, if all objects are charged 1. No
-// branch of the loop depends on a rank, which the processor could not predict, so that its speculative loads are never
-// in vain.
-func (p *lhd) leastDense(infos []lhdInfo, now uint32) int64 {
+// draw returns the slots of a random sample of so many residents, and of the recent objects that still are.
+func (p *lhd) draw(residents int) []uint32 {
+	drawn := p.candidates[:p.samples]
+	p.draws.Fill(drawn, uint64(residents))
+	for _, o := range p.recent {
+		if at := p.slots.At[o]; at != 0 {
+			drawn = append(drawn, at-1)
+		}
+	}
+	return drawn
+}
+
+// leastDense returns the lowest rank of the candidates, with its place among them, if all objects are charged 1. Ties
+// go to the first. No branch of the loop depends on a rank, which the processor could not predict, so that its
+// speculative loads are never in vain.
+func (p *lhd) leastDense(infos []lhdInfo, candidates []uint32, now uint32) int64 {
 	densities, last := p.densities, uint32(p.ages-1)
 	shift := p.ageShift & 31 // spares the loop a comparison
 	least := int64(math.MaxInt64)
-	for i, slot := range p.drawn {
+	for i, slot := range candidates {
 		info := infos[slot]
 		age := min((now-info.last)>>shift, last)
 		density := densities[uint32(info.class)*(last+1)+age]
@@ -378,7 +385,7 @@ func (p *lhd) adaptAsAuthors() {
 		a.residents, a.weight = 8*a.residents, 8*a.weight
 	}
 	if p.computations == fewComputations {
-		p.drawn = p.drawn[:cap(p.drawn)]
+		p.samples = cap(p.candidates) - cap(p.recent)
 	}
 }
 
@@ -446,19 +453,19 @@ func (p *lhd) compute() {
 
 func (p *lhd) ReplayUnit(objects []policies.Object, first int) (hits, evictions int) {
 	for i, o := range objects {
-		r := policies.Request{Object: o, Pos: first + i, Size: 1}
+		now := uint32(first + i)
 		if p.slots.Has(o) {
 			hits++
-			p.Hit(r)
+			p.hit(o, now)
 			continue
 		}
 		if p.free > 0 {
 			p.free--
 		} else {
-			p.Victim(r)
+			p.victim(now)
 			evictions++
 		}
-		p.Insert(r)
+		p.insert(o, now, true)
 	}
 	return hits, evictions
 }

@@ -143,8 +143,8 @@ func TestLHDRuleOfTheAuthors(t *testing.T) {
 		if i+1 >= 51*period {
 			samples = 32
 		}
-		if p.ageShift != shift || len(p.drawn) != samples {
-			t.Fatalf("after %d requests: shift %d and %d samples, want %d and %d", i+1, p.ageShift, len(p.drawn), shift,
+		if p.ageShift != shift || p.samples != samples {
+			t.Fatalf("after %d requests: shift %d and %d samples, want %d and %d", i+1, p.ageShift, p.samples, shift,
 				samples)
 		}
 	}
