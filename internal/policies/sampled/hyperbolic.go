@@ -132,7 +132,8 @@ func (p *hyperbolic) insert(o policies.Object, size int64, pos int) {
 	}
 }
 
-// now returns the time of a request by its position. In Redis a client gets an object and, on a miss, sets it: its clock counts both.
+// now returns the time of a request by its position. In Redis a client gets an object and, on a miss, sets it: its
+// clock counts both.
 func (p *hyperbolic) now(pos int) uint32 { return uint32(pos) + p.loads }
 
 // first returns the count with which an object of a size starts. One position later its priority is between the last
