@@ -182,7 +182,11 @@ func (p *ripq) closeOpen(section int) {
 	p.sections[section].open = p.newBlock(section, false)
 }
 
+// closeVirtual leaves a virtual block open in which nothing counts.
 func (p *ripq) closeVirtual(section int) {
+	if p.blocks[p.sections[section].virtual].counted == 0 {
+		return
+	}
 	p.close(p.sections[section].virtual)
 	p.sections[section].virtual = p.newBlock(section, true)
 }
