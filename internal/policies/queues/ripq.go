@@ -182,7 +182,11 @@ func (p *ripq) closeOpen(section int) {
 	p.sections[section].open = p.newBlock(section, false)
 }
 
+// closeVirtual leaves a virtual block open in which nothing counts.
 func (p *ripq) closeVirtual(section int) {
+	if p.blocks[p.sections[section].virtual].counted == 0 {
+		return
+	}
 	p.close(p.sections[section].virtual)
 	p.sections[section].virtual = p.newBlock(section, true)
 }
@@ -365,9 +369,22 @@ func (p *ripq) Victim(r policies.Request) policies.Object {
 		p.makeRoom(p.entrance(r.Size), r.Size)
 	}
 	for len(p.Late) == 0 {
+		if p.empty() {
+			return r.Object // all that is resident is held back by the cache
+		}
 		p.evictLast()
 	}
 	return p.Next()
+}
+
+// empty reports whether no object is in the queue.
+func (p *ripq) empty() bool {
+	for s := range p.sections {
+		if !p.order.Empty(s) || p.blocks[p.sections[s].open].counted > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // evictLast evicts the last block; if only open ones are left, it closes these.
