@@ -30,9 +30,9 @@ SEED    ?= $(shell date +%s)
 # How many cases each of these tests draws.
 CHECKS  ?= 30
 
-.PHONY: build train run test quick race servers servers-brief bench bench-gpu bench-record speeds references lint cross \
-  portable kernels wasm wheel python engines release fuzz fuzz-targets properties docs install mutants mutants-claims \
-  verdicts pins conformance conformance-brief site clean
+.PHONY: build train run test quick race servers servers-brief bench bench-gpu bench-record speeds references lint \
+  cross portable kernels wasm wheel python engines release fuzz fuzz-targets properties docs install mutants \
+  mutants-claims verdicts pins conformance conformance-brief site clean
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/cachesim
@@ -140,8 +140,8 @@ references:
 	CACHESIM_REPORT=$(CURDIR)/docs/references $(GO) test -count 1 -run 'LibCacheSim|Published' ./internal/sim
 
 # Keeps the figures of this machine as the record that `make bench` compares with, and measures files of 20 M requests
-# from file to table, here and in libCacheSim as PyPI has it, which takes 20 minutes more: docs/speeds.tsv, and the table
-# of docs/performance.md. ONLY="lru" measures the rows that begin so.
+# from file to table, here and in libCacheSim as PyPI has it, which takes 20 minutes more: docs/speeds.tsv, and the
+# table of docs/performance.md. ONLY="lru" measures the rows that begin so.
 bench-record: bench speeds
 	cp out/bench.txt docs/bench.txt
 

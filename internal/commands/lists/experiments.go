@@ -104,8 +104,8 @@ func items(section []byte) (n int) {
 	return n
 }
 
-// sections returns the sections of an experiment with these names. To parse the others takes most of the time of a list:
-// claims and policies are long.
+// sections returns the sections of an experiment with these names. To parse the others takes most of the time of a
+// list: claims and policies are long.
 func sections(text []byte, names ...string) (chosen []byte) {
 	taken := false
 	for line := range bytes.Lines(text) {

@@ -108,8 +108,8 @@ func TestTileHasAllProducts(t *testing.T) {
 	})
 }
 
-// TestWideTilesHaveTheSameBits: every product is one chain of additions, in the order of the elements, in registers of any
-// width.
+// TestWideTilesHaveTheSameBits: every product is one chain of additions, in the order of the elements, in registers of
+// any width.
 func TestWideTilesHaveTheSameBits(t *testing.T) {
 	has, hasWide := assembly, wide
 	if !hasWide {
@@ -168,7 +168,8 @@ func BenchmarkTile(b *testing.B) {
 		name           string
 		assembly, wide bool
 		dim            int
-	}{{"384", has, hasWide, 384}, {"1536", has, hasWide, 1536}, {"384AVX2", has, false, 384}, {"384Go", false, false, 384}} {
+	}{{"384", has, hasWide, 384}, {"1536", has, hasWide, 1536}, {"384AVX2", has, false, 384},
+		{"384Go", false, false, 384}} {
 		b.Run(bench.name, func(b *testing.B) {
 			setAssembly(bench.assembly, bench.wide)
 			const sets = 40

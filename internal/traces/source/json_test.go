@@ -59,8 +59,8 @@ func TestStringsAsPackageJSON(t *testing.T) {
 // TestStringsAgreeWithEncodingJSON: what is between quotes is read, or refused, as package encoding/json does it.
 func TestStringsAgreeWithEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "plain text", "eight888", `\"`, `\\`, `\u00e9`, "\u00e9", "\x01",
-			"\x7f", "\u0080", `"`, `\`, "!", "#", "[", "]"}), 0, 12).Draw(t, "pieces")
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "plain text", "eight888", `\"`, `\\`, `\u00e9`,
+			"\u00e9", "\x01", "\x7f", "\u0080", `"`, `\`, "!", "#", "[", "]"}), 0, 12).Draw(t, "pieces")
 		text := `"` + strings.Join(pieces, "") + `"`
 		var want string
 		wantErr := json.Unmarshal([]byte(text), &want)

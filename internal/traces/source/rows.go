@@ -176,8 +176,8 @@ func cutCells(cells [][]byte, line []byte, delimiter byte) [][]byte {
 	return cells
 }
 
-// cutFirst appends the first n cells of a line without quotes, and returns what follows the delimiter after them; nil if
-// they are all.
+// cutFirst appends the first n cells of a line without quotes, and returns what follows the delimiter after them; nil
+// if they are all.
 func cutFirst(cells [][]byte, line []byte, delimiter byte, n int) (_ [][]byte, rest []byte) {
 	for ; n > 0; n-- {
 		i := bytes.IndexByte(line, delimiter)

@@ -11,8 +11,8 @@ import (
 	"github.com/cachesim/cachesim/internal/base/testing/must"
 )
 
-// TestRowsAgreeWithEncodingCSV: a line is cut, or refused, as package encoding/csv does it. Cells that are not wanted are
-// counted all the same.
+// TestRowsAgreeWithEncodingCSV: a line is cut, or refused, as package encoding/csv does it. Cells that are not wanted
+// are counted all the same.
 func TestRowsAgreeWithEncodingCSV(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.StringOfN(rapid.SampledFrom([]rune(`ab",`)), 1, 12, -1).Draw(t, "line")
@@ -73,7 +73,8 @@ func TestParseNumbersAgreesWithWords(t *testing.T) {
 
 func TestBinaryHasControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := []byte(rapid.StringOfN(rapid.SampledFrom([]rune("a /\u00e9\u0080\x7f\t\n\r\x00\x1f")), 0, 30, -1).Draw(t, "text"))
+		letters := rapid.SampledFrom([]rune("a /\u00e9\u0080\x7f\t\n\r\x00\x1f"))
+		text := []byte(rapid.StringOfN(letters, 0, 30, -1).Draw(t, "text"))
 		want := slices.ContainsFunc(text, func(c byte) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' })
 		if got := IsBinary(text); got != want {
 			t.Fatalf("%q is binary: %v, want %v", text, got, want)

@@ -89,8 +89,8 @@ func (n *Numbering) FindText(key []byte) (number uint32, ok bool) {
 	return number, slot < 0
 }
 
-// findText returns the number of a text key with its tag, and slot -1; of an unknown key it returns the empty slot where
-// it belongs.
+// findText returns the number of a text key with its tag, and slot -1; of an unknown key it returns the empty slot
+// where it belongs.
 func (n *Numbering) findText(key []byte, tag uint64) (number uint32, slot int) {
 	for i := n.text.home(tag); ; i = n.text.after(i) {
 		entry := n.text.slots[i]
