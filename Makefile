@@ -208,7 +208,10 @@ OUTLINED = github.com/cachesim/cachesim/internal/commands github.com/cachesim/ca
   github.com/cachesim/cachesim/internal/traces/chattemplate \
   github.com/goccy gonum.org/v1/plot git.sr.ht codeberg.org \
   crypto image encoding/xml encoding/gob mime github.com/spf13 google.golang.org net text \
-  github.com/tetratelabs/wazero github.com/expr-lang github.com/cachesim/cachesim/internal/policies/suite
+  github.com/tetratelabs/wazero github.com/expr-lang github.com/cachesim/cachesim/internal/policies/suite \
+  github.com/andybalholm golang.org/x/text golang.org/x/image math/big debug html encoding/asn1 \
+  github.com/cachesim/cachesim/internal/serving/hlem/trainer github.com/cachesim/cachesim/internal/traces/workload \
+  github.com/cachesim/cachesim/internal/base/llm encoding/json
 
 # The examples of policies in WebAssembly, and the driver of these policies. It needs clang, lld, and Rust's target
 # wasm32-unknown-unknown; nothing else does.
