@@ -16,7 +16,7 @@ import (
 var lhrEntry = policies.Entry{
 	Name:   "lhr",
 	Look:   policies.Look{Color: policies.Violet, Mark: policies.Bowtie},
-	Memory: policies.Memory{Fixed: 2e7, PerObject: 110, PerSlot: 30},
+	Memory: policies.Memory{Fixed: 3e7, PerObject: 110, PerSlot: 30},
 	Summary: "admits and keeps what boosted trees, trained during the replay, expect a bound on all online policies to " +
 		"have in its cache",
 	Source: "Yan, Li, Towsley, Learning from optimal caching for content delivery, CoNEXT 2021",
