@@ -40,7 +40,8 @@ var times string
 const PinsSuffix = ".pins.tsv"
 
 // Names returns the names of all experiments, in alphabetical order: those of the files without .yaml. They come from
-// cells.tsv, since every command that starts asks for them, and to unpack the texts takes ten times as long as the rest.
+// cells.tsv, since every command that starts asks for them, and to unpack the texts takes ten times as long as the
+// rest.
 func Names() (names []string) {
 	for line := range strings.Lines(cells) {
 		name, _, _ := strings.Cut(line, "\t")

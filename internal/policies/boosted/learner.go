@@ -26,11 +26,17 @@ type learner struct {
 
 // learnerParams are the parameters of a learner.
 func learnerParams(batch, trees int) []policies.Param {
-	return []policies.Param{
+	return append([]policies.Param{
 		{Name: "batch", Default: batch, Min: 1, Max: 1 << 22, Doc: "labelled samples that a model is trained on, each " +
 			"used once"},
 		{Name: "first-batch", Default: defaultFirstBatch, Min: 1, Max: 1 << 22, Doc: "labelled samples of the first " +
 			"model; each further model has twice as many, up to batch"},
+	}, treeParams(trees)...)
+}
+
+// treeParams are the parameters of the trees of a model.
+func treeParams(trees int) []policies.Param {
+	return []policies.Param{
 		{Name: "trees", Default: trees, Min: 1, Max: 10_000, Doc: "trees of a model"},
 		{Name: "leaves", Default: 32, Min: 2, Max: gbm.MaxLeaves, Doc: "most leaves of a tree"},
 		{Name: "rate", Default: 0.1, Min: 0.001, Max: 1, Doc: "learning rate"},
@@ -38,6 +44,14 @@ func learnerParams(batch, trees int) []policies.Param {
 		{Name: "bagging", Default: 0.8, Min: 0.01, Max: 1, Doc: "share of the samples that a tree is trained on"},
 		{Name: "features", Default: 0.8, Min: 0.01, Max: 1, Doc: "share of the features that a tree may split on"},
 	}
+}
+
+// treeOptions are what treeParams say.
+func treeOptions(c policies.Config) gbm.Options {
+	v, o := c.Params, gbm.Defaults()
+	o.Trees, o.Leaves, o.LearningRate, o.MinLeafRows = v.Int("trees"), v.Int("leaves"), v.Float("rate"), v.Int("min-leaf")
+	o.Bagging, o.Features, o.Seed = v.Float("bagging"), v.Float("features"), c.Seed
+	return o
 }
 
 // checkBatches refuses a first batch that is larger than the others.
@@ -50,10 +64,7 @@ func checkBatches(v policies.Values) error {
 
 // newLearner returns the learner of a policy with the parameters of learnerParams, and with these features.
 func newLearner(c policies.Config, policy string, names []string) (learner, error) {
-	v := c.Params
-	o := gbm.Defaults()
-	o.Trees, o.Leaves, o.LearningRate, o.MinLeafRows = v.Int("trees"), v.Int("leaves"), v.Float("rate"), v.Int("min-leaf")
-	o.Bagging, o.Features, o.Seed = v.Float("bagging"), v.Float("features"), c.Seed
+	v, o := c.Params, treeOptions(c)
 	if err := o.Check(); err != nil {
 		return learner{}, fmt.Errorf("%s: %w", policy, err)
 	}

@@ -22,7 +22,7 @@ var lhrEntry = policies.Entry{
 	Source: "Yan, Li, Towsley, Learning from optimal caching for content delivery, CoNEXT 2021",
 	Bypass: true,
 	Random: true,
-	Params: []policies.Param{
+	Params: append([]policies.Param{
 		{Name: "window", Default: 4.0, Min: 0.1, Max: 1000, Doc: "size of the different objects in a window of requests, " +
 			"as a multiple of the capacity"},
 		{Name: "longest", Default: 1 << 17, Min: shortestLHR, Max: 1 << 29, Doc: "most requests of a window"},
@@ -36,13 +36,7 @@ var lhrEntry = policies.Entry{
 		{Name: "batch", Default: 1 << 14, Min: shortestLHR, Max: 1 << 22, Doc: "requests of a window that a model is " +
 			"trained on at most, drawn at random"},
 		{Name: "deltas", Default: 20, Min: 1, Max: 64, Doc: "features: the age, and the times between the last requests"},
-		{Name: "trees", Default: 32, Min: 1, Max: 10_000, Doc: "trees of a model"},
-		{Name: "leaves", Default: 32, Min: 2, Max: gbm.MaxLeaves, Doc: "most leaves of a tree"},
-		{Name: "rate", Default: 0.1, Min: 0.001, Max: 1, Doc: "learning rate"},
-		{Name: "min-leaf", Default: 20, Min: 1, Max: 1 << 20, Doc: "least samples in a leaf"},
-		{Name: "bagging", Default: 0.8, Min: 0.01, Max: 1, Doc: "share of the samples that a tree is trained on"},
-		{Name: "features", Default: 0.8, Min: 0.01, Max: 1, Doc: "share of the features that a tree may split on"},
-	},
+	}, treeParams(32)...),
 	Metrics: []metric.Metric{predict.TrainingsMetric, predict.WorkMetric, windowsMetric, thresholdMetric},
 	New:     func(c policies.Config) (policies.Policy, error) { return newLHR(c) },
 }
@@ -106,10 +100,7 @@ type lhrScore struct {
 }
 
 func newLHR(c policies.Config) (*lhr, error) {
-	v := c.Params
-	o := gbm.Defaults()
-	o.Trees, o.Leaves, o.LearningRate, o.MinLeafRows = v.Int("trees"), v.Int("leaves"), v.Float("rate"), v.Int("min-leaf")
-	o.Bagging, o.Features, o.Seed = v.Float("bagging"), v.Float("features"), c.Seed
+	v, o := c.Params, treeOptions(c)
 	if err := o.Check(); err != nil {
 		return nil, err
 	}

@@ -5,10 +5,10 @@ package boosted
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/cachesim/cachesim/internal/base/random"
-	"github.com/cachesim/cachesim/internal/oracle/gbm"
 	"github.com/cachesim/cachesim/internal/policies"
 	"github.com/cachesim/cachesim/internal/policies/dense"
 )
@@ -41,7 +41,7 @@ var entry = policies.Entry{
 		"requested last",
 	Source: "Song, Berger, Li, Lloyd, Learning relaxed Belady for content distribution network caching, NSDI 2020",
 	Random: true,
-	Params: []policies.Param{
+	Params: slices.Concat([]policies.Param{
 		{Name: "window", Default: "0", Doc: "memory window in requests, the assumed Belady boundary: what has not been " +
 			"requested for so long is forgotten, and evicted first; 0: reach times the number of objects that fit; auto: " +
 			"begins so, tries 4, 8, 16, 32 and 64 times that number in the first fifth of the trace, each in a cache of its " +
@@ -56,15 +56,10 @@ var entry = policies.Entry{
 		{Name: "deltas", Default: 32, Min: 1, Max: 64, Doc: "features: the age, and the times between the last requests"},
 		{Name: "counters", Default: 10, Min: 0, Max: 16, Doc: "features: exponentially decayed counters; counter i halves " +
 			"in 2^(9+i) requests"},
-		{Name: "trees", Default: 32, Min: 1, Max: 10_000, Doc: "trees of a model"},
-		{Name: "leaves", Default: 32, Min: 2, Max: gbm.MaxLeaves, Doc: "most leaves of a tree"},
-		{Name: "rate", Default: 0.1, Min: 0.001, Max: 1, Doc: "learning rate"},
-		{Name: "min-leaf", Default: 20, Min: 1, Max: 1 << 20, Doc: "least samples in a leaf"},
-		{Name: "bagging", Default: 0.8, Min: 0.01, Max: 1, Doc: "share of the samples that a tree is trained on"},
-		{Name: "features", Default: 0.8, Min: 0.01, Max: 1, Doc: "share of the features that a tree may split on"},
+	}, treeParams(32), []policies.Param{
 		{Name: "objective", Default: byteHits, Choices: []string{byteHits, objectHits}, Doc: "byte-hits: the latest " +
 			"object leaves; object-hits: the one with the largest logarithm of the predicted time, times its size"},
-	},
+	}),
 	Check:   check,
 	Metrics: metrics,
 	New:     func(c policies.Config) (policies.Policy, error) { return newLRB(c) },
