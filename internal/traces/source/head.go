@@ -10,6 +10,16 @@ import (
 	"strings"
 )
 
+// Eight bytes at once, as in a word.
+const (
+	ones = 0x0101010101010101 // one in each byte
+	tops = ones << 7          // the top bit of each
+)
+
+// controls sets the top bit of the lowest byte below a space; those of higher bytes may be wrong then. Other bits say
+// nothing.
+func controls(x uint64) uint64 { return (x - ones*' ') &^ x }
+
 // HeadLen is how many bytes of a file detection looks at.
 const HeadLen = 64 << 10
 
@@ -52,15 +62,8 @@ func NoTextTrace(head Head) string {
 
 // IsBinary reports whether b holds control characters that text never has.
 func IsBinary(b []byte) bool {
-	const (
-		ones = 0x0101010101010101 // one in each byte
-		tops = ones << 7
-	)
-	for ; len(b) >= 8; b = b[8:] {
-		// Nothing below a space: then no byte borrows from the next one.
-		if x := binary.LittleEndian.Uint64(b); (x-ones*' ')&^x&tops != 0 {
-			break
-		}
+	for len(b) >= 8 && controls(binary.LittleEndian.Uint64(b))&tops == 0 {
+		b = b[8:]
 	}
 	for _, c := range b {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {

@@ -197,13 +197,9 @@ func (s *JSONScanner) passString() (inside []byte, plain bool, err error) {
 
 // plainBytes returns how many of the first of eight bytes are ASCII and stand for themselves in a string.
 func plainBytes(x uint64) int {
-	const (
-		ones = 0x0101010101010101 // one in each byte
-		tops = ones << 7
-	)
 	quotes, slashes := x^ones*'"', x^ones*'\\'
 	// The lowest byte whose top bit is set here is the first that is not plain; those above it may be wrong.
-	return bits.TrailingZeros64((x|(x-ones*' ')&^x|(quotes-ones)&^quotes|(slashes-ones)&^slashes)&tops) / 8
+	return bits.TrailingZeros64((x|controls(x)|(quotes-ones)&^quotes|(slashes-ones)&^slashes)&tops) / 8
 }
 
 // unescape returns the value of the string that was consumed last, in Room.
